@@ -1,0 +1,1 @@
+"""Effects: thin activities over ports, and the adapters that implement the ports."""

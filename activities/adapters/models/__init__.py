@@ -1,0 +1,1 @@
+"""One adapter per model dialect; all implement `activities.ports.models.ModelProvider`."""

@@ -1,0 +1,1 @@
+"""What activities need from the world, as protocols."""

@@ -1,0 +1,1 @@
+"""Processes: settings, wiring of adapters into activities, and the embedded server."""

@@ -1,0 +1,1 @@
+"""Frozen values of the domain. No behaviour beyond their own validity."""

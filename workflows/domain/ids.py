@@ -1,0 +1,24 @@
+"""Identifiers. Each is a string on the wire and a type of its own in the code."""
+
+from typing import NewType
+
+SessionId = NewType("SessionId", str)
+"""Time-sortable and unique: a lower-case ULID-like string, safe in a ref and in a workflow id."""
+
+TaskId = NewType("TaskId", str)
+"""`[a-z0-9][a-z0-9-]{0,62}`, unique in its plan whatever the case."""
+
+ChangesetId = NewType("ChangesetId", str)
+"""The cohesion group's name; a task without a group makes a changeset of its own id."""
+
+AgentId = NewType("AgentId", str)
+"""Names one attempt's agent: `<task>/<attempt>` for developers, `plan/<n>` for the planner."""
+
+Digest = NewType("Digest", str)
+"""SHA-256 in lower-case hexadecimal, 64 characters."""
+
+Commit = NewType("Commit", str)
+"""A git commit's full object name."""
+
+Tree = NewType("Tree", str)
+"""A git tree's full object name."""
