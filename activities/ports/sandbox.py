@@ -1,0 +1,98 @@
+"""A command in a sandbox, as typed request and response. Implementations share one contract suite."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, Field
+
+WORKSPACE = "/workspace"
+"""Where every worktree and gate checkout appears inside, so that paths recorded in it stay valid."""
+
+
+class Limits(BaseModel, frozen=True, extra="forbid"):
+    """Bounds of one command."""
+
+    timeout: timedelta = timedelta(seconds=120)
+    memory_bytes: int = Field(default=4 << 30, gt=0)
+    processes: int = Field(default=512, gt=0)
+    file_bytes: int = Field(default=1 << 30, gt=0)
+    """The largest file that may be written."""
+    disk_bytes: int = Field(default=4 << 30, gt=0)
+    """What the workspace may grow by, checked by the watchdog."""
+    output_bytes: int = Field(default=8 << 20, gt=0)
+    """Output kept; what comes after is counted and dropped."""
+
+
+class Workspace(BaseModel, frozen=True, extra="forbid"):
+    """The tree that a command sees at `WORKSPACE`."""
+
+    path: Path
+    """The worktree or checkout on the host, absolute."""
+    git_dir: Path | None = None
+    """The own bare repository, bound read-only at `/git`; None: no git inside."""
+    git_name: str | None = None
+    """The worktree's name under `git_dir/worktrees/`; inside, `.git` says `/git/worktrees/<name>`."""
+    writable: bool = True
+
+
+class SandboxCommand(BaseModel, frozen=True, extra="forbid"):
+    """One command. No shell: a shell, where wanted, is the first argument."""
+
+    argv: tuple[str, ...] = Field(min_length=1)
+    workspace: Workspace
+    stdin: bytes = b""
+    env: tuple[tuple[str, str], ...] = ()
+    """Added to the fixed environment; nothing of the host's is ever inherited."""
+    limits: Limits = Limits()
+
+
+class SandboxResult(BaseModel, frozen=True, extra="forbid"):
+    """How the command ended. All its processes are dead when this is returned."""
+
+    end: Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]
+    code: int
+    """The exit code, or the signal's number; after a limit the signal that ended it."""
+    output: bytes
+    """stdout and stderr interleaved as they came, at most `Limits.output_bytes`."""
+    output_bytes: int
+    """How many bytes came in all."""
+    survivors: int
+    """Processes that were still alive when the command's first process ended, and were ended."""
+    elapsed: timedelta
+
+
+class SandboxProbe(BaseModel, frozen=True, extra="forbid"):
+    """What the sandbox here can do."""
+
+    usable: bool
+    name: str
+    """`bubblewrap 0.8.0`, or `none`."""
+    reason: str | None
+    """Why it is not usable, and how to mend it, in one or two sentences."""
+    warnings: tuple[str, ...] = ()
+
+
+class Sandbox(Protocol):
+    """Runs commands confined."""
+
+    async def probe(self) -> SandboxProbe:
+        """Try the real arrangement once and say what works; never raises."""
+        ...
+
+    async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
+        """Run one command to its end, kill what it leaves, and reap it, even under cancellation.
+
+        Args:
+            command: what to run, and where.
+            hold: a file descriptor (the worktree's lock) that every process of the command inherits,
+                so that the lock is free only when the last of them is dead.
+
+        Raises:
+            SandboxUnavailableError: the arrangement could not be made; nothing ran.
+        """
+        ...
+
+
+class SandboxUnavailableError(Exception):
+    """There is no sandbox here; the message says why and how to mend it."""
