@@ -1,0 +1,75 @@
+"""Money: caps, grants, and the ledger's messages. All amounts are USD."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from pydantic import BaseModel, Field
+
+from workflows.domain.ids import AgentId
+
+
+class Caps(BaseModel, frozen=True, extra="forbid"):
+    """What a session may spend."""
+
+    warn_usd: Decimal = Field(default=Decimal(2), ge=0, allow_inf_nan=False)
+    stop_usd: Decimal = Field(default=Decimal(10), ge=0, allow_inf_nan=False)
+    burn_usd_per_minute: Decimal = Field(default=Decimal(1), gt=0, allow_inf_nan=False)
+
+
+class Ask(BaseModel, frozen=True, extra="forbid"):
+    """An agent asks for money; the answer comes back as the signal `granted`."""
+
+    agent: AgentId
+    workflow_id: str
+    number: int = Field(ge=1)
+    """Counts this agent's asks; an older number than the last one answered is ignored."""
+    least_usd: Decimal = Field(ge=0)
+    """The quote of the next call: less than this is of no use."""
+    want_usd: Decimal = Field(ge=0)
+    """A few calls ahead."""
+    settled_usd: Decimal = Field(ge=0)
+    """What this agent has spent so far, in all."""
+
+
+class Grant(BaseModel, frozen=True, extra="forbid"):
+    """The answer to one ask."""
+
+    number: int
+    usd: Decimal = Field(ge=0)
+    """Zero: denied."""
+    reason: str = ""
+
+
+class AgentAccount(BaseModel, frozen=True, extra="forbid"):
+    """One open agent's account: it may have spent up to `granted_usd`."""
+
+    granted_usd: Decimal = Decimal(0)
+    settled_usd: Decimal = Decimal(0)
+    last_ask: int = 0
+
+
+class SpendSample(BaseModel, frozen=True, extra="forbid"):
+    """Settled spend at a moment, for the burn rate."""
+
+    at: datetime
+    usd: Decimal
+
+
+class Accounts(BaseModel, frozen=True, extra="forbid"):
+    """The ledger's whole state; small, so that it may continue as new at will."""
+
+    cap_usd: Decimal
+    open: dict[AgentId, AgentAccount] = Field(default_factory=dict)
+    closed_usd: Decimal = Decimal(0)
+    """What closed accounts cost: settled where they reported, granted where they did not."""
+    samples: tuple[SpendSample, ...] = ()
+
+
+class LedgerView(BaseModel, frozen=True, extra="forbid"):
+    """What the ledger's query `state` answers."""
+
+    cap_usd: Decimal
+    committed_usd: Decimal
+    """Closed accounts plus all that is granted: never above the cap at the moment of a grant."""
+    settled_usd: Decimal
+    burn_usd_per_minute: Decimal

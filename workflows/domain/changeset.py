@@ -1,0 +1,58 @@
+"""Changesets: what is approved and merged, pinned by a digest over its commits."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel
+
+from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
+
+
+class ChangesetState(StrEnum):
+    """Where a changeset stands."""
+
+    COLLECTING = "collecting"
+    AWAITING_APPROVAL = "awaiting_approval"
+    APPROVED = "approved"
+    QUEUED = "queued"
+    TESTING = "testing"
+    MERGED = "merged"
+    REJECTED = "rejected"
+    SUPERSEDED = "superseded"
+
+
+class ChangesetEvent(StrEnum):
+    """What happened to a changeset; `policy.changesets` holds the table."""
+
+    COMPLETED = "completed"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    QUEUED = "queued"
+    TAKEN = "taken"
+    MERGED = "merged"
+    RETURNED = "returned"
+    REOPENED = "reopened"
+    SUPERSEDED = "superseded"
+
+
+class ChangesetItem(BaseModel, frozen=True, extra="forbid"):
+    """One task's validated commit."""
+
+    task: TaskId
+    commit: Commit
+    title: str = ""
+
+
+class Changeset(BaseModel, frozen=True, extra="forbid"):
+    """The tasks of one cohesion group."""
+
+    id: ChangesetId
+    tasks: tuple[TaskId, ...]
+    """In dependency order."""
+    state: ChangesetState = ChangesetState.COLLECTING
+    items: tuple[ChangesetItem, ...] = ()
+    """Set when every task is validated."""
+    digest: Digest | None = None
+    """Over `items`; an approval names it."""
+    approved_digest: Digest | None = None
+    approved_by: str = ""
+    reason: str = ""

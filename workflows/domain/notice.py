@@ -1,0 +1,35 @@
+"""Notices: what a person should see, grouped so that a storm stays one line."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, Field
+
+
+class NoticeKind(StrEnum):
+    """What a notice is about; repeated ones of a kind and subject are counted, not listed."""
+
+    BAD_SIGNAL = "bad_signal"
+    STALE_APPROVAL = "stale_approval"
+    UNKNOWN_SUBJECT = "unknown_subject"
+    NOT_POSSIBLE = "not_possible"
+    ABSTENTION = "abstention"
+    CAP_WARNING = "cap_warning"
+    CAP_REACHED = "cap_reached"
+    BURN_RATE = "burn_rate"
+    PROVIDER = "provider"
+    GATE = "gate"
+    REPOSITORY = "repository"
+    DELIVERY = "delivery"
+
+
+class Notice(BaseModel, frozen=True, extra="forbid"):
+    """One line for a person."""
+
+    kind: NoticeKind
+    subject: str
+    """A task's or changeset's id, or empty for the session."""
+    text: str = Field(max_length=1_000)
+    first_at: datetime
+    last_at: datetime
+    count: int = 1

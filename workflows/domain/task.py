@@ -1,0 +1,82 @@
+"""A task's course through the session: its states, the events that move it, and its record."""
+
+from decimal import Decimal
+from enum import StrEnum
+
+from pydantic import BaseModel, Field
+
+from workflows.domain.ids import Commit, Tree
+from workflows.domain.plan import Task
+
+
+class TaskState(StrEnum):
+    """Where a task stands. The last six are final until a person acts."""
+
+    PENDING = "pending"
+    READY = "ready"
+    DEVELOPING = "developing"
+    DEVELOPED = "developed"
+    VALIDATING = "validating"
+    VALIDATED = "validated"
+    REJECTED = "rejected"
+    MERGING = "merging"
+    PAUSED = "paused"
+    MERGED = "merged"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+
+
+class TaskEvent(StrEnum):
+    """What happened to a task; `policy.task_states` holds the table."""
+
+    DEPENDENCIES_MET = "dependencies_met"
+    DEVELOPMENT_STARTED = "development_started"
+    SUBMITTED = "submitted"
+    VALIDATION_STARTED = "validation_started"
+    PASSED = "passed"
+    REJECTED = "rejected"
+    REWORK = "rework"
+    GAVE_UP = "gave_up"
+    RAN_OUT = "ran_out"
+    MERGE_STARTED = "merge_started"
+    MERGED = "merged"
+    RETURNED = "returned"
+    BLOCKED = "blocked"
+    UNBLOCKED = "unblocked"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+    RETRIED = "retried"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+
+
+class TaskRecord(BaseModel, frozen=True, extra="forbid"):
+    """All that the session knows of one task."""
+
+    task: Task
+    state: TaskState = TaskState.PENDING
+    returns_to: TaskState | None = None
+    """Set while PAUSED: the state that `resumed` leads to."""
+    attempt: int = Field(default=0, ge=0)
+    """Attempts started so far; the current attempt's number while one runs."""
+    attempts_allowed: int = Field(default=3, ge=1)
+    base: Commit | None = None
+    """What the current attempt's work is based on."""
+    commit: Commit | None = None
+    """The task commit: the submitted work as one commit on `base`."""
+    tree: Tree | None = None
+    restart_from: Commit | None = None
+    """Where the next attempt's worktree starts: the last work where that helps, None for the base."""
+    notes: tuple[str, ...] = ()
+    """What failed so far, and what persons said; given to the next attempt."""
+    steers: tuple[str, ...] = ()
+    """Steering given while no agent ran; handed over at the next start."""
+    author_family: str | None = None
+    cost_usd: Decimal = Decimal(0)
+    reason: str = ""
+    """One sentence on the current state, for a person."""
+    waived: bool = False
+    """A person said that this skipped task satisfies its dependants."""
