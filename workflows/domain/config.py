@@ -1,0 +1,81 @@
+"""A session's configuration, frozen into its input: replay and prices never see a later edit."""
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BaseModel, Field, StringConstraints
+
+from workflows.domain.budget import Caps
+from workflows.domain.gate import GateSpec
+
+ModelName = Annotated[str, StringConstraints(pattern=r"^[a-z]+/[A-Za-z0-9._:/-]{1,200}$")]
+"""`provider/model`, as in `anthropic/claude-sonnet-5-5` or `scripted/alpha`."""
+
+
+class Pacing(StrEnum):
+    """When dependants start: after the merge of a whole wave, or as soon as dependencies are validated."""
+
+    WAVE = "wave"
+    FLOW = "flow"
+
+
+class Approvals(BaseModel, frozen=True, extra="forbid"):
+    """What a person decides and what is decided for them."""
+
+    plan: Literal["ask", "auto"] = "ask"
+    changeset: Literal["ask", "auto_if_green"] = "ask"
+
+
+class Concurrency(BaseModel, frozen=True, extra="forbid"):
+    """How many agents (plan, develop, validate) or changesets (merge) run at once."""
+
+    plan: int = Field(default=1, ge=1, le=1)
+    develop: int = Field(default=4, ge=1, le=64)
+    validation: int = Field(
+        default=2, ge=1, le=64, validation_alias=AliasChoices("validate", "validation")
+    )
+    merge: int = Field(default=1, ge=1, le=1)
+
+
+class Routes(BaseModel, frozen=True, extra="forbid"):
+    """An ordered list of models for each role."""
+
+    planner: tuple[ModelName, ...] = Field(min_length=1)
+    developer: tuple[ModelName, ...] = Field(min_length=1)
+    reviewer: tuple[ModelName, ...] = Field(min_length=1)
+    """At least one must be of another family than the developers'."""
+
+
+class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
+    """What a worktree needs beside what git holds."""
+
+    setup: tuple[tuple[str, ...], ...] = ()
+    """Commands (argument lists) run in the sandbox, once per worktree or checkout."""
+    copies: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("copy", "copies"))
+    """`copy` in the file: ignored files of the person's checkout that builds need; secret files are refused."""
+    allow_secret: tuple[str, ...] = ()
+    """Those of them that may be copied although they look secret."""
+
+
+class SessionConfig(BaseModel, frozen=True, extra="forbid"):
+    """All settings of one session."""
+
+    pacing: Pacing = Pacing.WAVE
+    approvals: Approvals = Approvals()
+    concurrency: Concurrency = Concurrency()
+    routes: Routes
+    budget: Caps = Caps()
+    gates: tuple[GateSpec, ...] | None = None
+    """None: detected from the repository."""
+    worktree: WorktreeConfig = WorktreeConfig()
+    attempts: int = Field(default=3, ge=1, le=20)
+    """Attempts at a task before it fails."""
+    turns: int = Field(default=60, ge=1, le=1_000)
+    """Turns of one agent."""
+    command_timeout: timedelta = timedelta(minutes=5)
+    """The longest that one command of an agent may run."""
+    sandbox: Literal["required", "none"] = "required"
+    deliver: Literal["branch"] = "branch"
+    on_cap: Literal["pause", "stop"] = "pause"
+    """What reaching the money cap does to the session; `stop` for runs that nobody watches."""
