@@ -1,0 +1,177 @@
+"""A session's input, its signals, what its queries answer, and its result."""
+
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from workflows.domain.config import Pacing, SessionConfig
+from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId
+from workflows.domain.notice import Notice
+from workflows.domain.plan import Plan
+from workflows.domain.task import TaskState
+
+VIEW_SCHEMA = 1
+
+
+class SessionPhase(StrEnum):
+    """What the session as a whole is doing."""
+
+    PREPARING = "preparing"
+    PLANNING = "planning"
+    AWAITING_PLAN = "awaiting_plan"
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+class SessionRequest(BaseModel, frozen=True, extra="forbid"):
+    """What starts a session."""
+
+    session: SessionId
+    goal: str = Field(min_length=1, max_length=50_000)
+    repository: str
+    """The path of the person's repository, as role `land` sees it."""
+    base: str | None = None
+    config: SessionConfig
+    plan: Plan | None = None
+    """A plan that a person brings; the planner is not asked then."""
+
+
+# --- signals: each takes one JSON object ---------------------------------------------------------
+
+
+class ApprovePlan(BaseModel, frozen=True, extra="forbid"):
+    """`approve_plan`: go on with the plan as it is."""
+
+    by: str = Field(default="", max_length=200)
+
+
+class RejectPlan(BaseModel, frozen=True, extra="forbid"):
+    """`reject_plan`: plan anew, with these notes."""
+
+    notes: str = Field(default="", max_length=10_000)
+    by: str = Field(default="", max_length=200)
+
+
+class ReplacePlan(BaseModel, frozen=True, extra="forbid"):
+    """`replace_plan`: take this plan instead, before the first task has started."""
+
+    plan: Plan
+    by: str = Field(default="", max_length=200)
+
+
+class ApproveChangeset(BaseModel, frozen=True, extra="forbid"):
+    """`approve_changeset`: merge exactly the commits under this digest."""
+
+    id: str = Field(max_length=200)
+    digest: str = Field(max_length=64)
+    by: str = Field(default="", max_length=200)
+
+
+class RejectChangeset(BaseModel, frozen=True, extra="forbid"):
+    """`reject_changeset`: its tasks go back to work, with this reason."""
+
+    id: str = Field(max_length=200)
+    reason: str = Field(default="", max_length=10_000)
+    by: str = Field(default="", max_length=200)
+
+
+class SkipTask(BaseModel, frozen=True, extra="forbid"):
+    """`skip_task`: leave it out; `satisfies` says whether dependants may start all the same."""
+
+    id: str = Field(max_length=200)
+    satisfies: bool = Field(default=False, strict=True)
+
+
+class RetryTask(BaseModel, frozen=True, extra="forbid"):
+    """`retry_task`: one more attempt."""
+
+    id: str = Field(max_length=200)
+    notes: str = Field(default="", max_length=10_000)
+
+
+class SteerTask(BaseModel, frozen=True, extra="forbid"):
+    """`steer_task`: say something to the agent, at its next turn."""
+
+    id: str = Field(max_length=200)
+    text: str = Field(min_length=1, max_length=10_000)
+
+
+class SetPriority(BaseModel, frozen=True, extra="forbid"):
+    """`set_priority`: higher goes first."""
+
+    id: str = Field(max_length=200)
+    n: int = Field(ge=-100, le=100, strict=True)
+
+
+class Nothing(BaseModel, frozen=True, extra="forbid"):
+    """`proceed`, `pause`, `resume`, `stop`: no content is needed."""
+
+    by: str = Field(default="", max_length=200)
+
+
+# --- queries -----------------------------------------------------------------------------------
+
+
+class TaskLine(BaseModel, frozen=True, extra="forbid"):
+    """One task in the whole picture; at most 300 bytes as JSON."""
+
+    id: TaskId
+    state: TaskState
+    attempt: int
+    priority: int
+    title: str = Field(max_length=60)
+    reason: str = Field(default="", max_length=80)
+
+
+class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
+    """One changeset in the whole picture."""
+
+    id: ChangesetId
+    state: str
+    digest: Digest | None
+    tasks: tuple[TaskId, ...]
+
+
+class SessionView(BaseModel, frozen=True, extra="forbid"):
+    """What the query `state` answers."""
+
+    schema_version: int = VIEW_SCHEMA
+    session: SessionId
+    goal: str = Field(max_length=200)
+    phase: SessionPhase
+    reason: str = ""
+    pacing: Pacing
+    cycle: int
+    repository: str
+    branch: str | None
+    """The branch in the person's repository; None until something was delivered."""
+    base: Commit | None
+    head: Commit | None
+    sandbox: str
+    scripted: bool
+    """True where a scripted model speaks for any role."""
+    spent_usd: Decimal
+    cap_usd: Decimal
+    tasks: tuple[TaskLine, ...]
+    changesets: tuple[ChangesetLine, ...]
+    notices: tuple[Notice, ...]
+    started_at: datetime
+
+
+class SessionResult(BaseModel, frozen=True, extra="forbid"):
+    """How a session ended."""
+
+    schema_version: int = VIEW_SCHEMA
+    outcome: Literal["complete", "incomplete", "stopped", "failed"]
+    """`complete` only where every task is merged or was skipped by a person."""
+    reason: str
+    branch: str | None
+    head: Commit | None
+    spent_usd: Decimal
+    tasks: tuple[TaskLine, ...]
+    scripted: bool

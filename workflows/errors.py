@@ -1,0 +1,59 @@
+"""The types of the failures that cross from activities into workflows.
+
+A type is the whole interface: workflows decide on it, adapters map their errors to it once.
+
+ApplicationError.type
+├── RateLimited          retried by Temporal after the provider's own delay; not billed
+├── ProviderUnavailable  retried by Temporal; not billed
+├── CreditExhausted      not retried: a person pays, or the route falls back
+├── AuthenticationFailed not retried: a person mends the key
+├── ContextOverflow      not retried as it is: the agent compacts
+├── InvalidRequest       not retried: our request was wrong
+├── OutcomeUnknown       not retried: may be billed, so charged at its quote and asked anew
+├── WorkerLost           the worker died with the activity in flight: tools are retried, calls are not
+├── RepositoryRefused    the repository cannot be used as it is; the message says how to mend it
+├── SandboxUnavailable   there is no sandbox on the host; the message says how to mend it
+├── Fenced               a newer attempt or another checkpoint owns the worktree
+└── SetupFailed          a command of `worktree.setup` failed
+"""
+
+from enum import StrEnum
+
+
+class FailureType(StrEnum):
+    """`ApplicationError.type` of every failure that a workflow may decide on."""
+
+    RATE_LIMITED = "RateLimited"
+    PROVIDER_UNAVAILABLE = "ProviderUnavailable"
+    CREDIT_EXHAUSTED = "CreditExhausted"
+    AUTHENTICATION_FAILED = "AuthenticationFailed"
+    CONTEXT_OVERFLOW = "ContextOverflow"
+    INVALID_REQUEST = "InvalidRequest"
+    OUTCOME_UNKNOWN = "OutcomeUnknown"
+    WORKER_LOST = "WorkerLost"
+    REPOSITORY_REFUSED = "RepositoryRefused"
+    SANDBOX_UNAVAILABLE = "SandboxUnavailable"
+    FENCED = "Fenced"
+    SETUP_FAILED = "SetupFailed"
+
+
+NEVER_RETRIED = (
+    FailureType.CREDIT_EXHAUSTED,
+    FailureType.AUTHENTICATION_FAILED,
+    FailureType.CONTEXT_OVERFLOW,
+    FailureType.INVALID_REQUEST,
+    FailureType.OUTCOME_UNKNOWN,
+    FailureType.REPOSITORY_REFUSED,
+    FailureType.SANDBOX_UNAVAILABLE,
+    FailureType.FENCED,
+    FailureType.SETUP_FAILED,
+)
+"""Failures that a repeat of the same request cannot mend."""
+
+UNKNOWN_OUTCOME = (
+    FailureType.WORKER_LOST,
+    "TemporalTimeout:StartToClose",
+    "TemporalTimeout:Heartbeat",
+)
+"""A model call that ends so may have been billed: Temporal must not repeat it by itself. The prefix
+is the server's own name for a time-out in a retry policy's non-retryable types."""
