@@ -448,8 +448,6 @@ class CallModel(BaseModel, frozen=True, extra="forbid"):
     """The head of the stored conversation; None: `messages` are the whole of it."""
     messages: tuple[Message, ...] = Field(min_length=1)
     max_output_tokens: int = Field(gt=0)
-    with_tools: bool = True
-    """False for a compaction: the model is asked for a summary and has no tools."""
 
 
 class ModelAnswered(BaseModel, frozen=True, extra="forbid"):
@@ -463,6 +461,8 @@ class ModelAnswered(BaseModel, frozen=True, extra="forbid"):
     stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed"]
     usage: Usage
     cost_usd: Decimal
+    latency: timedelta
+    """From sending to the whole answer; waits for a rate limit are not in it."""
     scripted: bool = False
 
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
@@ -73,3 +74,34 @@ class LedgerView(BaseModel, frozen=True, extra="forbid"):
     """Closed accounts plus all that is granted: never above the cap at the moment of a grant."""
     settled_usd: Decimal
     burn_usd_per_minute: Decimal
+
+
+class AccountClosed(BaseModel, frozen=True, extra="forbid"):
+    """An agent has ended; its unspent grant comes back."""
+
+    agent: AgentId
+    settled_usd: Decimal | None
+    """What it spent in all; None: it ended without a report, so its grant counts as spent."""
+
+
+class CapChanged(BaseModel, frozen=True, extra="forbid"):
+    """A person set the session's cap; only what is not yet granted is affected."""
+
+    usd: Decimal = Field(ge=0, allow_inf_nan=False)
+
+
+class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
+    """What the ledger tells the session, through its signal `ledger_event`."""
+
+    kind: Literal["warning", "cap_reached", "burn_rate"]
+    settled_usd: Decimal
+    text: str
+
+
+class LedgerRequest(BaseModel, frozen=True, extra="forbid"):
+    """What starts a ledger, and what its continuation carries."""
+
+    session_workflow: str
+    caps: Caps
+    accounts: Accounts | None = None
+    is_warned: bool = False

@@ -1,0 +1,22 @@
+"""Reading an activity's failure: one place that turns exceptions into a type that policy knows."""
+
+from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError, TimeoutType
+
+_TIMEOUTS = {
+    TimeoutType.START_TO_CLOSE: "TemporalTimeout:StartToClose",
+    TimeoutType.HEARTBEAT: "TemporalTimeout:Heartbeat",
+}
+
+
+def failure_type(error: ActivityError) -> str:
+    """Return the `FailureType` of a failed activity, or the server's name for its time-out.
+
+    Args:
+        error: as it came from the activity; its cause holds the type.
+    """
+    cause = error.cause
+    if isinstance(cause, ApplicationError):
+        return cause.type or "Unknown"
+    if isinstance(cause, TimeoutError):
+        return _TIMEOUTS.get(cause.type, "TemporalTimeout") if cause.type else "TemporalTimeout"
+    return "Unknown"

@@ -1,0 +1,138 @@
+"""The session's money: one childless workflow that grants only what the cap still has.
+
+Agents ask it for a few calls ahead, by signal, and are answered by the signal `granted`. Because it
+has no children it may continue as new at will. It decides nothing about models or tasks.
+"""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from temporalio import workflow
+from temporalio.exceptions import ApplicationError
+
+from workflows.domain.budget import (
+    AccountClosed,
+    Accounts,
+    Ask,
+    CapChanged,
+    Grant,
+    LedgerEvent,
+    LedgerRequest,
+    LedgerView,
+)
+from workflows.policy import money
+
+_BURN_NOTICE_EVERY = timedelta(minutes=1)
+
+
+@workflow.defn(name="SessionLedger")
+class SessionLedger:
+    """Purpose: caps that hold under any concurrency.
+
+    Signals: `ask`, `close_account`, `set_cap`, `finish`. Query: `state`.
+    A continuation carries the accounts and whether the warning was given.
+    """
+
+    @workflow.init
+    def __init__(self, request: LedgerRequest) -> None:
+        self._request = request
+        self._accounts = request.accounts or Accounts(cap_usd=request.caps.stop_usd)
+        self._is_warned = request.is_warned
+        self._inbox: list[Ask | AccountClosed | CapChanged] = []
+        self._is_finished = False
+        self._burn_told_at: datetime | None = None
+
+    @workflow.run
+    async def run(self, request: LedgerRequest) -> LedgerView:
+        """Serve until the session says `finish`, then answer the final accounts."""
+        while True:
+            await workflow.wait_condition(lambda: bool(self._inbox) or self._is_finished)
+            while self._inbox:
+                await self._serve(self._inbox.pop(0))
+            if self._is_finished:
+                return self.state()
+            if workflow.info().is_continue_as_new_suggested():
+                workflow.continue_as_new(self._carried())
+
+    @workflow.signal
+    def ask(self, ask: Ask) -> None:
+        """An agent asks for money."""
+        self._inbox.append(ask)
+
+    @workflow.signal
+    def close_account(self, closed: AccountClosed) -> None:
+        """An agent has ended."""
+        self._inbox.append(closed)
+
+    @workflow.signal
+    def set_cap(self, changed: CapChanged) -> None:
+        """A person changed the cap."""
+        self._inbox.append(changed)
+
+    @workflow.signal
+    def finish(self) -> None:
+        """The session has ended."""
+        self._is_finished = True
+
+    @workflow.query
+    def state(self) -> LedgerView:
+        """The accounts in sum."""
+        return LedgerView(
+            cap_usd=self._accounts.cap_usd,
+            committed_usd=money.committed(self._accounts),
+            settled_usd=money.settled(self._accounts),
+            burn_usd_per_minute=money.burn_rate(self._accounts.samples, workflow.now()),
+        )
+
+    async def _serve(self, message: Ask | AccountClosed | CapChanged) -> None:
+        now = workflow.now()
+        match message:
+            case Ask():
+                self._accounts, grant = money.answer_ask(self._accounts, message, now)
+                await self._answer(message, grant)
+            case AccountClosed():
+                self._accounts = money.close_account(
+                    self._accounts, message.agent, message.settled_usd, now
+                )
+            case CapChanged():
+                self._accounts = money.set_cap(self._accounts, message.usd)
+        await self._watch(now)
+
+    async def _answer(self, ask: Ask, grant: Grant) -> None:
+        await _signal(ask.workflow_id, "granted", grant)
+        if grant.usd == 0:
+            cap = self._accounts.cap_usd
+            await self._tell("cap_reached", f"the cap of ${cap} leaves no room for a further call")
+
+    async def _watch(self, now: datetime) -> None:
+        caps = self._request.caps
+        settled = money.settled(self._accounts)
+        if settled >= caps.warn_usd > 0 and not self._is_warned:
+            self._is_warned = True
+            await self._tell("warning", f"${settled:.2f} is spent; the cap is ${self._accounts.cap_usd}")
+        rate = money.burn_rate(self._accounts.samples, now)
+        if rate > caps.burn_usd_per_minute and self._may_tell_burn(now):
+            self._burn_told_at = now
+            limit = caps.burn_usd_per_minute
+            await self._tell("burn_rate", f"${rate:.2f} a minute is above the limit of ${limit}")
+
+    def _may_tell_burn(self, now: datetime) -> bool:
+        return self._burn_told_at is None or now - self._burn_told_at >= _BURN_NOTICE_EVERY
+
+    async def _tell(self, kind: str, text: str) -> None:
+        settled: Decimal = money.settled(self._accounts)
+        event = LedgerEvent.model_validate({"kind": kind, "settled_usd": settled, "text": text})
+        await _signal(self._request.session_workflow, "ledger_event", event)
+
+    def _carried(self) -> LedgerRequest:
+        return self._request.model_copy(
+            update={"accounts": self._accounts, "is_warned": self._is_warned}
+        )
+
+
+async def _signal(workflow_id: str, name: str, payload: Grant | LedgerEvent) -> None:
+    try:
+        await workflow.get_external_workflow_handle(workflow_id).signal(name, payload)
+    except ApplicationError as gone:
+        # The receiver ended meanwhile; its account is closed by whoever started it.
+        workflow.logger.info("signal %s to %r not delivered: %s", name, workflow_id, gone)

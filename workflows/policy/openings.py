@@ -1,0 +1,104 @@
+"""The words that open an agent's conversation and that reach it on the way.
+
+Every opening begins with a header block (`Role:`, `Task:`, `Attempt:`), which names the agent for
+people, logs and playbooks. Text that was not written by the orchestrator or a person (plan, notes of
+tools, diffs, repository) stands between data marks with a nonce, so that it cannot end its own block.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from workflows.domain.gate import GateSpec
+from workflows.domain.plan import Task
+
+WRAP_UP: Final = (
+    "You have used 80 % of what this attempt may use (turns, time or money). "
+    "Bring the work to a consistent state now and submit it."
+)
+
+COMPACTION: Final = (
+    "Compaction: the conversation nears the model's window and begins anew after this answer. "
+    "Answer in text only, without tool calls: what was asked, what is done, what is left, which "
+    "files matter and why, and what you tried that did not work."
+)
+
+
+def data(label: str, text: str, nonce: str) -> str:
+    """Wrap foreign text as data.
+
+    Args:
+        label: what it is, in a word or two.
+        text: the text itself.
+        nonce: unguessable for whoever wrote the text; one for each message.
+    """
+    return f'<data {nonce} label="{label}">\n{text}\n</data {nonce}>'
+
+
+def planner(goal: str, brief: str, notes: Sequence[str], number: int, nonce: str) -> str:
+    """Open a planner's conversation.
+
+    Args:
+        goal: what the person wants, in their words.
+        brief: the repository in short, as the host saw it.
+        notes: why earlier plans were refused.
+        number: which plan this is, from 1.
+        nonce: for the data marks.
+    """
+    parts = [
+        f"Role: planner\nTask: plan\nAttempt: {number}",
+        f"The goal, in the person's words:\n{goal}",
+        data("repository", brief, nonce),
+        *(f"An earlier plan was refused: {data('notes', note, nonce)}" for note in notes),
+        "Look at the repository, then call `submit_plan`.",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def developer(
+    task: Task, attempt: int, gates: Sequence[GateSpec], notes: Sequence[str], nonce: str
+) -> str:
+    """Open a developer's conversation."""
+    commands = "\n".join(f"- {gate.name}: {' '.join(gate.argv)}" for gate in gates)
+    parts = [
+        f"Role: developer\nTask: {task.id}\nAttempt: {attempt}",
+        data("task", _task_text(task), nonce),
+        f"You may write only: {', '.join(task.claims)}",
+        f"Your work must pass these checks:\n{commands}" if commands else "",
+        *(f"What the attempts before this one came to:\n{data('notes', note, nonce)}" for note in notes),
+        "Do the task, then call `submit`.",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def reviewer(task: Task, attempt: int, diff: str, nonce: str) -> str:
+    """Open a reviewer's conversation on one task's submitted work."""
+    parts = [
+        f"Role: reviewer\nTask: {task.id}\nAttempt: {attempt}",
+        data("task", _task_text(task), nonce),
+        data("diff", diff, nonce),
+        "The worktree holds the submitted work. Judge it, then call `submit_verdict`.",
+    ]
+    return "\n\n".join(parts)
+
+
+def resumed(opening: str, turns: int, summary: str) -> str:
+    """Open the conversation that follows a compaction.
+
+    Args:
+        opening: the first opening; its header gets the line `Turn:`.
+        turns: how many turns were played before.
+        summary: what the agent said of them; empty where it could not be asked.
+    """
+    header, _, rest = opening.partition("\n\n")
+    said = summary or "No summary could be made. Look at `git diff` and `git log` to see your work."
+    return f"{header}\nTurn: {turns}\n\n{rest}\n\nYou have worked on this already. Your summary:\n{said}"
+
+
+def steered(text: str) -> str:
+    """Wrap what a person says to a running agent."""
+    return f"The person who leads this project says:\n{text}"
+
+
+def _task_text(task: Task) -> str:
+    criteria = "\n".join(f"{n}. {text}" for n, text in enumerate(task.acceptance_criteria, 1))
+    return f"{task.title}\n\n{task.description}\n\nAcceptance criteria:\n{criteria}".strip()
