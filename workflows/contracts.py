@@ -19,7 +19,9 @@ from workflows.domain.config import Routes, WorktreeConfig
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.messages import Message, ToolCall
+from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.models import ModelFacts, Role, Usage
+from workflows.domain.session_state import ResolvedRoutes
 from workflows.domain.verdict import Evidence
 from workflows.errors import NEVER_RETRIED, UNKNOWN_OUTCOME
 
@@ -96,32 +98,6 @@ class ExportBase(BaseModel, frozen=True, extra="forbid"):
     worktree: WorktreeConfig
 
 
-class CopiedFile(BaseModel, frozen=True, extra="forbid"):
-    """An ignored file of the person's checkout that builds need."""
-
-    path: str
-    content: Digest
-    executable: bool
-
-
-class ExportedBase(BaseModel, frozen=True, extra="forbid"):
-    """The base, ready for any host."""
-
-    repository: str
-    """The resolved path of the repository."""
-    key: str
-    """Its name on hosts."""
-    bundle: Digest
-    commit: Commit
-    tree: Tree
-    branch: str | None
-    """The branch that is checked out at the base; None where detached or another base was named."""
-    files: int
-    tree_bytes: int
-    copied: tuple[CopiedFile, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
 class DeliverBranch(BaseModel, frozen=True, extra="forbid"):
     """Move `refs/heads/blueflame/<session>` in the person's repository by compare-and-swap."""
 
@@ -149,8 +125,8 @@ class DeliveryRefused(BaseModel, frozen=True, extra="forbid"):
 
 DeliveryOutcome = Annotated[Delivered | DeliveryRefused, Field(discriminator="kind")]
 
-EXPORT_BASE = Contract[ExportBase, ExportedBase](
-    "repository.export", ExportBase, ExportedBase, queues.LAND, timedelta(minutes=30), _retry(5), _HEARTBEAT
+EXPORT_BASE = Contract[ExportBase, Base](
+    "repository.export", ExportBase, Base, queues.LAND, timedelta(minutes=30), _retry(5), _HEARTBEAT
 )
 DELIVER_BRANCH = Contract[DeliverBranch, DeliveryOutcome](
     "landing.deliver", DeliverBranch, DeliveryOutcome, queues.LAND, timedelta(minutes=10), _retry(), _HEARTBEAT
@@ -428,14 +404,6 @@ class ResolveModels(BaseModel, frozen=True, extra="forbid"):
     routes: Routes
 
 
-class ResolvedModels(BaseModel, frozen=True, extra="forbid"):
-    """The routes as facts, in the order of the routes."""
-
-    planner: tuple[ModelFacts, ...]
-    developer: tuple[ModelFacts, ...]
-    reviewer: tuple[ModelFacts, ...]
-
-
 class CallModel(BaseModel, frozen=True, extra="forbid"):
     """One model call: the prefix that it extends, and only what follows it."""
 
@@ -474,8 +442,8 @@ class PrefixLost(BaseModel, frozen=True, extra="forbid"):
 
 ModelOutcome = Annotated[ModelAnswered | PrefixLost, Field(discriminator="kind")]
 
-RESOLVE_MODELS = Contract[ResolveModels, ResolvedModels](
-    "models.resolve", ResolveModels, ResolvedModels, queues.MODELS, timedelta(minutes=1), _retry(5)
+RESOLVE_MODELS = Contract[ResolveModels, ResolvedRoutes](
+    "models.resolve", ResolveModels, ResolvedRoutes, queues.MODELS, timedelta(minutes=1), _retry(5)
 )
 CALL_MODEL = Contract[CallModel, ModelOutcome](
     "models.call",

@@ -1,0 +1,31 @@
+"""The person's repository as a session sees it: the base, and what goes with it."""
+
+from pydantic import BaseModel
+
+from workflows.domain.ids import Commit, Digest, Tree
+
+
+class CopiedFile(BaseModel, frozen=True, extra="forbid"):
+    """An ignored file of the person's checkout that builds need."""
+
+    path: str
+    content: Digest
+    executable: bool
+
+
+class Base(BaseModel, frozen=True, extra="forbid"):
+    """The base, exported once and ready for any host."""
+
+    repository: str
+    """The resolved path of the repository."""
+    key: str
+    """Its name on hosts."""
+    bundle: Digest
+    commit: Commit
+    tree: Tree
+    branch: str | None
+    """The branch that is checked out at the base; None where detached or another base was named."""
+    files: int
+    tree_bytes: int
+    copied: tuple[CopiedFile, ...] = ()
+    warnings: tuple[str, ...] = ()

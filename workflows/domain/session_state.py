@@ -1,0 +1,64 @@
+"""All that a session remembers: one serialisable value, replaced and never changed in place."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from pydantic import BaseModel, Field
+
+from workflows.domain.changeset import Changeset
+from workflows.domain.gate import GateReport, GateSpec
+from workflows.domain.ids import Commit, TaskId, Tree
+from workflows.domain.models import ModelFacts
+from workflows.domain.notice import Notice
+from workflows.domain.plan import Plan
+from workflows.domain.repository import Base
+from workflows.domain.session import SessionPhase
+from workflows.domain.task import TaskRecord
+
+
+class ResolvedRoutes(BaseModel, frozen=True, extra="forbid"):
+    """The routes as pinned facts."""
+
+    planner: tuple[ModelFacts, ...]
+    developer: tuple[ModelFacts, ...]
+    reviewer: tuple[ModelFacts, ...]
+
+
+class SessionState(BaseModel, frozen=True, extra="forbid"):
+    """The truth about a session; its continuation carries exactly this."""
+
+    started_at: datetime
+    phase: SessionPhase = SessionPhase.PREPARING
+    reason: str = ""
+    """One sentence on the phase, for a person."""
+    cap_usd: Decimal
+    spent_usd: Decimal = Decimal(0)
+    """From ended agents and the ledger's last word; the ledger's own query is exact."""
+    scripted: bool = False
+    # Set by the preparation.
+    base: Base | None = None
+    host_queue: str = ""
+    sandbox: str = ""
+    routes: ResolvedRoutes | None = None
+    gates: tuple[GateSpec, ...] = ()
+    brief: str = ""
+    baseline: GateReport | None = None
+    # Set by planning.
+    plan: Plan | None = None
+    plans_made: int = 0
+    plan_notes: tuple[str, ...] = ()
+    is_plan_approved: bool = False
+    plan_approved_by: str = ""
+    # Moved by the work.
+    records: dict[TaskId, TaskRecord] = Field(default_factory=dict)
+    changesets: tuple[Changeset, ...] = ()
+    cycle: int = 0
+    head: Commit | None = None
+    delivered: Commit | None = None
+    branch: str | None = None
+    green: tuple[Tree, ...] = ()
+    """Trees whose gates showed no new failure, the newest 50."""
+    notices: tuple[Notice, ...] = ()
+    resumes_to: SessionPhase | None = None
+    """Set while PAUSED."""
+    is_cap_reached: bool = False
