@@ -1,0 +1,218 @@
+"""What a wave's outcome does to the session's state.
+
+An outcome of an attempt that is no longer the task's current one (skipped, reset, retried meanwhile)
+moves nothing; only its cost counts.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+from workflows.domain.agent import AgentEnd
+from workflows.domain.changeset import Changeset, ChangesetEvent
+from workflows.domain.ids import TaskId
+from workflows.domain.notice import NoticeKind
+from workflows.domain.session_state import SessionState
+from workflows.domain.stages import (
+    Developed,
+    DevelopItem,
+    MergedChangeset,
+    MergeItem,
+    MergeResult,
+    NotDeveloped,
+    Refused,
+    ReturnedChangeset,
+    Validated,
+    ValidateItem,
+    Waits,
+)
+from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.policy import notices
+from workflows.policy.changesets import move_changeset
+from workflows.policy.tasks import can_move, move
+
+_NOTES_KEPT = 6
+_GREEN_KEPT = 50
+_NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.PROVIDER, AgentEnd.BUDGET, AgentEnd.HOST})
+"""Ends that use up no attempt: the task could not help them."""
+
+
+def put(state: SessionState, record: TaskRecord) -> SessionState:
+    """Return the state with one task's record replaced."""
+    records = {**state.records, record.task.id: record}
+    return state.model_copy(update={"records": records})
+
+
+def notice(
+    state: SessionState, kind: NoticeKind, subject: str, text: str, at: datetime
+) -> SessionState:
+    """Return the state with one more notice."""
+    more = notices.add(state.notices, kind, subject, text, at)
+    return state.model_copy(update={"notices": more})
+
+
+def develop_item(state: SessionState, item: DevelopItem, at: datetime) -> SessionState:
+    """Take up what one attempt came to."""
+    record = state.records[item.task]
+    if not isinstance(item, Waits):
+        state = _spend(state, item.task, item.cost_usd, item.scripted)
+        record = state.records[item.task]
+    if (record.attempt, record.state) != (item.attempt, TaskState.DEVELOPING):
+        return state
+    match item:
+        case Developed():
+            return _developed(state, record, item, at)
+        case Waits():
+            more = {"attempts_allowed": record.attempts_allowed + 1}
+            return put(state, move(_with(record, more), TaskEvent.RESET, item.detail))
+        case NotDeveloped():
+            return _not_developed(state, record, item, at)
+
+
+def _developed(
+    state: SessionState, record: TaskRecord, item: Developed, at: datetime
+) -> SessionState:
+    facts = {
+        "base": item.base,
+        "commit": item.commit,
+        "tree": item.tree,
+        "restart_from": item.commit,
+        "author_family": item.family,
+    }
+    if item.ignored:
+        text = f"the agent wrote ignored files, which are not part of the work: {item.ignored}"
+        state = notice(state, NoticeKind.REPOSITORY, item.task, text, at)
+    return put(state, move(_with(record, facts), TaskEvent.SUBMITTED))
+
+
+def _not_developed(
+    state: SessionState, record: TaskRecord, item: NotDeveloped, at: datetime
+) -> SessionState:
+    facts: dict[str, object] = {"base": item.base, "restart_from": item.checkpoint}
+    if item.end in _NOT_ITS_FAULT:
+        facts["attempts_allowed"] = record.attempts_allowed + 1
+    if item.end in {AgentEnd.PROVIDER, AgentEnd.HOST}:
+        kind = NoticeKind.PROVIDER if item.end is AgentEnd.PROVIDER else NoticeKind.REPOSITORY
+        state = notice(state, kind, item.task, item.detail, at)
+    text = f"attempt {item.attempt} ended ({item.end}): {item.detail}"
+    record = _note(_with(record, facts), text)
+    return put(state, _again(move(record, TaskEvent.REJECTED, text[:200]), item.end))
+
+
+def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> SessionState:
+    """Take up what the gates and the reviewer said of one task."""
+    state = _spend(state, item.task, item.cost_usd, item.scripted)
+    record = state.records[item.task]
+    if (record.attempt, record.state) != (item.attempt, TaskState.VALIDATING):
+        return state
+    match item:
+        case Validated():
+            green = (*state.green, item.tree)[-_GREEN_KEPT:]
+            state = state.model_copy(update={"green": green})
+            return put(state, move(record, TaskEvent.PASSED))
+        case Refused():
+            if item.by == "abstention":
+                state = notice(state, NoticeKind.ABSTENTION, item.task, item.notes, at)
+            text = f"attempt {item.attempt} was refused by the {item.by}"
+            record = _note(record, f"{text}: {item.notes}")
+            return put(state, _again(move(record, TaskEvent.REJECTED, text)))
+
+
+def merge_result(state: SessionState, result: MergeResult, at: datetime) -> SessionState:
+    """Take up what the merge queue came to."""
+    for item in result.items:
+        state = _merge_item(state, item)
+    if result.delivery_refused:
+        state = notice(state, NoticeKind.DELIVERY, "", result.delivery_refused, at)
+    facts = {"head": result.head, "delivered": result.delivered, "branch": result.branch}
+    return state.model_copy(update=facts)
+
+
+def _merge_item(state: SessionState, item: MergeItem) -> SessionState:
+    changeset = next(each for each in state.changesets if each.id == item.id)
+    match item:
+        case MergedChangeset():
+            for task in _merging(state, changeset):
+                state = put(state, move(state.records[task], TaskEvent.MERGED))
+            return put_changeset(state, move_changeset(changeset, ChangesetEvent.MERGED))
+        case ReturnedChangeset():
+            for task in _merging(state, changeset):
+                state = _returned(state, task, item)
+            return put_changeset(state, move_changeset(changeset, ChangesetEvent.RETURNED))
+
+
+def _merging(state: SessionState, changeset: Changeset) -> list[TaskId]:
+    return [
+        task for task in changeset.tasks if state.records[task].state is TaskState.MERGING
+    ]
+
+
+def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> SessionState:
+    record = state.records[task]
+    if task != item.task:
+        return put(state, move(record, TaskEvent.HELD))
+    reason = "its work conflicts with what was merged before" if item.by == "conflict" else (
+        "the checks fail on the merged tree"
+    )
+    # On the new head, not on its old base: the conflict would only come again there.
+    record = _note(_with(record, {"base": None, "restart_from": None}), item.notes)
+    state = put(state, _again(move(record, TaskEvent.RETURNED, reason)))
+    return reset_dependants(state, task)
+
+
+def send_back(state: SessionState, task: TaskId, reason: str) -> SessionState:
+    """Send validated work back to its task, because a person rejected it.
+
+    The task gets one more attempt than it had: a person's word is no failed attempt.
+    """
+    record = state.records[task]
+    facts = {"attempts_allowed": max(record.attempts_allowed, record.attempt + 1)}
+    record = _note(_with(record, facts), f"a person rejected the work: {reason}")
+    state = put(state, move(record, TaskEvent.REWORK, "rejected by a person"))
+    return reset_dependants(state, task)
+
+
+def put_changeset(state: SessionState, changeset: Changeset) -> SessionState:
+    """Return the state with one changeset replaced."""
+    changesets = tuple(changeset if old.id == changeset.id else old for old in state.changesets)
+    return state.model_copy(update={"changesets": changesets})
+
+
+def reset_dependants(state: SessionState, task: TaskId) -> SessionState:
+    """Begin all work again that stands on a task's unmerged commit, transitively."""
+    for dependant in sorted(state.records):
+        record = state.records[dependant]
+        if task in record.task.depends_on and can_move(record, TaskEvent.RESET):
+            if record.state is TaskState.READY and record.attempt == 0:
+                continue
+            facts = {
+                "base": None,
+                "restart_from": None,
+                "attempts_allowed": record.attempts_allowed + 1,
+            }
+            reason = f"task {task!r}, on which it stands, is reworked"
+            state = put(state, move(_with(record, facts), TaskEvent.RESET, reason))
+            state = reset_dependants(state, dependant)
+    return state
+
+
+def _again(record: TaskRecord, end: AgentEnd | None = None) -> TaskRecord:
+    """Send a rejected task to its next attempt, or end it where it has none left."""
+    if record.attempt < record.attempts_allowed:
+        return move(record, TaskEvent.REWORK, record.reason)
+    event = TaskEvent.RAN_OUT if end is AgentEnd.TIME_LIMIT else TaskEvent.GAVE_UP
+    return move(record, event, f"{record.attempt} attempts used; the last: {record.reason}"[:200])
+
+
+def _note(record: TaskRecord, text: str) -> TaskRecord:
+    return _with(record, {"notes": (*record.notes, text[:12_000])[-_NOTES_KEPT:]})
+
+
+def _with(record: TaskRecord, facts: dict[str, object]) -> TaskRecord:
+    return record.model_copy(update=facts)
+
+
+def _spend(state: SessionState, task: TaskId, usd: Decimal, scripted: bool) -> SessionState:
+    record = state.records[task]
+    state = put(state, _with(record, {"cost_usd": record.cost_usd + usd}))
+    facts = {"spent_usd": state.spent_usd + usd, "scripted": state.scripted or scripted}
+    return state.model_copy(update=facts)

@@ -1,0 +1,314 @@
+"""What a person's signals do: each changes the session's state, asks for effects, or becomes a notice.
+
+Nothing a person sends is lost without a word: a payload that cannot be read, a stale digest, an
+unknown id or a thing that is not possible now each becomes a notice that names it.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from workflows.domain.changeset import Changeset, ChangesetEvent
+from workflows.domain.config import SessionConfig
+from workflows.domain.ids import TaskId
+from workflows.domain.notice import NoticeKind
+from workflows.domain.plan import Plan
+from workflows.domain.session import (
+    ApproveChangeset,
+    ApprovePlan,
+    Nothing,
+    RejectChangeset,
+    RejectPlan,
+    ReplacePlan,
+    RetryTask,
+    SessionPhase,
+    SetPriority,
+    SkipTask,
+    SteerTask,
+)
+from workflows.domain.session_state import SessionState
+from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.policy import outcomes
+from workflows.policy.changesets import judge_approval, move_changeset
+from workflows.policy.money import read_usd
+from workflows.policy.plan import plan_faults
+from workflows.policy.schedule import adopt
+from workflows.policy.tasks import can_move, move
+
+_RUNNING_STATES = frozenset({TaskState.DEVELOPING})
+
+
+class Effect(BaseModel, frozen=True, extra="forbid"):
+    """What the session must do beyond its state."""
+
+    kind: Literal[
+        "steer", "stop_task", "pause", "resume", "proceed", "stop", "set_cap", "plan_anew"
+    ]
+    task: TaskId | None = None
+    text: str = ""
+    usd: Decimal | None = None
+
+
+class Applied(BaseModel, frozen=True, extra="forbid"):
+    """The state after a signal, and what it asks for."""
+
+    state: SessionState
+    effects: tuple[Effect, ...] = ()
+
+
+def apply(
+    state: SessionState, config: SessionConfig, name: str, payload: JsonValue, at: datetime
+) -> Applied:
+    """Take up one signal.
+
+    Args:
+        state: before it.
+        config: the session's own.
+        name: the signal's, one of `NAMES`.
+        payload: its one input, as it came: not yet validated.
+        at: now, as the workflow sees it.
+    """
+    model, handler = _HANDLERS[name]
+    try:
+        read = model.model_validate({} if payload is None else payload)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "its input"
+        text = f"signal {name!r} was not understood: {where}: {first['msg']}"
+        return Applied(state=outcomes.notice(state, NoticeKind.BAD_SIGNAL, name, text, at))
+    return handler(_Case(state, config, at), read)
+
+
+class _Case:
+    """One signal's circumstances."""
+
+    def __init__(self, state: SessionState, config: SessionConfig, at: datetime) -> None:
+        self.state = state
+        self.config = config
+        self.at = at
+
+    def notice(self, kind: NoticeKind, subject: str, text: str) -> Applied:
+        return Applied(state=outcomes.notice(self.state, kind, subject, text, self.at))
+
+    def record(self, task: str) -> TaskRecord | None:
+        return self.state.records.get(TaskId(task))
+
+    def unknown(self, what: str, name: str) -> Applied:
+        return self.notice(NoticeKind.UNKNOWN_SUBJECT, name[:200], f"there is no {what} {name!r}")
+
+    def not_possible(self, subject: str, text: str) -> Applied:
+        return self.notice(NoticeKind.NOT_POSSIBLE, subject, text)
+
+
+# --- the plan ------------------------------------------------------------------------------------
+
+
+def _approve_plan(case: _Case, signal: ApprovePlan) -> Applied:
+    if case.state.is_plan_approved:
+        return case.not_possible("", "the plan is approved already")
+    if case.state.phase is not SessionPhase.AWAITING_PLAN:
+        return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
+    facts = {"is_plan_approved": True, "plan_approved_by": signal.by}
+    return Applied(state=case.state.model_copy(update=facts))
+
+
+def _reject_plan(case: _Case, signal: RejectPlan) -> Applied:
+    if case.state.phase is not SessionPhase.AWAITING_PLAN:
+        return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
+    notes = (*case.state.plan_notes, signal.notes or "rejected without a reason")
+    state = case.state.model_copy(update={"plan_notes": notes})
+    return Applied(state=state, effects=(Effect(kind="plan_anew"),))
+
+
+def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
+    if case.state.phase is not SessionPhase.AWAITING_PLAN or case.state.is_plan_approved:
+        text = f"a plan can be replaced while one waits for approval, not when {case.state.phase}"
+        return case.not_possible("", text)
+    if faults := plan_faults(signal.plan):
+        listed = "; ".join(fault.text for fault in faults)
+        return case.not_possible("", f"the plan is refused: {listed}")
+    state = adopt(case.state, signal.plan, case.config)
+    facts = {"is_plan_approved": True, "plan_approved_by": signal.by}
+    return Applied(state=state.model_copy(update=facts))
+
+
+# --- changesets ----------------------------------------------------------------------------------
+
+
+def _changeset(case: _Case, name: str) -> Changeset | None:
+    return next((each for each in case.state.changesets if each.id == name), None)
+
+
+def _approve_changeset(case: _Case, signal: ApproveChangeset) -> Applied:
+    changeset = _changeset(case, signal.id)
+    if changeset is None:
+        return case.unknown("changeset", signal.id)
+    match judge_approval(changeset, signal.digest):
+        case "accept":
+            facts = {"approved_digest": changeset.digest, "approved_by": signal.by}
+            approved = move_changeset(changeset, ChangesetEvent.APPROVED).model_copy(update=facts)
+            return Applied(state=outcomes.put_changeset(case.state, approved))
+        case "repeat":
+            return Applied(state=case.state)
+        case "stale":
+            text = f"an approval names digest {signal.digest[:12]!r}; now waits {changeset.digest!r}"
+            return case.notice(NoticeKind.STALE_APPROVAL, signal.id, text)
+        case "not_waiting":
+            text = f"changeset {signal.id!r} is {changeset.state} and waits for no approval"
+            return case.not_possible(signal.id, text)
+
+
+def _reject_changeset(case: _Case, signal: RejectChangeset) -> Applied:
+    changeset = _changeset(case, signal.id)
+    if changeset is None:
+        return case.unknown("changeset", signal.id)
+    if changeset.state != "awaiting_approval":
+        text = f"changeset {signal.id!r} is {changeset.state} and waits for no approval"
+        return case.not_possible(signal.id, text)
+    state = outcomes.put_changeset(
+        case.state, move_changeset(changeset, ChangesetEvent.REJECTED)
+    )
+    for item in changeset.items:
+        state = outcomes.send_back(state, item.task, signal.reason or "rejected by a person")
+    return Applied(state=state)
+
+
+# --- tasks -------------------------------------------------------------------------------------
+
+
+def _skip(case: _Case, signal: SkipTask) -> Applied:
+    record = case.record(signal.id)
+    if record is None:
+        return case.unknown("task", signal.id)
+    if not can_move(record, TaskEvent.SKIPPED):
+        return case.not_possible(signal.id, f"task {signal.id!r} is {record.state} already")
+    was_running = record.state in _RUNNING_STATES
+    skipped = move(record, TaskEvent.SKIPPED, "skipped by a person")
+    skipped = skipped.model_copy(update={"waived": signal.satisfies})
+    state = outcomes.put(case.state, skipped)
+    stop = Effect(kind="stop_task", task=record.task.id, text="skipped by a person")
+    return Applied(state=state, effects=(stop,) if was_running else ())
+
+
+def _retry(case: _Case, signal: RetryTask) -> Applied:
+    record = case.record(signal.id)
+    if record is None:
+        return case.unknown("task", signal.id)
+    if not can_move(record, TaskEvent.RETRIED):
+        text = f"task {signal.id!r} is {record.state}; only an ended task can be retried"
+        return case.not_possible(signal.id, text)
+    notes = (*record.notes, f"a person says: {signal.notes}") if signal.notes else record.notes
+    allowed = max(record.attempts_allowed, record.attempt + 1)
+    facts = {"notes": notes, "attempts_allowed": allowed, "waived": False}
+    again = move(record.model_copy(update=facts), TaskEvent.RETRIED, "retried by a person")
+    return Applied(state=outcomes.put(case.state, again))
+
+
+def _steer(case: _Case, signal: SteerTask) -> Applied:
+    record = case.record(signal.id)
+    if record is None:
+        return case.unknown("task", signal.id)
+    if record.state in _RUNNING_STATES:
+        effect = Effect(kind="steer", task=record.task.id, text=signal.text)
+        return Applied(state=case.state, effects=(effect,))
+    if record.state in {TaskState.PENDING, TaskState.READY, TaskState.BLOCKED}:
+        heard = record.model_copy(update={"steers": (*record.steers, signal.text)})
+        return Applied(state=outcomes.put(case.state, heard))
+    text = f"task {signal.id!r} is {record.state}: no agent hears this. Retry it with notes instead"
+    return case.not_possible(signal.id, text)
+
+
+def _prioritise(case: _Case, signal: SetPriority) -> Applied:
+    record = case.record(signal.id)
+    if record is None:
+        return case.unknown("task", signal.id)
+    task = record.task.model_copy(update={"priority": signal.n})
+    return Applied(state=outcomes.put(case.state, record.model_copy(update={"task": task})))
+
+
+# --- the session ---------------------------------------------------------------------------------
+
+
+class _Money(BaseModel, frozen=True, extra="forbid"):
+    """`set_budget`: the amount as it came; `policy.money` reads it, strictly."""
+
+    usd: JsonValue
+    by: str = ""
+
+
+def _set_budget(case: _Case, signal: _Money) -> Applied:
+    usd = read_usd(signal.usd)
+    if isinstance(usd, str):
+        return case.notice(NoticeKind.BAD_SIGNAL, "set_budget", f"signal 'set_budget': {usd}")
+    state = case.state.model_copy(update={"cap_usd": usd})
+    effects = [Effect(kind="set_cap", usd=usd)]
+    if state.is_cap_reached and usd > state.spent_usd:
+        state = state.model_copy(update={"is_cap_reached": False})
+        resumed = _resume(_Case(state, case.config, case.at), Nothing())
+        return Applied(state=resumed.state, effects=(*effects, *resumed.effects))
+    return Applied(state=state, effects=tuple(effects))
+
+
+def _proceed(case: _Case, _: Nothing) -> Applied:
+    if not any(each.state in _RUNNING_STATES for each in case.state.records.values()):
+        return case.not_possible("", "no development runs that could be closed early")
+    return Applied(state=case.state, effects=(Effect(kind="proceed"),))
+
+
+def _pause(case: _Case, _: Nothing) -> Applied:
+    return pause(case.state, "paused by a person")
+
+
+def pause(state: SessionState, reason: str) -> Applied:
+    """Pause the session: nothing new starts, agents hold at their turn boundary."""
+    if state.phase in {SessionPhase.PAUSED, SessionPhase.STOPPING, SessionPhase.ENDED}:
+        return Applied(state=state)
+    facts = {"resumes_to": state.phase, "phase": SessionPhase.PAUSED, "reason": reason}
+    return Applied(state=state.model_copy(update=facts), effects=(Effect(kind="pause"),))
+
+
+def _resume(case: _Case, _: Nothing) -> Applied:
+    if case.state.phase is not SessionPhase.PAUSED or case.state.resumes_to is None:
+        return case.not_possible("", f"the session is not paused ({case.state.phase})")
+    facts = {
+        "phase": case.state.resumes_to,
+        "resumes_to": None,
+        "reason": "",
+        "is_cap_reached": False,
+    }
+    state = case.state.model_copy(update=facts)
+    return Applied(state=state, effects=(Effect(kind="resume"),))
+
+
+def _stop(case: _Case, signal: Nothing) -> Applied:
+    return stop(case.state, f"stopped by {signal.by or 'a person'}")
+
+
+def stop(state: SessionState, reason: str) -> Applied:
+    """Stop the session: running work is cancelled and kept, nothing new starts."""
+    facts = {"phase": SessionPhase.STOPPING, "reason": reason}
+    return Applied(state=state.model_copy(update=facts), effects=(Effect(kind="stop"),))
+
+
+_Handler = Callable[[_Case, Any], Applied]
+_HANDLERS: dict[str, tuple[type[BaseModel], _Handler]] = {
+    "approve_plan": (ApprovePlan, _approve_plan),
+    "reject_plan": (RejectPlan, _reject_plan),
+    "replace_plan": (ReplacePlan, _replace_plan),
+    "approve_changeset": (ApproveChangeset, _approve_changeset),
+    "reject_changeset": (RejectChangeset, _reject_changeset),
+    "skip_task": (SkipTask, _skip),
+    "retry_task": (RetryTask, _retry),
+    "steer_task": (SteerTask, _steer),
+    "set_priority": (SetPriority, _prioritise),
+    "set_budget": (_Money, _set_budget),
+    "proceed": (Nothing, _proceed),
+    "pause": (Nothing, _pause),
+    "resume": (Nothing, _resume),
+    "stop": (Nothing, _stop),
+}
+NAMES = tuple(_HANDLERS)
+"""Every signal of a session that a person may send."""
