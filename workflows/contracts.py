@@ -19,8 +19,8 @@ from workflows.domain.config import Routes, WorktreeConfig
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.messages import Message, ToolCall
-from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.models import ModelFacts, Role, Usage
+from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session_state import ResolvedRoutes
 from workflows.domain.verdict import Evidence
 from workflows.errors import NEVER_RETRIED, UNKNOWN_OUTCOME

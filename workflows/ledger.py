@@ -50,6 +50,7 @@ class SessionLedger:
             while self._inbox:
                 await self._serve(self._inbox.pop(0))
             if self._is_finished:
+                await self._tell("closed", "the session has ended")
                 return self.state()
             if workflow.info().is_continue_as_new_suggested():
                 workflow.continue_as_new(self._carried())

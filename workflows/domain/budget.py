@@ -93,7 +93,7 @@ class CapChanged(BaseModel, frozen=True, extra="forbid"):
 class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
     """What the ledger tells the session, through its signal `ledger_event`."""
 
-    kind: Literal["warning", "cap_reached", "burn_rate"]
+    kind: Literal["warning", "cap_reached", "burn_rate", "closed"]
     settled_usd: Decimal
     text: str
 

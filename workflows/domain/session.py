@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -11,21 +10,10 @@ from workflows.domain.config import Pacing, SessionConfig
 from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId
 from workflows.domain.notice import Notice
 from workflows.domain.plan import Plan
+from workflows.domain.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskState
 
 VIEW_SCHEMA = 1
-
-
-class SessionPhase(StrEnum):
-    """What the session as a whole is doing."""
-
-    PREPARING = "preparing"
-    PLANNING = "planning"
-    AWAITING_PLAN = "awaiting_plan"
-    RUNNING = "running"
-    PAUSED = "paused"
-    STOPPING = "stopping"
-    ENDED = "ended"
 
 
 class SessionRequest(BaseModel, frozen=True, extra="forbid"):
@@ -39,6 +27,8 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
     config: SessionConfig
     plan: Plan | None = None
     """A plan that a person brings; the planner is not asked then."""
+    carried: SessionState | None = None
+    """Set by a continuation."""
 
 
 # --- signals: each takes one JSON object ---------------------------------------------------------
@@ -124,8 +114,8 @@ class TaskLine(BaseModel, frozen=True, extra="forbid"):
     state: TaskState
     attempt: int
     priority: int
-    title: str = Field(max_length=60)
-    reason: str = Field(default="", max_length=80)
+    title: str = Field(max_length=48)
+    reason: str = Field(default="", max_length=60)
 
 
 class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
@@ -134,6 +124,7 @@ class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
     id: ChangesetId
     state: str
     digest: Digest | None
+    """Only while it waits for approval: what an approval must name."""
     tasks: tuple[TaskId, ...]
 
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
 
 from pydantic import BaseModel, Field
 
@@ -12,8 +13,19 @@ from workflows.domain.models import ModelFacts
 from workflows.domain.notice import Notice
 from workflows.domain.plan import Plan
 from workflows.domain.repository import Base
-from workflows.domain.session import SessionPhase
 from workflows.domain.task import TaskRecord
+
+
+class SessionPhase(StrEnum):
+    """What the session as a whole is doing."""
+
+    PREPARING = "preparing"
+    PLANNING = "planning"
+    AWAITING_PLAN = "awaiting_plan"
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    ENDED = "ended"
 
 
 class ResolvedRoutes(BaseModel, frozen=True, extra="forbid"):

@@ -1,6 +1,6 @@
 """What the session hands to its waves, and what they hand back."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -219,7 +219,6 @@ class MergeRequest(BaseModel, frozen=True, extra="forbid"):
     baseline: GateReport
     green: tuple[Tree, ...]
     """Trees whose gates were green already; they are not run again."""
-    at: datetime
 
 
 class MergedChangeset(BaseModel, frozen=True, extra="forbid"):

@@ -9,12 +9,13 @@ from decimal import Decimal
 
 from workflows.domain.agent import AgentEnd
 from workflows.domain.changeset import Changeset, ChangesetEvent
-from workflows.domain.ids import TaskId
+from workflows.domain.ids import ChangesetId, TaskId
 from workflows.domain.notice import NoticeKind
 from workflows.domain.session_state import SessionState
 from workflows.domain.stages import (
     Developed,
     DevelopItem,
+    DevelopResult,
     MergedChangeset,
     MergeItem,
     MergeResult,
@@ -23,6 +24,7 @@ from workflows.domain.stages import (
     ReturnedChangeset,
     Validated,
     ValidateItem,
+    ValidateResult,
     Waits,
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
@@ -48,6 +50,51 @@ def notice(
     """Return the state with one more notice."""
     more = notices.add(state.notices, kind, subject, text, at)
     return state.model_copy(update={"notices": more})
+
+
+StageResult = DevelopResult | ValidateResult | MergeResult
+
+
+def take(state: SessionState, result: StageResult, at: datetime) -> SessionState:
+    """Take up all that a wave came to."""
+    match result:
+        case DevelopResult():
+            for item in result.items:
+                state = develop_item(state, item, at)
+        case ValidateResult():
+            for each in result.items:
+                state = validate_item(state, each, at)
+        case MergeResult():
+            state = merge_result(state, result, at)
+    return state
+
+
+def wave_lost(
+    state: SessionState,
+    tasks: tuple[TaskId, ...],
+    changesets: tuple[ChangesetId, ...],
+    text: str,
+    at: datetime,
+) -> SessionState:
+    """Take up that a wave itself failed: its tasks get another attempt, and a person is told.
+
+    Args:
+        state: before.
+        tasks: of a develop or validate wave.
+        changesets: of a merge wave.
+        text: what went wrong.
+        at: now, as the workflow sees it.
+    """
+    for task in tasks:
+        record = state.records[task]
+        if can_move(record, TaskEvent.REJECTED):
+            state = put(state, _again(move(record, TaskEvent.REJECTED, text[:200])))
+    for changeset in state.changesets:
+        if changeset.id in changesets:
+            for task in _merging(state, changeset):
+                state = put(state, move(state.records[task], TaskEvent.HELD, text[:200]))
+            state = put_changeset(state, move_changeset(changeset, ChangesetEvent.RETURNED))
+    return notice(state, NoticeKind.NOT_POSSIBLE, "", f"a wave failed: {text}", at)
 
 
 def develop_item(state: SessionState, item: DevelopItem, at: datetime) -> SessionState:
@@ -87,7 +134,9 @@ def _developed(
 def _not_developed(
     state: SessionState, record: TaskRecord, item: NotDeveloped, at: datetime
 ) -> SessionState:
-    facts: dict[str, object] = {"base": item.base, "restart_from": item.checkpoint}
+    facts: dict[str, object] = {}
+    if item.checkpoint is not None:
+        facts = {"base": item.base, "restart_from": item.checkpoint}
     if item.end in _NOT_ITS_FAULT:
         facts["attempts_allowed"] = record.attempts_allowed + 1
     if item.end in {AgentEnd.PROVIDER, AgentEnd.HOST}:

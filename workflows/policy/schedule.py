@@ -7,17 +7,22 @@
 | flow   | each ready task, as slots free           | each developed task | the same                   |
 """
 
-from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel
 
 from workflows.domain.changeset import Changeset, ChangesetEvent, ChangesetItem, ChangesetState
 from workflows.domain.config import Pacing, SessionConfig
-from workflows.domain.ids import ChangesetId, TaskId
+from workflows.domain.ids import ChangesetId, Commit, TaskId
 from workflows.domain.plan import Plan
 from workflows.domain.session_state import SessionState
-from workflows.domain.stages import Assignment, Candidate, QueuedChangeset
+from workflows.domain.stages import (
+    Assignment,
+    Candidate,
+    Grounds,
+    MergeRequest,
+    QueuedChangeset,
+)
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.changesets import digest_of, move_changeset
 from workflows.policy.outcomes import put, put_changeset
@@ -181,7 +186,7 @@ def _in_state(state: SessionState, wanted: TaskState) -> tuple[TaskId, ...]:
     return tuple(task for task, record in state.records.items() if record.state is wanted)
 
 
-def ending(state: SessionState, config: SessionConfig) -> Ending | None:
+def ending(state: SessionState, config: SessionConfig) -> Ending:
     """Say whether the session is over. Only asked when nothing runs and nothing can start.
 
     | tasks and changesets                   | somebody decides   | nobody does |
@@ -260,7 +265,7 @@ def assignment(state: SessionState, task: TaskId) -> Assignment:
     )
 
 
-def _unmerged(state: SessionState, record: TaskRecord) -> tuple[str, ...]:
+def _unmerged(state: SessionState, record: TaskRecord) -> tuple[Commit, ...]:
     needed = [state.records[each] for each in record.task.depends_on]
     states = {TaskState.VALIDATED, TaskState.MERGING}
     return tuple(each.commit for each in needed if each.state in states and each.commit)
@@ -299,3 +304,21 @@ def queued(state: SessionState, ids: tuple[ChangesetId, ...]) -> tuple[QueuedCha
 def _title(changeset: Changeset) -> str:
     titles = [item.title for item in changeset.items]
     return titles[0] if len(titles) == 1 else f"{changeset.id}: {len(titles)} tasks"
+
+
+def merge_request(
+    state: SessionState, grounds: Grounds, changesets: tuple[ChangesetId, ...]
+) -> MergeRequest:
+    """Return what a MergeWave takes. Read before `start`: it moves the changesets on."""
+    if state.base is None or state.head is None or state.baseline is None:
+        raise ValueError("the session is not prepared yet")
+    return MergeRequest(
+        grounds=grounds,
+        repository=state.base.repository,
+        base=state.base.commit,
+        head=state.head,
+        delivered=state.delivered,
+        queue=queued(state, changesets),
+        baseline=state.baseline,
+        green=state.green,
+    )

@@ -15,7 +15,6 @@ from workflows.domain.changeset import Changeset, ChangesetEvent
 from workflows.domain.config import SessionConfig
 from workflows.domain.ids import TaskId
 from workflows.domain.notice import NoticeKind
-from workflows.domain.plan import Plan
 from workflows.domain.session import (
     ApproveChangeset,
     ApprovePlan,
@@ -24,12 +23,11 @@ from workflows.domain.session import (
     RejectPlan,
     ReplacePlan,
     RetryTask,
-    SessionPhase,
     SetPriority,
     SkipTask,
     SteerTask,
 )
-from workflows.domain.session_state import SessionState
+from workflows.domain.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy import outcomes
 from workflows.policy.changesets import judge_approval, move_changeset

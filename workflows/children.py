@@ -1,0 +1,100 @@
+"""How waves start and name agents: one place, so that every agent has a worktree and an end.
+
+An agent's worktree is prepared before it and removed after it; its checkpoints stay as refs.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+
+from workflows.agent import AgentWorkflow
+from workflows.contracts import PREPARE_WORKTREE, REMOVE_WORKTREE, PrepareWorktree, RemoveWorktree
+from workflows.domain.agent import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
+from workflows.domain.ids import AgentId, Commit
+from workflows.domain.models import ModelFacts, Role
+from workflows.domain.stages import Grounds
+
+AgentHandle = workflow.ChildWorkflowHandle[AgentWorkflow, AgentOutcome]
+
+
+@dataclass(frozen=True)
+class AgentOrder:
+    """One agent to start."""
+
+    agent: AgentId
+    role: Role
+    route: tuple[ModelFacts, ...]
+    opening: str
+    start: Commit
+    limits: AgentLimits
+    claims: tuple[str, ...] = ()
+
+    def worktree(self, grounds: Grounds) -> WorktreeRef:
+        """Name the agent's worktree: only developers may write theirs."""
+        return WorktreeRef(
+            session=grounds.session,
+            agent=self.agent,
+            repository=grounds.key,
+            writable=self.role is Role.DEVELOPER,
+        )
+
+
+async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> AgentHandle:
+    """Prepare an agent's worktree and start the agent as a child of this wave.
+
+    Raises:
+        ActivityError: the worktree could not be prepared.
+    """
+    prepare = PrepareWorktree(
+        worktree=order.worktree(grounds),
+        start=order.start,
+        setup=grounds.worktree.setup,
+        copied=grounds.copied,
+    )
+    ready = await PREPARE_WORKTREE.ask(
+        prepare, f"worktree for {order.agent}", queue=grounds.host_queue
+    )
+    request = AgentRequest(
+        session=grounds.session,
+        agent=order.agent,
+        role=order.role,
+        route=order.route,
+        opening=order.opening,
+        worktree=order.worktree(grounds),
+        checkpoint=ready.checkpoint,
+        host_queue=grounds.host_queue,
+        ledger=grounds.ledger,
+        claims=order.claims,
+        limits=order.limits,
+        command_timeout=min(grounds.command_timeout, order.limits.wall, timedelta(minutes=55)),
+    )
+    return await workflow.start_child_workflow(
+        AgentWorkflow.run,
+        request,
+        id=f"{workflow.info().workflow_id}/{order.agent}",
+        static_summary=summary[:200],
+        parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
+    )
+
+
+async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
+    """Remove an ended agent's worktree; a failure is logged and left to the clean-up."""
+    request = RemoveWorktree(worktree=order.worktree(grounds))
+    try:
+        await REMOVE_WORKTREE.ask(
+            request, f"remove the worktree of {order.agent}", queue=grounds.host_queue
+        )
+    except ActivityError as error:
+        if is_cancelled_exception(error):
+            raise
+        workflow.logger.warning("worktree of %r not removed: %s", order.agent, error.cause)
+
+
+def failure_text(error: ActivityError | ChildWorkflowError) -> str:
+    """Return what went wrong in one line for a person."""
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    return str(cause)[:1_000]

@@ -1,0 +1,240 @@
+"""The develop wave: one agent an assignment, in worktrees of their own, a few at a time."""
+
+import asyncio
+from decimal import Decimal
+
+from pydantic import BaseModel
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+
+from workflows.children import AgentHandle, AgentOrder, failure_text, remove_worktree, start_agent
+from workflows.contracts import (
+    FINISH_TASK,
+    MERGE_COMMITS,
+    FinishTask,
+    MergeCommits,
+    MergeConflict,
+    TaskCommitted,
+)
+from workflows.domain.agent import AgentEnd, AgentOutcome
+from workflows.domain.ids import AgentId, Commit, TaskId
+from workflows.domain.models import Role
+from workflows.domain.stages import (
+    Assignment,
+    Developed,
+    DevelopItem,
+    DevelopRequest,
+    DevelopResult,
+    NotDeveloped,
+    Waits,
+)
+from workflows.policy import openings
+from workflows.policy.limits import limits_for
+
+
+class TaskWord(BaseModel, frozen=True, extra="forbid"):
+    """What a person says to one task's agent, or why it stops."""
+
+    task: TaskId
+    text: str
+
+
+@workflow.defn(name="DevelopWave")
+class DevelopWave:
+    """Purpose: develop the given tasks; scheduling is the session's.
+
+    Signals: `steer`, `stop_task`, `pause`, `resume`, `proceed`. Carries nothing over.
+    """
+
+    @workflow.init
+    def __init__(self, request: DevelopRequest) -> None:
+        self._request = request
+        self._slots = asyncio.Semaphore(request.concurrency)
+        self._handles: dict[TaskId, AgentHandle] = {}
+        self._words: dict[TaskId, list[str]] = {}
+        self._stopped: dict[TaskId, str] = {}
+        self._is_paused = False
+
+    @workflow.run
+    async def run(self, request: DevelopRequest) -> DevelopResult:
+        """Develop all assignments and say what each came to."""
+        attempts = [self._attempt(each) for each in request.assignments]
+        items = await asyncio.gather(*attempts)
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return DevelopResult(items=tuple(items))
+
+    # --- signals -----------------------------------------------------------------------------
+
+    @workflow.signal
+    async def steer(self, word: TaskWord) -> None:
+        """Pass a person's word on to the task's agent, or keep it until that starts."""
+        if handle := self._handles.get(word.task):
+            await handle.signal("steer", word.text)
+        else:
+            self._words.setdefault(word.task, []).append(word.text)
+
+    @workflow.signal
+    async def stop_task(self, word: TaskWord) -> None:
+        """End one task's agent; its work so far is kept."""
+        self._stopped[word.task] = word.text
+        if handle := self._handles.get(word.task):
+            await handle.signal("stop", word.text)
+
+    @workflow.signal
+    async def pause(self) -> None:
+        """Hold every agent at its turn boundary, and start no other."""
+        self._is_paused = True
+        await self._tell_all("pause")
+
+    @workflow.signal
+    async def resume(self) -> None:
+        """Let them go on."""
+        self._is_paused = False
+        await self._tell_all("resume")
+
+    @workflow.signal
+    async def proceed(self) -> None:
+        """Close the wave early: what is unfinished goes on in the next cycle."""
+        reason = "the wave was closed early; the work goes on in the next cycle"
+        for assignment in self._request.assignments:
+            await self.stop_task(TaskWord(task=assignment.task.id, text=reason))
+
+    async def _tell_all(self, signal: str) -> None:
+        for task in sorted(self._handles):
+            await self._handles[task].signal(signal)
+
+    # --- one attempt -----------------------------------------------------------------------------
+
+    async def _attempt(self, assignment: Assignment) -> DevelopItem:
+        async with self._slots:
+            await workflow.wait_condition(lambda: not self._is_paused)
+            try:
+                return await self._develop(assignment)
+            except (ActivityError, ChildWorkflowError) as error:
+                if is_cancelled_exception(error):
+                    raise
+                return _not_developed(assignment, None, AgentEnd.HOST, failure_text(error))
+
+    async def _develop(self, assignment: Assignment) -> DevelopItem:
+        task = assignment.task.id
+        if reason := self._stopped.get(task):
+            return _not_developed(assignment, None, AgentEnd.STOPPED, reason)
+        base = assignment.base or await self._base(assignment)
+        if isinstance(base, Waits):
+            return base
+        order = self._order(assignment, base)
+        summary = f"{task}, attempt {assignment.attempt}: {assignment.task.title}"
+        handle = await start_agent(self._request.grounds, order, summary)
+        self._handles[task] = handle
+        await self._hand_over(assignment, handle)
+        try:
+            outcome = await handle
+        finally:
+            del self._handles[task]
+        item = await self._finish(assignment, base, order, outcome)
+        await remove_worktree(self._request.grounds, order)
+        return item
+
+    async def _hand_over(self, assignment: Assignment, handle: AgentHandle) -> None:
+        """Tell a fresh agent what was said while it was being started."""
+        for text in (*assignment.steers, *self._words.pop(assignment.task.id, [])):
+            await handle.signal("steer", text)
+        if reason := self._stopped.get(assignment.task.id):
+            await handle.signal("stop", reason)
+        if self._is_paused:
+            await handle.signal("pause")
+
+    async def _base(self, assignment: Assignment) -> Commit | Waits:
+        """Merge the validated dependencies that are not in the head yet."""
+        if not assignment.dependencies:
+            return assignment.head
+        grounds = self._request.grounds
+        merge = MergeCommits(
+            session=grounds.session,
+            key=grounds.key,
+            head=assignment.head,
+            commits=assignment.dependencies,
+            title=f"Base of {assignment.task.id}",
+            at=workflow.now(),
+        )
+        outcome = await MERGE_COMMITS.ask(
+            merge, f"base of {assignment.task.id}", queue=grounds.host_queue
+        )
+        if isinstance(outcome, MergeConflict):
+            paths = ", ".join(outcome.paths[:5])
+            detail = f"its dependencies conflict in {paths}; it waits until they are merged"
+            return Waits(task=assignment.task.id, attempt=assignment.attempt, detail=detail)
+        return outcome.commit
+
+    def _order(self, assignment: Assignment, base: Commit) -> AgentOrder:
+        task = assignment.task
+        grounds = self._request.grounds
+        return AgentOrder(
+            agent=AgentId(f"dev.{task.id}.{assignment.attempt}"),
+            role=Role.DEVELOPER,
+            route=self._request.route,
+            opening=openings.developer(
+                task,
+                assignment.attempt,
+                grounds.gates,
+                assignment.notes,
+                workflow.uuid4().hex[:12],
+            ),
+            start=assignment.restart_from or base,
+            limits=limits_for(Role.DEVELOPER, task.kind, grounds.turns),
+            claims=task.claims,
+        )
+
+    async def _finish(
+        self, assignment: Assignment, base: Commit, order: AgentOrder, outcome: AgentOutcome
+    ) -> DevelopItem:
+        if outcome.end is not AgentEnd.SUBMITTED:
+            return _not_developed(assignment, base, outcome.end, outcome.detail, outcome)
+        finish = FinishTask(
+            worktree=order.worktree(self._request.grounds),
+            task=assignment.task.id,
+            title=assignment.task.title,
+            attempt=assignment.attempt,
+            base=base,
+            checkpoint=outcome.checkpoint,
+            claims=assignment.task.claims,
+            at=workflow.now(),
+        )
+        done = await FINISH_TASK.ask(
+            finish,
+            f"check and commit {assignment.task.id}",
+            queue=self._request.grounds.host_queue,
+        )
+        if not isinstance(done, TaskCommitted):
+            text = "; ".join(done.findings)
+            return _not_developed(assignment, base, outcome.end, text, outcome)
+        return Developed(
+            task=assignment.task.id,
+            attempt=assignment.attempt,
+            base=base,
+            commit=done.commit,
+            tree=done.tree,
+            family=outcome.family,
+            ignored=done.ignored,
+            cost_usd=outcome.spent_usd,
+            scripted=outcome.scripted,
+        )
+
+
+def _not_developed(
+    assignment: Assignment,
+    base: Commit | None,
+    end: AgentEnd,
+    detail: str,
+    outcome: AgentOutcome | None = None,
+) -> NotDeveloped:
+    return NotDeveloped(
+        task=assignment.task.id,
+        attempt=assignment.attempt,
+        end=end,
+        detail=detail,
+        base=base,
+        checkpoint=outcome.checkpoint if outcome else None,
+        cost_usd=outcome.spent_usd if outcome else Decimal(0),
+        scripted=outcome.scripted if outcome else False,
+    )

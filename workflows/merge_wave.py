@@ -1,0 +1,163 @@
+"""The merge wave: approved changesets, in dependency order, onto the session's branch.
+
+One at a time: merge-tree, gates on the merged tree, compare-and-swap. Batches with bisection and
+merge agents take the place of `_one` later; what goes in and comes out stays.
+"""
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+from workflows.children import failure_text
+from workflows.contracts import (
+    ADVANCE_BRANCH,
+    DELIVER_BRANCH,
+    MERGE_COMMITS,
+    RUN_GATES,
+    AdvanceBranch,
+    DeliverBranch,
+    Delivered,
+    MergeCommits,
+    MergeConflict,
+    RunGates,
+)
+from workflows.domain.gate import GateDecision
+from workflows.domain.ids import Commit, Digest, TaskId, Tree
+from workflows.domain.stages import (
+    MergedChangeset,
+    MergeItem,
+    MergeRequest,
+    MergeResult,
+    QueuedChangeset,
+    ReturnedChangeset,
+)
+from workflows.policy.gates import judge_gates
+
+
+@workflow.defn(name="MergeWave")
+class MergeWave:
+    """Purpose: head only ever moves to a tree that was seen green. No signals; carries nothing over."""
+
+    @workflow.init
+    def __init__(self, request: MergeRequest) -> None:
+        self._request = request
+        self._head = request.head
+        self._green: set[Tree] = set(request.green)
+        self._bundle: Digest | None = None
+
+    @workflow.run
+    async def run(self, request: MergeRequest) -> MergeResult:
+        """Merge what merges, return the rest with notes, and deliver the branch."""
+        items: list[MergeItem] = []
+        for changeset in request.queue:
+            items.append(await self._guarded(changeset))
+        delivered, branch, refused = await self._deliver()
+        return MergeResult(
+            items=tuple(items),
+            head=self._head,
+            delivered=delivered,
+            branch=branch,
+            delivery_refused=refused,
+        )
+
+    async def _guarded(self, changeset: QueuedChangeset) -> MergeItem:
+        try:
+            return await self._one(changeset)
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            return _returned(changeset, changeset.tasks[-1], "gate", failure_text(error))
+
+    async def _one(self, changeset: QueuedChangeset) -> MergeItem:
+        grounds = self._request.grounds
+        merge = MergeCommits(
+            session=grounds.session,
+            key=grounds.key,
+            head=self._head,
+            commits=changeset.commits,
+            title=changeset.title,
+            at=workflow.now(),
+        )
+        merged = await MERGE_COMMITS.ask(
+            merge, f"merge {changeset.id}", queue=grounds.host_queue
+        )
+        if isinstance(merged, MergeConflict):
+            task = changeset.tasks[changeset.commits.index(merged.commit)]
+            return _returned(changeset, task, "conflict", _conflict_notes(merged))
+        if merged.tree not in self._green:
+            decision = await self._gates(changeset, merged.commit)
+            if not decision.passes:
+                return _returned(changeset, changeset.tasks[-1], "gate", decision.notes)
+            self._green.add(merged.tree)
+        await self._advance(changeset, merged.commit)
+        return MergedChangeset(id=changeset.id, head=self._head)
+
+    async def _gates(self, changeset: QueuedChangeset, commit: Commit) -> GateDecision:
+        grounds = self._request.grounds
+        request = RunGates(
+            session=grounds.session,
+            key=grounds.key,
+            commit=commit,
+            gates=grounds.gates,
+            baseline=self._request.baseline,
+            setup=grounds.worktree.setup,
+            copied=grounds.copied,
+        )
+        report = await RUN_GATES.ask(
+            request, f"gates on the merged tree with {changeset.id}", queue=grounds.host_queue
+        )
+        return judge_gates(self._request.baseline, report)
+
+    async def _advance(self, changeset: QueuedChangeset, new: Commit) -> None:
+        grounds = self._request.grounds
+        advance = AdvanceBranch(
+            session=grounds.session,
+            key=grounds.key,
+            base=self._request.base,
+            old=self._head,
+            new=new,
+        )
+        advanced = await ADVANCE_BRANCH.ask(
+            advance, f"advance the session's branch to {changeset.id}", queue=grounds.host_queue
+        )
+        self._head = new
+        self._bundle = advanced.bundle
+
+    async def _deliver(self) -> tuple[Commit | None, str | None, str]:
+        """Move the branch in the person's repository; refused, the work waits in our own."""
+        before = self._request.delivered
+        if self._bundle is None:
+            return before, self._branch(before), ""
+        deliver = DeliverBranch(
+            session=self._request.grounds.session,
+            repository=self._request.repository,
+            bundle=self._bundle,
+            old=before,
+            new=self._head,
+        )
+        try:
+            outcome = await DELIVER_BRANCH.ask(deliver, "deliver the branch to the repository")
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            return before, self._branch(before), failure_text(error)
+        if isinstance(outcome, Delivered):
+            return self._head, outcome.branch, ""
+        return before, self._branch(before), outcome.reason
+
+    def _branch(self, delivered: Commit | None) -> str | None:
+        return f"blueflame/{self._request.grounds.session}" if delivered else None
+
+
+def _conflict_notes(conflict: MergeConflict) -> str:
+    paths = ", ".join(conflict.paths)
+    return (
+        f"The work conflicts with what was merged meanwhile, in: {paths}\n{conflict.text}\n"
+        "The worktree now stands on the new state: do the task again on it, and keep what is there."
+    )
+
+
+def _returned(
+    changeset: QueuedChangeset, task: TaskId, by: str, notes: str
+) -> ReturnedChangeset:
+    facts = {"id": changeset.id, "task": task, "by": by, "notes": notes}
+    return ReturnedChangeset.model_validate(facts)

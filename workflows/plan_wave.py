@@ -1,0 +1,76 @@
+"""The plan wave: one planner looks at the repository and submits a plan."""
+
+from decimal import Decimal
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+
+from workflows.children import AgentHandle, AgentOrder, failure_text, remove_worktree, start_agent
+from workflows.domain.agent import AgentEnd, AgentOutcome
+from workflows.domain.ids import AgentId
+from workflows.domain.models import Role
+from workflows.domain.plan import Plan
+from workflows.domain.stages import PlanRequest, PlanResult
+from workflows.policy import openings
+from workflows.policy.limits import limits_for
+from workflows.policy.plan import read_plan
+
+
+@workflow.defn(name="PlanWave")
+class PlanWave:
+    """Purpose: a goal in, a valid plan out. Signals: `pause`, `resume`. Carries nothing over."""
+
+    def __init__(self) -> None:
+        self._handle: AgentHandle | None = None
+
+    @workflow.run
+    async def run(self, request: PlanRequest) -> PlanResult:
+        """Let one planner work and judge what it submits."""
+        order = self._order(request)
+        try:
+            self._handle = await start_agent(request.grounds, order, "planner")
+            outcome = await self._handle
+        except (ActivityError, ChildWorkflowError) as error:
+            if is_cancelled_exception(error):
+                raise
+            return PlanResult(
+                plan=None, reason=failure_text(error), cost_usd=Decimal(0), scripted=False
+            )
+        await remove_worktree(request.grounds, order)
+        return _result(outcome)
+
+    @workflow.signal
+    async def pause(self) -> None:
+        """Hold the planner at its turn boundary."""
+        if self._handle is not None:
+            await self._handle.signal("pause")
+
+    @workflow.signal
+    async def resume(self) -> None:
+        """Let it go on."""
+        if self._handle is not None:
+            await self._handle.signal("resume")
+
+    def _order(self, request: PlanRequest) -> AgentOrder:
+        nonce = workflow.uuid4().hex[:12]
+        return AgentOrder(
+            agent=AgentId(f"plan.{request.number}"),
+            role=Role.PLANNER,
+            route=request.route,
+            opening=openings.planner(
+                request.goal, request.brief, request.notes, request.number, nonce
+            ),
+            start=request.base,
+            limits=limits_for(Role.PLANNER, None, request.grounds.turns),
+        )
+
+
+def _result(outcome: AgentOutcome) -> PlanResult:
+    plan = read_plan(outcome.submission) if outcome.submission is not None else None
+    reason = f"the planner ended without a plan ({outcome.end}): {outcome.detail}"
+    return PlanResult(
+        plan=plan if isinstance(plan, Plan) and outcome.end is AgentEnd.SUBMITTED else None,
+        reason="" if isinstance(plan, Plan) else reason,
+        cost_usd=outcome.spent_usd,
+        scripted=outcome.scripted,
+    )

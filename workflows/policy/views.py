@@ -1,0 +1,92 @@
+"""The session's picture: for the query `state`, for the Web UI, and for the result."""
+
+from workflows.domain.changeset import Changeset, ChangesetState
+from workflows.domain.session import (
+    ChangesetLine,
+    SessionRequest,
+    SessionView,
+    TaskLine,
+)
+from workflows.domain.session_state import SessionState
+from workflows.domain.task import TaskRecord
+
+_SHOWN = 40
+
+
+def view(request: SessionRequest, state: SessionState) -> SessionView:
+    """Return the whole picture without long texts."""
+    return SessionView(
+        session=request.session,
+        goal=request.goal[:200],
+        phase=state.phase,
+        reason=state.reason,
+        pacing=request.config.pacing,
+        cycle=state.cycle,
+        repository=state.base.repository if state.base else request.repository,
+        branch=state.branch,
+        base=state.base.commit if state.base else None,
+        head=state.head,
+        sandbox=state.sandbox,
+        scripted=state.scripted,
+        spent_usd=state.spent_usd,
+        cap_usd=state.cap_usd,
+        tasks=task_lines(state),
+        changesets=tuple(_changeset_line(each) for each in state.changesets),
+        notices=state.notices[-20:],
+        started_at=state.started_at,
+    )
+
+
+def task_lines(state: SessionState) -> tuple[TaskLine, ...]:
+    """Return one short line a task, in the plan's order."""
+    return tuple(_task_line(record) for record in state.records.values())
+
+
+def _task_line(record: TaskRecord) -> TaskLine:
+    return TaskLine(
+        id=record.task.id,
+        state=record.state,
+        attempt=record.attempt,
+        priority=record.task.priority,
+        title=record.task.title[:48],
+        reason=record.reason[:60],
+    )
+
+
+def _changeset_line(changeset: Changeset) -> ChangesetLine:
+    is_waiting = changeset.state is ChangesetState.AWAITING_APPROVAL
+    return ChangesetLine(
+        id=changeset.id,
+        state=changeset.state,
+        digest=changeset.digest if is_waiting else None,
+        tasks=changeset.tasks,
+    )
+
+
+def details(request: SessionRequest, state: SessionState) -> str:
+    """Return the Markdown summary that the Web UI shows as current details.
+
+    Titles come from a model: they are shown as code, so that nothing in them is markup.
+    """
+    money = f"${state.spent_usd:.2f} of ${state.cap_usd}"
+    lines = [f"**{state.phase}**{': ' + state.reason if state.reason else ''}", "", f"Spent: {money}"]
+    if state.scripted:
+        lines.append("A **scripted model** speaks here, not a real one.")
+    if state.sandbox == "none":
+        lines.append("**No sandbox**: commands run with this machine's rights.")
+    lines += ["", "| task | state | attempt | title |", "|---|---|---|---|"]
+    records = list(state.records.values())
+    lines += [
+        f"| {each.task.id} | {each.state} | {each.attempt} | {_code(each.task.title)} |"
+        for each in records[:_SHOWN]
+    ]
+    if len(records) > _SHOWN:
+        lines.append(f"| … | | | {len(records) - _SHOWN} more |")
+    lines += [f"- {each.id}: {each.state}" for each in state.changesets[:_SHOWN]]
+    lines += [f"- notice ({each.count}×): {_code(each.text)}" for each in state.notices[-10:]]
+    return "\n".join(lines)
+
+
+def _code(text: str) -> str:
+    plain = "".join(char if char.isprintable() else "�" for char in text)
+    return "`" + plain.replace("`", "'").replace("|", "¦")[:120] + "`"

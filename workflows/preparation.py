@@ -1,0 +1,139 @@
+"""What a session does before it plans: look at the repository, claim a host, pin the models.
+
+The baseline (the gates on the base) runs beside the planning, because both take minutes.
+"""
+
+from temporalio import workflow
+from temporalio.exceptions import ApplicationError
+
+from workflows.contracts import (
+    CLAIM_HOST,
+    EXPORT_BASE,
+    IMPORT_BASE,
+    RESOLVE_MODELS,
+    RUN_GATES,
+    ClaimHost,
+    ExportBase,
+    ImportBase,
+    ResolveModels,
+    RunGates,
+)
+from workflows.domain.budget import LedgerRequest
+from workflows.domain.gate import GateReport
+from workflows.domain.notice import NoticeKind
+from workflows.domain.session import SessionRequest
+from workflows.domain.session_state import ResolvedRoutes, SessionState
+from workflows.domain.stages import Grounds
+from workflows.ledger import SessionLedger
+from workflows.policy.disk import estimate_bytes
+from workflows.policy.outcomes import notice
+from workflows.policy.verdicts import route_fault
+
+
+def ledger_id(request: SessionRequest) -> str:
+    """Return the id of the session's ledger."""
+    return f"session/{request.session}/ledger"
+
+
+async def start_ledger(request: SessionRequest) -> None:
+    """Start the session's ledger; it outlives a continuation of the session."""
+    ledger = LedgerRequest(
+        session_workflow=workflow.info().workflow_id, caps=request.config.budget
+    )
+    await workflow.start_child_workflow(
+        SessionLedger.run,
+        ledger,
+        id=ledger_id(request),
+        static_summary="grants and spend",
+        parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+    )
+
+
+async def prepare(request: SessionRequest, state: SessionState) -> SessionState:
+    """Return the state with base, host, gates and models known.
+
+    Raises:
+        ActivityError: the repository, the disk or the sandbox cannot be used; the message says why.
+        ApplicationError: the routes cannot work.
+    """
+    export = ExportBase(
+        session=request.session,
+        repository=request.repository,
+        base=request.base,
+        worktree=request.config.worktree,
+    )
+    base = await EXPORT_BASE.ask(export, "look at the repository and bundle the base")
+    routes = await RESOLVE_MODELS.ask(
+        ResolveModels(routes=request.config.routes), "pin the models and their prices"
+    )
+    _check_routes(routes)
+    claim = await CLAIM_HOST.ask(ClaimHost(session=request.session), "claim a host")
+    wanted = ImportBase(
+        session=request.session,
+        key=base.key,
+        bundle=base.bundle,
+        commit=base.commit,
+        gates=request.config.gates,
+        disk_bytes=estimate_bytes(base.files, base.tree_bytes, request.config.concurrency),
+    )
+    imported = await IMPORT_BASE.ask(wanted, "bring the base to the host", queue=claim.queue)
+    for text in (*base.warnings, *claim.warnings, *imported.warnings):
+        state = notice(state, NoticeKind.REPOSITORY, text[:60], text, workflow.now())
+    if not imported.gates:
+        text = "no gates are configured and none were found: only the reviewer judges the work"
+        state = notice(state, NoticeKind.GATE, "", text, workflow.now())
+    facts = {
+        "base": base,
+        "head": base.commit,
+        "host_queue": claim.queue,
+        "sandbox": claim.sandbox,
+        "routes": routes,
+        "gates": imported.gates,
+        "brief": imported.brief,
+    }
+    return state.model_copy(update=facts)
+
+
+def _check_routes(routes: ResolvedRoutes) -> None:
+    if fault := route_fault(routes.developer, routes.reviewer):
+        raise ApplicationError(fault, type="RoutesRefused", non_retryable=True)
+    for model in (*routes.planner, *routes.developer, *routes.reviewer):
+        if model.prices is None:
+            text = (
+                f"the price of {model.provider}/{model.model} is unknown, so no cap could hold; "
+                "give its prices in the configuration or choose another model"
+            )
+            raise ApplicationError(text, type="RoutesRefused", non_retryable=True)
+
+
+def grounds(request: SessionRequest, state: SessionState) -> Grounds:
+    """Return what every wave of this session needs to know."""
+    if state.base is None:
+        raise ValueError("the session is not prepared yet")
+    return Grounds(
+        session=request.session,
+        key=state.base.key,
+        host_queue=state.host_queue,
+        ledger=ledger_id(request),
+        worktree=request.config.worktree,
+        copied=state.base.copied,
+        gates=state.gates,
+        command_timeout=request.config.command_timeout,
+        turns=request.config.turns,
+    )
+
+
+async def baseline(request: SessionRequest, state: SessionState) -> GateReport:
+    """Run the gates on the base; what fails here is nobody's fault."""
+    if state.base is None:
+        raise ValueError("the session is not prepared yet")
+    run = RunGates(
+        session=request.session,
+        key=state.base.key,
+        commit=state.base.commit,
+        gates=state.gates,
+        baseline=None,
+        setup=request.config.worktree.setup,
+        copied=state.base.copied,
+    )
+    return await RUN_GATES.ask(run, "baseline: gates on the base", queue=state.host_queue)

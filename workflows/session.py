@@ -1,0 +1,499 @@
+"""The session: one goal on one repository, from the first look to the merged branch.
+
+It owns the state, the scheduling and the signals; waves do what they are given. The rules stand in
+`policy`: `schedule` (what starts), `outcomes` (what came of it), `signals` (what persons said),
+`views` (what is shown).
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, JsonValue
+from temporalio import workflow
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    ChildWorkflowError,
+    is_cancelled_exception,
+)
+
+from workflows.children import failure_text
+from workflows.develop_wave import DevelopWave, TaskWord
+from workflows.domain.budget import CapChanged, LedgerEvent
+from workflows.domain.gate import GateReport
+from workflows.domain.notice import NoticeKind
+from workflows.domain.session import SessionRequest, SessionResult, SessionView
+from workflows.domain.session_state import SessionPhase, SessionState
+from workflows.domain.stages import (
+    DevelopRequest,
+    MergeRequest,
+    PlanRequest,
+    PlanResult,
+    ValidateRequest,
+)
+from workflows.domain.task import TaskEvent, TaskRecord
+from workflows.merge_wave import MergeWave
+from workflows.plan_wave import PlanWave
+from workflows.policy import outcomes, schedule, signals, views
+from workflows.policy.tasks import can_move, move
+from workflows.preparation import baseline, grounds, ledger_id, prepare, start_ledger
+from workflows.validate_wave import ValidateWave
+
+_T = TypeVar("_T")
+_LEDGER_PATIENCE = timedelta(minutes=1)
+
+
+class _Stopped(Exception):  # noqa: N818  (control flow inside this module, not an error)
+    """A person, or the rule `on_cap: stop`, stopped the session."""
+
+
+@workflow.defn(name="SessionWorkflow")
+class SessionWorkflow:
+    """Purpose: the truth about one session.
+
+    Signals: those of `policy.signals.NAMES`, each with one JSON object, and the ledger's
+    `ledger_event`. Queries: `state`, `task`. A continuation carries `SessionState`; it happens only
+    when no wave runs.
+    """
+
+    @workflow.init
+    def __init__(self, request: SessionRequest) -> None:
+        self._request = request
+        self._config = request.config
+        self._state = request.carried or SessionState(
+            started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
+        )
+        self._inbox: list[tuple[str, JsonValue]] = []
+        self._ledger_events: list[LedgerEvent] = []
+        self._waves: dict[str, asyncio.Task[None]] = {}
+        self._starts: dict[str, schedule.StageStart] = {}
+        self._handles: dict[str, workflow.ChildWorkflowHandle[Any, Any]] = {}
+        self._baseline: asyncio.Task[GateReport] | None = None
+        self._has_changed = False
+        self._wants_new_plan = False
+        self._is_ledger_closed = False
+
+    @workflow.run
+    async def run(self, request: SessionRequest) -> SessionResult:
+        """Prepare, plan, work, end. Every end leaves the work in refs and says what it came to."""
+        try:
+            if request.carried is None:
+                await self._prepare()
+                await self._plan()
+            ending = await self._work()
+            result = self._result(ending.kind, ending.reason)
+        except _Stopped:
+            result = await self._stopped()
+        except (ActivityError, ApplicationError) as error:
+            if is_cancelled_exception(error):
+                raise
+            text = failure_text(error)
+            await self._close_ledger()
+            raise ApplicationError(text, type="SessionFailed", non_retryable=True) from error
+        await self._close_ledger()
+        return result.model_copy(update={"spent_usd": self._state.spent_usd})
+
+    # --- signals: they only record; payloads are judged in `policy.signals` ---------------------
+
+    @workflow.signal
+    def approve_plan(self, payload: JsonValue = None) -> None:
+        """Go on with the plan as it is."""
+        self._inbox.append(("approve_plan", payload))
+
+    @workflow.signal
+    def reject_plan(self, payload: JsonValue = None) -> None:
+        """Plan anew: `{"notes": …}`."""
+        self._inbox.append(("reject_plan", payload))
+
+    @workflow.signal
+    def replace_plan(self, payload: JsonValue = None) -> None:
+        """Take this plan: `{"plan": …}`."""
+        self._inbox.append(("replace_plan", payload))
+
+    @workflow.signal
+    def approve_changeset(self, payload: JsonValue = None) -> None:
+        """Merge exactly these commits: `{"id": …, "digest": …}`."""
+        self._inbox.append(("approve_changeset", payload))
+
+    @workflow.signal
+    def reject_changeset(self, payload: JsonValue = None) -> None:
+        """Send its tasks back: `{"id": …, "reason": …}`."""
+        self._inbox.append(("reject_changeset", payload))
+
+    @workflow.signal
+    def skip_task(self, payload: JsonValue = None) -> None:
+        """Leave a task out: `{"id": …, "satisfies": false}`."""
+        self._inbox.append(("skip_task", payload))
+
+    @workflow.signal
+    def retry_task(self, payload: JsonValue = None) -> None:
+        """One more attempt: `{"id": …, "notes": …}`."""
+        self._inbox.append(("retry_task", payload))
+
+    @workflow.signal
+    def steer_task(self, payload: JsonValue = None) -> None:
+        """Say something to the agent: `{"id": …, "text": …}`."""
+        self._inbox.append(("steer_task", payload))
+
+    @workflow.signal
+    def set_priority(self, payload: JsonValue = None) -> None:
+        """Higher goes first: `{"id": …, "n": …}`."""
+        self._inbox.append(("set_priority", payload))
+
+    @workflow.signal
+    def set_budget(self, payload: JsonValue = None) -> None:
+        """Set the session's cap: `{"usd": …}`."""
+        self._inbox.append(("set_budget", payload))
+
+    @workflow.signal
+    def proceed(self, payload: JsonValue = None) -> None:
+        """Close the running develop wave early."""
+        self._inbox.append(("proceed", payload))
+
+    @workflow.signal
+    def pause(self, payload: JsonValue = None) -> None:
+        """Start nothing new; agents hold at their turn boundary."""
+        self._inbox.append(("pause", payload))
+
+    @workflow.signal
+    def resume(self, payload: JsonValue = None) -> None:
+        """Go on after a pause."""
+        self._inbox.append(("resume", payload))
+
+    @workflow.signal
+    def stop(self, payload: JsonValue = None) -> None:
+        """End the session; running work is cancelled and kept."""
+        self._inbox.append(("stop", payload))
+
+    @workflow.signal
+    def ledger_event(self, event: LedgerEvent) -> None:
+        """What the ledger has to say."""
+        self._ledger_events.append(event)
+
+    @workflow.query
+    def state(self) -> SessionView:
+        """The whole picture without long texts."""
+        return views.view(self._request, self._state)
+
+    @workflow.query
+    def task(self, id: str) -> TaskRecord | str:  # noqa: A002  (the query's public word)
+        """One task in full."""
+        record = next((each for key, each in self._state.records.items() if key == id), None)
+        return record or f"there is no task {id!r} in this session"
+
+    # --- prepare and plan ------------------------------------------------------------------------
+
+    async def _prepare(self) -> None:
+        self._show()
+        await start_ledger(self._request)
+        self._state = await self._attend(prepare(self._request, self._state))
+        self._baseline = asyncio.create_task(baseline(self._request, self._state))
+
+    async def _plan(self) -> None:
+        """Plan until a plan is approved; a plan that a person brought is not asked for."""
+        if self._request.plan is not None:
+            self._state = schedule.adopt(self._state, self._request.plan, self._config)
+        while not self._state.is_plan_approved:
+            if self._state.plan is None or self._wants_new_plan:
+                await self._make_plan()
+            if self._state.plan is not None and self._config.approvals.plan == "auto":
+                self._update(is_plan_approved=True, plan_approved_by="rule auto")
+                break
+            await self._await_plan_decision()
+        self._update(phase=SessionPhase.RUNNING, reason="")
+        self._show()
+
+    async def _make_plan(self) -> None:
+        self._wants_new_plan = False
+        number = self._state.plans_made + 1
+        self._update(phase=SessionPhase.PLANNING, reason="", plans_made=number)
+        self._show()
+        result = await self._attend(self._plan_wave(number))
+        spent = self._state.spent_usd + result.cost_usd
+        self._update(spent_usd=spent, scripted=self._state.scripted or result.scripted)
+        if result.plan is not None:
+            self._state = schedule.adopt(self._state, result.plan, self._config)
+        elif self._config.approvals.plan == "auto":
+            raise ApplicationError(result.reason, type="NoPlan")
+        else:
+            self._update(plan=None, reason=result.reason)
+
+    async def _plan_wave(self, number: int) -> PlanResult:
+        routes, base = self._state.routes, self._state.base
+        if routes is None or base is None:
+            raise ValueError("the session is not prepared yet")
+        request = PlanRequest(
+            grounds=grounds(self._request, self._state),
+            route=routes.planner,
+            base=base.commit,
+            goal=self._request.goal,
+            brief=self._state.brief,
+            notes=self._state.plan_notes,
+            number=number,
+        )
+        key = f"plan/{number}"
+        try:
+            return await self._child(PlanWave, key, request, "plan the goal")
+        finally:
+            self._handles.pop(key, None)
+
+    async def _await_plan_decision(self) -> None:
+        reason = self._state.reason or "waits for approval of the plan"
+        self._update(phase=SessionPhase.AWAITING_PLAN, reason=reason)
+        self._show()
+        while not (self._state.is_plan_approved or self._wants_new_plan):
+            await self._hear()
+        self._update(reason="")
+
+    # --- the work ----------------------------------------------------------------------------------
+
+    async def _work(self) -> schedule.Ending:
+        """Start what can start and take up what comes, until nothing is left to do."""
+        if self._baseline is not None:
+            self._update(baseline=await self._attend(_result_of(self._baseline)))
+        while True:
+            if self._state.phase is SessionPhase.RUNNING:
+                ending = self._step()
+                if ending is not None:
+                    return ending
+            self._show()
+            await self._hear()
+
+    def _step(self) -> schedule.Ending | None:
+        """Settle the state and start waves; answer the ending where there is nothing left."""
+        self._state = schedule.settle(self._state, self._config)
+        if not workflow.info().is_continue_as_new_suggested():
+            for each in schedule.next_starts(self._state, self._config, self._running()):
+                self._start(each)
+        elif not self._waves:
+            carried = self._request.model_copy(update={"carried": self._state})
+            workflow.continue_as_new(carried)
+        if self._waves:
+            self._update(reason="")
+            return None
+        ending = schedule.ending(self._state, self._config)
+        if ending.kind != "waits":
+            return ending
+        self._update(reason=ending.reason)
+        return None
+
+    def _running(self) -> schedule.Running:
+        counts = {"develop": 0, "validate": 0, "merge": 0}
+        for start in self._starts.values():
+            counts[start.stage] += len(start.tasks) or 1
+        return schedule.Running(
+            develop=counts["develop"], validation=counts["validate"], merge=counts["merge"]
+        )
+
+    def _start(self, start: schedule.StageStart) -> None:
+        request = self._stage_request(start)
+        self._state = schedule.start(self._state, start)
+        key = f"{self._state.cycle}/{start.stage}"
+        self._starts[key] = start
+        self._waves[key] = asyncio.create_task(self._run_wave(key, start, request))
+
+    def _stage_request(
+        self, start: schedule.StageStart
+    ) -> DevelopRequest | ValidateRequest | MergeRequest:
+        state, config = self._state, self._config
+        if state.routes is None or state.baseline is None:
+            raise ValueError("the session is not prepared yet")
+        common = grounds(self._request, state)
+        if start.stage == "develop":
+            return DevelopRequest(
+                grounds=common,
+                route=state.routes.developer,
+                assignments=tuple(schedule.assignment(state, each) for each in start.tasks),
+                concurrency=config.concurrency.develop,
+            )
+        if start.stage == "validate":
+            return ValidateRequest(
+                grounds=common,
+                route=state.routes.reviewer,
+                candidates=tuple(schedule.candidate(state, each) for each in start.tasks),
+                baseline=state.baseline,
+                concurrency=config.concurrency.validation,
+            )
+        return schedule.merge_request(state, common, start.changesets)
+
+    async def _run_wave(
+        self, key: str, start: schedule.StageStart, request: BaseModel
+    ) -> None:
+        """Run one wave to its end and take up what it came to."""
+        wave = {"develop": DevelopWave, "validate": ValidateWave, "merge": MergeWave}[start.stage]
+        subjects = ", ".join((*start.tasks, *start.changesets))
+        try:
+            result = await self._child(wave, key, request, f"{start.stage}: {subjects}")
+            self._state = outcomes.take(self._state, result, workflow.now())
+        except ChildWorkflowError as error:
+            if is_cancelled_exception(error):
+                raise
+            self._state = outcomes.wave_lost(
+                self._state, start.tasks, start.changesets, failure_text(error), workflow.now()
+            )
+        finally:
+            for table in (self._waves, self._starts, self._handles):
+                table.pop(key, None)
+            self._has_changed = True
+
+    async def _child(self, wave: Any, key: str, request: BaseModel, summary: str) -> Any:
+        handle = await workflow.start_child_workflow(
+            wave.run,
+            request,
+            id=f"session/{self._request.session}/{key}",
+            static_summary=summary[:200],
+            parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
+        )
+        self._handles[key] = handle
+        return await handle
+
+    # --- persons and the ledger --------------------------------------------------------------------
+
+    async def _attend(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Do some work while signals are taken up; a stop cancels it."""
+        task = asyncio.create_task(work)
+        try:
+            while not task.done():
+                await self._hear(task)
+        except _Stopped:
+            task.cancel()
+            await asyncio.wait([task])
+            raise
+        return task.result()
+
+    async def _hear(self, work: asyncio.Task[Any] | None = None) -> None:
+        """Wait for something to happen, then take up every signal in the order of arrival.
+
+        Raises:
+            _Stopped: one of them stopped the session.
+        """
+        await workflow.wait_condition(
+            lambda: bool(self._inbox or self._ledger_events or self._has_changed)
+            or (work is not None and work.done())
+        )
+        self._has_changed = False
+        while self._inbox:
+            name, payload = self._inbox.pop(0)
+            at = workflow.now()
+            await self._apply(signals.apply(self._state, self._config, name, payload, at))
+        while self._ledger_events:
+            await self._take_ledger_event(self._ledger_events.pop(0))
+        if self._state.phase is SessionPhase.STOPPING:
+            raise _Stopped
+        self._show()
+
+    async def _apply(self, applied: signals.Applied) -> None:
+        self._state = applied.state
+        for effect in applied.effects:
+            await self._effect(effect)
+
+    async def _effect(self, effect: signals.Effect) -> None:
+        match effect.kind:
+            case "steer" | "stop_task":
+                await self._tell_task(effect)
+            case "pause" | "resume":
+                await self._tell_waves(effect.kind, ("plan", "develop"))
+            case "proceed":
+                await self._tell_waves("proceed", ("develop",))
+            case "set_cap":
+                ledger = workflow.get_external_workflow_handle(ledger_id(self._request))
+                await ledger.signal("set_cap", CapChanged(usd=effect.usd or self._state.cap_usd * 0))
+            case "plan_anew":
+                self._wants_new_plan = True
+            case "stop":
+                pass  # the phase says it; `_hear` acts on it once every signal is taken up
+
+    async def _tell_task(self, effect: signals.Effect) -> None:
+        if effect.task is None:
+            return
+        word = TaskWord(task=effect.task, text=effect.text)
+        signal = "steer" if effect.kind == "steer" else "stop_task"
+        for key in sorted(self._starts):
+            start = self._starts[key]
+            if start.stage == "develop" and effect.task in start.tasks and key in self._handles:
+                await self._handles[key].signal(signal, word)
+
+    async def _tell_waves(self, signal: str, stages: tuple[str, ...]) -> None:
+        for key in sorted(self._handles):
+            if any(stage in key.split("/") for stage in stages):
+                await self._handles[key].signal(signal)
+
+    async def _take_ledger_event(self, event: LedgerEvent) -> None:
+        self._update(spent_usd=max(self._state.spent_usd, event.settled_usd))
+        if event.kind == "closed":
+            self._update(spent_usd=event.settled_usd)
+            self._is_ledger_closed = True
+            return
+        kind = {
+            "warning": NoticeKind.CAP_WARNING,
+            "cap_reached": NoticeKind.CAP_REACHED,
+            "burn_rate": NoticeKind.BURN_RATE,
+        }[event.kind]
+        self._state = outcomes.notice(self._state, kind, "", event.text, workflow.now())
+        if event.kind == "warning":
+            return
+        self._update(is_cap_reached=self._state.is_cap_reached or event.kind == "cap_reached")
+        end = signals.stop if self._config.on_cap == "stop" else signals.pause
+        await self._apply(end(self._state, event.text))
+
+    # --- the end -----------------------------------------------------------------------------------
+
+    async def _stopped(self) -> SessionResult:
+        """Cancel what runs, wait until it has ended, and mark what is not done."""
+        waves = list(self._waves.values())
+        for wave in waves:
+            wave.cancel()
+        if waves:
+            await asyncio.wait(waves)
+        for task in list(self._state.records):
+            record = self._state.records[task]
+            if can_move(record, TaskEvent.CANCELLED):
+                cancelled = move(record, TaskEvent.CANCELLED, self._state.reason)
+                self._state = outcomes.put(self._state, cancelled)
+        return self._result("stopped", self._state.reason)
+
+    async def _close_ledger(self) -> None:
+        """End the ledger and take its last word on what was spent."""
+        self._update(phase=SessionPhase.ENDED)
+        ledger = workflow.get_external_workflow_handle(ledger_id(self._request))
+        try:
+            await ledger.signal("finish")
+        except ApplicationError as gone:
+            workflow.logger.info("the ledger is gone already: %s", gone)
+            return
+        try:
+            await workflow.wait_condition(
+                lambda: any(each.kind == "closed" for each in self._ledger_events),
+                timeout=_LEDGER_PATIENCE,
+            )
+        except TimeoutError:
+            workflow.logger.warning("the ledger did not answer; the spend shown is the session's")
+        while self._ledger_events:
+            event = self._ledger_events.pop(0)
+            self._update(spent_usd=max(self._state.spent_usd, event.settled_usd))
+        self._show()
+
+    def _result(self, outcome: str, reason: str) -> SessionResult:
+        facts = {
+            "outcome": outcome,
+            "reason": reason,
+            "branch": self._state.branch,
+            "head": self._state.head,
+            "spent_usd": self._state.spent_usd,
+            "tasks": views.task_lines(self._state),
+            "scripted": self._state.scripted,
+        }
+        self._update(reason=reason)
+        return SessionResult.model_validate(facts)
+
+    def _show(self) -> None:
+        workflow.set_current_details(views.details(self._request, self._state))
+
+    def _update(self, **changes: Any) -> None:
+        self._state = self._state.model_copy(update=changes)
+
+
+async def _result_of(task: asyncio.Task[_T]) -> _T:
+    return await task

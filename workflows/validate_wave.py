@@ -1,0 +1,195 @@
+"""The validate wave: gates on a fresh checkout, then a reviewer of another family."""
+
+import asyncio
+from decimal import Decimal
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+
+from workflows.children import AgentOrder, failure_text, remove_worktree, start_agent
+from workflows.contracts import (
+    CHECK_EVIDENCE,
+    READ_DIFF,
+    RUN_GATES,
+    CheckEvidence,
+    ReadDiff,
+    RunGates,
+)
+from workflows.domain.agent import AgentEnd, AgentOutcome
+from workflows.domain.gate import GateReport
+from workflows.domain.ids import AgentId
+from workflows.domain.models import ModelFacts, Role
+from workflows.domain.stages import (
+    Candidate,
+    Refused,
+    Validated,
+    ValidateItem,
+    ValidateRequest,
+    ValidateResult,
+)
+from workflows.domain.verdict import Submission, Verdict
+from workflows.policy import openings
+from workflows.policy.gates import judge_gates
+from workflows.policy.limits import limits_for
+from workflows.policy.verdicts import judge, pick_reviewer, read_submission
+
+_REVIEWS = 2
+"""How often a reviewer is asked: an abstention gets one more try, never a pass."""
+
+
+class _Cost:
+    """What one candidate's reviews cost so far."""
+
+    def __init__(self) -> None:
+        self.usd = Decimal(0)
+        self.scripted = False
+
+    def add(self, outcome: AgentOutcome) -> None:
+        self.usd += outcome.spent_usd
+        self.scripted = self.scripted or outcome.scripted
+
+
+@workflow.defn(name="ValidateWave")
+class ValidateWave:
+    """Purpose: judge submitted work. No signals. Carries nothing over."""
+
+    @workflow.init
+    def __init__(self, request: ValidateRequest) -> None:
+        self._request = request
+        self._slots = asyncio.Semaphore(request.concurrency)
+
+    @workflow.run
+    async def run(self, request: ValidateRequest) -> ValidateResult:
+        """Judge all candidates, a few at a time."""
+        items = await asyncio.gather(*[self._candidate(each) for each in request.candidates])
+        return ValidateResult(items=tuple(items))
+
+    async def _candidate(self, candidate: Candidate) -> ValidateItem:
+        cost = _Cost()
+        async with self._slots:
+            try:
+                return await self._judge(candidate, cost)
+            except (ActivityError, ChildWorkflowError) as error:
+                if is_cancelled_exception(error):
+                    raise
+                return _refused(candidate, "abstention", failure_text(error), cost)
+
+    async def _judge(self, candidate: Candidate, cost: _Cost) -> ValidateItem:
+        report = await self._gates(candidate)
+        decision = judge_gates(self._request.baseline, report)
+        if not decision.passes:
+            return _refused(candidate, "gate", decision.notes, cost)
+        verdict = await self._review(candidate, cost)
+        if verdict.decision == "abstain":
+            return _refused(candidate, "abstention", f"no verdict: {verdict.reason}", cost)
+        if verdict.decision == "reject":
+            return _refused(candidate, "reviewer", _findings(verdict), cost)
+        return Validated(
+            task=candidate.task.id,
+            attempt=candidate.attempt,
+            tree=report.tree,
+            verdict=verdict,
+            cost_usd=cost.usd,
+            scripted=cost.scripted,
+        )
+
+    async def _gates(self, candidate: Candidate) -> GateReport:
+        grounds = self._request.grounds
+        request = RunGates(
+            session=grounds.session,
+            key=grounds.key,
+            commit=candidate.commit,
+            gates=grounds.gates,
+            baseline=self._request.baseline,
+            setup=grounds.worktree.setup,
+            copied=grounds.copied,
+        )
+        summary = f"gates on {candidate.task.id}, attempt {candidate.attempt}"
+        return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
+
+    async def _review(self, candidate: Candidate, cost: _Cost) -> Verdict:
+        reviewer = pick_reviewer(self._request.route, candidate.family)
+        if reviewer is None:
+            reason = f"no reviewer of another family than {candidate.family!r} is configured"
+            return Verdict(decision="abstain", reviewer="", family="", reason=reason)
+        diff = await self._diff(candidate)
+        verdict = await self._one_review(candidate, reviewer, diff, 1, cost)
+        for number in range(2, _REVIEWS + 1):
+            if verdict.decision != "abstain":
+                break
+            verdict = await self._one_review(candidate, reviewer, diff, number, cost)
+        return verdict
+
+    async def _diff(self, candidate: Candidate) -> str:
+        grounds = self._request.grounds
+        request = ReadDiff(key=grounds.key, base=candidate.base, commit=candidate.commit)
+        summary = f"diff of {candidate.task.id}"
+        return (await READ_DIFF.ask(request, summary, queue=grounds.host_queue)).text
+
+    async def _one_review(
+        self, candidate: Candidate, reviewer: ModelFacts, diff: str, number: int, cost: _Cost
+    ) -> Verdict:
+        order = self._order(candidate, reviewer, diff, number)
+        handle = await start_agent(self._request.grounds, order, f"review of {candidate.task.id}")
+        outcome = await handle
+        cost.add(outcome)
+        await remove_worktree(self._request.grounds, order)
+        if outcome.end is not AgentEnd.SUBMITTED:
+            reason = f"the reviewer ended without a verdict ({outcome.end}): {outcome.detail}"
+            return Verdict(
+                decision="abstain", reviewer=outcome.model, family=reviewer.family, reason=reason
+            )
+        submission = read_submission(outcome.submission)
+        if isinstance(submission, str):
+            return Verdict(
+                decision="abstain",
+                reviewer=outcome.model,
+                family=reviewer.family,
+                reason=submission,
+            )
+        holds = await self._holds(candidate, submission)
+        return judge(submission, candidate.task.acceptance_criteria, holds, reviewer)
+
+    async def _holds(self, candidate: Candidate, submission: Submission) -> tuple[bool, ...]:
+        if not submission.evidence:
+            return ()
+        grounds = self._request.grounds
+        check = CheckEvidence(
+            key=grounds.key, commit=candidate.commit, evidence=submission.evidence
+        )
+        summary = f"check the evidence on {candidate.task.id}"
+        return (await CHECK_EVIDENCE.ask(check, summary, queue=grounds.host_queue)).holds
+
+    def _order(
+        self, candidate: Candidate, reviewer: ModelFacts, diff: str, number: int
+    ) -> AgentOrder:
+        task = candidate.task
+        nonce = workflow.uuid4().hex[:12]
+        return AgentOrder(
+            agent=AgentId(f"review.{task.id}.{candidate.attempt}.{number}"),
+            role=Role.REVIEWER,
+            route=(reviewer,),
+            opening=openings.reviewer(task, candidate.attempt, diff, nonce),
+            start=candidate.commit,
+            limits=limits_for(Role.REVIEWER, task.kind, self._request.grounds.turns),
+        )
+
+
+def _findings(verdict: Verdict) -> str:
+    lines = [
+        f"- {each.path or ''}{f':{each.line}' if each.line else ''} {each.text}".strip()
+        for each in verdict.findings
+    ]
+    return "\n".join([verdict.summary, *lines])
+
+
+def _refused(candidate: Candidate, by: str, notes: str, cost: _Cost) -> Refused:
+    facts = {
+        "task": candidate.task.id,
+        "attempt": candidate.attempt,
+        "by": by,
+        "notes": notes,
+        "cost_usd": cost.usd,
+        "scripted": cost.scripted,
+    }
+    return Refused.model_validate(facts)
