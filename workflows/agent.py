@@ -207,6 +207,7 @@ class AgentWorkflow:
             return []
         request = RunTools(
             worktree=self._request.worktree,
+            role=self._request.role,
             turn=self._state.turn,
             checkpoint=self._state.checkpoint,
             calls=calls,

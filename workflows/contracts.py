@@ -140,6 +140,8 @@ class ClaimHost(BaseModel, frozen=True, extra="forbid"):
     """Ask any host to take a session."""
 
     session: SessionId
+    sandbox: Literal["required", "none"]
+    """`none`: the person accepts a host that confines nothing."""
 
 
 class HostClaim(BaseModel, frozen=True, extra="forbid"):
@@ -158,6 +160,7 @@ class ImportBase(BaseModel, frozen=True, extra="forbid"):
     session: SessionId
     key: str
     bundle: Digest
+    shallow: tuple[Commit, ...]
     commit: Commit
     gates: tuple[GateSpec, ...] | None
     """None: detect them."""
@@ -193,6 +196,7 @@ class RunTools(BaseModel, frozen=True, extra="forbid"):
     """Run one turn's tool calls on a worktree, exactly once, and commit a checkpoint."""
 
     worktree: WorktreeRef
+    role: Role
     turn: int = Field(ge=1)
     checkpoint: Commit
     """The commit that the worktree must stand at before."""
@@ -244,7 +248,7 @@ class TaskCommitted(BaseModel, frozen=True, extra="forbid"):
     paths: tuple[str, ...]
     """Changed paths, at most 200."""
     ignored: tuple[str, ...] = ()
-    """Ignored files that the agent wrote, at most 20: they are not part of the work."""
+    """Ignored files and folders there, at most 20: they are not part of the work."""
 
 
 class WorkRefused(BaseModel, frozen=True, extra="forbid"):

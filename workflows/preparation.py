@@ -67,11 +67,13 @@ async def prepare(request: SessionRequest, state: SessionState) -> SessionState:
         ResolveModels(routes=request.config.routes), "pin the models and their prices"
     )
     _check_routes(routes)
-    claim = await CLAIM_HOST.ask(ClaimHost(session=request.session), "claim a host")
+    wish = ClaimHost(session=request.session, sandbox=request.config.sandbox)
+    claim = await CLAIM_HOST.ask(wish, "claim a host")
     wanted = ImportBase(
         session=request.session,
         key=base.key,
         bundle=base.bundle,
+        shallow=base.shallow,
         commit=base.commit,
         gates=request.config.gates,
         disk_bytes=estimate_bytes(base.files, base.tree_bytes, request.config.concurrency),

@@ -21,6 +21,8 @@ class Base(BaseModel, frozen=True, extra="forbid"):
     key: str
     """Its name on hosts."""
     bundle: Digest
+    shallow: tuple[Commit, ...] = ()
+    """Where a shallow clone's history ends."""
     commit: Commit
     tree: Tree
     branch: str | None

@@ -1,0 +1,83 @@
+"""What a host's activities share: its data, its repositories, its sandbox, its names.
+
+An agent's worktree and refs are named after the agent and its attempt, so that an effect of an
+earlier attempt can never reach a later one's.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from activities.ports.git import HostRepository, WorktreePlace
+from activities.ports.sandbox import Sandbox, Workspace
+from activities.ports.store import BlobStore
+from workflows.contracts import CopiedFile
+from workflows.domain.agent import WorktreeRef
+
+
+def _nothing(_: str) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Host:
+    """One host's means."""
+
+    name: str
+    queue: str
+    store: BlobStore
+    sandbox: Sandbox
+    repository: Callable[[str], HostRepository]
+    """Opens the own repository of a key; makes nothing yet."""
+    fail_point: Callable[[str], None] = _nothing
+    """Called at named points between an effect and its record; tests end the process there."""
+
+
+def worktree_name(worktree: WorktreeRef) -> str:
+    """Return an agent's worktree's name on the host."""
+    return f"{worktree.session}.{worktree.agent}".lower()
+
+
+def checkpoint_ref(worktree: WorktreeRef) -> str:
+    """Return the ref that holds an agent's last checkpoint."""
+    return f"refs/blueflame/{worktree.session}/agents/{worktree.agent}"
+
+
+def workspace(place: WorktreePlace, *, writable: bool) -> Workspace:
+    """Return a worktree as the sandbox shows it."""
+    return Workspace(
+        path=place.path, git_dir=place.git_dir, git_name=place.name, writable=writable
+    )
+
+
+async def write_copied(
+    store: BlobStore, root: Path, copied: tuple[CopiedFile, ...]
+) -> None:
+    """Write the person's copied files into a fresh worktree.
+
+    The tree is a stranger's: no component of a path is followed if it is a link.
+    """
+    for file in copied:
+        _write_inside(root, file.path, await store.get(file.content), file.executable)
+
+
+def _write_inside(root: Path, path: str, data: bytes, executable: bool) -> None:
+    *folders, name = path.split("/")
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+    folder = os.open(root, flags)
+    try:
+        for part in folders:
+            try:
+                os.mkdir(part, 0o755, dir_fd=folder)
+            except FileExistsError:
+                pass
+            below = os.open(part, flags, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        mode = 0o755 if executable else 0o644
+        create = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        with os.fdopen(os.open(name, create, mode, dir_fd=folder), "wb") as file:
+            file.write(data)
+    finally:
+        os.close(folder)

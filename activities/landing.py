@@ -1,0 +1,35 @@
+"""Landing in the person's repository: the only step with the person's own rights."""
+
+from pathlib import Path
+
+from temporalio import activity
+
+from activities.failures import mapped
+from activities.ports.git import Landed, LandRequest, UserRepository
+from activities.ports.store import BlobStore
+from workflows.contracts import DeliverBranch, Delivered, DeliveryOutcome, DeliveryRefused
+
+
+class LandingActivities:
+    """Activity `landing.deliver`, in role `land`."""
+
+    def __init__(self, repository: UserRepository, store: BlobStore) -> None:
+        self._repository = repository
+        self._store = store
+
+    @activity.defn(name="landing.deliver")
+    async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
+        """Bring the commits over and move the session's branch; no checkout is touched."""
+        branch = f"blueflame/{request.session}"
+        land = LandRequest(
+            path=Path(request.repository),
+            bundle=await self._store.get(request.bundle),
+            ref=f"refs/heads/{branch}",
+            old=request.old,
+            new=request.new,
+        )
+        with mapped():
+            outcome = await self._repository.land(land)
+        if isinstance(outcome, Landed):
+            return Delivered(branch=branch)
+        return DeliveryRefused(reason=outcome.text)

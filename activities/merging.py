@@ -1,0 +1,57 @@
+"""Merging on the host: merge-tree decides, a compare-and-swap moves the session's own ref."""
+
+from temporalio import activity
+
+from activities.failures import mapped
+from activities.host import Host
+from activities.ports.git import Merged, MergePart
+from workflows.contracts import (
+    AdvanceBranch,
+    Advanced,
+    MergeCommits,
+    MergeConflict,
+    MergedCommits,
+    MergeOutcome,
+)
+
+_TEXT_CHARACTERS = 4_000
+_PATHS_TOLD = 100
+
+
+class MergingActivities:
+    """Activities `merging.merge` and `merging.advance`."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @activity.defn(name="merging.merge")
+    async def merge(self, request: MergeCommits) -> MergeOutcome:
+        """Merge the commits in order; no ref moves and no worktree is involved."""
+        repository = self._host.repository(request.key)
+        message = f"Merge {request.title}\n\nBlueflame-Session: {request.session}"
+        parts = tuple(MergePart(commit=commit, message=message) for commit in request.commits)
+        with mapped():
+            outcome = await repository.merge(request.head, parts, request.at)
+        if isinstance(outcome, Merged):
+            return MergedCommits(commit=outcome.commit, tree=outcome.tree)
+        text = f"{', '.join(outcome.kinds)}\n" + "\n".join(outcome.messages)
+        return MergeConflict(
+            commit=outcome.commit,
+            paths=outcome.paths[:_PATHS_TOLD],
+            text=text[:_TEXT_CHARACTERS],
+        )
+
+    @activity.defn(name="merging.advance")
+    async def advance(self, request: AdvanceBranch) -> Advanced:
+        """Move `refs/blueflame/<session>/merged`, and bundle what is new since the base.
+
+        Raises:
+            ApplicationError: Fenced, where the ref holds something else.
+        """
+        repository = self._host.repository(request.key)
+        ref = f"refs/blueflame/{request.session}/merged"
+        old = None if request.old == request.base else request.old
+        with mapped():
+            await repository.advance(ref, request.new, old)
+            bundle = await repository.bundle(ref, request.base)
+        return Advanced(bundle=await self._host.store.put(bundle))

@@ -1,0 +1,140 @@
+"""Model calls: the stored prefix, one request, one settled answer, one mapping of errors.
+
+A call never retries by itself: Temporal repeats what the provider does not bill, and the agent
+decides about the rest.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+
+from activities.conversation import Conversations, PrefixLostError
+from activities.ports.models import (
+    AuthenticationFailedError,
+    ContextOverflowError,
+    CreditExhaustedError,
+    InvalidRequestError,
+    ModelError,
+    ModelProvider,
+    ModelReply,
+    ModelRequest,
+    OutcomeUnknownError,
+    ProviderUnavailableError,
+    RateLimitedError,
+)
+from activities.roles import system_prompt
+from activities.toolset.schemas import tools_for
+from workflows.contracts import CallModel, ModelAnswered, ModelOutcome, PrefixLost, ResolveModels
+from workflows.domain.messages import Message
+from workflows.domain.models import ModelFacts
+from workflows.domain.session_state import ResolvedRoutes
+from workflows.errors import FailureType
+
+_TIMEOUT = timedelta(minutes=15)
+
+_KINDS: dict[type[ModelError], FailureType] = {
+    RateLimitedError: FailureType.RATE_LIMITED,
+    ProviderUnavailableError: FailureType.PROVIDER_UNAVAILABLE,
+    CreditExhaustedError: FailureType.CREDIT_EXHAUSTED,
+    AuthenticationFailedError: FailureType.AUTHENTICATION_FAILED,
+    ContextOverflowError: FailureType.CONTEXT_OVERFLOW,
+    InvalidRequestError: FailureType.INVALID_REQUEST,
+    OutcomeUnknownError: FailureType.OUTCOME_UNKNOWN,
+}
+_RETRIED = (FailureType.RATE_LIMITED, FailureType.PROVIDER_UNAVAILABLE)
+
+
+class ModelActivities:
+    """Activities `models.resolve` and `models.call`, in role `models`."""
+
+    def __init__(
+        self,
+        conversations: Conversations,
+        provider: Callable[[ModelFacts], ModelProvider],
+        resolve: Callable[[str, datetime], ModelFacts],
+    ) -> None:
+        self._conversations = conversations
+        self._provider = provider
+        self._resolve = resolve
+
+    @activity.defn(name="models.resolve")
+    async def resolve(self, request: ResolveModels) -> ResolvedRoutes:
+        """Look every model of the routes up, so that facts and prices are pinned."""
+        now = datetime.now(timezone.utc)
+        routes = request.routes
+        return ResolvedRoutes(
+            planner=tuple(self._resolve(name, now) for name in routes.planner),
+            developer=tuple(self._resolve(name, now) for name in routes.developer),
+            reviewer=tuple(self._resolve(name, now) for name in routes.reviewer),
+        )
+
+    @activity.defn(name="models.call")
+    async def call(self, request: CallModel) -> ModelOutcome:
+        """Make one call and store the conversation with its answer.
+
+        Raises:
+            ApplicationError: one of the failure types of `workflows.errors`.
+        """
+        try:
+            before = await self._before(request)
+        except PrefixLostError:
+            return PrefixLost()
+        began = time.monotonic()
+        try:
+            reply = await self._provider(request.model).call(_request(request, before))
+        except ModelError as error:
+            raise _failure(error) from error
+        latency = timedelta(seconds=time.monotonic() - began)
+        head = await self._conversations.append(
+            request.prefix, (*request.messages, reply.message)
+        )
+        return ModelAnswered(
+            text=reply.message.text,
+            tool_calls=reply.message.tool_calls,
+            head=head,
+            stop=reply.stop,
+            usage=reply.usage,
+            cost_usd=_cost(reply),
+            latency=latency,
+            scripted=reply.scripted,
+        )
+
+    async def _before(self, request: CallModel) -> tuple[Message, ...]:
+        if request.prefix is None:
+            return ()
+        return await self._conversations.load(request.prefix)
+
+
+def _request(request: CallModel, before: tuple[Message, ...]) -> ModelRequest:
+    return ModelRequest(
+        model=request.model,
+        system=system_prompt(request.role),
+        tools=tools_for(request.role),
+        messages=(*before, *request.messages),
+        max_output_tokens=request.max_output_tokens,
+        cache_key=f"{request.session}/{request.agent}",
+        timeout=_TIMEOUT,
+    )
+
+
+def _cost(reply: ModelReply) -> Decimal:
+    """Return what the call cost; a session with unknown prices was refused before any call."""
+    return reply.cost_usd if reply.cost_usd is not None else Decimal(0)
+
+
+def _failure(error: ModelError) -> ApplicationError:
+    kind = next(kind for each, kind in _KINDS.items() if isinstance(error, each))
+    retry_after = getattr(error, "retry_after", None)
+    return ApplicationError(
+        str(error)[:2_000],
+        type=kind,
+        non_retryable=kind not in _RETRIED,
+        next_retry_delay=retry_after,
+        category=ApplicationErrorCategory.BENIGN
+        if kind in _RETRIED
+        else ApplicationErrorCategory.UNSPECIFIED,
+    )

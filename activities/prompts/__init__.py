@@ -1,0 +1,1 @@
+"""The roles' system prompts, one Markdown file each."""

@@ -1,0 +1,149 @@
+"""The base: exported once with the person's rights, imported on the host."""
+
+import os
+import stat
+from pathlib import Path
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities import copied_files
+from activities.brief import brief_of
+from activities.failures import mapped
+from activities.gate_detection import detect_gates, files_to_read
+from activities.host import Host
+from activities.ports.git import BaseBundle, HostRepository, RepositoryFacts, UserRepository
+from activities.ports.store import BlobStore
+from workflows.contracts import ExportBase, ImportBase, ImportedBase
+from workflows.domain.config import WorktreeConfig
+from workflows.domain.ids import Commit
+from workflows.domain.repository import Base, CopiedFile
+from workflows.errors import FailureType
+from workflows.policy.gates import pipe_fault
+
+
+class ExportActivities:
+    """Activity `repository.export`, in role `land`."""
+
+    def __init__(self, repository: UserRepository, store: BlobStore) -> None:
+        self._repository = repository
+        self._store = store
+
+    @activity.defn(name="repository.export")
+    async def export(self, request: ExportBase) -> Base:
+        """Check the person's repository and bundle the base; nothing there is changed.
+
+        Raises:
+            ApplicationError: RepositoryRefused, in words for a person.
+        """
+        with mapped():
+            facts = await self._repository.inspect(
+                Path(request.repository), request.base, request.session
+            )
+            bundle = await self._repository.export(facts.root, facts.base)
+        return Base(
+            repository=str(facts.root),
+            key=facts.key,
+            bundle=await self._store.put(bundle.bundle),
+            shallow=bundle.shallow,
+            commit=facts.base,
+            tree=facts.tree,
+            branch=facts.base_branch,
+            files=facts.file_count,
+            tree_bytes=facts.tree_bytes,
+            copied=await self._copied(facts, request.worktree),
+            warnings=_warnings(facts),
+        )
+
+    async def _copied(
+        self, facts: RepositoryFacts, worktree: WorktreeConfig
+    ) -> tuple[CopiedFile, ...]:
+        if worktree.copies and facts.is_bare:
+            raise _refused("`worktree.copy` needs a checkout, and this repository is bare")
+        return tuple([await self._copy(facts.root, path, worktree) for path in worktree.copies])
+
+    async def _copy(self, root: Path, path: str, worktree: WorktreeConfig) -> CopiedFile:
+        try:
+            status = os.lstat(root / path)
+        except OSError as error:
+            raise _refused(f"`worktree.copy` names {path!r}: {error.strerror}") from error
+        if not stat.S_ISREG(status.st_mode):
+            raise _refused(f"`worktree.copy` names {path!r}, which is no regular file")
+        if fault := copied_files.refuse(path, status.st_size, worktree.allow_secret):
+            raise _refused(fault)
+        content = (root / path).read_bytes()
+        if fault := copied_files.refuse_content(path, content, worktree.allow_secret):
+            raise _refused(fault)
+        return CopiedFile(
+            path=path,
+            content=await self._store.put(content),
+            executable=bool(status.st_mode & stat.S_IXUSR),
+        )
+
+
+class ImportActivities:
+    """Activity `repository.import`, in role `host`."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @activity.defn(name="repository.import")
+    async def import_base(self, request: ImportBase) -> ImportedBase:
+        """Fill the host's own repository and look for gates.
+
+        Raises:
+            ApplicationError: RepositoryRefused, where the disk is too small or the bundle is bad.
+        """
+        repository = self._host.repository(request.key)
+        with mapped():
+            await self._take_in(repository, request)
+        free = await repository.free_bytes()
+        if free < request.disk_bytes:
+            raise _refused(
+                f"the host {self._host.name!r} has {free >> 20} MiB free and the session may need "
+                f"{request.disk_bytes >> 20} MiB; free some, or lower `concurrency.develop`"
+            )
+        paths = [change.path for change in await repository.paths(request.commit)]
+        wanted = {*files_to_read(paths), "README.md", "AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"}
+        contents = await _read(repository, request.commit, paths, wanted)
+        gates = request.gates if request.gates is not None else detect_gates(contents)
+        faults = [fault for gate in gates if (fault := pipe_fault(gate.argv))]
+        return ImportedBase(
+            gates=gates, warnings=tuple(faults), brief=brief_of(contents, gates)
+        )
+
+    async def _take_in(self, repository: HostRepository, request: ImportBase) -> None:
+        base = None
+        if not await repository.has_base(request.commit):
+            data = await self._host.store.get(request.bundle)
+            base = BaseBundle(bundle=data, shallow=request.shallow)
+        await repository.import_base(base, request.commit, request.session)
+
+
+async def _read(
+    repository: HostRepository, commit: Commit, paths: list[str], wanted: set[str]
+) -> dict[str, bytes]:
+    contents = dict.fromkeys(paths, b"")
+    for path in sorted(wanted & set(paths)):
+        contents[path] = await repository.read_file(commit, path) or b""
+    return contents
+
+
+def _warnings(facts: RepositoryFacts) -> tuple[str, ...]:
+    texts: list[str] = []
+    if facts.is_dirty:
+        texts.append("the checkout has uncommitted changes: they are not part of the base")
+    texts += [f"submodule {path!r} is not filled: it stays empty" for path in facts.submodules]
+    if facts.lfs_patterns:
+        patterns = ", ".join(facts.lfs_patterns)
+        texts.append(f"files under LFS ({patterns}) are pointers in worktrees")
+    if not facts.is_writable:
+        texts.append(
+            f"the repository belongs to {facts.owner!r} and cannot be written from here: "
+            "the result cannot be delivered; start role `land` as that user"
+        )
+    return tuple(texts)
+
+
+def _refused(text: str) -> ApplicationError:
+    return ApplicationError(text, type=FailureType.REPOSITORY_REFUSED, non_retryable=True)

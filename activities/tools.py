@@ -1,0 +1,176 @@
+"""One turn's tool calls on one worktree, exactly once.
+
+The worktree's lock is held and inherited by every process of a call, so it is free only when the
+last of them is dead. The ref of the agent's checkpoints is the record: a retry that finds its own
+checkpoint there returns what that one observed and runs nothing; one that finds any other is fenced.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from pydantic import TypeAdapter
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.failures import mapped
+from activities.host import Host, checkpoint_ref, workspace, worktree_name
+from activities.ports.git import Checkpoint, CheckpointRequest, Finding, HostRepository
+from activities.ports.sandbox import Limits
+from activities.toolset.runner import Toolset
+from activities.toolset.schemas import sandbox_tools
+from workflows.contracts import Observation, RunTools, ToolsOutcome
+from workflows.domain.ids import TaskId, Tree
+from workflows.errors import FailureType
+from workflows.policy.protection import denies
+
+_Observations = TypeAdapter(tuple[Observation, ...])
+_FINDINGS_TOLD = 10
+
+
+class ToolActivities:
+    """Activity `tools.run`."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @activity.defn(name="tools.run")
+    async def run(self, request: RunTools) -> ToolsOutcome:
+        """Run the calls, collect what they did, and commit a checkpoint.
+
+        Raises:
+            ApplicationError: Fenced, where another checkpoint than the expected one is the last;
+                SandboxUnavailable.
+        """
+        repository = self._host.repository(request.worktree.repository)
+        with mapped():
+            async with repository.lock(worktree_name(request.worktree)) as hold:
+                if not request.worktree.writable:
+                    return await self._run_reading(repository, request, hold)
+                recorded = await repository.read_checkpoint(checkpoint_ref(request.worktree))
+                if done := _own(recorded, request):
+                    return done
+                return await self._run_once(repository, request, recorded, hold)
+
+    async def _run_reading(
+        self, repository: HostRepository, request: RunTools, hold: int
+    ) -> ToolsOutcome:
+        """Run calls that can change nothing: there is nothing to record, a retry may run them."""
+        observations = [each async for each in self._calls(repository, request, hold)]
+        return ToolsOutcome(
+            observations=tuple(observations), checkpoint=request.checkpoint, tree=Tree("")
+        )
+
+    async def _run_once(
+        self,
+        repository: HostRepository,
+        request: RunTools,
+        recorded: Checkpoint | None,
+        hold: int,
+    ) -> ToolsOutcome:
+        name = worktree_name(request.worktree)
+        await repository.restore(name, request.checkpoint)
+        seen: list[Observation] = []
+        try:
+            async for each in self._calls(repository, request, hold):
+                seen.append(each)
+        except asyncio.CancelledError:
+            if _was_asked_to_stop():
+                # The work so far is kept: the attempt ends here and nobody repeats this turn.
+                await asyncio.shield(self._record(repository, request, recorded, seen))
+            raise
+        self._host.fail_point("after-run")
+        return await self._record(repository, request, recorded, seen)
+
+    async def _calls(
+        self, repository: HostRepository, request: RunTools, hold: int
+    ) -> AsyncIterator[Observation]:
+        place = await repository.create_worktree(
+            worktree_name(request.worktree), request.checkpoint
+        )
+        toolset = Toolset(
+            sandbox=self._host.sandbox,
+            blobs=self._host.store,
+            workspace=workspace(place, writable=request.worktree.writable),
+            tools=sandbox_tools(request.role),
+            limits=Limits(timeout=request.command_timeout),
+            may_write=lambda path: denies(path, request.claims),
+            hold=hold,
+        )
+        for call in request.calls:
+            ran = await toolset.run_call(call)
+            yield Observation(
+                call_id=call.id,
+                name=call.name,
+                text=ran.result.text,
+                is_error=ran.result.is_error,
+                whole=ran.whole,
+            )
+
+    async def _record(
+        self,
+        repository: HostRepository,
+        request: RunTools,
+        recorded: Checkpoint | None,
+        seen: list[Observation],
+    ) -> ToolsOutcome:
+        name = worktree_name(request.worktree)
+        collected = await repository.collect(name)
+        observations = _with_findings(tuple(seen), collected.findings)
+        checkpoint = CheckpointRequest(
+            name=name,
+            ref=checkpoint_ref(request.worktree),
+            previous=recorded.commit if recorded else None,
+            parent=request.checkpoint,
+            tree=collected.tree,
+            session=request.worktree.session,
+            task=TaskId(request.worktree.agent),
+            attempt=1,
+            turn=request.turn,
+            observations=_Observations.dump_json(observations),
+            when=request.at,
+        )
+        commit = await repository.checkpoint(checkpoint)
+        self._host.fail_point("after-update-ref")
+        return ToolsOutcome(observations=observations, checkpoint=commit, tree=collected.tree)
+
+
+def _own(recorded: Checkpoint | None, request: RunTools) -> ToolsOutcome | None:
+    """Return the recorded outcome where this turn was done already; refuse where it is another's.
+
+    | the agent's last checkpoint            | what follows           |
+    |----------------------------------------|------------------------|
+    | none, or the one that is expected      | run                    |
+    | this turn's, on the expected one       | return what it records |
+    | any other                              | fenced                 |
+    """
+    if recorded is None or recorded.commit == request.checkpoint:
+        return None
+    if (recorded.turn, recorded.parent) == (request.turn, request.checkpoint):
+        return ToolsOutcome(
+            observations=_Observations.validate_json(recorded.observations),
+            checkpoint=recorded.commit,
+            tree=recorded.tree,
+        )
+    raise ApplicationError(
+        f"agent {request.worktree.agent!r} is at turn {recorded.turn} ({recorded.commit}) and not "
+        f"at {request.checkpoint}: a newer run owns this worktree",
+        type=FailureType.FENCED,
+        non_retryable=True,
+    )
+
+
+def _with_findings(
+    seen: tuple[Observation, ...], findings: tuple[Finding, ...]
+) -> tuple[Observation, ...]:
+    """Tell the agent, with its last observation, what in its worktree is not collected."""
+    if not findings or not seen:
+        return seen
+    lines = [f"{each.path}: {each.text}" for each in findings[:_FINDINGS_TOLD]]
+    text = f"{seen[-1].text}\n[not collected, so not part of your work:\n" + "\n".join(lines) + "]"
+    return (*seen[:-1], seen[-1].model_copy(update={"text": text}))
+
+
+def _was_asked_to_stop() -> bool:
+    """Say whether the workflow cancelled this, and not a worker that shuts down."""
+    details = activity.cancellation_details()
+    return details is not None and details.cancel_requested
