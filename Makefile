@@ -1,0 +1,55 @@
+# The two commands of the README are `make demo` and `make test`; both set up what they need.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow test-crash coverage lint format types imports check lock bench clean
+
+python := .venv/bin/python -P
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
+
+setup: ## make .venv and install what is missing (under a second when it is done)
+	@scripts/setup
+
+demo: setup ## run the main job offline, on a sample repository and a scripted model
+	@$(python) -m starter demo
+
+test: setup ## run the tests (about five minutes on two cores)
+	@scripts/test
+
+test-slow: setup ## run the tests that are too long for every day
+	@.venv/bin/python -m pytest -n 2 -m slow --timeout 1200
+
+test-crash: setup ## kill and stall workers and server under running sessions
+	@.venv/bin/python -m pytest -m crash --timeout 3600
+
+coverage: setup ## run the tests with branch coverage and its thresholds
+	@scripts/coverage
+
+lint: setup ## style and format
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+
+format: setup ## mend style and format where a program can
+	@.venv/bin/ruff check --fix .
+	@.venv/bin/ruff format .
+
+types: setup ## strict types
+	@.venv/bin/basedpyright --level error
+
+imports: setup ## the arrows between packages, and the declared dependencies
+	@.venv/bin/lint-imports --no-cache
+	@.venv/bin/deptry .
+
+check: setup ## everything that CI checks
+	@scripts/check
+	@scripts/test
+
+lock: setup ## renew requirements.lock within the bounds of pyproject.toml
+	@scripts/lock --upgrade
+
+bench: setup ## run the benchmarks; each ends with one line of JSON
+	@set -e; for bench in benchmarks/*.py; do $(python) "$$bench"; done
+
+clean: ## remove what was made here, .venv included
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* coverage.xml dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,14 @@
+"""What every test shares: how hypothesis searches. Fixtures live beside the tests that use them."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# No deadline: a slow machine is not a fault, and a timed assertion does not belong in a test.
+_CALM = settings(
+    deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow], max_examples=100
+)
+settings.register_profile("local", _CALM)
+settings.register_profile("ci", _CALM, derandomize=True)
+settings.register_profile("thorough", _CALM, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "local"))

@@ -1,0 +1,86 @@
+"""docker-compose.yml, as far as a machine without a container engine can tell."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[2]
+ROLES = ("workflows", "models", "host", "land")
+STORE = "store:/var/lib/blueflame/store"
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, dict[str, Any]]:
+    return YAML(typ="safe").load((ROOT / "docker-compose.yml").read_text())["services"]
+
+
+def test_docker_compose_accepts_it(tmp_path: Path):
+    program = shutil.which("docker-compose")
+    if program is None:
+        pytest.skip("docker-compose is not installed: apt-get install docker-compose")
+    ran = subprocess.run(
+        [program, "--file", str(ROOT / "docker-compose.yml"), "config", "--quiet"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_there_is_a_worker_for_each_role(services: dict[str, dict[str, Any]], role: str):
+    worker = services[role]
+    assert worker["command"] == ["--roles", role]
+    assert worker["environment"]["TEMPORAL_ADDRESS"] == "temporal:7233"
+    assert worker["environment"]["BLUEFLAME_DATA_DIR"] == "/var/lib/blueflame"
+    assert worker["depends_on"]["namespace"]["condition"] == "service_completed_successfully"
+    assert STORE in worker["volumes"]
+
+
+def test_only_models_have_keys(services: dict[str, dict[str, Any]]):
+    with_keys = {
+        name
+        for name, service in services.items()
+        if any(key.endswith("_API_KEY") for key in service.get("environment", {}))
+    }
+    assert with_keys == {"models"}
+
+
+def test_only_land_sees_the_users_repository(services: dict[str, dict[str, Any]]):
+    seeing = {
+        name
+        for name, service in services.items()
+        if any("BLUEFLAME_REPOSITORY" in volume for volume in service.get("volumes", ()))
+    }
+    assert seeing == {"land"}
+
+
+def test_only_host_may_make_namespaces_and_nobody_is_privileged(
+    services: dict[str, dict[str, Any]],
+):
+    assert {name for name, service in services.items() if "security_opt" in service} == {"host"}
+    assert all(services[role]["cap_drop"] == ["ALL"] for role in ROLES)
+    assert not any("privileged" in service or "cap_add" in service for service in services.values())
+
+
+def test_ports_are_published_on_this_machine_only(services: dict[str, dict[str, Any]]):
+    published = [port for service in services.values() for port in service.get("ports", ())]
+    assert sorted(published) == ["127.0.0.1:7233:7233", "127.0.0.1:8080:8080"]
+
+
+def test_every_dependency_is_a_service(services: dict[str, dict[str, Any]]):
+    for name, service in services.items():
+        assert set(service.get("depends_on", {})) <= set(services), name
+
+
+def test_image_starts_workers_away_from_any_repository():
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    assert 'ENTRYPOINT ["python", "-P", "-m", "workers"]' in lines
+    assert lines.index("USER blueflame") < lines.index("WORKDIR /var/lib/blueflame")
