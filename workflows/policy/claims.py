@@ -178,7 +178,14 @@ def _languages_meet(
     A star either ends here (step past it) or takes what the other side wants next. Two stars need
     no third case: whatever both would take, both can do without.
     """
-    todo, seen = [(0, 0)], {(0, 0)}
+    start = 0
+    for x, y in zip(a, b, strict=False):
+        if star in (x, y):
+            break
+        if not meet(x, y):
+            return False
+        start += 1
+    todo, seen = [(start, start)], {(start, start)}
     while todo:
         i, j = todo.pop()
         if i == len(a) and j == len(b):
@@ -242,6 +249,9 @@ def _fold_tokens(tokens: Tokens) -> Tokens:
 
 def _fold(text: str) -> str:
     """Fold case without changing the length, so that `?` keeps its meaning."""
+    folded = text.casefold()
+    if len(folded) == len(text):
+        return folded
     return "".join(c if len(folded := c.casefold()) > 1 else folded for c in text)
 
 

@@ -11,7 +11,7 @@ could so wait for each other; therefore such claims yield when nothing else can 
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from workflows.domain.config import Pacing
@@ -188,12 +188,10 @@ def _fitting(
     waiting = HeldClaims(r.task for r in holders if r.state is Is.READY)
     chosen: set[TaskId] = set()
     for record in ready:
-        rivals = {*busy.colliding(record.task)}
+        rivals = busy.colliding(record.task)
         if not holds_claims(record):
-            rivals.update(waiting.colliding(record.task))
-        if chosen.isdisjoint(rivals) and all(
-            _gives_way(records[rival], record, kin) for rival in rivals
-        ):
+            rivals = chain(rivals, waiting.colliding(record.task))
+        if all(r not in chosen and _gives_way(records[r], record, kin) for r in rivals):
             chosen.add(record.task.id)
             busy.add(record.task)
             yield record.task.id
