@@ -40,7 +40,6 @@ _COURSE: Final = {
 }
 _REPLACED: Final = {(state, On.SUPERSEDED): Is.SUPERSEDED for state in frozenset(Is) - FINAL}
 TABLE: Final[Mapping[tuple[Is, On], Is]] = MappingProxyType(_COURSE | _REPLACED)
-"""Every move; a completed changeset whose very commits are approved already skips the question."""
 
 Answer = Literal["accept", "repeat", "stale", "not_waiting"]
 
@@ -63,17 +62,16 @@ def move_changeset(
     Args:
         changeset: as it stands.
         event: what happened.
-        items: with `completed`, every task's validated commit.
+        items: with `completed`, the validated commits that it is to be pinned to.
         by: with `approved`, who approved.
         reason: one sentence on the new state, for a person; replaces the old one.
 
     Returns:
-        The changeset in its new state. Completing pins it to a digest; rework unpins it, and the
-        digest approved last is remembered.
+        The changeset in its new state. Completing pins it to a digest; rework unpins it, but the
+        digest approved last is remembered: the same commits need no second approval.
 
     Raises:
         IllegalMoveError: the state does not know this event.
-        ValueError: `completed` without items.
     """
     target = TABLE.get((changeset.state, event))
     if target is None:
@@ -81,7 +79,7 @@ def move_changeset(
     moved = changeset.model_copy(update={"state": target, "reason": reason})
     match event:
         case On.COMPLETED:
-            return _completed(moved, tuple(items))
+            return _pinned(moved, tuple(items))
         case On.APPROVED:
             return moved.model_copy(update={"approved_digest": moved.digest, "approved_by": by})
         case On.REJECTED:
@@ -92,12 +90,8 @@ def move_changeset(
             return moved
 
 
-def _completed(moved: Changeset, items: tuple[ChangesetItem, ...]) -> Changeset:
-    if not items:
-        raise ValueError(f"changeset {moved.id!r} is completed without items: give its commits")
-    digest = digest_of(items)
-    state = Is.APPROVED if digest == moved.approved_digest else moved.state
-    return moved.model_copy(update={"state": state, "items": items, "digest": digest})
+def _pinned(moved: Changeset, items: tuple[ChangesetItem, ...]) -> Changeset:
+    return moved.model_copy(update={"items": items, "digest": digest_of(items)})
 
 
 def digest_of(items: Sequence[ChangesetItem]) -> Digest:
@@ -114,7 +108,7 @@ def digest_of(items: Sequence[ChangesetItem]) -> Digest:
     return Digest(sha256(text.encode()).hexdigest())
 
 
-def judge_approval(changeset: Changeset, digest: Digest) -> Answer:
+def judge_approval(changeset: Changeset, digest: str) -> Answer:
     """Judge an approval that arrived.
 
     | the changeset                  | names its digest | names another |

@@ -178,30 +178,31 @@ def _languages_meet(
     A star either ends here (step past it) or takes what the other side wants next. Two stars need
     no third case: whatever both would take, both can do without.
     """
-    start = 0
     for x, y in zip(a, b, strict=False):
         if star in (x, y):
             break
         if not meet(x, y):
             return False
-        start += 1
-    todo, seen = [(start, start)], {(start, start)}
+    todo, seen = [(0, 0)], {(0, 0)}
     while todo:
         i, j = todo.pop()
         if i == len(a) and j == len(b):
             return True
-        at_star_a = i < len(a) and a[i] == star
-        at_star_b = j < len(b) and b[j] == star
-        steps: tuple[tuple[int, int], ...] = ()
-        if at_star_a or at_star_b:
-            steps = ((i + 1, j), (i, j + 1))
-        elif i < len(a) and j < len(b) and meet(a[i], b[j]):
-            steps = ((i + 1, j + 1),)
-        for step in steps:
-            if step[0] <= len(a) and step[1] <= len(b) and step not in seen:
-                seen.add(step)
-                todo.append(step)
+        for step in _steps(a[i : i + 1], b[j : j + 1], star, meet):
+            state = (i + step[0], j + step[1])
+            if state not in seen:
+                seen.add(state)
+                todo.append(state)
     return False
+
+
+def _steps(
+    a: Sequence[Item], b: Sequence[Item], star: Item, meet: Callable[[Item, Item], bool]
+) -> tuple[tuple[int, int], ...]:
+    """Say how far both sides may step, given the next item of each, or nothing at an end."""
+    if star in a or star in b:
+        return (*([(1, 0)] if a else []), *([(0, 1)] if b else []))
+    return ((1, 1),) if a and b and meet(a[0], b[0]) else ()
 
 
 def _read_segment(text: str) -> Segment:

@@ -1,7 +1,6 @@
-"""Where an agent is stopped, by its role and the kind of its task, and when it must wrap up.
+"""Where an agent is stopped, by its role and the kind of its task.
 
-Limits are values in the agent's input; the agent's workflow measures and acts. Does not know what
-progress is.
+Limits are values in the agent's input; `policy.agent` says when one is reached.
 """
 
 from collections.abc import Mapping
@@ -11,11 +10,9 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from workflows.domain.agent import AgentEnd, AgentLimits
+from workflows.domain.agent import AgentLimits
 from workflows.domain.models import Role
 from workflows.domain.plan import TaskKind
-
-WRAP_UP: Final = Fraction(8, 10)
 
 
 class _Row(NamedTuple):
@@ -39,16 +36,13 @@ PLANNER: Final = _Row(15, Fraction(1), Decimal(3))
 REVIEWER: Final = _Row(5, Fraction(1, 2), Decimal(1))
 
 
-def limits_for(
-    role: Role, kind: TaskKind | None, turns: int, cap_usd: Decimal | None = None
-) -> AgentLimits:
+def limits_for(role: Role, kind: TaskKind | None, turns: int) -> AgentLimits:
     """Look up an agent's limits.
 
     Args:
         role: who it plays.
         kind: of its task; None reads as code. Only developers' limits depend on it.
         turns: the session's limit of one agent, ≥ 1.
-        cap_usd: what the session may spend; an agent's limit is never above. None: no such cap.
 
     Returns:
         Turns, wall time (5 to 30 minutes) and money.
@@ -62,36 +56,5 @@ def limits_for(
     return AgentLimits(
         turns=max(1, int(turns * row.turns)),
         wall=timedelta(minutes=row.minutes),
-        usd=row.usd if cap_usd is None else min(row.usd, cap_usd),
+        usd=row.usd,
     )
-
-
-def wrap_up_due(limits: AgentLimits, turns: int, elapsed: timedelta, spent_usd: Decimal) -> bool:
-    """Tell whether 80 % of any limit is used, so that the agent is told to finish.
-
-    Args:
-        limits: the agent's.
-        turns: turns done.
-        elapsed: wall time used.
-        spent_usd: money spent; a free model never nears its limit.
-    """
-    return _reached(limits, turns, elapsed, spent_usd, WRAP_UP) is not None
-
-
-def limit_reached(
-    limits: AgentLimits, turns: int, elapsed: timedelta, spent_usd: Decimal
-) -> AgentEnd | None:
-    """Name the limit that is used up, by which the agent ends; None while it may go on."""
-    return _reached(limits, turns, elapsed, spent_usd, Fraction(1))
-
-
-def _reached(
-    limits: AgentLimits, turns: int, elapsed: timedelta, spent_usd: Decimal, part: Fraction
-) -> AgentEnd | None:
-    if turns >= limits.turns * part:
-        return AgentEnd.TURN_LIMIT
-    if elapsed * part.denominator >= limits.wall * part.numerator:
-        return AgentEnd.TIME_LIMIT
-    if spent_usd > 0 and spent_usd * part.denominator >= limits.usd * part.numerator:
-        return AgentEnd.BUDGET
-    return None

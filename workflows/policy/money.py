@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from workflows.domain.budget import Accounts, AgentAccount, Ask, Grant, LedgerView, SpendSample
+from workflows.domain.budget import Accounts, AgentAccount, Ask, Grant, SpendSample
 from workflows.domain.ids import AgentId
 from workflows.domain.models import ModelFacts, Prices, Usage
 
@@ -143,26 +143,26 @@ def settle(accounts: Accounts, agent: AgentId, settled_usd: Decimal, at: datetim
 
 
 def close_account(
-    accounts: Accounts, agent: AgentId, settled: Decimal | None, at: datetime
+    accounts: Accounts, agent: AgentId, settled_usd: Decimal | None, at: datetime
 ) -> Accounts:
     """Close an ended agent's account.
 
     Args:
         accounts: the ledger's state.
         agent: who ended; without an open account nothing changes.
-        settled: USD spent in all; None where it ended without a report.
+        settled_usd: spent in all; None where it ended without a report.
         at: now.
 
     Returns:
         The state in which the rest of its grant is free again, or, without a report, counts as
         spent.
     """
-    if settled is not None:
-        accounts = settle(accounts, agent, settled, at)
+    if settled_usd is not None:
+        accounts = settle(accounts, agent, settled_usd, at)
     account = accounts.open.get(agent)
     if account is None:
         return accounts
-    spent = account.settled_usd if settled is not None else _bound(account)
+    spent = account.settled_usd if settled_usd is not None else _bound(account)
     rest = {name: held for name, held in accounts.open.items() if name != agent}
     return accounts.model_copy(update={"open": rest, "closed_usd": accounts.closed_usd + spent})
 
@@ -206,15 +206,9 @@ def burn_rate(samples: Iterable[SpendSample], at: datetime) -> Decimal:
     return sum(recent, _ZERO) * 60 / int(BURN_WINDOW.total_seconds())
 
 
-def view_of(accounts: Accounts, at: datetime) -> LedgerView:
-    """Sum the ledger up for its query."""
-    settled = sum((account.settled_usd for account in accounts.open.values()), _ZERO)
-    return LedgerView(
-        cap_usd=accounts.cap_usd,
-        committed_usd=committed(accounts),
-        settled_usd=accounts.closed_usd + settled,
-        burn_usd_per_minute=burn_rate(accounts.samples, at),
-    )
+def settled(accounts: Accounts) -> Decimal:
+    """Add up what was spent: closed accounts, and what open ones have reported."""
+    return accounts.closed_usd + sum((a.settled_usd for a in accounts.open.values()), _ZERO)
 
 
 def _bound(account: AgentAccount) -> Decimal:

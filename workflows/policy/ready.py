@@ -27,7 +27,6 @@ Records = Mapping[TaskId, TaskRecord]
 
 _WAITING: Final = frozenset({Is.PENDING, Is.READY})
 _VALID: Final = frozenset({Is.VALIDATED, Is.MERGING})
-_STARTED: Final = frozenset({Is.DEVELOPING, Is.DEVELOPED, Is.VALIDATING, Is.VALIDATED, Is.MERGING})
 _IN_MOTION: Final = frozenset({Is.DEVELOPING, Is.DEVELOPED, Is.VALIDATING, Is.REJECTED, Is.MERGING})
 _COMPLETE: Final = _VALID | {Is.MERGED, Is.SKIPPED}
 _LOST: Final = FINAL - {Is.MERGED}
@@ -68,19 +67,6 @@ def newly_ready(records: Records, pacing: Pacing) -> tuple[TaskId, ...]:
     )
 
 
-def newly_stale(records: Records, pacing: Pacing) -> tuple[TaskId, ...]:
-    """Name the started, unmerged tasks that stand on a dependency which fell back.
-
-    They stop at the turn boundary and take `rework`. Ask after each event: a dependency that fell
-    back and was validated again in between does not show.
-    """
-    return tuple(
-        task_id
-        for task_id, record in records.items()
-        if record.state in _STARTED and not _stands(record, records, pacing)
-    )
-
-
 def newly_blocked(records: Records) -> tuple[tuple[TaskId, str], ...]:
     """Name the waiting tasks that depend on a lost one, each with the reason in words.
 
@@ -113,7 +99,7 @@ def newly_unblocked(records: Records) -> tuple[TaskId, ...]:
 def holds_claims(record: TaskRecord) -> bool:
     """Tell whether a task holds its claims: from its first attempt's start until it ends.
 
-    A task that ended and is retried stands at the beginning again and holds nothing until it
+    A task that was retried or reset stands at the beginning again and holds nothing before it
     starts.
     """
     state = record.returns_to or record.state

@@ -33,14 +33,18 @@ _COURSE: Final = {
     (Is.MERGING, On.RETURNED): Is.REJECTED,
     (Is.REJECTED, On.REWORK): Is.READY,
     (Is.REJECTED, On.GAVE_UP): Is.FAILED,
-    # the merge did not happen, and not because of this task's work
-    (Is.MERGING, On.PASSED): Is.VALIDATED,
-    # a dependency fell back: a new attempt, once it holds again
-    (Is.DEVELOPING, On.REWORK): Is.READY,
     (Is.DEVELOPED, On.REWORK): Is.READY,
     (Is.VALIDATING, On.REWORK): Is.READY,
     (Is.VALIDATED, On.REWORK): Is.READY,
-    (Is.MERGING, On.REWORK): Is.READY,
+    # the merge did not happen, and not because of this task's work
+    (Is.MERGING, On.HELD): Is.VALIDATED,
+    # what the work stands on has moved away: it begins again, and lets go of its claims
+    (Is.READY, On.RESET): Is.PENDING,
+    (Is.DEVELOPING, On.RESET): Is.PENDING,
+    (Is.DEVELOPED, On.RESET): Is.PENDING,
+    (Is.VALIDATING, On.RESET): Is.PENDING,
+    (Is.VALIDATED, On.RESET): Is.PENDING,
+    (Is.MERGING, On.RESET): Is.PENDING,
     # time is over
     (Is.DEVELOPING, On.RAN_OUT): Is.TIMED_OUT,
     (Is.VALIDATING, On.RAN_OUT): Is.TIMED_OUT,
