@@ -47,6 +47,9 @@ class AgentAccount(BaseModel, frozen=True, extra="forbid"):
     granted_usd: Decimal = Decimal(0)
     settled_usd: Decimal = Decimal(0)
     last_ask: int = 0
+    last_usd: Decimal = Decimal(0)
+    """The answer to `last_ask`, so that a repeated ask gets the same one and no second grant."""
+    last_reason: str = ""
 
 
 class SpendSample(BaseModel, frozen=True, extra="forbid"):
@@ -54,6 +57,7 @@ class SpendSample(BaseModel, frozen=True, extra="forbid"):
 
     at: datetime
     usd: Decimal
+    """Spent since the sample before."""
 
 
 class Accounts(BaseModel, frozen=True, extra="forbid"):

@@ -71,7 +71,7 @@ def settle(state: SessionState, config: SessionConfig) -> SessionState:
         state = put(state, move(state.records[task], TaskEvent.UNBLOCKED))
     for task, reason in newly_blocked(state.records):
         state = put(state, move(state.records[task], TaskEvent.BLOCKED, reason))
-    for task in newly_ready(state.records, state.changesets, config.pacing):
+    for task in newly_ready(state.records, config.pacing):
         state = put(state, move(state.records[task], TaskEvent.DEPENDENCIES_MET))
     for changeset in state.changesets:
         state = put_changeset(state, _settle_changeset(state, changeset, config))

@@ -1,0 +1,267 @@
+"""Claims: which paths a task may write, and whether two tasks could write the same one.
+
+A claim is a glob over whole paths from the repository's root: `?` and `[a-z]` stand for one
+character, `*` for any within a segment, `**` (a whole segment) for any number of segments. A claim
+`P` also means everything below `P`. A segment with brackets also means itself read literally,
+because web frameworks name files `app/[id]/page.tsx`.
+
+Glob against glob is decided on the patterns, as the meeting of two automata, never by expanding
+the files of today. `overlap` folds case (some file systems do) and errs towards "they overlap";
+`is_claimed` is exact and errs towards "not claimed". Symlinks are resolved by who calls.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeVar
+from unicodedata import category, is_normalized, normalize
+
+MAX_CHARS: Final = 200
+MAX_RANGE: Final = 256
+_STAR: Final = "*"
+_ONE: Final = "?"
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_BRACES: Final = re.compile(r"\{[^{}/]*,[^{}/]*\}")
+_CLASS: Final = re.compile(r"\[([!^]?)(\]?[^\]]*)\]")
+_RANGE: Final = re.compile(r"(.)-(.)|(.)", re.DOTALL)
+_WILD: Final = re.compile(r"[*?\[]")
+
+
+class CharSet(NamedTuple):
+    """One character out of a set, or, negated, out of all others."""
+
+    chars: frozenset[str]
+    negated: bool
+
+
+Token = str | CharSet
+"""A literal character, `*`, `?`, or a set."""
+Tokens = str | tuple[Token, ...]
+Segment = tuple[Tokens, ...]
+"""The ways to read one segment of a claim; a path fits when it fits one of them."""
+Item = TypeVar("Item")
+
+DEEP: Final[Segment] = ("**",)
+
+
+class Pattern(NamedTuple):
+    """A claim, ready for comparing; case is folded in all but `exact`."""
+
+    exact: tuple[Segment, ...]
+    folded: tuple[Segment, ...]
+    prefix: str
+    """What each claimed path, written with a `/` behind it, begins with."""
+
+
+def claim_fault(claim: str) -> str | None:
+    """Say why a claim cannot be taken.
+
+    Args:
+        claim: the glob as the planner wrote it.
+
+    Returns:
+        The reason in words, or None for a good claim.
+    """
+    return next((words for bad, words in _claim_checks(claim) if bad), None)
+
+
+def _claim_checks(claim: str) -> Iterator[tuple[bool, str]]:
+    """Go through the reasons for refusing a claim, the plainest first."""
+    yield not claim.strip(), "it is empty: name a path, or ** for the whole repository"
+    yield len(claim) > MAX_CHARS, f"it is longer than {MAX_CHARS} characters: claim a parent folder"
+    yield any(category(c) in _HIDDEN for c in claim), "it holds a control or invisible character"
+    yield not is_normalized("NFC", claim), "it is not in Unicode normal form C: write it composed"
+    yield "\\" in claim, "it holds a backslash: separate segments with /"
+    yield claim.startswith(("/", "~")), "it is absolute: write it from the repository's root"
+    yield claim.startswith("!"), "a claim cannot exclude: name what the task may write"
+    yield bool(_BRACES.search(claim)), "braces are not expanded: write one claim for each path"
+    segments = claim.removesuffix("/").split("/")
+    yield "" in segments, "it holds an empty segment (//)"
+    yield "." in segments or ".." in segments, "it holds a segment . or .."
+    yield any(_is_git(s) for s in segments), "it names .git, which no task may write"
+    yield any(_widest_range(s) > MAX_RANGE for s in segments), "it holds a huge range: use ?"
+    yield any("**" in s and s != "**" for s in segments), "** must stand alone between slashes"
+
+
+def overlap(a: Sequence[str], b: Sequence[str]) -> bool:
+    """Tell whether some path could be claimed by both, whatever files exist today.
+
+    Args:
+        a: claims of one task that passed `claim_fault`.
+        b: claims of another.
+
+    Returns:
+        True if a path is claimed by both; also where only case tells the two apart.
+    """
+    theirs = [compile_claim(claim) for claim in b]
+    return any(patterns_meet(mine, other) for mine in map(compile_claim, a) for other in theirs)
+
+
+def is_claimed(path: str, claims: Iterable[str]) -> bool:
+    """Tell whether a concrete path is covered by one of the claims.
+
+    Args:
+        path: from the repository's root, with `/`; symlinks already resolved.
+        claims: claims that passed `claim_fault`.
+
+    Returns:
+        True if covered. A path that no claim may name (absolute, with `..` or `.git`) never is.
+    """
+    segments = normalize("NFC", path).split("/")
+    if any(s in {"", ".", ".."} or _is_git(s) for s in segments):
+        return False
+    concrete = tuple(_literal(segment) for segment in segments)
+    return any(_paths_meet(compile_claim(claim).exact, concrete) for claim in claims)
+
+
+@lru_cache(maxsize=16_384)
+def compile_claim(claim: str) -> Pattern:
+    """Read a claim once for all comparisons.
+
+    Args:
+        claim: a claim that passed `claim_fault`.
+
+    Returns:
+        Its pattern, which ends in `**` because a claim covers what is below it.
+    """
+    text = claim.removesuffix("/")
+    exact = tuple(_read_segment(part) for part in text.split("/"))
+    if exact[-1] != DEEP:
+        exact = (*exact, DEEP)
+    wild = _WILD.search(text)
+    prefix = text[: wild.start()] if wild else f"{text}/"
+    folded = tuple(tuple(_fold_tokens(t) for t in segment) for segment in exact)
+    return Pattern(exact, folded, _fold(prefix))
+
+
+def patterns_meet(a: Pattern, b: Pattern) -> bool:
+    """Tell whether two compiled claims share a path, case folded."""
+    if not (a.prefix.startswith(b.prefix) or b.prefix.startswith(a.prefix)):
+        return False
+    return _paths_meet(a.folded, b.folded)
+
+
+def _paths_meet(a: tuple[Segment, ...], b: tuple[Segment, ...]) -> bool:
+    return _languages_meet(a, b, DEEP, _segments_meet)
+
+
+def _segments_meet(a: Segment, b: Segment) -> bool:
+    return any(_texts_meet(x, y) for x in a for y in b)
+
+
+def _texts_meet(a: Tokens, b: Tokens) -> bool:
+    if isinstance(a, str) and isinstance(b, str) and not (_WILD.search(a) or _WILD.search(b)):
+        return a == b
+    return _languages_meet(a, b, _STAR, _tokens_meet)
+
+
+def _tokens_meet(a: Token, b: Token) -> bool:
+    """Tell whether one character satisfies both tokens, neither of which is a star."""
+    if isinstance(a, str):
+        if isinstance(b, str):
+            return a == b or _ONE in {a, b}
+        return a == _ONE or (a in b.chars) != b.negated
+    if isinstance(b, str):
+        return _tokens_meet(b, a)
+    if a.negated and b.negated:
+        return True
+    if a.negated:
+        return bool(b.chars - a.chars)
+    return bool(a.chars - b.chars) if b.negated else not a.chars.isdisjoint(b.chars)
+
+
+def _languages_meet(
+    a: Sequence[Item], b: Sequence[Item], star: Item, meet: Callable[[Item, Item], bool]
+) -> bool:
+    """Search the product of two automata whose only loops are stars.
+
+    A star either ends here (step past it) or takes what the other side wants next. Two stars need
+    no third case: whatever both would take, both can do without.
+    """
+    for x, y in zip(a, b, strict=False):
+        if star in (x, y):
+            break
+        if not meet(x, y):
+            return False
+    todo, seen = [(0, 0)], {(0, 0)}
+    while todo:
+        i, j = todo.pop()
+        if i == len(a) and j == len(b):
+            return True
+        for step in _steps(a[i : i + 1], b[j : j + 1], star, meet):
+            state = (i + step[0], j + step[1])
+            if state not in seen:
+                seen.add(state)
+                todo.append(state)
+    return False
+
+
+def _steps(
+    a: Sequence[Item], b: Sequence[Item], star: Item, meet: Callable[[Item, Item], bool]
+) -> tuple[tuple[int, int], ...]:
+    """Say how far both sides may step, given the next item of each, or nothing at an end."""
+    if star in a or star in b:
+        return (*([(1, 0)] if a else []), *([(0, 1)] if b else []))
+    return ((1, 1),) if a and b and meet(a[0], b[0]) else ()
+
+
+def _read_segment(text: str) -> Segment:
+    """Read one segment of a claim, with brackets both as sets and literally."""
+    tokens: list[Token] = []
+    end = 0
+    for found in _CLASS.finditer(text):
+        tokens.extend(text[end : found.start()])
+        tokens.append(CharSet(_members(found[2]), negated=bool(found[1])))
+        end = found.end()
+    if not end:
+        return (text,)
+    return (text, (*tokens, *text[end:]))
+
+
+def _members(body: str) -> frozenset[str]:
+    return frozenset(
+        chr(code) for low, high in _bounds(body) for code in range(ord(low), ord(high) + 1)
+    )
+
+
+def _bounds(body: str) -> Iterator[tuple[str, str]]:
+    """Split the inside of brackets into ranges; one character is a range of its own."""
+    for low, high, single in _RANGE.findall(body):
+        yield (single, single) if single else (low, high)
+
+
+def _widest_range(segment: str) -> int:
+    bounds = (pair for found in _CLASS.finditer(segment) for pair in _bounds(found[2]))
+    return max((ord(high) - ord(low) + 1 for low, high in bounds), default=0)
+
+
+def _literal(segment: str) -> Segment:
+    """Write a concrete segment so that a star in a file's name is not taken for a glob."""
+    if _STAR in segment or _ONE in segment:
+        return (tuple(CharSet(frozenset(c), negated=False) for c in segment),)
+    return (segment,)
+
+
+def _fold_tokens(tokens: Tokens) -> Tokens:
+    if isinstance(tokens, str):
+        return _fold(tokens)
+    return tuple(_fold(t) if isinstance(t, str) else _fold_set(t) for t in tokens)
+
+
+def _fold(text: str) -> str:
+    """Fold case without changing the length, so that `?` keeps its meaning."""
+    folded = text.casefold()
+    if len(folded) == len(text):
+        return folded
+    return "".join(c if len(folded := c.casefold()) > 1 else folded for c in text)
+
+
+def _fold_set(token: CharSet) -> CharSet:
+    """Fold a set so that it never loses a character: only what has no case stays excluded."""
+    if token.negated:
+        return CharSet(frozenset(c for c in token.chars if c.lower() == c.upper()), negated=True)
+    return CharSet(frozenset(_fold(c) for c in token.chars), negated=False)
+
+
+def _is_git(segment: str) -> bool:
+    return segment.casefold() == ".git"

@@ -1,0 +1,234 @@
+"""What gates' results mean for a piece of work: only new failures block.
+
+Results are compared with the baseline, the same gates' results on the base. A gate that did not
+finish is neither a pass nor a failure, and nobody is told that tests failed. Also warns of gate
+commands whose exit code hides a failure (no shell parser: it reads as far as it must to see a pipe
+outside of quotes; what scripts and makefiles hold stays unseen). Does not run anything.
+
+| now            | at the base             | means                                                |
+| passed         | anything                | pass                                                 |
+| failed, named  | failed, named           | new: the names that were not among the base's        |
+| failed, named  | anything else           | new: all names                                       |
+| failed, unnamed| failed, unnamed         | known                                                |
+| failed, unnamed| anything else           | new: the gate                                        |
+| did not finish | did not finish          | known, named                                         |
+| did not finish | anything else           | blocks                                               |
+| absent         | there                   | blocks as not finished: nothing passes by not running|
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from workflows.domain.gate import GateDecision, GateReport, GateResult
+
+MAX_NAMED: Final = 200
+"""A result names at most so many failures, sorted; of what comes behind nothing is known."""
+MAX_NOTES: Final = 12_000
+_MAX_LISTED: Final = 20
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_COMMAND_FLAG: Final = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
+_PIPEFAIL: Final = re.compile(r"(?:^|[\s;&(])set\s+(?:-\w+\s+)*-\w*o\s+pipefail\b")
+_PIECE: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|\|\||>\||(?P<pipe>\|)""", re.DOTALL)
+
+
+class _Judged(NamedTuple):
+    """One gate's part in the decision; failures as `gate: test`, or `gate` alone."""
+
+    gate: str
+    new: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    unfinished: bool = False
+    blocks: bool = False
+    note: str = ""
+
+
+def judge_gates(baseline: GateReport | None, report: GateReport) -> GateDecision:
+    """Decide whether work passes its gates.
+
+    Args:
+        baseline: the gates' report on the base; None where there is none: then all is new.
+        report: their report on the work, after the rerun where one was due.
+
+    Returns:
+        The decision, with notes for the next attempt of at most `MAX_NOTES` characters.
+    """
+    judged = _judge_all(baseline, report)
+    return GateDecision(
+        passes=not any(part.blocks for part in judged),
+        new_failures=tuple(name for part in judged for name in part.new),
+        known_failures=tuple(name for part in judged for name in part.known),
+        unfinished=tuple(part.gate for part in judged if part.unfinished),
+        notes="\n".join(part.note for part in judged if part.note)[:MAX_NOTES],
+    )
+
+
+def needs_rerun(baseline: GateReport | None, report: GateReport) -> tuple[str, ...]:
+    """Name the gates with new failures that have not had their one rerun against flakes.
+
+    Args:
+        baseline: the gates' report on the base, or None.
+        report: their report on the work.
+
+    Returns:
+        Gate names in the report's order.
+    """
+    rerun = {result.gate for result in report.results if result.rerun}
+    judged = _judge_all(baseline, report)
+    return tuple(part.gate for part in judged if part.new and part.gate not in rerun)
+
+
+def merge_rerun(first: GateReport, second: GateReport) -> GateReport:
+    """Put a rerun's results in the place of the first run's.
+
+    Args:
+        first: the whole report.
+        second: the report of the gates that ran again, on the same tree.
+
+    Returns:
+        The whole report. A gate that passed the second time passed, and its reason says what was
+        flaky. Of two red runs those failures count that both name, else the second's.
+
+    Raises:
+        ValueError: the two are about different trees.
+    """
+    if first.tree != second.tree:
+        raise ValueError(
+            f"a rerun of {first.tree!r} cannot be one of {second.tree!r}: run it on the same tree"
+        )
+    again = {result.gate: result for result in second.results}
+    results = (_settle(r, again[r.gate]) if r.gate in again else r for r in first.results)
+    return first.model_copy(update={"results": tuple(results)})
+
+
+def pipe_fault(argv: Sequence[str]) -> str | None:
+    """Say that a command's exit code is only that of a pipe's last member.
+
+    Args:
+        argv: a gate's argument list.
+
+    Returns:
+        The warning in words, or None where there is no unguarded pipe.
+    """
+    for place, argument in enumerate(argv):
+        if argument.rsplit("/", 1)[-1] in _SHELLS:
+            options, script = _shell_call(argv[place + 1 :])
+            if "pipefail" not in options and _PIPEFAIL.search(script) is None and _pipes(script):
+                return (
+                    f"{script!r} holds a pipe, and a pipe's exit code is its last member's:"
+                    " a failure before it would count as passed;"
+                    " use ['bash', '-o', 'pipefail', '-c', …]"
+                )
+    return None
+
+
+def _settle(first: GateResult, again: GateResult) -> GateResult:
+    """Settle what two runs of one gate come to."""
+    changed = tuple(sorted({*first.changed_files, *again.changed_files}))
+    update: dict[str, object] = {"rerun": True, "changed_files": changed}
+    if first.result != "failed":
+        return again.model_copy(update=update)
+    if again.result == "did_not_finish":
+        reason = f"the rerun did not finish: {again.reason}"
+        return first.model_copy(update={**update, "reason": reason})
+    once = sorted({*first.failures} ^ {*again.failures})
+    if again.result == "passed":
+        update["reason"] = f"flaky: failed once, passed when run again{_listed(once)}"
+    elif both := sorted({*first.failures} & {*again.failures}):
+        update["failures"] = tuple(both)
+        if once:
+            update["reason"] = f"flaky, failed in one of two runs{_listed(once)}"
+    return again.model_copy(update=update)
+
+
+def _judge_all(baseline: GateReport | None, report: GateReport) -> tuple[_Judged, ...]:
+    bases = {result.gate: result for result in baseline.results} if baseline else {}
+    present = {result.gate for result in report.results}
+    return (
+        *(_judge(bases.get(result.gate), result) for result in report.results),
+        *(
+            _Judged(gate, unfinished=True, blocks=True, note=f"gate {gate!r} did not run")
+            for gate in bases
+            if gate not in present
+        ),
+    )
+
+
+def _judge(base: GateResult | None, result: GateResult) -> _Judged:
+    """Judge one gate by the table."""
+    if result.result == "passed":
+        return _Judged(result.gate, note=_note(result, result.reason))
+    if result.result == "did_not_finish":
+        known = base is not None and base.result == "did_not_finish"
+        words = f"did not finish: {result.reason or 'reason unknown'}"
+        words += ", as on the base" if known else ""
+        note = _note(result, words, excerpt=not known)
+        return _Judged(result.gate, unfinished=True, blocks=not known, note=note)
+    return _judge_failed(base, result)
+
+
+def _judge_failed(base: GateResult | None, result: GateResult) -> _Judged:
+    comparable = (
+        base is not None
+        and base.result == "failed"
+        and bool(base.failures) == bool(result.failures)
+    )
+    if base is None or not comparable:
+        new, known = result.failures or ("",), ()
+    elif result.failures:
+        new = tuple(name for name in result.failures if not _is_known(name, base.failures))
+        known = tuple(name for name in result.failures if name not in new)
+    else:
+        new, known = (), ("",)
+    parts = [f"failed{_listed(new)}"] if new else []
+    parts += [f"failed on the base already{_listed(known)}"] if known else []
+    if base is not None and known and base.exit_code != result.exit_code:
+        parts.append(f"with exit code {result.exit_code} now, {base.exit_code} on the base")
+    parts += [result.reason] if result.reason else []
+    return _Judged(
+        result.gate,
+        new=tuple(_full_name(result.gate, name) for name in new),
+        known=tuple(_full_name(result.gate, name) for name in known),
+        blocks=bool(new),
+        note=_note(result, "; ".join(parts), excerpt=bool(new)),
+    )
+
+
+def _is_known(name: str, base: tuple[str, ...]) -> bool:
+    """Tell whether a failure was there before; past the end of a cut list the doubt is its own."""
+    return name in base or (len(base) >= MAX_NAMED and name > base[-1])
+
+
+def _full_name(gate: str, failure: str) -> str:
+    return f"{gate}: {failure}" if failure else gate
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names behind a colon, the first few and how many more; nothing where none has one."""
+    shown = [name for name in names if name]
+    more = len(shown) - _MAX_LISTED
+    tail = f" and {more} more" if more > 0 else ""
+    return f": {', '.join(shown[:_MAX_LISTED])}{tail}" if shown else ""
+
+
+def _note(result: GateResult, words: str, *, excerpt: bool = False) -> str:
+    """Write one gate's note; nothing for a plain pass."""
+    lines = [f"gate {result.gate!r} {words}"] if words else []
+    if result.changed_files:
+        lines.append(f"gate {result.gate!r} changed tracked files{_listed(result.changed_files)}")
+    if excerpt and result.excerpt:
+        lines.append(result.excerpt)
+    return "\n".join(lines)
+
+
+def _shell_call(arguments: Sequence[str]) -> tuple[Sequence[str], str]:
+    """Split a shell's arguments into its options and the script behind `-c`."""
+    for place, argument in enumerate(arguments[:-1]):
+        if _COMMAND_FLAG.fullmatch(argument):
+            return arguments[:place], arguments[place + 1]
+    return arguments, ""
+
+
+def _pipes(script: str) -> bool:
+    """Go past quotes, escapes and other operators; a pipe left over is one that the shell sees."""
+    return any(piece["pipe"] for piece in _PIECE.finditer(script))

@@ -1,0 +1,153 @@
+"""Whether a plan can be carried out, and the changesets that it falls into.
+
+Reads what the planner submitted, names every fault in words that help to mend it, and forms the
+changesets. Does not judge whether the plan is any good: that is for the person who approves it.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from pydantic import JsonValue, ValidationError
+
+from workflows.domain.changeset import Changeset
+from workflows.domain.ids import ChangesetId, TaskId
+from workflows.domain.plan import Plan, PlanFault, Task
+from workflows.policy.claims import claim_fault
+from workflows.policy.graph import dependency_order, find_cycles
+from workflows.policy.shape import shape_faults
+
+MAX_FAULTS: Final = 20
+
+
+def read_plan(submitted: JsonValue) -> Plan | tuple[PlanFault, ...]:
+    """Read a submitted plan.
+
+    Args:
+        submitted: the arguments of `submit_plan`, or the JSON of a person's plan.
+
+    Returns:
+        A plan without faults, or at most `MAX_FAULTS` reasons why it is none.
+    """
+    try:
+        plan = Plan.model_validate(submitted)
+    except ValidationError as error:
+        texts = shape_faults(error, MAX_FAULTS)
+        return tuple(PlanFault(kind="shape", text=text) for text in texts)
+    return plan_faults(plan) or plan
+
+
+def plan_faults(plan: Plan) -> tuple[PlanFault, ...]:
+    """Judge a plan's graph and claims.
+
+    Args:
+        plan: a plan of the right shape.
+
+    Returns:
+        At most `MAX_FAULTS` faults, the plainest kind first; empty for a good plan.
+    """
+    names = (*_duplicates(plan.tasks), *_unknown(plan.tasks), *_bad_claims(plan.tasks))
+    # On a graph with doubled or missing nodes a cycle could be named that is none.
+    faults = names or (*_cycles(plan.tasks), *_group_names(plan.tasks))
+    return tuple(islice(faults or _group_cycles(plan.tasks), MAX_FAULTS))
+
+
+def changeset_of(task: Task) -> ChangesetId:
+    """Name the changeset that a task belongs to: its cohesion group, or itself alone."""
+    return ChangesetId(task.group or task.id)
+
+
+def form_changesets(plan: Plan) -> tuple[Changeset, ...]:
+    """Form the changesets of a plan without faults.
+
+    Args:
+        plan: a plan for which `plan_faults` is empty.
+
+    Returns:
+        The changesets in dependency order, each with its tasks in dependency order.
+    """
+    members: dict[ChangesetId, list[TaskId]] = {home: [] for home in _homes(plan.tasks).values()}
+    tasks = {task.id: task for task in plan.tasks}
+    for task_id in dependency_order({task.id: task.depends_on for task in plan.tasks}):
+        members[changeset_of(tasks[task_id])].append(task_id)
+    return tuple(
+        Changeset(id=home, tasks=tuple(members[home]))
+        for home in dependency_order(_group_edges(plan.tasks))
+    )
+
+
+def _homes(tasks: Iterable[Task]) -> dict[TaskId, ChangesetId]:
+    return {task.id: changeset_of(task) for task in tasks}
+
+
+def _group_edges(tasks: tuple[Task, ...]) -> dict[ChangesetId, tuple[ChangesetId, ...]]:
+    """Draw the graph between changesets, without what happens inside of one."""
+    homes = _homes(tasks)
+    edges: dict[ChangesetId, dict[ChangesetId, None]] = {home: {} for home in homes.values()}
+    for task in tasks:
+        wanted = (homes[d] for d in task.depends_on)
+        edges[homes[task.id]].update({home: None for home in wanted if home != homes[task.id]})
+    return {home: tuple(wants) for home, wants in edges.items()}
+
+
+def _duplicates(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
+    seen: set[str] = set()
+    for task in tasks:
+        name = task.id.casefold()
+        if name in seen:
+            yield PlanFault(
+                kind="duplicate",
+                text=f"task {task.id!r} is there more than once: give each task an id of its own",
+            )
+        seen.add(name)
+
+
+def _unknown(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
+    ids = {task.id for task in tasks}
+    for task in tasks:
+        for dependency in task.depends_on:
+            if dependency not in ids:
+                yield PlanFault(
+                    kind="unknown",
+                    text=f"task {task.id!r} depends on {dependency!r}, no task of the plan",
+                )
+
+
+def _bad_claims(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
+    for task in tasks:
+        for claim in task.claims:
+            if reason := claim_fault(claim):
+                yield PlanFault(kind="claim", text=f"task {task.id!r}, claim {claim!r}: {reason}")
+
+
+def _cycles(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
+    for cycle in find_cycles({task.id: task.depends_on for task in tasks}, MAX_FAULTS):
+        yield PlanFault(
+            kind="cycle",
+            text=f"{_arrows(cycle)}: no task of this cycle could ever start; drop one dependency",
+        )
+
+
+def _group_names(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
+    homes = _homes(tasks)
+    for task_id in homes:
+        if homes[task_id] != task_id and task_id in homes.values():
+            yield PlanFault(
+                kind="groups",
+                text=f"group {task_id!r} bears the id of a task outside of it: rename the group",
+            )
+
+
+def _group_cycles(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
+    for cycle in find_cycles(_group_edges(tasks), MAX_FAULTS):
+        yield PlanFault(
+            kind="groups",
+            text=f"changesets {_arrows(cycle)} wait for each other, and each merges only as a"
+            " whole: regroup their tasks or put them into one group",
+        )
+
+
+def _arrows(cycle: tuple[str, ...]) -> str:
+    """Write `a→b→a`: each depends on the next; a very long cycle is cut in its middle."""
+    shown = cycle if len(cycle) <= MAX_FAULTS else (*cycle[:10], "…", *cycle[-9:])
+    return "→".join(shown)

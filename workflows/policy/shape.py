@@ -1,0 +1,49 @@
+"""Words for JSON that has the wrong shape, for the model that wrote it and for a person.
+
+Shared by all that models submit. Does not repeat the offending value: it may be long or hostile.
+"""
+
+from typing import Final
+
+from pydantic import ValidationError
+
+_WORDS: Final = {
+    "Tuple should": "list should",
+    "Input should be a valid tuple": "must be a list",
+    "Input should be a valid dictionary or instance of": "must be an object, a",
+    "Input should be an object": "must be an object",
+    "Input should": "must",
+    "Field required": "is missing",
+    "Extra inputs are not permitted": "is not a field here",
+}
+MAX_TEXT: Final = 300
+
+
+def shape_faults(error: ValidationError, most: int) -> tuple[str, ...]:
+    """Tell in words what is wrong with the shape of a submitted value.
+
+    Args:
+        error: what validation found.
+        most: how many lines at most; a last one then counts the rest.
+
+    Returns:
+        One line a fault: `tasks[2].claims: is missing`.
+    """
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    lines = [f"{_place(e['loc'])}: {_reword(e['msg'])}"[:MAX_TEXT] for e in found]
+    if len(lines) <= most:
+        return tuple(lines)
+    return (*lines[: most - 1], f"and {len(lines) - most + 1} faults more of this kind")
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    """Write a location as `tasks[2].claims`, counting from 0 as JSON does."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part!s:.60}" for part in loc)
+    return text.removeprefix(".") or "the whole"
+
+
+def _reword(message: str) -> str:
+    for theirs, ours in _WORDS.items():
+        if message.startswith(theirs):
+            return message.replace(theirs, ours, 1)
+    return message
