@@ -1,8 +1,7 @@
 """What every dialect does where a provider's answer becomes a neutral message, and the reverse.
 
-Text is made sendable once (a lone surrogate would make each later request fail), arguments become
-a JSON object or are marked malformed, ids become unique, and a conversation that no provider would
-take is refused before it is sent. Nothing here knows a wire format.
+Arguments become a JSON object or are marked malformed, ids become unique, and a conversation that
+no provider would take is refused before it is sent. Nothing here knows a wire format.
 """
 
 import json
@@ -14,6 +13,7 @@ from typing import Any, NoReturn, cast
 from pydantic import JsonValue
 
 from activities.ports.models import InvalidRequestError
+from activities.text import clean, clean_json
 from workflows.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage
 
 MALFORMED_CHARS = 2_000
@@ -21,24 +21,6 @@ NO_OUTPUT = "(no output)"
 """Stands where a tool printed nothing: no provider takes an empty text block."""
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-
-
-def clean(text: str) -> str:
-    """Replace each lone UTF-16 surrogate by U+FFFD; surrogates that make a pair become one char."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def clean_json(value: JsonValue) -> JsonValue:
-    """Clean every string in `value`, keys included; a NaN or an infinity becomes None."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        return [clean_json(item) for item in value]
-    if isinstance(value, dict):
-        return {clean(key): clean_json(item) for key, item in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:

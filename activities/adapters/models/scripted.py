@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from activities.adapters.models.boundary import check_conversation, clean, tool_call, unique_ids
+from activities.adapters.models.boundary import check_conversation, tool_call, unique_ids
 from activities.adapters.models.retry_after import parse_wait
 from activities.playbook import (
     Place,
@@ -32,6 +32,7 @@ from activities.ports.models import (
     ProviderUnavailableError,
     RateLimitedError,
 )
+from activities.text import clean
 from workflows.domain.messages import AssistantMessage
 from workflows.policy.cost import cost_usd
 
