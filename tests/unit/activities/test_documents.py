@@ -1,0 +1,100 @@
+"""A complaint names file, line, column and remedy; nothing harmful unfolds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field, JsonValue
+
+from activities.documents import DocumentError, parse_document
+
+
+class Leaf(BaseModel, frozen=True, extra="forbid"):
+    colour: str = "green"
+    size: int = Field(default=1, ge=1)
+
+
+class Tree(BaseModel, frozen=True, extra="forbid"):
+    name: str
+    leaves: tuple[Leaf, ...] = ()
+    notes: dict[str, JsonValue] = {}
+    crown: Leaf | None = None
+
+
+def test_reads_a_document() -> None:
+    tree = parse_document(
+        Tree, "name: oak\nleaves:\n  - colour: red\n    size: 0x10\ncrown: {}\n", "t.yaml"
+    )
+    assert tree == Tree(name="oak", leaves=(Leaf(colour="red", size=16),), crown=Leaf())
+
+
+def test_reads_json_as_well() -> None:
+    assert parse_document(Tree, '{"name": "oak", "notes": {"a": [1, null]}}', "t").notes == {
+        "a": [1, None]
+    }
+
+
+def test_an_alias_is_allowed() -> None:
+    text = "name: &n oak\nnotes: {a: *n}\n"
+    assert parse_document(Tree, text, "t").notes == {"a": "oak"}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "t.yaml:1:1: the document: "),
+        ("- a\n", "t.yaml:1:1: the document: "),
+        (
+            "name: oak\nleafs: []\n",
+            "t.yaml:2:1: leafs: unknown key 'leafs'; did you mean 'leaves'?",
+        ),
+        (
+            "name: oak\nleaves:\n- size: 2\n  color: red\n",
+            "t.yaml:4:3: leaves.0.color: unknown key 'color'; did you mean 'colour'?",
+        ),
+        ("name: oak\ncrown: {zzz: 1}\n", "unknown key 'zzz'; known are colour, size"),
+        ("name: oak\nleaves:\n- size: 0\n", "t.yaml:3:3: leaves.0.size: "),
+        ("name: oak\nleaves:\n- size: big\n", "t.yaml:3:3: leaves.0.size: "),
+        ("name: oak\nname: elm\n", "t.yaml:2:1: the key 'name' stands twice; remove one"),
+        ("name: oak\nnotes: {when: 2026-01-02}\n", "t.yaml:2:15: put 2026-01-02 in quotes"),
+        ("name: oak\nnotes: {n: .nan}\n", "t.yaml:2:12: .nan is no finite number"),
+        ("name: oak\nnotes: {n: 1e309}\n", "t.yaml:2:12: 1e309 is no finite number"),
+        ("name: !!python/object:os.system {}\n", "t.yaml:1:7: the tag "),
+        ("name: oak\n\tleaves: []\n", "t.yaml:2:1: "),
+        ("name: oak\nnotes: {? [a] : 1}\n", "t.yaml:2:11: a key must be plain text"),
+        ("name: [\n", "t.yaml:2:1: "),
+        ("name: *missing\n", "t.yaml:1:7: "),
+        ("name: oak\nnotes: {a: &a [*a]}\n", "too large or too deep"),
+        ("name: oak\nnotes: {a: " + "[" * 1000 + "]" * 1000 + "}\n", "deeper than"),
+        ("name: oak\x00\n", "t.yaml"),
+    ],
+)
+def test_says_where_and_what(text: str, complaint: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse_document(Tree, text, "t.yaml")
+    assert complaint in str(caught.value)
+
+
+def test_an_alias_bomb_does_not_unfold() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 20)]
+    with pytest.raises(DocumentError, match="too large or too deep once its aliases are unfolded"):
+        parse_document(Tree, "\n".join(lines), "bomb.yaml")
+
+
+def test_names_at_most_ten_mistakes() -> None:
+    text = "name: oak\n" + "".join(f"x{n}: 1\n" for n in range(14))
+    with pytest.raises(DocumentError) as caught:
+        parse_document(Tree, text, "t.yaml")
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 11
+    assert lines[-1] == "t.yaml: and 4 more"
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_a_document_or_a_complaint(text: str) -> None:
+    outcome: str | Tree
+    try:
+        outcome = parse_document(Tree, f"name: {text}", "t.yaml")
+    except DocumentError as error:
+        outcome = str(error)
+    assert isinstance(outcome, Tree) or outcome.startswith("t.yaml")

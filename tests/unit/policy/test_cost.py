@@ -1,0 +1,46 @@
+"""Cost is tokens times prices, to the last digit."""
+
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflows.domain.models import Prices, Usage
+from workflows.policy.cost import cost_usd
+
+PRICES = Prices(
+    input_usd=Decimal(5),
+    cached_input_usd=Decimal("0.5"),
+    cache_write_usd=Decimal(10),
+    output_usd=Decimal(25),
+)
+TOKENS = st.integers(0, 10**7)
+
+
+def test_each_kind_of_token_has_its_price() -> None:
+    usage = Usage(
+        input_tokens=1000, cached_input_tokens=600, cache_write_tokens=100, output_tokens=10
+    )
+    assert cost_usd(PRICES, usage) == Decimal("0.00305")
+
+
+def test_unknown_prices_make_an_unknown_cost() -> None:
+    assert cost_usd(None, Usage(input_tokens=1)) is None
+
+
+@given(TOKENS, TOKENS, TOKENS, TOKENS, TOKENS)
+def test_more_tokens_never_cost_less(
+    fresh: int, cached: int, written: int, output: int, more: int
+) -> None:
+    def cost(extra: int) -> Decimal:
+        usage = Usage(
+            input_tokens=fresh + cached + written + extra,
+            cached_input_tokens=cached,
+            cache_write_tokens=written,
+            output_tokens=output,
+        )
+        found = cost_usd(PRICES, usage)
+        assert found is not None
+        return found
+
+    assert cost(more) - cost(0) == more * PRICES.input_usd / 1_000_000
