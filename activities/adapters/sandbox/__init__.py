@@ -1,0 +1,1 @@
+"""Commands confined: bubblewrap, the honest absence of a sandbox, and what both need."""

@@ -1,0 +1,259 @@
+"""The sandbox of Linux: bubblewrap, started by an unprivileged user, with everything else shut.
+
+What is arranged stands in `arrangement`, the forbidden system calls in `seccomp`, the limits on the
+whole in `watchdog`, start and end in `process`. Here they come together. This deliberately does not
+drop privileges: `workers.privileges` does that once per worker, and as real root nothing is started
+(a command could reach `/proc/sys` with root's rights even without a capability).
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Self
+
+from activities.adapters.sandbox import seccomp
+from activities.adapters.sandbox.arrangement import (
+    Plan,
+    arguments,
+    environment,
+    scratch_mounts,
+)
+from activities.adapters.sandbox.descriptors import memory_file
+from activities.adapters.sandbox.probe import explain, probe_bubblewrap
+from activities.adapters.sandbox.process import Breach, Child, Ended, Spawn, run_bounded
+from activities.adapters.sandbox.toolchain import default_toolchain
+from activities.adapters.sandbox.watchdog import ProcMeter, Watchdog
+from activities.ports.sandbox import (
+    SandboxCommand,
+    SandboxProbe,
+    SandboxResult,
+    SandboxUnavailableError,
+)
+
+_PROGRAMS = "/usr/bin:/usr/local/bin:/bin"
+_OPEN_FILES = 8192
+_UP = b"up\n"
+
+_FIRST = """\
+trap : TERM
+echo up >&2
+echo 1000 2>/dev/null >/proc/self/oom_score_adj
+(exec "$@" 2>&1)
+code=$?
+set -- /proc/[0-9]*
+echo "left $(($# - 2))" >&2
+exit $code
+"""
+"""The first process inside: runs the command, then counts who is left besides bubblewrap and itself.
+
+Descriptor 2 is a channel of ours: bubblewrap complains there too, so that its failure to start is
+never taken for the command's. The command itself gets the output as its 2. The trap keeps this shell
+alive through the SIGTERM of a time-out; children start with the default again.
+"""
+
+
+class BubblewrapSandbox:
+    """Runs commands under bubblewrap. Implements the port `Sandbox`."""
+
+    def __init__(self, toolchain: tuple[Path, ...] | None = None, program: str = "bwrap") -> None:
+        """Remember what to show; nothing is touched yet.
+
+        Args:
+            toolchain: prefixes bound read-only at their own path, their `bin` first in PATH; None:
+                those of the interpreter that runs us.
+            program: bubblewrap's name or absolute path.
+        """
+        self._toolchain = default_toolchain() if toolchain is None else toolchain
+        self._program = program
+
+    async def probe(self) -> SandboxProbe:
+        """Try the real arrangement once and say what works; never raises."""
+        return await probe_bubblewrap(self.run, self._program)
+
+    async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
+        """Run one command to its end, kill what it leaves, and reap it, even under cancellation.
+
+        Args:
+            command: what to run, and where.
+            hold: kept open by the first process of the sandbox (its process 1), so that whoever
+                waits for the lock behind it waits until that one is dead, and all others with it.
+                The command itself does not get it: it could release the lock.
+
+        Raises:
+            SandboxUnavailableError: as real root, without bubblewrap or libseccomp, or where the
+                kernel forbids a part of the arrangement; nothing ran.
+        """
+        _refuse_root()
+        program = self._located()
+        with _Descriptors() as fds:
+            env = environment(self._toolchain, command.env)
+            plan = Plan(command.workspace, self._toolchain, env, command.limits, fds.data)
+            options = [
+                *arguments(plan),
+                "--seccomp",
+                str(fds.data(seccomp.program(), "seccomp")),
+            ]
+            info, writer = fds.pipe()
+            options += ["--info-fd", str(writer)]
+            if hold is not None:
+                options += ["--sync-fd", str(fds.lend(hold))]
+            # Handed over in a file, so that process 1 inside shows no path of the host.
+            hidden = fds.data("".join(f"{one}\0" for one in options).encode(), "options")
+            argv = (program, "--args", str(hidden), "--", *_inside(command))
+            spawn = Spawn(argv, {}, "/", command.stdin, fds.passed, private_stderr=True)
+            return _result(await _supervise(spawn, command, info))
+
+    def _located(self) -> str:
+        found = shutil.which(self._program, path=_PROGRAMS)
+        if found is None:
+            raise SandboxUnavailableError(
+                f"{self._program!r} is not installed. Install it: `apt-get install bubblewrap`."
+            )
+        return found
+
+
+class _Descriptors:
+    """What bubblewrap is to inherit; all of ours are closed at the end."""
+
+    def __init__(self) -> None:
+        self._owned = contextlib.ExitStack()
+        self.passed: tuple[int, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._owned.close()
+
+    def lend(self, fd: int) -> int:
+        self.passed += (fd,)
+        return fd
+
+    def data(self, content: bytes, name: str) -> int:
+        fd = memory_file(content, name)
+        self._owned.callback(os.close, fd)
+        return self.lend(fd)
+
+    def pipe(self) -> tuple[int, int]:
+        """Return the end that we read, without waiting, and the one that bubblewrap writes."""
+        reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._owned.callback(os.close, reader)
+        self._owned.callback(os.close, writer)
+        return reader, self.lend(writer)
+
+
+class _Namespace:
+    """Reaches the processes inside through the first of them. Implements `process.Reach`."""
+
+    def __init__(self, child: Child, info: int) -> None:
+        self._child = child
+        self._info = info
+        self._told = b""
+
+    def first(self) -> int | None:
+        """The host's number of process 1 inside; None while bubblewrap has not told it."""
+        with contextlib.suppress(BlockingIOError):
+            self._told += os.read(self._info, 4096)
+        found = re.search(rb'"child-pid": (\d+)\D', self._told)
+        return int(found[1]) if found else None
+
+    def terminate(self) -> None:
+        """Send SIGTERM to the group of process 1, which itself ignores it."""
+        if (first := self.first()) is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(first, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill process 1: the kernel ends all others before bubblewrap outside can return."""
+        first = self.first()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._child.pid if first is None else first, signal.SIGKILL)
+
+    async def after_exit(self) -> int:
+        """Nothing is left to do: process 1 takes all others with it."""
+        return 0
+
+
+async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
+    limits, workspace = command.limits, command.workspace.path
+    async with _started(spawn, limits.output_bytes) as child:
+        inside = _Namespace(child, info)
+
+        async def watch() -> Breach:
+            while (first := inside.first()) is None:
+                await asyncio.sleep(0.05)
+            root = Path(f"/proc/{first}/root")
+            meter = ProcMeter(root / "proc", scratch_mounts(root))
+            return await watching.breach(meter)
+
+        watching = Watchdog(workspace, limits.memory_bytes, limits.disk_bytes)
+        return await run_bounded(child, inside, limits.timeout, watch)
+
+
+@contextlib.asynccontextmanager
+async def _started(spawn: Spawn, output_bytes: int) -> AsyncIterator[Child]:
+    child = Child(spawn, output_bytes)
+    try:
+        await child.__aenter__()
+    except OSError as error:
+        raise SandboxUnavailableError(f"{spawn.argv[0]!r} does not start: {error}.") from error
+    try:
+        yield child
+    finally:
+        await child.__aexit__()
+
+
+def _inside(command: SandboxCommand) -> tuple[str, ...]:
+    """Return what bubblewrap runs: the limits (counted per sandbox only if set inside), then it."""
+    limits = command.limits
+    bounds = {
+        "core": 0,
+        "fsize": limits.file_bytes,
+        "nofile": _OPEN_FILES,
+        "nproc": limits.processes,
+    }
+    options = (f"--{name}={value}:{value}" for name, value in bounds.items())
+    return (
+        "/usr/bin/prlimit",
+        *options,
+        "--",
+        "/bin/sh",
+        "-c",
+        _FIRST,
+        "sh",
+        *command.argv,
+    )
+
+
+def _refuse_root() -> None:
+    if 0 in (os.getuid(), os.geteuid()):
+        raise SandboxUnavailableError(
+            "No sandbox is started as real root: a command could write /proc/sys with root's rights. "
+            "The host worker has to drop its privileges first (`python -m workers` started as root "
+            "does so by itself), or start it as an ordinary user."
+        )
+
+
+def _result(ended: Ended) -> SandboxResult:
+    """Translate; bubblewrap's own failure is told from the command's by our first process's word.
+
+    Raises:
+        SandboxUnavailableError: the command was never reached.
+    """
+    if not ended.private.startswith(_UP):
+        raise SandboxUnavailableError(explain(ended.private.decode(errors="replace")))
+    left = re.search(rb"^left (\d+)$", ended.private, re.MULTILINE)
+    by_itself = ended.end in ("exited", "signalled")
+    return SandboxResult(
+        end=ended.end,
+        code=ended.code,
+        output=ended.output,
+        output_bytes=ended.output_bytes,
+        survivors=int(left[1]) if left and by_itself else 0,
+        elapsed=ended.elapsed,
+    )

@@ -1,0 +1,340 @@
+"""One child process from its start to its certain end: bounded output, limits, kill, reap.
+
+The child is started with `subprocess.Popen` on the event loop's own thread and watched through a
+pidfd. Not through asyncio's child watchers: their `wait` can hang on a pipe that a background process
+keeps open, and bubblewrap's `--die-with-parent` follows the thread that started it, so that thread
+must live as long as the worker.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Literal, Protocol, Self, TypeVar
+
+from activities.adapters.sandbox.descriptors import standard_input
+
+End = Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]
+Breach = Literal["out_of_memory", "out_of_disk"]
+
+GRACE = timedelta(seconds=1)
+"""Between SIGTERM and SIGKILL."""
+
+_DRAIN_S = 0.5
+"""How long the rest of the output is awaited once the first process has ended and all were killed."""
+_DEATH_S = 10.0
+"""SIGKILL acts at once, save for a process stuck in the kernel."""
+_CHUNK_BYTES = 1 << 16
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Spawn:
+    """What to start."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str | None = None
+    stdin: bytes = b""
+    pass_fds: tuple[int, ...] = ()
+    private_stderr: bool = False
+    """True: descriptor 2 is a channel of ours, kept apart from the output."""
+
+
+class Reach(Protocol):
+    """How the processes of one command are reached; each sandbox has its own way."""
+
+    def terminate(self) -> None:
+        """Ask all of them to end (SIGTERM)."""
+        ...
+
+    def kill(self) -> None:
+        """End all of them (SIGKILL); the first is ours to reap."""
+        ...
+
+    async def after_exit(self) -> int:
+        """Once the first process has ended: end what it left, and answer how many there were."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the child ended."""
+
+    end: End
+    code: int
+    output: bytes
+    output_bytes: int
+    private: bytes
+    survivors: int
+    elapsed: timedelta
+
+
+@dataclass
+class PipeReader:
+    """Reads a pipe as it fills; keeps the first bytes and counts the rest."""
+
+    limit: int
+    kept: bytearray = field(default_factory=bytearray)
+    total: int = 0
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+    _fd: int = -1
+
+    def open(self) -> int:
+        """Start reading and return the descriptor to write to; the caller closes that one."""
+        self._fd, writer = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._fd, False)
+        asyncio.get_running_loop().add_reader(self._fd, self._read)
+        return writer
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody may still write."""
+        return self._fd >= 0
+
+    def close(self) -> None:
+        """Stop reading, whoever may still write."""
+        if self._fd >= 0:
+            asyncio.get_running_loop().remove_reader(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+            self.finished.set()
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._fd, _CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            self.close()
+            return
+        self.total += len(data)
+        self.kept += data[: self.limit - len(self.kept)]
+
+
+class Child:
+    """A started process, watched through its pidfd. Use as an asynchronous context manager."""
+
+    def __init__(self, spawn: Spawn, output_bytes: int) -> None:
+        self._spawn = spawn
+        self.output = PipeReader(output_bytes)
+        self.private = PipeReader(_CHUNK_BYTES)
+        self._exited = asyncio.Event()
+        self._pidfd = -1
+        self._process: subprocess.Popen[bytes] | None = None
+
+    async def __aenter__(self) -> Self:
+        with contextlib.ExitStack() as ours:
+            stdin = _owned(ours, standard_input(self._spawn.stdin))
+            stdout = _owned(ours, self.output.open())
+            stderr = _owned(ours, self.private.open()) if self._spawn.private_stderr else stdout
+            try:
+                self._process = subprocess.Popen(
+                    self._spawn.argv,
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stderr,
+                    env=self._spawn.env,
+                    cwd=self._spawn.cwd,
+                    pass_fds=self._spawn.pass_fds,
+                    start_new_session=True,
+                )
+            except BaseException:
+                self._close()
+                raise
+        # Nothing is awaited between the start and this watch, so no cancellation can fall between.
+        self._pidfd = os.pidfd_open(self.pid)
+        asyncio.get_running_loop().add_reader(self._pidfd, self._on_exit)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await uninterrupted(self._bury())
+
+    @property
+    def pid(self) -> int:
+        """The first process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def has_exited(self) -> bool:
+        """Whether the first process has ended and was reaped."""
+        return self._exited.is_set()
+
+    @property
+    def returncode(self) -> int:
+        """As of `subprocess`; only once it has exited."""
+        assert self._process is not None
+        assert self._process.returncode is not None
+        return self._process.returncode
+
+    async def exited(self) -> None:
+        """Wait for the end of the first process."""
+        await self._exited.wait()
+
+    async def drain(self) -> None:
+        """Read what is left in the pipes, but wait little for whoever keeps them open."""
+        for reader in (self.output, self.private):
+            if reader.is_open:
+                await within(reader.finished.wait(), _DRAIN_S)
+            reader.close()
+
+    def _on_exit(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._pidfd = -1
+        assert self._process is not None
+        self._process.wait()
+        self._exited.set()
+
+    async def _bury(self) -> None:
+        try:
+            if not self.has_exited:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGKILL)
+                await within(self.exited(), _DEATH_S)
+            if not self.has_exited:
+                raise RuntimeError(
+                    f"Process {self.pid} does not die from SIGKILL: it is stuck in the kernel. "
+                    "Look at its `wchan` under /proc; a dead network file system is the usual cause."
+                )
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        self.output.close()
+        self.private.close()
+        if self._pidfd >= 0:
+            asyncio.get_running_loop().remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+
+async def run_bounded(
+    child: Child,
+    reach: Reach,
+    timeout: timedelta,
+    watch: Callable[[], Awaitable[Breach]],
+) -> Ended:
+    """Let a started child run to its end or to its first breach of a limit, and end the rest.
+
+    Args:
+        child: entered already; its own exit reaps it whatever happens here.
+        reach: how to end its processes.
+        timeout: wall-clock time; then SIGTERM, `GRACE`, SIGKILL.
+        watch: returns when a limit is broken, and otherwise never; cancelled at the end.
+    """
+    started = time.monotonic()
+    survivors = 0
+    try:
+        verdict = await _first_end(child, timeout, watch)
+        if verdict == "timed_out":
+            reach.terminate()
+            await within(child.exited(), GRACE.total_seconds())
+    finally:
+        survivors = await uninterrupted(_end_all(child, reach))
+    await child.drain()
+    end, code = _reading(child.returncode)
+    return Ended(
+        end=verdict or end,
+        code=code if verdict is None or end == "signalled" else int(signal.SIGTERM),
+        output=bytes(child.output.kept),
+        output_bytes=child.output.total,
+        private=bytes(child.private.kept),
+        survivors=survivors if verdict is None else 0,
+        elapsed=timedelta(seconds=time.monotonic() - started),
+    )
+
+
+async def _first_end(
+    child: Child, timeout: timedelta, watch: Callable[[], Awaitable[Breach]]
+) -> Breach | Literal["timed_out"] | None:
+    exited = asyncio.ensure_future(child.exited())
+    watching = asyncio.ensure_future(watch())
+    try:
+        await asyncio.wait(
+            {exited, watching},
+            timeout=timeout.total_seconds(),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        if exited.done():
+            return None
+        return watching.result() if watching.done() else "timed_out"
+    finally:
+        exited.cancel()
+        watching.cancel()
+        await asyncio.gather(exited, watching, return_exceptions=True)
+
+
+async def _end_all(child: Child, reach: Reach) -> int:
+    if not child.has_exited:
+        reach.kill()
+        await within(child.exited(), _DEATH_S)
+    return await reach.after_exit()
+
+
+_DEADLY = frozenset(
+    signal.Signals(number)
+    for number in (
+        *(signal.SIGINT, signal.SIGQUIT, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT),
+        *(signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE),
+        *(
+            signal.SIGALRM,
+            signal.SIGTERM,
+            signal.SIGXCPU,
+            signal.SIGXFSZ,
+            signal.SIGSYS,
+        ),
+    )
+)
+
+
+def _reading(returncode: int) -> tuple[Literal["exited", "signalled"], int]:
+    """Read a return code as shells write it: 128 + n says that signal n ended the command.
+
+    Only for signals that end commands in practice; git, for one, exits with 129 on wrong usage.
+    """
+    if returncode < 0:
+        return "signalled", -returncode
+    if returncode - 128 in _DEADLY:
+        return "signalled", returncode - 128
+    return "exited", returncode
+
+
+async def within(waiting: Coroutine[Any, Any, Any], seconds: float) -> bool:
+    """Wait at most `seconds`; return whether what was awaited happened."""
+    try:
+        await asyncio.wait_for(waiting, seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def uninterrupted(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run `work` to its end even if we are cancelled meanwhile; the cancellation is raised after it."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            if task.cancelled():
+                raise
+            cancelled = error
+        except BaseException:  # noqa: BLE001 -- raised again by `result` below
+            break
+    if cancelled is not None:
+        task.exception()
+        raise cancelled
+    return task.result()
+
+
+def _owned(stack: contextlib.ExitStack, fd: int) -> int:
+    stack.callback(os.close, fd)
+    return fd

@@ -1,0 +1,218 @@
+"""Runs a model's tool calls over the port `Sandbox`, and words the answers.
+
+Every call gets an answer: what is wrong with it is told to the model, never raised. Only a sandbox
+that cannot start is raised, for that is nothing that a model could mend. Which paths a task may
+write is decided elsewhere; here that decision is asked for before anything is written.
+"""
+
+import functools
+import importlib.resources
+import json
+import posixpath
+import re
+import secrets
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import assert_never
+
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+
+from activities.ports.sandbox import (
+    WORKSPACE,
+    Limits,
+    Sandbox,
+    SandboxCommand,
+    SandboxResult,
+    Workspace,
+)
+from activities.ports.store import BlobStore
+from activities.toolset.endings import ending, notes_on
+from activities.toolset.observations import harmless, shown
+from activities.toolset.schemas import (
+    Bash,
+    Edit,
+    Read,
+    SandboxCall,
+    Write,
+    parse,
+    problems,
+)
+from workflows.domain.ids import Digest
+from workflows.domain.messages import ToolCall, ToolResult
+
+_FILE_TIMEOUT = timedelta(seconds=20)
+_FILE_ANSWER_BYTES = 1 << 20
+_MOST_JUDGED = 4
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+_PRELUDE = "exec 250>&1; trap 'printf \"\\n{mark} ${{PIPESTATUS[*]}}\\n\" >&250' EXIT; "
+"""Before the command, on its first line so that bash counts its lines right: at the end the codes of
+all members of the last pipe are printed behind a mark that nobody can guess."""
+
+MayWrite = Callable[[str], str | None]
+"""Asked with a path relative to the workspace, all links followed; a text is the rule that denies."""
+
+
+class Observation(BaseModel, frozen=True, extra="forbid"):
+    """The answer to one call, and what is known about it beside its text."""
+
+    result: ToolResult
+    whole: Digest | None = None
+    """The whole output in the store, where the text was cut."""
+    elapsed: timedelta = timedelta()
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """The tools of one agent on one workspace."""
+
+    sandbox: Sandbox
+    blobs: BlobStore
+    workspace: Workspace
+    tools: tuple[str, ...]
+    """Names of those that the agent has; see `schemas.sandbox_tools`."""
+    limits: Limits = field(default_factory=Limits)
+    may_write: MayWrite | None = None
+    """None: everything in the workspace."""
+    hold: int | None = None
+    """The worktree's lock; every process of a call keeps it."""
+    interpreter: str = sys.executable
+    """A Python that the sandbox shows, for the file tools."""
+
+    async def run_call(self, call: ToolCall) -> Observation:
+        """Run one call and answer it.
+
+        Raises:
+            SandboxUnavailableError: there is no sandbox; nothing ran.
+        """
+        if call.name not in self.tools:
+            tools = ", ".join(self.tools)
+            return _refused(call, f"There is no tool {call.name!r} here. Tools: {tools}.")
+        if call.malformed is not None:
+            return _refused(
+                call,
+                f"{call.name}: the arguments are not a JSON object. Call it again.",
+            )
+        try:
+            arguments = parse(call.name, _clean(call.arguments))
+        except ValidationError as error:
+            return _refused(call, problems(call.name, error))
+        return await self._run(call, arguments)
+
+    async def _run(self, call: ToolCall, arguments: SandboxCall) -> Observation:
+        match arguments:
+            case Bash():
+                return await self._bash(call, arguments)
+            case Read():
+                return _answered(call, *await self._ask({"op": "read", **arguments.model_dump()}))
+            case Edit() | Write():
+                return await self._change(call, arguments)
+            case _:
+                assert_never(arguments)
+
+    async def _bash(self, call: ToolCall, arguments: Bash) -> Observation:
+        limits = self.limits
+        if arguments.timeout_s is not None:
+            limits = limits.model_copy(update={"timeout": timedelta(seconds=arguments.timeout_s)})
+        mark = secrets.token_hex(8)
+        argv = ("bash", "-c", _PRELUDE.format(mark=mark) + arguments.command)
+        ran = await self._sandboxed(argv, b"", limits)
+        output, members = _split_members(ran.output, mark)
+        seen = shown(output)
+        whole = await self.blobs.put(output) if seen.is_cut else None
+        text = seen.text(f"blob {whole}", ran.output_bytes).rstrip("\n") or "(no output)"
+        notes = notes_on(ran, limits, arguments.command, members)
+        result = _result(call, "\n".join([text, *notes]), is_error=ran.end != "exited")
+        return Observation(result=result, whole=whole, elapsed=ran.elapsed)
+
+    async def _change(self, call: ToolCall, arguments: Edit | Write) -> Observation:
+        """Write only to a path that was judged as what it resolves to.
+
+        The path as it is named is judged first; where links lead it elsewhere the script answers with
+        the real one, writes nothing, and is asked again once that one was judged.
+        """
+        judged: list[JsonValue] = []
+        candidate = posixpath.normpath(arguments.path.removeprefix(f"{WORKSPACE}/"))
+        while candidate not in judged and len(judged) < _MOST_JUDGED:
+            if (rule := self.may_write(candidate) if self.may_write else None) is not None:
+                return _refused(call, f"{candidate!r} may not be written: {rule}")
+            judged.append(candidate)
+            answer, ran = await self._ask(
+                {**arguments.model_dump(), "op": call.name, "judged": judged}
+            )
+            if "judge" not in answer:
+                return _answered(call, answer, ran)
+            candidate = str(answer["judge"])
+        return _refused(
+            call, f"{arguments.path!r} leads elsewhere each time. Name the file itself."
+        )
+
+    async def _ask(
+        self, request: Mapping[str, JsonValue]
+    ) -> tuple[dict[str, JsonValue], SandboxResult]:
+        limits = self.limits.model_copy(
+            update={"timeout": _FILE_TIMEOUT, "output_bytes": _FILE_ANSWER_BYTES}
+        )
+        argv = (self.interpreter, "-I", "-S", "-c", _file_program())
+        ran = await self._sandboxed(argv, json.dumps(request).encode(), limits)
+        try:
+            return _Answer.validate_json(ran.output), ran
+        except ValidationError:
+            tail = harmless(ran.output[-500:].decode("utf-8", "replace"))
+            return {"error": f"The file tool was ended ({ending(ran, limits)}). {tail}"}, ran
+
+    async def _sandboxed(
+        self, argv: tuple[str, ...], stdin: bytes, limits: Limits
+    ) -> SandboxResult:
+        command = SandboxCommand(argv=argv, workspace=self.workspace, stdin=stdin, limits=limits)
+        return await self.sandbox.run(command, self.hold)
+
+
+_Answer = TypeAdapter(dict[str, JsonValue])
+
+
+@functools.cache
+def _file_program() -> str:
+    return importlib.resources.read_text("activities.adapters.sandbox", "fileops.py", "utf-8")
+
+
+def _answered(call: ToolCall, answer: Mapping[str, JsonValue], ran: SandboxResult) -> Observation:
+    is_error = "text" not in answer
+    text = harmless(str(answer.get("text", answer.get("error"))))
+    return Observation(result=_result(call, text, is_error=is_error), elapsed=ran.elapsed)
+
+
+def _refused(call: ToolCall, text: str) -> Observation:
+    return Observation(result=_result(call, harmless(text), is_error=True))
+
+
+def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
+    return ToolResult(call_id=call.id, name=call.name, text=text, is_error=is_error)
+
+
+def _clean(arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Replace lone surrogates, which JSON can carry and UTF-8 cannot, by U+FFFD."""
+    return {_replaced(key): _cleaned(value) for key, value in arguments.items()}
+
+
+def _cleaned(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return _replaced(value)
+    if isinstance(value, list):
+        return [_cleaned(one) for one in value]
+    return _clean(value) if isinstance(value, dict) else value
+
+
+def _replaced(text: str) -> str:
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def _split_members(output: bytes, mark: str) -> tuple[bytes, tuple[int, ...]]:
+    """Take the pipe members' codes, which our trap printed, out of the output."""
+    found = re.search(rb"\n?%s((?: \d+)*)\n" % mark.encode(), output)
+    if found is None:
+        return output, ()
+    rest = output[: found.start()] + output[found.end() :]
+    return rest, tuple(int(code) for code in found[1].split())
