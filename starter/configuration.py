@@ -1,0 +1,256 @@
+"""A session's settings from their layers: defaults, the user's file, the repository's file, flags.
+
+A later layer wins key by key; lists and the `gates` mapping are taken whole. Where each value came
+from is kept. The only disk access is reading the files that it is pointed to; the environment is
+handed in, and only asked which providers' keys are there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from pydantic import BaseModel, ValidationError
+
+from starter.configuration_errors import ConfigurationError
+from starter.configuration_file import (
+    FILE_NAME,
+    MAX_FILE_BYTES,
+    VERSION,
+    ConfigurationFile,
+    GateEntry,
+    parse_file,
+)
+from starter.default_routes import (
+    PLAYBOOK_ROUTES,
+    available_providers,
+    default_routes,
+    family_of,
+    no_models,
+)
+from workflows.domain.config import Routes, SessionConfig
+from workflows.domain.gate import GateSpec
+
+_ROLES = ("planner", "developer", "reviewer")
+_SPELLING = {"validation": "validate", "copies": "copy", "routes": "models"}
+"""Fields whose key in the file is another word."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where settings are looked for; each may be absent."""
+
+    user: Path | None = None
+    """The person's own file (`user_file()`); need not exist."""
+    repository: Path | None = None
+    """The repository's root; its `blueflame.yaml` need not exist."""
+    config: Path | None = None
+    """The file named by `--config`; must exist, and takes the place of the repository's."""
+    flags: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What flags said, by dotted key: `{"budget.stop_usd": "5", "pacing": "flow"}`."""
+    playbook: bool = False
+    """`--playbook` was given: scripted models whatever the files say."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer's values, by dotted key."""
+
+    origin: str
+    """For people: `flags`, or the file's name."""
+    values: Mapping[str, object]
+
+
+class Configuration(BaseModel, frozen=True, extra="forbid"):
+    """A whole configuration."""
+
+    session: SessionConfig
+    origins: dict[str, str]
+    """Each dotted key with where its value came from; `default` where nobody said anything."""
+
+
+def user_file() -> Path:
+    """Say where the person's own configuration is looked for on this system."""
+    from platformdirs import user_config_path
+
+    return user_config_path("blueflame", appauthor=False) / FILE_NAME
+
+
+def load_configuration(sources: Sources, environment: Mapping[str, str]) -> Configuration:
+    """Read all layers and put them together.
+
+    Args:
+        sources: where to look.
+        environment: only asked for the presence of providers' keys.
+
+    Raises:
+        ConfigurationError: a file or flag is wrong; each complaint names its place.
+        NoModelsError: no models are configured and none can be derived.
+    """
+    return combine((*_file_layers(sources), *_flag_layers(sources)), environment)
+
+
+def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configuration:
+    """Put layers together, the last one winning; pure.
+
+    Raises:
+        ConfigurationError: the values contradict each other.
+        NoModelsError: no models are configured and none can be derived.
+    """
+    values: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for layer in (*layers, _derived_routes(layers, environment)):
+        values.update(layer.values)
+        origins.update(dict.fromkeys(layer.values, layer.origin))
+    try:
+        nested = _nested(values)
+        session = SessionConfig.model_validate({"routes": nested.pop("models"), **nested})
+    except ValidationError as error:  # a range that this release's domain narrowed
+        raise ConfigurationError(_worded(error, "the configuration")) from error
+    _check_reviewers(session.routes, origins)
+    return Configuration(session=session, origins=_all_origins(origins))
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def _file_layers(sources: Sources) -> list[Layer]:
+    layers: list[Layer] = []
+    if sources.user is not None and _is_there(sources.user):
+        layers.append(_layer(parse_file(_read(sources.user), str(sources.user)), str(sources.user)))
+    if sources.config is not None:
+        text = _read(sources.config)
+        layers.append(_layer(parse_file(text, str(sources.config)), str(sources.config)))
+    elif sources.repository is not None and _is_there(sources.repository / FILE_NAME):
+        text = _read(sources.repository / FILE_NAME)
+        layers.append(_layer(parse_file(text, FILE_NAME, from_repository=True), FILE_NAME))
+    return layers
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return True  # it may be; reading it will say what is wrong
+
+
+def _read(path: Path) -> str:
+    try:
+        path.stat()
+        if not path.is_file():  # a pipe or a device would block, or never end
+            raise ConfigurationError(f"{str(path)!r} is no file; name a YAML file")
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ConfigurationError(f"{str(path)!r} cannot be read: {error.strerror}") from error
+    return _decode(data, str(path))
+
+
+def _decode(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigurationError(f"{name}:{line}:1: not UTF-8; save the file as UTF-8") from error
+
+
+def _flag_layers(sources: Sources) -> list[Layer]:
+    layers: list[Layer] = []
+    if sources.flags:
+        try:
+            file = ConfigurationFile.model_validate({"version": VERSION, **_nested(sources.flags)})
+        except ValidationError as error:
+            raise ConfigurationError(_worded(error, "flags")) from error
+        layers.append(_layer(file, "flags"))
+    if sources.playbook:
+        routes = {f"models.{role}": getattr(PLAYBOOK_ROUTES, role) for role in _ROLES}
+        layers.append(Layer("flags (--playbook)", routes))
+    return layers
+
+
+def _worded(error: ValidationError, source: str) -> str:
+    lines = [
+        f"{source}: {'.'.join(map(str, item['loc']))}: {item['msg'].removeprefix('Value error, ')}"
+        for item in error.errors(include_url=False, include_input=False)
+    ]
+    return "\n".join(lines)
+
+
+# --- layers -------------------------------------------------------------------------------------
+
+
+def _layer(file: ConfigurationFile, origin: str) -> Layer:
+    """Flatten a file to the keys that it says something about."""
+    values: dict[str, object] = {}
+    for name in sorted(file.model_fields_set - {"version"}):
+        value: object = getattr(file, name)
+        if isinstance(value, BaseModel):
+            inner = {key: getattr(value, key) for key in sorted(value.model_fields_set)}
+            values.update({f"{name}.{_SPELLING.get(key, key)}": inner[key] for key in inner})
+        else:
+            values[name] = value
+    said = {key: value for key, value in values.items() if value is not None}
+    if "gates" in said:
+        said["gates"] = _gates(cast("dict[str, GateEntry]", said["gates"]))
+    return Layer(origin, said)
+
+
+def _gates(entries: Mapping[str, GateEntry]) -> tuple[GateSpec, ...]:
+    return tuple(
+        GateSpec(name=name, argv=entry.run, timeout=entry.timeout)
+        for name, entry in entries.items()
+    )
+
+
+def _nested(values: Mapping[str, object]) -> dict[str, object]:
+    """Dotted keys as nested mappings."""
+    nested: dict[str, object] = {}
+    for key, value in values.items():
+        section, _, name = key.partition(".")
+        if name:
+            cast("dict[str, object]", nested.setdefault(section, {}))[name] = value
+        else:
+            nested[section] = value
+    return nested
+
+
+def _derived_routes(layers: Sequence[Layer], environment: Mapping[str, str]) -> Layer:
+    """Routes for the roles that no layer names, where the keys for them are there."""
+    named = {key for layer in layers for key in layer.values}
+    missing = tuple(role for role in _ROLES if f"models.{role}" not in named)
+    if not missing:
+        return Layer("default", {})
+    available = available_providers(environment)
+    routes = default_routes(available)
+    if routes is None:
+        raise no_models(missing, available)
+    values = {f"models.{role}": getattr(routes, role) for role in missing}
+    return Layer("default (keys in the environment)", values)
+
+
+def _check_reviewers(routes: Routes, origins: Mapping[str, str]) -> None:
+    authors = {family_of(name) for name in routes.developer}
+    if any(family_of(name) not in authors for name in routes.reviewer):
+        return
+    raise ConfigurationError(
+        f"{origins['models.reviewer']}: models.reviewer: every reviewer is of the developers' own "
+        f"family ({', '.join(sorted(authors))}); add a model of another family"
+    )
+
+
+def _all_origins(origins: Mapping[str, str]) -> dict[str, str]:
+    every = dict.fromkeys(_keys(), "default")
+    return dict(sorted((every | dict(origins)).items()))
+
+
+def _keys() -> list[str]:
+    """Every dotted key of the file, from the domain's own model."""
+    keys: list[str] = []
+    for name, info in SessionConfig.model_fields.items():
+        section = _SPELLING.get(name, name)
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            keys.extend(f"{section}.{_SPELLING.get(key, key)}" for key in kind.model_fields)
+        else:
+            keys.append(section)
+    return keys

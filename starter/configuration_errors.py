@@ -1,0 +1,13 @@
+"""What can be wrong with a configuration. Messages are for the person and say what to do next.
+
+ConfigurationError       the file, a key or a flag is wrong
+└── NoModelsError        nothing is wrong, but no model is configured
+"""
+
+
+class ConfigurationError(Exception):
+    """The configuration cannot be used; one complaint a line, each with its place."""
+
+
+class NoModelsError(ConfigurationError):
+    """No model is configured for some role; the message names the three ways to get one."""

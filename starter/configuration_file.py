@@ -1,0 +1,175 @@
+"""The shape of `blueflame.yaml`, and reading one layer of it.
+
+Every key is optional except `version`; what is left out comes from the layer below. Checks what one
+file can be asked alone; layers and defaults are `starter.configuration`'s. It reads no disk.
+"""
+
+import re
+from datetime import timedelta
+from typing import Annotated, Literal, get_args
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictInt,
+    StringConstraints,
+    field_validator,
+)
+
+from activities.documents import DocumentError, parse_document
+from starter.configuration_errors import ConfigurationError
+from starter.gate_commands import check_arguments, parse_command
+from workflows.domain.budget import Caps
+from workflows.domain.config import Approvals, ModelName, Pacing
+from workflows.domain.models import Provider
+
+FILE_NAME = "blueflame.yaml"
+VERSION = 1
+MAX_FILE_BYTES = 64 * 1024
+
+_DURATION = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?")
+_LONGEST = timedelta(hours=24)
+_SHORT_NAMES = {"gemini": "google", "claude": "anthropic", "gpt": "openai"}
+
+
+def parse_duration(value: object) -> timedelta:
+    """Read `90s`, `10m` or `1h30m`; more than nothing and at most 24 hours.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if isinstance(value, timedelta):
+        return value
+    match = _DURATION.fullmatch(value) if isinstance(value, str) and value else None
+    if match is None:
+        raise ValueError(f"a duration is written as 90s, 10m or 1h30m, not {value!r}")
+    hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    duration = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    if not timedelta(0) < duration <= _LONGEST:
+        raise ValueError(f"a duration is more than nothing and at most 24h, not {value!r}")
+    return duration
+
+
+def _command(value: object) -> object:
+    """A text becomes an argument list; a list is left to pydantic."""
+    return parse_command(value) if isinstance(value, str) else value
+
+
+def _known_provider(name: str) -> str:
+    provider = name.split("/", maxsplit=1)[0]
+    known = get_args(Provider)
+    if provider not in known:
+        meant = _SHORT_NAMES.get(provider)
+        advice = f"did you mean {meant!r}?" if meant else f"known are {', '.join(known)}"
+        raise ValueError(f"unknown provider {provider!r}; {advice}")
+    return name
+
+
+def _known_version(value: object) -> object:
+    if value != VERSION or isinstance(value, bool):
+        raise ValueError(f"this release reads version {VERSION}, not {value!r}")
+    return value
+
+
+Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
+Command = Annotated[tuple[str, ...], BeforeValidator(_command), AfterValidator(check_arguments)]
+Route = Annotated[
+    tuple[Annotated[ModelName, AfterValidator(_known_provider)], ...], Field(min_length=1)
+]
+GateName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,62}$")]
+
+
+class GateEntry(BaseModel, frozen=True, extra="forbid"):
+    """One gate under its name."""
+
+    run: Command
+    timeout: Duration = timedelta(minutes=10)
+
+
+class ConcurrencySection(BaseModel, frozen=True, extra="forbid"):
+    """How many run at once."""
+
+    plan: StrictInt | None = Field(default=None, ge=1, le=1)
+    develop: StrictInt | None = Field(default=None, ge=1, le=64)
+    validation: StrictInt | None = Field(
+        default=None, ge=1, le=64, validation_alias=AliasChoices("validate", "validation")
+    )
+    merge: StrictInt | None = Field(default=None, ge=1, le=1)
+
+
+class ModelsSection(BaseModel, frozen=True, extra="forbid"):
+    """An ordered list of models for each role."""
+
+    planner: Route | None = None
+    developer: Route | None = None
+    reviewer: Route | None = None
+
+
+class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
+    """What a worktree needs beside what git holds."""
+
+    setup: tuple[Command, ...] | None = None
+    copies: tuple[str, ...] | None = Field(
+        default=None, validation_alias=AliasChoices("copy", "copies")
+    )
+    allow_secret: tuple[str, ...] | None = None
+
+
+class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
+    """One whole file; None: not said here."""
+
+    version: Annotated[Literal[1], BeforeValidator(_known_version)]
+    pacing: Pacing | None = None
+    approvals: Approvals | None = None
+    concurrency: ConcurrencySection | None = None
+    models: ModelsSection | None = None
+    budget: Caps | None = None
+    gates: dict[GateName, GateEntry] | None = None
+    """An empty mapping means no gates; left out, they are detected."""
+    worktree: WorktreeSection | None = None
+    attempts: StrictInt | None = Field(default=None, ge=1, le=20)
+    turns: StrictInt | None = Field(default=None, ge=1, le=1_000)
+    command_timeout: Duration | None = None
+    sandbox: Literal["required", "none"] | None = None
+    deliver: Literal["branch"] | None = None
+    on_cap: Literal["pause", "stop"] | None = None
+
+
+class RepositoryFile(ConfigurationFile, frozen=True, extra="forbid"):
+    """A file found in the repository: no person named it, so it may not lower the guard."""
+
+    @field_validator("sandbox")
+    @classmethod
+    def _keeps_the_sandbox(cls, value: str | None) -> str | None:
+        if value == "none":
+            raise ValueError(
+                "a repository cannot switch the sandbox off; say it in your own configuration, "
+                "with --config FILE or with a flag"
+            )
+        return value
+
+
+def parse_file(text: str, name: str, *, from_repository: bool = False) -> ConfigurationFile:
+    """Read one file's text.
+
+    Args:
+        text: the whole file.
+        name: how messages call it.
+        from_repository: it was found there, and not named by the person.
+
+    Raises:
+        ConfigurationError: with file, line and column in each complaint.
+    """
+    if len(text) > MAX_FILE_BYTES:
+        raise ConfigurationError(
+            f"{name}: over {MAX_FILE_BYTES} bytes; no configuration is so long"
+        )
+    if not text.strip():
+        raise ConfigurationError(f"{name}:1:1: empty; write at least 'version: {VERSION}'")
+    try:
+        return parse_document(RepositoryFile if from_repository else ConfigurationFile, text, name)
+    except DocumentError as error:
+        raise ConfigurationError(str(error)) from error

@@ -1,0 +1,92 @@
+"""Which models are used where a person configured none.
+
+Pure: from the providers whose keys are there to routes, or to a message that names the ways to get
+models. It neither reads a key's value nor checks that it works.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from starter.configuration_errors import NoModelsError
+from workflows.domain.config import Routes
+from workflows.domain.models import Provider
+
+
+class _Offer(NamedTuple):
+    provider: Provider
+    keys: tuple[str, ...]
+    """Environment variables that hold its key; the first is the one that messages name."""
+    strong: str
+    usual: str
+
+
+_OFFERS = (
+    _Offer("anthropic", ("ANTHROPIC_API_KEY",), "claude-opus-5-5", "claude-sonnet-5-5"),
+    _Offer("openai", ("OPENAI_API_KEY",), "gpt-6.1-sol", "gpt-6.1-terra"),
+    _Offer("google", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "gemini-4-argon", "gemini-4-argon"),
+)
+"""In the order of preference."""
+
+PLAYBOOK_ROUTES = Routes(
+    planner=("scripted/author",),
+    developer=("scripted/author",),
+    reviewer=("scripted/reviewer",),
+)
+"""With `--playbook FILE`: no model speaks, and every view says so."""
+
+
+def available_providers(environment: Mapping[str, str]) -> frozenset[Provider]:
+    """Name the providers for which `environment` holds a key; an empty one is none."""
+    return frozenset(
+        offer.provider
+        for offer in _OFFERS
+        if any(environment.get(key, "").strip() for key in offer.keys)
+    )
+
+
+def default_routes(available: AbstractSet[Provider]) -> Routes | None:
+    """Choose models for each role.
+
+    Returns:
+        None with fewer than two providers: a reviewer's family differs from the developers'.
+    """
+    offers = [offer for offer in _OFFERS if offer.provider in available]
+    if not offers[1:]:
+        return None
+    first, *others = offers
+    return Routes(
+        planner=tuple(f"{offer.provider}/{offer.strong}" for offer in offers),
+        developer=(f"{first.provider}/{first.usual}",),
+        reviewer=tuple(f"{offer.provider}/{offer.usual}" for offer in others),
+    )
+
+
+def family_of(name: str) -> str:
+    """Say who made a model, as far as its name tells; a scripted voice is a family of its own."""
+    provider, _, model = name.partition("/")
+    return model if provider == "scripted" else provider
+
+
+def no_models(missing: tuple[str, ...], available: AbstractSet[Provider]) -> NoModelsError:
+    """Explain which roles have no model and how to give them one.
+
+    Args:
+        missing: the roles without a route, as keys of `models:`.
+        available: the providers with a key.
+    """
+    keys = [offer.keys[0] for offer in _OFFERS]
+    found = [offer.keys[0] for offer in _OFFERS if offer.provider in available]
+    only = (
+        f" Only {found[0]} is set: a reviewer must be of another family than the developer, "
+        "so a second one is needed."
+        if len(found) == 1
+        else ""
+    )
+    return NoModelsError(
+        f"no model is configured for {', '.join(missing)}. Three ways to get one:\n"
+        f"  1. set the keys of two providers in the environment: {', '.join(keys)}.{only}\n"
+        "  2. write 'models:' with planner, developer and reviewer into blueflame.yaml, each a "
+        "list such as [anthropic/claude-sonnet-5-5]\n"
+        "  3. give a playbook with --playbook FILE: scripted answers, no model and no cost"
+    )
