@@ -1,0 +1,235 @@
+"""Runs git hardened, without a shell, and always reaps it.
+
+Nothing of our own environment reaches git, and nothing that a repository's configuration, attributes
+or hooks name is run. What a repository may still decide is which filters its attributes ask for:
+those exist only where a configuration defines them, which our own repositories do not do; in the
+user's repository `landing.py` and `preflight.py` switch them off by name.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from activities.ports.git import GitCommandError, OutputTooLargeError
+
+ENVIRONMENT: Mapping[str, str] = {
+    "LC_ALL": "C",
+    "PATH": "/usr/bin:/bin",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": ":",
+    "GIT_COMMITTER_NAME": "Blue Flame",
+    "GIT_COMMITTER_EMAIL": "blueflame@localhost",
+    "GIT_AUTHOR_NAME": "Blue Flame",
+    "GIT_AUTHOR_EMAIL": "blueflame@localhost",
+}
+
+SETTINGS: tuple[str, ...] = (
+    f"core.hooksPath={os.devnull}",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    f"core.attributesFile={os.devnull}",
+    f"core.excludesFile={os.devnull}",
+    "submodule.recurse=false",
+    "diff.ignoreSubmodules=all",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+    "core.protectNTFS=true",
+    "core.protectHFS=true",
+    "commit.gpgSign=false",
+    "credential.helper=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+
+GRACE_SECONDS = 2.0
+STDERR_BYTES = 64 << 10
+PIPE_BYTES = 1 << 20
+OUTPUT_BYTES = 4 << 30
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a git command ended."""
+
+    code: int
+    stdout: bytes
+    stderr: str
+
+    def line(self) -> str:
+        """Return the output as one line of text."""
+        return os.fsdecode(self.stdout).strip()
+
+    def records(self) -> list[bytes]:
+        """Return the output cut at its NULs."""
+        return self.stdout.split(b"\0")[:-1]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a command runs and with what."""
+
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """On top of `base`."""
+    hold: tuple[int, ...] = ()
+    """Descriptors of locks; the child inherits them, so that an orphan keeps its lock."""
+    uid: int | None = None
+    """Run as this user and group; only root can."""
+    gid: int | None = None
+    limit_bytes: int = OUTPUT_BYTES
+    settings: tuple[str, ...] = SETTINGS
+    base: Mapping[str, str] = field(default_factory=lambda: ENVIRONMENT)
+
+    def having(self, **env: str) -> "Scope":
+        """Return the same scope with further variables."""
+        return replace(self, env={**self.env, **env})
+
+
+def configuration(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the variables that set configuration whose names may hold any character."""
+    counted = {"GIT_CONFIG_COUNT": str(len(pairs))}
+    for index, (key, value) in enumerate(pairs):
+        counted |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
+    return counted
+
+
+class Git:
+    """The git program."""
+
+    def __init__(self, executable: Path) -> None:
+        """Take the program's absolute path; the wiring looks it up once."""
+        self._executable = str(executable)
+
+    async def run(
+        self,
+        scope: Scope,
+        *arguments: str | bytes,
+        stdin: bytes = b"",
+        accept: tuple[int, ...] = (0,),
+    ) -> Completed:
+        """Run one git command to its end.
+
+        Args:
+            scope: where, and with what environment.
+            arguments: the command and its arguments, settings apart.
+            stdin: what it reads.
+            accept: exit codes that are an answer.
+
+        Raises:
+            GitCommandError: it ended otherwise.
+            OutputTooLargeError: it wrote more than `scope.limit_bytes`.
+        """
+        process = await self._start(scope, arguments)
+        try:
+            stdout, stderr = await _exchange(process, stdin, scope.limit_bytes)
+            code = await process.wait()
+        except BaseException:
+            await _end(process)
+            raise
+        done = Completed(code, stdout, stderr.decode("utf-8", "replace"))
+        if code not in accept:
+            shown = tuple(os.fsdecode(argument) for argument in arguments)
+            raise GitCommandError(shown, code, done.stderr)
+        return done
+
+    async def _start(
+        self, scope: Scope, arguments: Sequence[str | bytes]
+    ) -> asyncio.subprocess.Process:
+        settings = [part for setting in scope.settings for part in ("-c", setting)]
+        return await asyncio.create_subprocess_exec(
+            self._executable,
+            *settings,
+            *arguments,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=PIPE_BYTES,
+            cwd=scope.cwd,
+            env={**scope.base, **scope.env},
+            pass_fds=scope.hold,
+            process_group=0,
+            user=scope.uid,
+            group=scope.gid,
+            extra_groups=None if scope.uid is None else (),
+        )
+
+
+async def _exchange(
+    process: asyncio.subprocess.Process, stdin: bytes, limit: int
+) -> tuple[bytes, bytes]:
+    """Feed and drain at once; a failure of one ends all three."""
+    assert process.stdin is not None, "every command is started with three pipes"
+    assert process.stdout is not None, "every command is started with three pipes"
+    assert process.stderr is not None, "every command is started with three pipes"
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_feed(process.stdin, stdin))
+            out = group.create_task(_drain(process.stdout, limit))
+            err = group.create_task(_keep(process.stderr, STDERR_BYTES))
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return out.result(), err.result()
+
+
+async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
+    # git may end before it has read everything; its exit code tells why.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        if data:
+            pipe.write(data)
+            await pipe.drain()
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        pipe.close()
+
+
+async def _drain(pipe: asyncio.StreamReader, limit: int) -> bytes:
+    parts: list[bytes] = []
+    total = 0
+    while part := await pipe.read(PIPE_BYTES):
+        total += len(part)
+        if total > limit:
+            raise OutputTooLargeError(f"git wrote more than {limit} bytes; ask for less at a time")
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def _keep(pipe: asyncio.StreamReader, limit: int) -> bytes:
+    """Read to the end and keep the first `limit` bytes."""
+    kept = b""
+    while part := await pipe.read(STDERR_BYTES):
+        kept += part[: limit - len(kept)]
+    return kept
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Terminate, wait, kill, reap; a cancellation meanwhile does not cut this short."""
+    ending = asyncio.ensure_future(_terminate(process))
+    while not ending.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(ending)
+
+
+async def _terminate(process: asyncio.subprocess.Process) -> None:
+    # SIGTERM first: git then removes its own lock files.
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_SECONDS):
+                await process.wait()
+                return
+    await process.wait()

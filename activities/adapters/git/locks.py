@@ -1,0 +1,55 @@
+"""Exclusive locks by `flock`, across processes and within one.
+
+A lock is never released by name: it is free when the last descriptor of its open file is closed, so a
+child that inherited it keeps it. The files hold nothing and are never deleted (deleting one that
+another process waits for would give two owners).
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+FIRST_PAUSE_SECONDS = 0.002
+LONGEST_PAUSE_SECONDS = 0.1
+
+
+@asynccontextmanager
+async def exclusive(
+    path: Path, on_wait: Callable[[], None] | None = None
+) -> AsyncGenerator[int, None]:
+    """Hold the lock on `path`; yield its descriptor.
+
+    Args:
+        path: the lock's file; made with its folder where missing.
+        on_wait: called before each pause.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        pause = FIRST_PAUSE_SECONDS
+        while not _try(descriptor):
+            if on_wait is not None:
+                on_wait()
+            # Polled, because a thread blocked in flock() cannot be cancelled.
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def remove_stale(folder: Path) -> None:
+    """Delete the `*.lock` files that killed git commands left; only while nobody can own one."""
+    for stale in folder.glob("*.lock"):
+        stale.unlink(missing_ok=True)

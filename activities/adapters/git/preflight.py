@@ -1,0 +1,195 @@
+"""Looks at the user's repository before anything is paid for, and refuses in words for a person.
+
+Changes nothing, not even the index's record of times: what needs a fresh index works on a copy.
+"""
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from activities.adapters.git import lfs
+from activities.adapters.git.command import Git, Scope
+from activities.adapters.git.user import Found, find, resolve, without_programs
+from activities.ports.git import (
+    BaseMissingError,
+    BranchNameBlockedError,
+    EmptyRepositoryError,
+    GitCommandError,
+    PartialCloneError,
+    RepositoryFacts,
+    RepositoryUnreadableError,
+)
+from workflows.domain.ids import Commit, SessionId, Tree
+
+OURS = "refs/heads/blueflame"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a tree holds."""
+
+    count: int
+    size: int
+    submodules: tuple[str, ...]
+    attributes: tuple[tuple[str, str], ...]
+    """Folder and blob of each `.gitattributes`."""
+
+
+async def inspect(
+    git: Git, path: Path, base: str | None, session: SessionId | None
+) -> RepositoryFacts:
+    """Gather the facts, or refuse; see the port."""
+    found = await find(path)
+    try:
+        return await _inspect(git, found, base, session)
+    except GitCommandError as error:
+        if "ermission denied" not in error.stderr:
+            raise
+        raise RepositoryUnreadableError(
+            f"{str(found.root)!r} belongs to {found.owner} and cannot be read ({error.stderr.strip()}); "
+            "give the account that runs Blue Flame read access, or start it as the owner"
+        ) from error
+
+
+async def _inspect(
+    git: Git, found: Found, base: str | None, session: SessionId | None
+) -> RepositoryFacts:
+    scope = await without_programs(git, found.scope())
+    commit = await _base_commit(git, scope, found, base)
+    await _refuse_blocked_name(git, scope, session)
+    await _refuse_partial(git, scope, commit)
+    contents = await _contents(git, scope, commit)
+    shallow = await git.run(scope, "rev-parse", "--is-shallow-repository")
+    return RepositoryFacts(
+        root=found.root,
+        key=found.key,
+        is_bare=found.is_bare,
+        base=commit,
+        base_branch=await _branch(git, scope, base),
+        tree=Tree((await git.run(scope, "rev-parse", f"{commit}^{{tree}}")).line()),
+        file_count=contents.count,
+        tree_bytes=contents.size,
+        object_bytes=await _object_bytes(git, scope),
+        owner_uid=found.owner_uid,
+        owner=found.owner,
+        is_writable=found.is_writable,
+        is_shallow=shallow.line() == "true",
+        is_dirty=not found.is_bare and await is_dirty(git, scope),
+        submodules=contents.submodules,
+        lfs_patterns=await _lfs_patterns(git, scope, contents),
+        free_bytes=shutil.disk_usage(found.root).free,
+    )
+
+
+async def _base_commit(git: Git, scope: Scope, found: Found, base: str | None) -> Commit:
+    commit = await resolve(git, scope, base or "HEAD")
+    if commit is not None:
+        return commit
+    some = await git.run(scope, "for-each-ref", "--count=1", "--format=%(refname:short)")
+    if not some.stdout.strip():
+        raise EmptyRepositoryError(
+            f"{str(found.root)!r} has no commit yet; commit something, then start again"
+        )
+    if base is None:
+        raise BaseMissingError(
+            f"HEAD of {str(found.root)!r} names no commit; name a base, for example {some.line()!r}"
+        )
+    raise BaseMissingError(
+        f"{base!r} is no branch, tag or commit of {str(found.root)!r}; fetch it, or name another base"
+    )
+
+
+async def _branch(git: Git, scope: Scope, base: str | None) -> str | None:
+    if base is None:
+        named = await git.run(scope, "symbolic-ref", "-q", "HEAD", accept=(0, 1))
+    else:
+        arguments = (
+            "rev-parse",
+            "--symbolic-full-name",
+            "--verify",
+            "-q",
+            "--end-of-options",
+            base,
+        )
+        named = await git.run(scope, *arguments, accept=(0, 1, 128))
+    ref = (named.line().splitlines() or [""])[-1]
+    return ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None
+
+
+async def _refuse_blocked_name(git: Git, scope: Scope, session: SessionId | None) -> None:
+    listed = await git.run(scope, "for-each-ref", "--format=%(refname)", OURS)
+    for ref in listed.stdout.decode("utf-8", "replace").splitlines():
+        if ref == OURS or (session and ref.startswith(f"{OURS}/{session}/")):
+            short = ref.removeprefix("refs/heads/")
+            raise BranchNameBlockedError(
+                f"your branch {short!r} leaves no room for 'blueflame/<session>'; rename it: "
+                f"git branch -m {short} {short.replace('/', '-')}-mine"
+            )
+
+
+async def _refuse_partial(git: Git, scope: Scope, commit: Commit) -> None:
+    arguments = ("config", "--get-regexp", r"^remote\..*\.promisor$")
+    if (await git.run(scope, *arguments, accept=(0, 1))).code == 1:
+        return
+    listed = ("rev-list", "--objects", "--missing=print", "--no-object-names", commit)
+    names = (await git.run(scope, *listed)).stdout.splitlines()
+    missing = sum(name.startswith(b"?") for name in names)
+    if missing:
+        raise PartialCloneError(
+            f"this is a partial clone that lacks {missing} objects of the base; fill it with "
+            "`git fetch --refetch --no-filter` and start again"
+        )
+
+
+async def _contents(git: Git, scope: Scope, commit: Commit) -> Contents:
+    records = (await git.run(scope, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)).records()
+    count = size = 0
+    submodules: list[str] = []
+    attributes: list[tuple[str, str]] = []
+    for record in records:
+        head, _, name = record.partition(b"\t")
+        mode, _, blob, length = head.decode().split()
+        path = name.decode("utf-8", "backslashreplace")
+        count += 1
+        size += int(length) if length != "-" else 0
+        if mode == "160000":
+            submodules.append(path)
+        elif path.rpartition("/")[2] == ".gitattributes":
+            attributes.append((path.rpartition("/")[0], blob))
+    return Contents(count, size, tuple(submodules), tuple(attributes))
+
+
+async def _object_bytes(git: Git, scope: Scope) -> int:
+    lines = (await git.run(scope, "count-objects", "-v")).stdout.decode().splitlines()
+    sizes = dict(line.split(": ", 1) for line in lines if ": " in line)
+    return 1024 * (int(sizes.get("size", 0)) + int(sizes.get("size-pack", 0)))
+
+
+async def _lfs_patterns(git: Git, scope: Scope, contents: Contents) -> tuple[str, ...]:
+    found: list[str] = []
+    for folder, blob in contents.attributes:
+        text = (await git.run(scope, "cat-file", "blob", blob)).stdout
+        found += [f"{folder}/{name}".lstrip("/") for name in lfs.patterns(text)]
+    return tuple(found)
+
+
+async def is_dirty(git: Git, scope: Scope) -> bool:
+    """Say whether tracked files differ from the index, or the index from HEAD."""
+    with tempfile.TemporaryDirectory(prefix="blueflame-") as folder:
+        copied = copy_index(scope, Path(folder))
+        arguments = ("update-index", "-q", "--ignore-submodules", "--refresh")
+        refreshed = await git.run(copied, *arguments, accept=(0, 1))
+        if refreshed.code:
+            return True
+        arguments = ("diff-index", "--cached", "--quiet", "--ignore-submodules=all", "HEAD", "--")
+        return (await git.run(copied, *arguments, accept=(0, 1, 128))).code != 0
+
+
+def copy_index(scope: Scope, folder: Path) -> Scope:
+    """Return a scope that works on a copy of the index, with its times."""
+    index = Path(scope.env["GIT_DIR"]) / "index"
+    if index.exists():
+        # With its times: git tells by them which entries it has to look at again.
+        shutil.copy2(index, folder / "index")
+    return scope.having(GIT_INDEX_FILE=str(folder / "index"))

@@ -1,0 +1,75 @@
+"""Looks through a worktree's folders for what git does not tell: nested `.git`, pipes, sockets, devices.
+
+Only folders that hold tracked or collectable files are entered; ignored ones may be huge, and nothing
+in them reaches a tree. A new folder that holds nothing but a pipe is therefore not seen.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+
+from activities.adapters.git.names import is_dot_git
+
+
+@dataclass(frozen=True)
+class Oddities:
+    """Paths relative to the root."""
+
+    nested_git: tuple[bytes, ...]
+    not_regular: tuple[bytes, ...]
+
+
+def folders_of(paths: Iterable[bytes]) -> set[bytes]:
+    """Return all folders that hold the paths, `b""` (the root) included."""
+    folders = {path.rpartition(b"/")[0] for path in paths}
+    for folder in tuple(folders):
+        above = folder.rpartition(b"/")[0]
+        while above not in folders:
+            folders.add(above)
+            above = above.rpartition(b"/")[0]
+    folders.add(b"")
+    return folders
+
+
+def scan(root: bytes, folders: Set[bytes], start: Iterable[bytes] = (b"",)) -> Oddities:
+    """Look through the given folders.
+
+    Args:
+        root: the worktree, absolute.
+        folders: relative paths of those to enter when they are met.
+        start: where to begin.
+    """
+    nested: list[bytes] = []
+    odd: list[bytes] = []
+    waiting = list(start)
+    while waiting:
+        folder = waiting.pop()
+        for entry in entries(os.path.join(root, folder)):
+            path = folder + b"/" + entry.name if folder else entry.name
+            if is_dot_git(entry.name):
+                # The root's own is checked by itself, under its exact name.
+                if path != b".git":
+                    nested.append(path)
+            elif entry.is_dir(follow_symlinks=False):
+                if path in folders:
+                    waiting.append(path)
+            elif not (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
+                odd.append(path)
+    return Oddities(tuple(sorted(nested)), tuple(sorted(odd)))
+
+
+def entries(folder: bytes) -> Iterator[os.DirEntry[bytes]]:
+    """List a folder, made accessible to us first where its mode forbids it; gone: nothing."""
+    try:
+        if stat.S_IMODE(os.lstat(folder).st_mode) & 0o700 != 0o700:
+            os.chmod(folder, 0o755)
+        with os.scandir(folder) as listing:
+            yield from listing
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        # Deeper than the system can name: nothing there can be collected or run by path.
+        if error.errno != errno.ENAMETOOLONG:
+            raise

@@ -1,0 +1,159 @@
+"""Worktrees: made, found whole or made anew, held by one at a time, removed.
+
+A worktree is whole when its state file says so; the file is written last and removed first. Its text is
+`used`, or `at <commit> <boot>` when the files are known to be exactly `<commit>`. The boot counts because
+after a power cut files may be older than the state that was written after them.
+"""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from activities.adapters.git.bare import Bare, replace
+from activities.adapters.git.command import Scope
+from activities.adapters.git.locks import exclusive, remove_stale
+from activities.ports.git import (
+    WorktreeDamagedError,
+    WorktreeMissingError,
+    WorktreeNotHeldError,
+    WorktreePlace,
+)
+from workflows.domain.ids import Commit
+
+USED = "used"
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Worktrees:
+    """The worktrees of one bare repository."""
+
+    def __init__(self, bare: Bare) -> None:
+        """Take the repository; nothing is touched yet."""
+        self.bare = bare
+        self._held: dict[str, int] = {}
+
+    def place(self, name: str) -> WorktreePlace:
+        """Say where a worktree is, or would be."""
+        layout = self.bare.layout
+        return WorktreePlace(name=name, path=layout.worktree(name), git_dir=layout.bare)
+
+    @asynccontextmanager
+    async def lock(
+        self, name: str, on_wait: Callable[[], None] | None = None
+    ) -> AsyncGenerator[int, None]:
+        """Hold a worktree; see the port."""
+        async with exclusive(self.bare.layout.lock(name), on_wait) as descriptor:
+            remove_stale(self.bare.layout.admin(name))
+            self._held[name] = descriptor
+            try:
+                yield descriptor
+            finally:
+                del self._held[name]
+
+    def scope(self, name: str) -> Scope:
+        """Return a scope in a held worktree, once its `.git` is the file that we made.
+
+        Raises:
+            WorktreeNotHeldError: its lock is not held here.
+            WorktreeMissingError: there is none, or only half of one.
+            WorktreeDamagedError: its `.git` is something else.
+        """
+        if name not in self._held:
+            raise WorktreeNotHeldError(f"worktree {name!r} is used without its lock; hold it first")
+        if not self.bare.layout.state(name).exists():
+            raise WorktreeMissingError(f"there is no whole worktree {name!r}; create it first")
+        if not self._is_whole(name):
+            raise WorktreeDamagedError(
+                f"`.git` of worktree {name!r} is not the file that was made; create it anew"
+            )
+        return self._scope(name, self._held[name])
+
+    def _scope(self, name: str, descriptor: int) -> Scope:
+        layout = self.bare.layout
+        env = {"GIT_DIR": str(layout.admin(name)), "GIT_WORK_TREE": str(layout.worktree(name))}
+        return Scope(layout.worktree(name), env, (descriptor,))
+
+    def _is_whole(self, name: str) -> bool:
+        layout = self.bare.layout
+        link = layout.worktree(name) / ".git"
+        expected = f"gitdir: {layout.admin(name)}\n"
+        is_link_whole = link.is_file() and not link.is_symlink() and link.read_text() == expected
+        return is_link_whole and (layout.admin(name) / "index").is_file()
+
+    async def create(self, name: str, commit: Commit) -> WorktreePlace:
+        """Make a worktree, or find it whole; see the port."""
+        layout = self.bare.layout
+        async with self.lock(name) as descriptor:
+            if not (layout.state(name).exists() and self._is_whole(name)):
+                await self._wipe(name)
+                await self._add(name, commit, descriptor)
+                self.mark(name, commit)
+        return self.place(name)
+
+    async def _add(self, name: str, commit: Commit, descriptor: int) -> None:
+        path = self.bare.layout.worktree(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        git = self.bare.git
+        async with self.bare.mutex() as scope:
+            options = ("--lock", "--detach", "--no-checkout", "-q")
+            await git.run(scope, "worktree", "add", *options, str(path), commit)
+        inside = self._scope(name, descriptor)
+        await git.run(inside, "read-tree", commit)
+        parallel = ("-c", "checkout.workers=0")
+        await git.run(inside, *parallel, "checkout-index", "-a", "-f", "-u", "-q")
+
+    async def remove(self, name: str) -> None:
+        """Delete a worktree; see the port."""
+        async with self.lock(name):
+            await self._wipe(name)
+
+    async def _wipe(self, name: str) -> None:
+        layout = self.bare.layout
+        layout.state(name).unlink(missing_ok=True)
+        await asyncio.to_thread(delete, layout.worktree(name))
+        async with self.bare.mutex():
+            await asyncio.to_thread(delete, layout.admin(name))
+
+    def mark(self, name: str, commit: Commit | None) -> None:
+        """Record that the files are exactly `commit`; None: that they may be anything."""
+        text = USED if commit is None else f"at {commit} {_boot()}"
+        replace(self.bare.layout.state(name), text.encode())
+
+    def is_at(self, name: str, commit: Commit) -> bool:
+        """Say whether the files are known to be exactly `commit`."""
+        try:
+            return self.bare.layout.state(name).read_text() == f"at {commit} {_boot()}"
+        except FileNotFoundError:
+            return False
+
+
+def _boot() -> str:
+    return BOOT_ID.read_text().strip() if BOOT_ID.exists() else "-"
+
+
+def delete(path: Path) -> None:
+    """Delete a file, or a folder with all that an agent can have made of it.
+
+    By `chmod` and `rm`, because they manage folders nested deeper than a path can name, and neither
+    follows links that they meet on the way.
+    """
+    if not os.path.lexists(path):
+        return
+    if path.is_dir() and not path.is_symlink():
+        unlock_folders(path)
+    _run("rm", "-rf", "--", str(path))
+    if os.path.lexists(path):
+        raise WorktreeDamagedError(f"{str(path)!r} cannot be deleted; look at its owner and mode")
+
+
+def unlock_folders(top: Path) -> None:
+    """Give ourselves back the folders below `top` whose mode shuts us out."""
+    shut = ("-type", "d", "!", "-perm", "-u=rwx")
+    _run("find", str(top), *shut, "-exec", "chmod", "u+rwx", "{}", ";")
+
+
+def _run(*arguments: str) -> None:
+    subprocess.run(arguments, check=False, capture_output=True, env={"PATH": "/usr/bin:/bin"})

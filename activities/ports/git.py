@@ -1,0 +1,506 @@
+"""What the activities ask of git, as values and two protocols.
+
+`UserRepository` runs with the user's rights (role `land`); `HostRepository` works on an own bare
+repository (role `host`). They meet only through bundles. Neither runs anything that a repository
+names: no hook, no filter, no driver (one exception, the user's own filters at a fast-forward that
+the user asked for).
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, Field
+
+from workflows.domain.ids import Commit, SessionId, TaskId, Tree
+
+# --- Errors ---------------------------------------------------------------------------------------
+
+
+class GitError(Exception):
+    """The root of the tree.
+
+    GitError
+    ├── RepositoryRefusedError       the preflight says no, in words for a person; no retry helps
+    │   ├── NotARepositoryError      nothing there, or a broken `.git`
+    │   ├── EmptyRepositoryError     no commit yet
+    │   ├── BaseMissingError         the named base does not exist
+    │   ├── BranchNameBlockedError   a branch of theirs stands where ours has to be
+    │   ├── PartialCloneError        objects of the base's history are not here
+    │   └── RepositoryUnreadableError
+    ├── GitCommandError              git itself failed
+    ├── OutputTooLargeError          git said more than we are willing to hold
+    ├── RefMovedError                a compare-and-swap lost
+    ├── BundleError                  not a bundle, damaged, or what it builds on is missing
+    ├── WorktreeMissingError         no whole worktree of this name
+    ├── WorktreeDamagedError         what stands there is not what we made
+    └── WorktreeNotHeldError         used without its lock
+    """
+
+
+class RepositoryRefusedError(GitError):
+    """This repository cannot be worked on; the message says why and what to do."""
+
+
+class NotARepositoryError(RepositoryRefusedError):
+    """The path holds no git repository."""
+
+
+class EmptyRepositoryError(RepositoryRefusedError):
+    """The repository has no commit."""
+
+
+class BaseMissingError(RepositoryRefusedError):
+    """The named base is no commit of the repository."""
+
+
+class BranchNameBlockedError(RepositoryRefusedError):
+    """A branch is in the way of `blueflame/<session>`."""
+
+
+class PartialCloneError(RepositoryRefusedError):
+    """A clone with a filter lacks objects, and we fetch nothing."""
+
+
+class RepositoryUnreadableError(RepositoryRefusedError):
+    """The repository is there and cannot be read by us."""
+
+
+class GitCommandError(GitError):
+    """git ended with an exit code that the caller did not expect."""
+
+    def __init__(self, arguments: tuple[str, ...], code: int, stderr: str) -> None:
+        super().__init__(f"git {' '.join(arguments)!r} ended with {code}: {stderr.strip()[:2000]}")
+        self.code = code
+        self.stderr = stderr
+
+
+class OutputTooLargeError(GitError):
+    """The output of a git command passed its bound."""
+
+
+class RefMovedError(GitError):
+    """A ref does not hold what the caller expected."""
+
+    def __init__(self, ref: str, expected: Commit | None, found: Commit | None) -> None:
+        super().__init__(
+            f"ref {ref!r} holds {found or 'nothing'}, expected {expected or 'nothing'}; "
+            "read it again and decide anew"
+        )
+        self.ref = ref
+        self.expected = expected
+        self.found = found
+
+
+class BundleError(GitError):
+    """A bundle cannot be used."""
+
+
+class WorktreeMissingError(GitError):
+    """There is no finished worktree of this name; create it first."""
+
+
+class WorktreeDamagedError(GitError):
+    """The worktree's `.git` or its contents are not what we made; create it anew."""
+
+
+class WorktreeNotHeldError(GitError):
+    """The caller does not hold the worktree's lock; enter `lock(name)` first."""
+
+
+# --- The user's repository ------------------------------------------------------------------------
+
+
+class RepositoryFacts(BaseModel, frozen=True, extra="forbid"):
+    """What the preflight found. Reading it changed nothing."""
+
+    root: Path
+    """The resolved top of the checkout, or the repository itself where it is bare."""
+    key: str
+    """Names the repository whichever path led to it; 32 hexadecimal digits."""
+    is_bare: bool
+    base: Commit
+    base_branch: str | None
+    """The branch that the base stands for, without `refs/heads/`; None: detached, a tag, a hash."""
+    tree: Tree
+    file_count: int
+    tree_bytes: int
+    """Sum of the sizes of the files of the base's tree."""
+    object_bytes: int
+    """What all objects of the repository take on disk."""
+    owner_uid: int
+    owner: str
+    is_writable: bool
+    """Whether landing can write objects and refs; if not, say so with `owner` before the start."""
+    is_shallow: bool
+    is_dirty: bool
+    """Tracked files differ from the index, or the index from HEAD; none of it is in the base."""
+    submodules: tuple[str, ...] = ()
+    """Paths of gitlinks in the base. They are not filled in worktrees."""
+    lfs_patterns: tuple[str, ...] = ()
+    """Patterns whose files are LFS pointers in worktrees."""
+    free_bytes: int
+
+
+class BaseBundle(BaseModel, frozen=True, extra="forbid"):
+    """The base with its history, as bytes of a git bundle."""
+
+    bundle: bytes
+    shallow: tuple[Commit, ...] = ()
+    """The boundary of a shallow clone: these commits' parents are not in the bundle."""
+
+
+class LandRequest(BaseModel, frozen=True, extra="forbid"):
+    """Commits to bring into the user's repository, and the ref that is to name the last of them."""
+
+    path: Path
+    bundle: bytes
+    ref: str = Field(pattern=r"^refs/heads/.+")
+    old: Commit | None
+    """What the ref holds now; None: it must not exist."""
+    new: Commit
+
+
+class FastForwardRequest(BaseModel, frozen=True, extra="forbid"):
+    """A branch of the user's to move forward, where that is safe. `new` has landed before."""
+
+    path: Path
+    branch: str
+    """Without `refs/heads/`."""
+    old: Commit
+    new: Commit
+
+
+class Landed(BaseModel, frozen=True, extra="forbid"):
+    """The ref holds the commit now (or held it already)."""
+
+    kind: Literal["landed"] = "landed"
+    ref: str
+    commit: Commit
+    checkout: Path | None = None
+    """The checkout that was moved along; None: no checkout was touched."""
+
+
+class Refused(BaseModel, frozen=True, extra="forbid"):
+    """Nothing was changed; the work waits."""
+
+    kind: Literal["refused"] = "refused"
+    reason: Literal["moved", "blocked", "checked_out", "not_forward", "overlap", "busy", "rights"]
+    text: str
+    """For a person: what stands in the way and what to do."""
+
+
+LandOutcome = Landed | Refused
+
+
+class UserRepository(Protocol):
+    """The user's repository, with the user's rights."""
+
+    async def inspect(
+        self, path: Path, base: str | None, session: SessionId | None = None
+    ) -> RepositoryFacts:
+        """Look at the repository that `path` is in, and change nothing.
+
+        Args:
+            path: a folder in a checkout, or a bare repository.
+            base: branch, tag or commit to work from; None: HEAD.
+            session: whose branch has to find room; None: any session's.
+
+        Raises:
+            RepositoryRefusedError: one of its kinds, in words for a person.
+        """
+        ...
+
+    async def export(self, path: Path, commit: Commit) -> BaseBundle:
+        """Return `commit` with its history, nothing else, as a bundle.
+
+        Raises:
+            PartialCloneError: objects are missing.
+        """
+        ...
+
+    async def land(self, request: LandRequest) -> LandOutcome:
+        """Store the bundle's commits and move one ref by compare-and-swap. Repeating it is safe.
+
+        Raises:
+            BundleError: the bundle is damaged or builds on what is not here.
+        """
+        ...
+
+    async def fast_forward(self, request: FastForwardRequest) -> LandOutcome:
+        """Move the user's branch, and the checkout that shows it, only where nothing can be lost.
+
+        Hooks do not run. The checkout's own filters (LFS) run, as with a pull.
+        """
+        ...
+
+
+# --- The host's repository ------------------------------------------------------------------------
+
+FindingKind = Literal["nested_git", "submodule", "not_regular", "name", "symlink", "lfs"]
+
+
+class Finding(BaseModel, frozen=True, extra="forbid"):
+    """Something in the worktree that is not collected, and why."""
+
+    kind: FindingKind
+    path: str
+    text: str
+    """For the agent: the rule, and what to do instead."""
+
+
+class Change(BaseModel, frozen=True, extra="forbid"):
+    """One path that differs. A rename is a removal and an addition."""
+
+    path: str
+    status: Literal["added", "modified", "deleted"]
+    mode: Literal["100644", "100755", "120000", "160000"] | None
+    """The new mode; None where deleted."""
+    size: int
+    """Bytes of the new content; 0 where deleted."""
+
+
+class Collected(BaseModel, frozen=True, extra="forbid"):
+    """The worktree as a tree. Ignored files are not in it."""
+
+    tree: Tree
+    changes: tuple[Change, ...] = ()
+    """Against the last collection, or the last restoration if that was later; by path."""
+    findings: tuple[Finding, ...] = ()
+
+
+class CheckpointRequest(BaseModel, frozen=True, extra="forbid"):
+    """A checkpoint to be made. The same request makes the same commit."""
+
+    name: str
+    """The worktree."""
+    ref: str = Field(pattern=r"^refs/blueflame/.+")
+    previous: Commit | None
+    """What `ref` holds now; None: it must not exist yet."""
+    parent: Commit
+    tree: Tree
+    session: SessionId
+    task: TaskId
+    attempt: int = Field(ge=1)
+    turn: int = Field(ge=0)
+    observations: bytes
+    when: datetime
+    """With a time zone; whole seconds count."""
+
+
+class Checkpoint(BaseModel, frozen=True, extra="forbid"):
+    """A checkpoint as it was recorded."""
+
+    commit: Commit
+    parent: Commit
+    tree: Tree
+    session: SessionId
+    task: TaskId
+    attempt: int
+    turn: int
+    observations: bytes
+
+
+class TaskCommit(BaseModel, frozen=True, extra="forbid"):
+    """One commit on the task's base that holds all of a task's work."""
+
+    base: Commit
+    tree: Tree
+    message: str
+    trailers: tuple[tuple[str, str], ...] = ()
+    when: datetime
+
+
+class MergePart(BaseModel, frozen=True, extra="forbid"):
+    """One commit to merge, with the message for its merge commit."""
+
+    commit: Commit
+    message: str
+
+
+class Merged(BaseModel, frozen=True, extra="forbid"):
+    """All parts merged."""
+
+    kind: Literal["merged"] = "merged"
+    commit: Commit
+    tree: Tree
+    heads: tuple[Commit, ...]
+    """The head after each part, in order; the last is `commit`."""
+
+
+class Conflict(BaseModel, frozen=True, extra="forbid"):
+    """The first part that does not merge; nothing was changed."""
+
+    kind: Literal["conflict"] = "conflict"
+    head: Commit
+    """What it was to be merged into: all parts before it, merged."""
+    commit: Commit
+    kinds: tuple[str, ...]
+    """git's names: `contents`, `modify/delete`, `rename/rename`, `markers` for ours …; sorted."""
+    paths: tuple[str, ...]
+    messages: tuple[str, ...]
+
+
+MergeOutcome = Merged | Conflict
+
+
+class WorktreePlace(BaseModel, frozen=True, extra="forbid"):
+    """Where a worktree stands; what a sandbox needs to know of it."""
+
+    name: str
+    path: Path
+    git_dir: Path
+    """The own bare repository; read-only for everyone but us."""
+
+
+class HostRepository(Protocol):
+    """The own bare repository of one user repository, with its worktrees.
+
+    Every operation may be killed at any point and repeated. Those that touch a worktree's files ask
+    for its lock (`lock`) first: restore, collect, checkpoint.
+    """
+
+    async def has_base(self, commit: Commit) -> bool:
+        """Say whether `commit` was imported before, so that its bundle need not be fetched."""
+        ...
+
+    async def import_base(
+        self, base: BaseBundle | None, commit: Commit, session: SessionId
+    ) -> None:
+        """Take a base in and name it `refs/blueflame/<session>/base`.
+
+        Args:
+            base: its bundle; None only where `has_base(commit)`.
+            commit: the base.
+            session: whose base it is.
+
+        Raises:
+            BundleError: the bundle does not hold `commit` with all it needs.
+            RefMovedError: the session has another base already.
+        """
+        ...
+
+    async def import_bundle(self, bundle: bytes, ref: str, old: Commit | None) -> Commit:
+        """Take in what another host bundled, and set `ref` to its tip by compare-and-swap.
+
+        Raises:
+            BundleError: damaged, or what it builds on is not here.
+            RefMovedError: `ref` does not hold `old`.
+        """
+        ...
+
+    async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
+        """Make a locked, detached worktree; what a kill left half made is made anew.
+
+        One that is whole stays as it is, whatever it holds.
+
+        Args:
+            name: `[a-z0-9][a-z0-9._-]*`, unique in this repository.
+            commit: what HEAD names inside, and what is checked out.
+        """
+        ...
+
+    async def remove_worktree(self, name: str) -> None:
+        """Delete a worktree with all its files, ignored ones included. None there: nothing to do."""
+        ...
+
+    def lock(
+        self, name: str, on_wait: Callable[[], None] | None = None
+    ) -> AbstractAsyncContextManager[int]:
+        """Hold the worktree alone, across processes; waits as long as it takes.
+
+        Args:
+            name: the worktree.
+            on_wait: called between tries, to send a heartbeat.
+
+        Returns:
+            A context manager; its value is a descriptor to hand to `Sandbox.run(hold=…)`. The lock
+            is free when the last process that inherited it is dead.
+        """
+        ...
+
+    async def restore(self, name: str, commit: Commit) -> None:
+        """Bring the worktree exactly to `commit`, ignored files apart, and count it as in use.
+
+        Costs next to nothing when `commit` is the last checkpoint and nothing was restored since.
+
+        Raises:
+            WorktreeDamagedError: it cannot be brought there; remove and create it.
+        """
+        ...
+
+    async def collect(self, name: str) -> Collected:
+        """Turn the files of the worktree into a tree. No process may be at work in it."""
+        ...
+
+    async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
+        """List ignored files and folders (`x/`), at most `limit`."""
+        ...
+
+    async def checkpoint(self, request: CheckpointRequest) -> Commit:
+        """Record the collected tree with its observations. The same request again: no error.
+
+        Raises:
+            RefMovedError: another holds the ref.
+        """
+        ...
+
+    async def read_checkpoint(self, ref: str) -> Checkpoint | None:
+        """Return the checkpoint that `ref` names; None where it names none."""
+        ...
+
+    async def squash(self, task: TaskCommit) -> Commit:
+        """Make the one commit of a task. It is reachable from no ref until `advance`."""
+        ...
+
+    async def merge(
+        self, head: Commit, parts: tuple[MergePart, ...], when: datetime
+    ) -> MergeOutcome:
+        """Merge `parts` in order into `head`, without a worktree and without moving a ref."""
+        ...
+
+    async def new_markers(self, base: Commit, commit: Commit) -> tuple[str, ...]:
+        """List the files of `commit` that have conflict markers which `base` has not."""
+        ...
+
+    async def advance(self, ref: str, new: Commit, old: Commit | None) -> None:
+        """Set `ref` from `old` (None: absent) to `new`; it being there already is no error.
+
+        Raises:
+            RefMovedError: it holds something else.
+        """
+        ...
+
+    async def refs(self, session: SessionId) -> dict[str, Commit]:
+        """Return all refs of a session."""
+        ...
+
+    async def delete_refs(self, session: SessionId) -> None:
+        """Drop all refs of a session; only after proof of merge or an explicit decision."""
+        ...
+
+    async def bundle(self, ref: str, base: Commit) -> bytes:
+        """Bundle what `ref` has beyond `base`, a checkpoint's observations included."""
+        ...
+
+    async def diff(self, base: Commit, commit: Commit) -> bytes:
+        """Return the patch between two commits, with renames and modes, for reading."""
+        ...
+
+    async def changed_paths(self, base: Commit, commit: Commit) -> tuple[Change, ...]:
+        """List what differs between two commits, by path."""
+        ...
+
+    async def read_file(self, commit: Commit, path: str) -> bytes | None:
+        """Return a file's bytes (a symlink's target) in `commit`; None where there is no file."""
+        ...
+
+    async def checkout(self, commit: Commit, destination: Path) -> None:
+        """Write the files of `commit`, without any `.git`, to a folder that does not exist yet."""
+        ...
+
+    async def free_bytes(self) -> int:
+        """Return what the disk under the host's data has left for us."""
+        ...

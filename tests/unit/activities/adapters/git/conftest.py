@@ -1,0 +1,130 @@
+"""A user's repository, and ours beside it."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from activities.adapters.git.command import Git
+from activities.adapters.git.fast_forward import Person
+from activities.adapters.git.landing import GitUserRepository
+from activities.adapters.git.repository import GitHostRepository
+from activities.ports.git import CheckpointRequest, Collected, WorktreePlace
+from workflows.domain.ids import Commit, SessionId, TaskId
+
+WHEN = datetime(2026, 11, 28, 12, 0, 0, tzinfo=UTC)
+SESSION = SessionId("s1")
+GIT = Path(shutil.which("git") or "git")
+
+
+def plain_git(where: Path, *arguments: str) -> str:
+    """Run git as a person would, without our hardening."""
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=where,
+        check=True,
+        capture_output=True,
+        env={
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(where),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "Person",
+            "GIT_AUTHOR_EMAIL": "person@example.org",
+            "GIT_COMMITTER_NAME": "Person",
+            "GIT_COMMITTER_EMAIL": "person@example.org",
+        },
+    )
+    return done.stdout.decode().strip()
+
+
+class Home:
+    """One user repository with a host beside it."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self.path = top / "user"
+        self.git = Git(GIT)
+        self.user = GitUserRepository(self.git, Person({"PATH": "/usr/bin:/bin", "HOME": str(top)}))
+        self.host = GitHostRepository(self.git, top / "host", "k" * 32)
+        self.base = Commit("")
+
+    def make(self, files: dict[str, str | bytes]) -> None:
+        """Make the user's repository with one commit."""
+        self.path.mkdir()
+        self.run("init", "-q", "-b", "main")
+        self.commit(files)
+
+    def run(self, *arguments: str) -> str:
+        """Run plain git in the user's repository."""
+        return plain_git(self.path, *arguments)
+
+    def commit(self, files: dict[str, str | bytes], message: str = "work") -> Commit:
+        """Commit files in the user's repository; that is the base from then on."""
+        write(self.path, files)
+        self.run("add", "-A", "-f")
+        self.run("commit", "-q", "--no-verify", "-m", message)
+        self.base = Commit(self.run("rev-parse", "HEAD"))
+        return self.base
+
+    async def start(self, name: str = "t1") -> Path:
+        """Bring the base to the host and make a worktree."""
+        exported = await self.user.export(self.path, self.base)
+        await self.host.import_base(exported, self.base, SESSION)
+        return (await self.host.create_worktree(name, self.base)).path
+
+    async def collect(self, name: str = "t1") -> Collected:
+        """Collect under the lock."""
+        async with self.host.lock(name):
+            return await self.host.collect(name)
+
+    async def commit_work(self, name: str = "t1") -> Commit:
+        """Collect and squash on the base."""
+        from activities.ports.git import TaskCommit
+
+        tree = (await self.collect(name)).tree
+        return await self.host.squash(
+            TaskCommit(base=self.base, tree=tree, message=f"Work of {name}", when=WHEN)
+        )
+
+    def request(self, name: str, collected: Collected, **other: object) -> CheckpointRequest:
+        """A checkpoint request with the usual values."""
+        values: dict[str, object] = {
+            "name": name,
+            "ref": f"refs/blueflame/{SESSION}/tasks/{name}/1",
+            "previous": None,
+            "parent": self.base,
+            "tree": collected.tree,
+            "session": SESSION,
+            "task": TaskId(name),
+            "attempt": 1,
+            "turn": 1,
+            "observations": b"seen",
+            "when": WHEN,
+        }
+        return CheckpointRequest.model_validate(values | other)
+
+    def tree(self, commit: str) -> dict[str, str]:
+        """Return `path -> mode` of a commit in the host's repository."""
+        bare = self.top / "host" / "repositories" / f"{'k' * 32}.git"
+        lines = plain_git(bare, "-c", "safe.bareRepository=all", "ls-tree", "-r", commit)
+        return {line.partition("\t")[2]: line[:6] for line in lines.splitlines()}
+
+
+def write(where: Path, files: dict[str, str | bytes]) -> None:
+    """Write files below a folder."""
+    for name, content in files.items():
+        place = where / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """An empty home; the test makes the repository."""
+    return Home(tmp_path)
+
+
+__all__ = ["Callable", "Home", "WorktreePlace"]
