@@ -1,0 +1,80 @@
+"""A worker process: `python -m workers --roles workflows,models,host,land`.
+
+It reads the settings once, gives up root where the role asks for it, and serves until SIGTERM.
+"""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from workers.roles import Role, UnknownRoleError, parse_roles
+from workers.settings import Settings
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a worker process and return its exit code: 0 after a graceful end, 2 for wrong usage."""
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    try:
+        roles = parse_roles(options.roles)
+        settings = Settings.read()
+        _drop_root(roles, settings)
+    except (UnknownRoleError, ValueError) as error:
+        _say(f"error: {error}")
+        return 2
+    asyncio.run(_serve(settings, roles, options.lifeline))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m workers", description=main.__doc__)
+    parser.add_argument("--roles", required=True, help=f"comma-separated: {', '.join(Role)}")
+    parser.add_argument("--lifeline", type=int, help=argparse.SUPPRESS)
+    return parser
+
+
+def _drop_root(roles: Sequence[Role], settings: Settings) -> None:
+    # Before any thread exists: a mount namespace belongs to a thread, and threads inherit it.
+    if Role.HOST not in roles or os.geteuid() != 0:
+        return
+    if len(roles) > 1:
+        raise UnknownRoleError(
+            f"as root, role 'host' needs a process of its own, but roles {','.join(roles)!r} were "
+            "named: it gives up the rights that the others need; start two processes"
+        )
+    from workers import privileges
+
+    privileges.enter(settings)
+
+
+async def _serve(settings: Settings, roles: Sequence[Role], lifeline: int | None) -> None:
+    from workers import lifeline as watched
+    from workers.serving import serve
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    if lifeline is not None:
+        watched.watch(lifeline, stop)
+    await serve(settings, roles, stop, _say)
+
+
+def _say(line: str) -> None:
+    try:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    except OSError:
+        return  # Whoever listened is gone; the work goes on, or ends by the lifeline.
+
+
+if __name__ == "__main__":
+    sys.exit(main())

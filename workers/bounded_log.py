@@ -1,0 +1,38 @@
+"""Log files that never fill a disk: two files, of which the older is dropped."""
+
+from pathlib import Path
+from typing import Final
+
+MAX_BYTES: Final = 5_000_000
+
+
+class BoundedLog:
+    """Append to a file; at `max_bytes` it becomes `<name>.1`, and a new one begins."""
+
+    def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
+        self._path = path
+        self._max_bytes = max_bytes
+        self._file = path.open("ab")
+        self._size = self._file.tell()
+
+    def write(self, data: bytes) -> None:
+        """Append `data`; a full disk loses log lines and nothing else."""
+        try:
+            if self._size + len(data) > self._max_bytes and self._size > 0:
+                self._turn()
+            self._file.write(data)
+            self._file.flush()
+            self._size += len(data)
+        except OSError:
+            # A log that cannot be written must not stop what it tells about.
+            return
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _turn(self) -> None:
+        self._file.close()
+        self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+        self._file = self._path.open("ab")
+        self._size = 0

@@ -1,0 +1,163 @@
+"""Child processes that run for long: their start, output, end, and restart with back-off.
+
+Each has a process group of its own. Its end is SIGTERM to the process, a grace, SIGKILL to the
+group, and it is always reaped, also when we are cancelled. What a child says goes to a bounded
+log. Nothing is known here of servers and workers.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from workers.bounded_log import BoundedLog
+
+_log = logging.getLogger(__name__)
+
+BACK_OFF: Final = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Seconds before each restart in a row; the last one repeats."""
+STEADY: Final = timedelta(seconds=60)
+"""A child that lived so long is well: its next restart is the first in a row again."""
+_CHUNK: Final = 65_536
+_LINE_LIMIT: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to start, and how."""
+
+    name: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    directory: Path
+    log: Path
+    inherited: tuple[int, ...] = ()
+    """Descriptors that the child gets under the same numbers."""
+    grace: timedelta = timedelta(seconds=20)
+    """Between SIGTERM and SIGKILL."""
+
+
+@dataclass
+class Child:
+    """A running program."""
+
+    program: Program
+    process: asyncio.subprocess.Process
+    pump: asyncio.Task[None] = field(repr=False)
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also the process group's."""
+        return self.process.pid
+
+    async def wait(self) -> int:
+        """Wait for its end and return the exit code, negative for a signal."""
+        return await self.process.wait()
+
+    async def stop(self) -> None:
+        """End and reap it: SIGTERM, grace, SIGKILL."""
+        if self.process.returncode is None:
+            # Only the process itself: it ends its own children in its own order.
+            with contextlib.suppress(ProcessLookupError):
+                self.process.terminate()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.program.grace.total_seconds()):
+                    await self.process.wait()
+        # Also after a clean end: what it left behind in its group must not outlive it.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        await self.process.wait()
+        await self.pump
+
+
+@contextlib.asynccontextmanager
+async def running(program: Program, on_line: Callable[[str], None]) -> AsyncGenerator[Child]:
+    """Start a program and end it on leaving.
+
+    Args:
+        program: what to start.
+        on_line: called with each line that it writes, without the line's end.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *program.argv,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env=dict(program.environment),
+        cwd=program.directory,
+        pass_fds=program.inherited,
+        start_new_session=True,
+    )
+    child = Child(program, process, asyncio.create_task(_pump(process, program.log, on_line)))
+    try:
+        yield child
+    finally:
+        await _finish(asyncio.create_task(child.stop()))
+
+
+async def keep_running(program: Program, on_line: Callable[[str], None]) -> None:
+    """Run a program for ever: restart it, with back-off, each time that it ends."""
+    delays = back_off()
+    loop = asyncio.get_running_loop()
+    while True:
+        started = loop.time()
+        code = await _run_once(program, on_line)
+        if loop.time() - started >= STEADY.total_seconds():
+            delays = back_off()
+        delay = next(delays)
+        _log.warning("%s ended (%s); restarted in %s s", program.name, code, delay)
+        await asyncio.sleep(delay)
+
+
+def back_off() -> Iterator[float]:
+    """Yield the delays of restarts in a row, in seconds, without end."""
+    yield from BACK_OFF
+    while True:
+        yield BACK_OFF[-1]
+
+
+async def _run_once(program: Program, on_line: Callable[[str], None]) -> str:
+    try:
+        async with running(program, on_line) as child:
+            return f"exit code {await child.wait()}"
+    except OSError as error:
+        return f"not started: {error}"
+
+
+async def _finish(task: asyncio.Task[None]) -> None:
+    # A second cancellation must not leave a child behind: it is noted, and raised after the end.
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    if cancelled:
+        raise asyncio.CancelledError
+
+
+async def _pump(
+    process: asyncio.subprocess.Process, path: Path, on_line: Callable[[str], None]
+) -> None:
+    assert process.stdout is not None
+    log = BoundedLog(path)
+    rest = b""
+    try:
+        while chunk := await process.stdout.read(_CHUNK):
+            log.write(chunk)
+            *lines, rest = (rest + chunk).split(b"\n")
+            rest = rest[-_LINE_LIMIT:]
+            for line in lines:
+                on_line(line.decode(errors="replace"))
+    finally:
+        log.close()

@@ -1,0 +1,42 @@
+"""Automatic heartbeats: one place, so that no activity needs code for them.
+
+An activity with a heartbeat timeout beats at half of it while its event loop is alive. The beat
+says that the process lives; progress is not told by it (git holds that). Cancellation arrives with
+the answers.
+"""
+
+import asyncio
+import contextlib
+from datetime import timedelta
+from typing import Any
+
+from temporalio import activity
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+
+
+class HeartbeatInterceptor(Interceptor):
+    """Beats for every activity of a worker that has a heartbeat timeout."""
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002 (the SDK's name)
+        """Wrap the next interceptor."""
+        return _BeatingActivity(next)
+
+
+class _BeatingActivity(ActivityInboundInterceptor):
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002 (the SDK's name)
+        timeout = activity.info().heartbeat_timeout
+        if not timeout:
+            return await super().execute_activity(input)
+        beating = asyncio.create_task(_beat(timeout / 2))
+        try:
+            return await super().execute_activity(input)
+        finally:
+            beating.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await beating
+
+
+async def _beat(interval: timedelta) -> None:
+    while True:
+        activity.heartbeat()
+        await asyncio.sleep(interval.total_seconds())

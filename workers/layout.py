@@ -1,0 +1,57 @@
+"""The data directory: made with the rights that each role needs, and nothing more.
+
+    <data>/            0700, the person's
+      server.json      the bundled server's address, beside temporal.db and the locks
+      logs/            bounded logs
+      orphans/         journals of running activities (roles other than host)
+      store/           shared by all roles; belongs to the host's user where that is another one
+        payloads/      what is too large for a Temporal payload
+      host/            the host role's own; `name` is the host's, orphans/ its journals
+
+A host worker started as root drops to `host_uid`, and reaches `store` and `host` through binds.
+"""
+
+import os
+import socket
+import uuid
+from pathlib import Path
+
+from workers.settings import Settings
+
+
+def prepare(settings: Settings) -> None:
+    """Make the directories that are not there yet.
+
+    Raises:
+        OSError: one of them cannot be made; the error names it.
+    """
+    for path in (settings.data_dir, settings.logs_dir, settings.data_dir / "orphans"):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in (settings.store_dir, payloads_dir(settings), settings.host_dir):
+        path.mkdir(mode=0o700, exist_ok=True)
+        if os.geteuid() == 0 and path.stat().st_uid != settings.host_uid:
+            os.chown(path, settings.host_uid, settings.host_gid)
+
+
+def payloads_dir(settings: Settings) -> Path:
+    """Return where large payloads are kept."""
+    return settings.store_dir / "payloads"
+
+
+def journal_dir(settings: Settings, *, on_host: bool) -> Path:
+    """Return where running activities are noted; the host's user cannot write outside its own."""
+    return (settings.host_dir if on_host else settings.data_dir) / "orphans"
+
+
+def host_name(settings: Settings) -> str:
+    """Return this host's name, the same as long as its disk is the same.
+
+    Two hosts may share a machine's name (containers do), so a random part is added once.
+    """
+    if settings.host_name is not None:
+        return settings.host_name
+    path = settings.host_dir / "name"
+    if not path.exists():
+        base = "".join(c if c.isalnum() or c in "._-" else "-" for c in socket.gethostname())[:60]
+        path.write_text(f"{base}-{uuid.uuid4().hex[:8]}", encoding="utf-8")
+    return path.read_text(encoding="utf-8").strip()

@@ -1,0 +1,74 @@
+"""The roles of worker processes, and what of the environment each may see.
+
+Keys reach role `models` and no other. Everything is an allow-list: a variable that nobody names
+here (a token of CI, another program's password) reaches no worker at all.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final
+
+
+class Role(StrEnum):
+    """What a worker process does."""
+
+    WORKFLOWS = "workflows"
+    MODELS = "models"
+    HOST = "host"
+    LAND = "land"
+
+
+class UnknownRoleError(ValueError):
+    """A role was named that does not exist."""
+
+
+_SHARED_NAMES: Final = frozenset(
+    {
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+    }
+)
+_SHARED_PREFIXES: Final = ("LC_", "XDG_", "BLUEFLAME_", "TEMPORAL_", "OTEL_")
+_MODEL_PREFIXES: Final = ("ANTHROPIC_", "OPENAI_", "GEMINI_", "GOOGLE_")
+_MODEL_NAMES: Final = frozenset(
+    {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "REQUESTS_CA_BUNDLE", "GNUPGHOME"}
+)
+
+
+def parse_roles(text: str) -> tuple[Role, ...]:
+    """Return the roles named in a comma-separated list, each once, in order.
+
+    Raises:
+        UnknownRoleError: one of them does not exist, or none is named.
+    """
+    names = [name for name in (part.strip() for part in text.split(",")) if name]
+    known = {role.value for role in Role}
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        named = f"role {unknown[0]!r} does not exist" if unknown else "no role is named"
+        raise UnknownRoleError(f"{named}; the roles are {', '.join(Role)}")
+    return tuple(dict.fromkeys(Role(name) for name in names))
+
+
+def environment_for(roles: Iterable[Role], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the part of `environment` that a process with these roles gets."""
+    with_keys = Role.MODELS in roles
+    return {
+        k: v for k, v in environment.items() if _is_shared(k) or (with_keys and _is_for_models(k))
+    }
+
+
+def _is_shared(name: str) -> bool:
+    return name in _SHARED_NAMES or name.startswith(_SHARED_PREFIXES)
+
+
+def _is_for_models(name: str) -> bool:
+    return name.upper() in _MODEL_NAMES or name.startswith(_MODEL_PREFIXES)

@@ -1,0 +1,125 @@
+"""One worker process at work: connect, mend what its predecessor left, serve, end gracefully.
+
+A host serves two queues, the shared one (any host may answer) and its own (only this disk will do).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Final
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from workers import layout, wiring
+from workers.heartbeats import HeartbeatInterceptor
+from workers.orphans import Journal, JournalInterceptor, fail_orphans
+from workers.roles import Role
+from workers.settings import Settings
+from workers.supervisor import GRACE, READY_LINE
+from workers.temporal import TemporalUnavailableError, connect
+from workflows import queues
+
+_log = logging.getLogger(__name__)
+
+_STICKY: Final = timedelta(seconds=3)
+"""After a worker died, its workflows wait so long for it before another one takes them."""
+_RETRY_SECONDS: Final = 1.0
+_CONCURRENT_ACTIVITIES: Final = {Role.MODELS: 100, Role.HOST: 32, Role.LAND: 4, Role.WORKFLOWS: 10}
+"""Above what the sessions' own concurrency lets through, and below what a machine can bear."""
+
+
+async def serve(
+    settings: Settings, roles: Sequence[Role], stop: asyncio.Event, say: Callable[[str], None]
+) -> None:
+    """Serve the roles until `stop` is set, then end gracefully.
+
+    Args:
+        settings: the process's.
+        roles: what to do.
+        stop: set by a signal, or when the supervisor is gone.
+        say: takes lines for a person and for the supervisor.
+    """
+    client = await _connect_patiently(settings, stop, say)
+    if client is None:
+        return
+    journal = await _journal(client, settings, roles)
+    workers = [w for role in roles for w in _workers(client, role, settings, journal)]
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(worker.run()) for worker in workers]
+            say(f"{READY_LINE}: {', '.join(roles)} ({client.service_client.config.target_host})")
+            group.create_task(_shut_down(stop, workers, running))
+    finally:
+        journal.close()
+
+
+async def _shut_down(
+    stop: asyncio.Event, workers: Sequence[Worker], running: Sequence["asyncio.Task[None]"]
+) -> None:
+    await stop.wait()
+    await asyncio.gather(*(worker.shutdown() for worker in workers))
+    await asyncio.wait(running) if running else None
+
+
+async def _connect_patiently(
+    settings: Settings, stop: asyncio.Event, say: Callable[[str], None]
+) -> Client | None:
+    said = ""
+    while not stop.is_set():
+        try:
+            return await connect(settings)
+        except TemporalUnavailableError as error:
+            if str(error) != said:
+                said = str(error)
+                say(f"waiting: {said}")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _RETRY_SECONDS)
+    return None
+
+
+async def _journal(client: Client, settings: Settings, roles: Sequence[Role]) -> Journal:
+    directory = layout.journal_dir(settings, on_host=Role.HOST in roles)
+    failed = await fail_orphans(client, directory)
+    if failed:
+        _log.warning("%d activities of a worker that died are handed back", failed)
+    journal = Journal(directory)
+    journal.open()
+    return journal
+
+
+def _workers(client: Client, role: Role, settings: Settings, journal: Journal) -> list[Worker]:
+    activities = wiring.activities_for(role, settings)
+    workflows = wiring.workflows_for(role)
+    if not activities and not workflows:
+        return []
+    task_queues = [str(role)]
+    if role is Role.HOST:
+        task_queues = [queues.HOST, queues.host_queue(layout.host_name(settings))]
+    return [
+        Worker(client, task_queue=task_queue, **_options(role, journal, workflows, activities))
+        for task_queue in task_queues
+    ]
+
+
+def _options(
+    role: Role, journal: Journal, workflows: list[type], activities: list[wiring.Activity]
+) -> dict[str, Any]:
+    return {
+        "workflows": workflows,
+        "activities": activities,
+        "workflow_runner": workflow_runner(),
+        "interceptors": [JournalInterceptor(journal), HeartbeatInterceptor()],
+        "max_concurrent_activities": _CONCURRENT_ACTIVITIES[role],
+        "sticky_queue_schedule_to_start_timeout": _STICKY,
+        "graceful_shutdown_timeout": GRACE,
+    }
+
+
+def workflow_runner() -> SandboxedWorkflowRunner:
+    """Return the sandbox that workflow code runs in, with our pure modules passed through."""
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(*wiring.PASSED_THROUGH)
+    return SandboxedWorkflowRunner(restrictions=restrictions)

@@ -1,0 +1,93 @@
+"""What a process of ours takes from its environment: read once, in `__main__`, and passed down.
+
+It decides no policy and creates nothing on disk; `workers.layout` makes the directories.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from platformdirs import user_data_dir
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+HOST_ID = 60999
+"""The user and group that a host worker started as root drops to: above the ids that
+distributions give to persons, below those that they reserve."""
+
+
+def _default_data_dir() -> Path:
+    return Path(user_data_dir("blueflame", appauthor=False))
+
+
+class Settings(BaseSettings):
+    """All settings of a process; each field is `BLUEFLAME_<FIELD>` unless it says otherwise."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", env_prefix="BLUEFLAME_", env_ignore_empty=True
+    )
+
+    data_dir: Path = Field(default_factory=_default_data_dir)
+    """Where everything of ours lives on this machine."""
+    host_uid: int = Field(default=HOST_ID, ge=1)
+    """The unprivileged user that a host worker started as root becomes."""
+    host_gid: int = Field(default=HOST_ID, ge=1)
+    temporal_port: int = Field(default=7233, ge=0, le=65_535)
+    """The port that the bundled server prefers; 0: any free one."""
+    ui_port: int = Field(default=8233, ge=0, le=65_535)
+    """The port that the bundled Web UI prefers; 0: any free one."""
+    server: str | None = None
+    """`host:port` of the bundled server, as a supervisor tells it; None: read `server.json`."""
+    host_name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,80}$")
+    """This host's name in its queue; None: made once, and kept in `<data>/host/name`."""
+    playbook: Path | None = None
+    """What the scripted model plays."""
+    temporal: dict[str, str] = Field(default_factory=dict, repr=False)
+    """The standard variables `TEMPORAL_*`, as they stood in the environment."""
+
+    anthropic_api_key: SecretStr | None = Field(default=None, validation_alias="ANTHROPIC_API_KEY")
+    anthropic_base_url: str | None = Field(default=None, validation_alias="ANTHROPIC_BASE_URL")
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+    gemini_api_key: SecretStr | None = Field(default=None, validation_alias="GEMINI_API_KEY")
+    google_api_key: SecretStr | None = Field(default=None, validation_alias="GOOGLE_API_KEY")
+    gemini_base_url: str | None = Field(default=None, validation_alias="GOOGLE_GEMINI_BASE_URL")
+
+    @field_validator("data_dir", "playbook")
+    @classmethod
+    def _absolute(cls, path: Path | None) -> Path | None:
+        return None if path is None else path.expanduser().absolute()
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Read the settings from the process's environment.
+
+        Args:
+            environment: where the `TEMPORAL_*` variables are read; None: the process's own.
+
+        Raises:
+            ValidationError: a variable has a value that is none.
+        """
+        variables = os.environ if environment is None else environment
+        return cls(temporal={k: v for k, v in variables.items() if k.startswith("TEMPORAL_") and v})
+
+    @property
+    def has_external_server(self) -> bool:
+        """True where the person names a Temporal server, so that the bundled one is not used."""
+        return "TEMPORAL_ADDRESS" in self.temporal or "TEMPORAL_PROFILE" in self.temporal
+
+    @property
+    def store_dir(self) -> Path:
+        """The content-addressed store that all workers share."""
+        return self.data_dir / "store"
+
+    @property
+    def host_dir(self) -> Path:
+        """The host's own data: repositories, worktrees, journals; outside every sandbox."""
+        return self.data_dir / "host"
+
+    @property
+    def logs_dir(self) -> Path:
+        """Bounded log files of the server and the workers."""
+        return self.data_dir / "logs"
