@@ -14,7 +14,7 @@ from activities.ports.git import (
 from activities.ports.sandbox import SandboxUnavailableError
 from workflows.errors import FailureType
 
-_NEVER = {
+_NEVER: dict[type[Exception], FailureType] = {
     RepositoryRefusedError: FailureType.REPOSITORY_REFUSED,
     SandboxUnavailableError: FailureType.SANDBOX_UNAVAILABLE,
     RefMovedError: FailureType.FENCED,

@@ -46,14 +46,10 @@ def checkpoint_ref(worktree: WorktreeRef) -> str:
 
 def workspace(place: WorktreePlace, *, writable: bool) -> Workspace:
     """Return a worktree as the sandbox shows it."""
-    return Workspace(
-        path=place.path, git_dir=place.git_dir, git_name=place.name, writable=writable
-    )
+    return Workspace(path=place.path, git_dir=place.git_dir, git_name=place.name, writable=writable)
 
 
-async def write_copied(
-    store: BlobStore, root: Path, copied: tuple[CopiedFile, ...]
-) -> None:
+async def write_copied(store: BlobStore, root: Path, copied: tuple[CopiedFile, ...]) -> None:
     """Write the person's copied files into a fresh worktree.
 
     The tree is a stranger's: no component of a path is followed if it is a link.

@@ -6,7 +6,7 @@ decides about the rest.
 
 import time
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from temporalio import activity
@@ -64,7 +64,7 @@ class ModelActivities:
     @activity.defn(name="models.resolve")
     async def resolve(self, request: ResolveModels) -> ResolvedRoutes:
         """Look every model of the routes up, so that facts and prices are pinned."""
-        now = datetime.now(timezone.utc)
+        now = datetime.now(UTC)
         routes = request.routes
         return ResolvedRoutes(
             planner=tuple(self._resolve(name, now) for name in routes.planner),
@@ -89,9 +89,7 @@ class ModelActivities:
         except ModelError as error:
             raise _failure(error) from error
         latency = timedelta(seconds=time.monotonic() - began)
-        head = await self._conversations.append(
-            request.prefix, (*request.messages, reply.message)
-        )
+        head = await self._conversations.append(request.prefix, (*request.messages, reply.message))
         return ModelAnswered(
             text=reply.message.text,
             tool_calls=reply.message.tool_calls,

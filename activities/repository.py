@@ -103,14 +103,12 @@ class ImportActivities:
                 f"the host {self._host.name!r} has {free >> 20} MiB free and the session may need "
                 f"{request.disk_bytes >> 20} MiB; free some, or lower `concurrency.develop`"
             )
-        paths = [change.path for change in await repository.paths(request.commit)]
+        paths = list(await repository.paths(request.commit))
         wanted = {*files_to_read(paths), "README.md", "AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"}
         contents = await _read(repository, request.commit, paths, wanted)
         gates = request.gates if request.gates is not None else detect_gates(contents)
         faults = [fault for gate in gates if (fault := pipe_fault(gate.argv))]
-        return ImportedBase(
-            gates=gates, warnings=tuple(faults), brief=brief_of(contents, gates)
-        )
+        return ImportedBase(gates=gates, warnings=tuple(faults), brief=brief_of(contents, gates))
 
     async def _take_in(self, repository: HostRepository, request: ImportBase) -> None:
         base = None

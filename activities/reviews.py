@@ -30,7 +30,9 @@ class ReviewActivities:
         text = patch.decode("utf-8", "replace")
         if len(text) > _DIFF_CHARACTERS:
             left = len(text) - _DIFF_CHARACTERS
-            text = f"{text[:_DIFF_CHARACTERS]}\n[{left} more characters: use git diff in the worktree]"
+            text = (
+                f"{text[:_DIFF_CHARACTERS]}\n[{left} more characters: use git diff in the worktree]"
+            )
         paths = tuple(change.path for change in changes[:_PATHS_TOLD])
         return DiffText(text=text, whole=await self._host.store.put(patch), paths=paths)
 

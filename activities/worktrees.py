@@ -78,9 +78,10 @@ class WorktreeActivities:
                 await repository.restore(name, request.checkpoint)
                 collected = await repository.collect(name)
                 ignored = await repository.ignored(name, _IGNORED_TOLD)
-            paths = [each.path for each in await repository.changed_paths(
-                request.base, request.checkpoint
-            )]
+            paths = [
+                each.path
+                for each in await repository.changed_paths(request.base, request.checkpoint)
+            ]
             findings = [f"{each.path}: {each.text}" for each in collected.findings]
             findings += [rule for path in paths if (rule := denies(path, request.claims))]
             if findings:
@@ -159,5 +160,3 @@ def _empty(ignored: tuple[str, ...]) -> WorkRefused:
 
 def _setup_failed(text: str) -> ApplicationError:
     return ApplicationError(text, type=FailureType.SETUP_FAILED, non_retryable=True)
-
-

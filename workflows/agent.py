@@ -126,7 +126,7 @@ class AgentWorkflow:
         """Where the agent stands, without its conversation."""
         return self._state.model_copy(update={"conversation": (), "pending": ()})
 
-    # --- one turn ------------------------------------------------------------------------------
+    # --- one turn ----------------------------------------------------------------------------
 
     async def _play_turn(self) -> None:
         await self._turn_boundary()
@@ -200,7 +200,7 @@ class AgentWorkflow:
             names = ", ".join(call.name for call in calls)
             raise _Ended(AgentEnd.STUCK, f"three turns with the same call and effect: {names}")
 
-    # --- tools -----------------------------------------------------------------------------------
+    # --- tools -------------------------------------------------------------------------------
 
     async def _run_calls(self, calls: tuple[ToolCall, ...]) -> list[ToolResult]:
         if not calls:
@@ -229,7 +229,7 @@ class AgentWorkflow:
             for seen in done.observations
         ]
 
-    # --- the model ---------------------------------------------------------------------------------
+    # --- the model ---------------------------------------------------------------------------
 
     async def _answer(self) -> ModelAnswered:
         """Call until there is a settled answer; compact first where the window is nearly full."""
@@ -265,9 +265,7 @@ class AgentWorkflow:
         self._update(paused=self._state.paused + max(waited, waited * 0))
         return outcome
 
-    async def _send(
-        self, prefix: Any, messages: tuple[Message, ...]
-    ) -> ModelAnswered | PrefixLost:
+    async def _send(self, prefix: Any, messages: tuple[Message, ...]) -> ModelAnswered | PrefixLost:
         request = CallModel(
             session=self._request.session,
             agent=self._request.agent,
@@ -335,7 +333,7 @@ class AgentWorkflow:
     def _pending_bytes(self) -> int:
         return sum(len(message.model_dump_json()) for message in self._state.pending)
 
-    # --- money ---------------------------------------------------------------------------------
+    # --- money -------------------------------------------------------------------------------
 
     def _quote(self) -> Decimal:
         prompt = policy.prompt_estimate(self._state, self._pending_bytes())
@@ -409,7 +407,7 @@ class AgentWorkflow:
         except ApplicationError as gone:
             workflow.logger.info("the ledger ended before agent %r: %s", closed.agent, gone)
 
-    # --- the run ---------------------------------------------------------------------------------
+    # --- the run -----------------------------------------------------------------------------
 
     async def _stoppable(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run an activity so that the signal `stop` can cancel it."""

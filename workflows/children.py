@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
 
 from workflows.agent import AgentWorkflow
 from workflows.contracts import PREPARE_WORKTREE, REMOVE_WORKTREE, PrepareWorktree, RemoveWorktree
@@ -92,7 +92,7 @@ async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
         workflow.logger.warning("worktree of %r not removed: %s", order.agent, error.cause)
 
 
-def failure_text(error: ActivityError | ChildWorkflowError) -> str:
+def failure_text(error: FailureError) -> str:
     """Return what went wrong in one line for a person."""
     cause: BaseException = error
     while cause.__cause__ is not None:

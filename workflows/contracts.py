@@ -85,7 +85,7 @@ def _retry(attempts: int = 0, never: tuple[str, ...] = NEVER_RETRIED) -> RetryPo
     )
 
 
-# --- role land: the person's repository, with the person's own rights -------------------------
+# --- role land: the person's repository, with the person's own rights -----------------------
 
 
 class ExportBase(BaseModel, frozen=True, extra="forbid"):
@@ -129,11 +129,17 @@ EXPORT_BASE = Contract[ExportBase, Base](
     "repository.export", ExportBase, Base, queues.LAND, timedelta(minutes=30), _retry(5), _HEARTBEAT
 )
 DELIVER_BRANCH = Contract[DeliverBranch, DeliveryOutcome](
-    "landing.deliver", DeliverBranch, DeliveryOutcome, queues.LAND, timedelta(minutes=10), _retry(), _HEARTBEAT
+    "landing.deliver",
+    DeliverBranch,
+    DeliveryOutcome,
+    queues.LAND,
+    timedelta(minutes=10),
+    _retry(),
+    _HEARTBEAT,
 )
 
 
-# --- role host: worktrees, tools, gates, merges ------------------------------------------------
+# --- role host: worktrees, tools, gates, merges ---------------------------------------------
 
 
 class ClaimHost(BaseModel, frozen=True, extra="forbid"):
@@ -368,19 +374,43 @@ CLAIM_HOST = Contract[ClaimHost, HostClaim](
     "hosts.claim", ClaimHost, HostClaim, queues.HOST, timedelta(minutes=1), _retry(5)
 )
 IMPORT_BASE = Contract[ImportBase, ImportedBase](
-    "repository.import", ImportBase, ImportedBase, queues.HOST, timedelta(minutes=30), _retry(5), _HEARTBEAT
+    "repository.import",
+    ImportBase,
+    ImportedBase,
+    queues.HOST,
+    timedelta(minutes=30),
+    _retry(5),
+    _HEARTBEAT,
 )
 PREPARE_WORKTREE = Contract[PrepareWorktree, WorktreeReady](
-    "worktrees.prepare", PrepareWorktree, WorktreeReady, queues.HOST, timedelta(minutes=30), _retry(5), _HEARTBEAT
+    "worktrees.prepare",
+    PrepareWorktree,
+    WorktreeReady,
+    queues.HOST,
+    timedelta(minutes=30),
+    _retry(5),
+    _HEARTBEAT,
 )
 RUN_TOOLS = Contract[RunTools, ToolsOutcome](
     "tools.run", RunTools, ToolsOutcome, queues.HOST, timedelta(hours=1), _retry(), _HEARTBEAT
 )
 FINISH_TASK = Contract[FinishTask, FinishOutcome](
-    "worktrees.finish", FinishTask, FinishOutcome, queues.HOST, timedelta(minutes=10), _retry(), _HEARTBEAT
+    "worktrees.finish",
+    FinishTask,
+    FinishOutcome,
+    queues.HOST,
+    timedelta(minutes=10),
+    _retry(),
+    _HEARTBEAT,
 )
 REMOVE_WORKTREE = Contract[RemoveWorktree, Removed](
-    "worktrees.remove", RemoveWorktree, Removed, queues.HOST, timedelta(minutes=10), _retry(5), _HEARTBEAT
+    "worktrees.remove",
+    RemoveWorktree,
+    Removed,
+    queues.HOST,
+    timedelta(minutes=10),
+    _retry(5),
+    _HEARTBEAT,
 )
 RUN_GATES = Contract[RunGates, GateReport](
     "gates.run", RunGates, GateReport, queues.HOST, timedelta(hours=4), _retry(5), _HEARTBEAT
@@ -392,14 +422,26 @@ CHECK_EVIDENCE = Contract[CheckEvidence, EvidenceChecked](
     "reviews.evidence", CheckEvidence, EvidenceChecked, queues.HOST, timedelta(minutes=5), _retry(5)
 )
 MERGE_COMMITS = Contract[MergeCommits, MergeOutcome](
-    "merging.merge", MergeCommits, MergeOutcome, queues.HOST, timedelta(minutes=10), _retry(), _HEARTBEAT
+    "merging.merge",
+    MergeCommits,
+    MergeOutcome,
+    queues.HOST,
+    timedelta(minutes=10),
+    _retry(),
+    _HEARTBEAT,
 )
 ADVANCE_BRANCH = Contract[AdvanceBranch, Advanced](
-    "merging.advance", AdvanceBranch, Advanced, queues.HOST, timedelta(minutes=10), _retry(), _HEARTBEAT
+    "merging.advance",
+    AdvanceBranch,
+    Advanced,
+    queues.HOST,
+    timedelta(minutes=10),
+    _retry(),
+    _HEARTBEAT,
 )
 
 
-# --- role models: the only workers that hold keys -----------------------------------------------
+# --- role models: the only workers that hold keys -------------------------------------------
 
 
 class ResolveModels(BaseModel, frozen=True, extra="forbid"):

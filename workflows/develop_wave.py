@@ -103,7 +103,7 @@ class DevelopWave:
         for task in sorted(self._handles):
             await self._handles[task].signal(signal)
 
-    # --- one attempt -----------------------------------------------------------------------------
+    # --- one attempt -------------------------------------------------------------------------
 
     async def _attempt(self, assignment: Assignment) -> DevelopItem:
         async with self._slots:

@@ -1,6 +1,7 @@
 """Reading an activity's failure: one place that turns exceptions into a type that policy knows."""
 
-from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError, TimeoutType
+from temporalio import exceptions
+from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
 
 _TIMEOUTS = {
     TimeoutType.START_TO_CLOSE: "TemporalTimeout:StartToClose",
@@ -17,6 +18,6 @@ def failure_type(error: ActivityError) -> str:
     cause = error.cause
     if isinstance(cause, ApplicationError):
         return cause.type or "Unknown"
-    if isinstance(cause, TimeoutError):
+    if isinstance(cause, exceptions.TimeoutError):
         return _TIMEOUTS.get(cause.type, "TemporalTimeout") if cause.type else "TemporalTimeout"
     return "Unknown"

@@ -110,7 +110,9 @@ class SessionLedger:
         settled = money.settled(self._accounts)
         if settled >= caps.warn_usd > 0 and not self._is_warned:
             self._is_warned = True
-            await self._tell("warning", f"${settled:.2f} is spent; the cap is ${self._accounts.cap_usd}")
+            await self._tell(
+                "warning", f"${settled:.2f} is spent; the cap is ${self._accounts.cap_usd}"
+            )
         rate = money.burn_rate(self._accounts.samples, now)
         if rate > caps.burn_usd_per_minute and self._may_tell_burn(now):
             self._burn_told_at = now

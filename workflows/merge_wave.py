@@ -77,9 +77,7 @@ class MergeWave:
             title=changeset.title,
             at=workflow.now(),
         )
-        merged = await MERGE_COMMITS.ask(
-            merge, f"merge {changeset.id}", queue=grounds.host_queue
-        )
+        merged = await MERGE_COMMITS.ask(merge, f"merge {changeset.id}", queue=grounds.host_queue)
         if isinstance(merged, MergeConflict):
             task = changeset.tasks[changeset.commits.index(merged.commit)]
             return _returned(changeset, task, "conflict", _conflict_notes(merged))
@@ -156,8 +154,6 @@ def _conflict_notes(conflict: MergeConflict) -> str:
     )
 
 
-def _returned(
-    changeset: QueuedChangeset, task: TaskId, by: str, notes: str
-) -> ReturnedChangeset:
+def _returned(changeset: QueuedChangeset, task: TaskId, by: str, notes: str) -> ReturnedChangeset:
     facts = {"id": changeset.id, "task": task, "by": by, "notes": notes}
     return ReturnedChangeset.model_validate(facts)

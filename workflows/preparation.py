@@ -37,9 +37,7 @@ def ledger_id(request: SessionRequest) -> str:
 
 async def start_ledger(request: SessionRequest) -> None:
     """Start the session's ledger; it outlives a continuation of the session."""
-    ledger = LedgerRequest(
-        session_workflow=workflow.info().workflow_id, caps=request.config.budget
-    )
+    ledger = LedgerRequest(session_workflow=workflow.info().workflow_id, caps=request.config.budget)
     await workflow.start_child_workflow(
         SessionLedger.run,
         ledger,

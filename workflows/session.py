@@ -95,7 +95,7 @@ class SessionWorkflow:
         await self._close_ledger()
         return result.model_copy(update={"spent_usd": self._state.spent_usd})
 
-    # --- signals: they only record; payloads are judged in `policy.signals` ---------------------
+    # --- signals: they only record; payloads are judged in `policy.signals` ------------------
 
     @workflow.signal
     def approve_plan(self, payload: JsonValue = None) -> None:
@@ -183,7 +183,7 @@ class SessionWorkflow:
         record = next((each for key, each in self._state.records.items() if key == id), None)
         return record or f"there is no task {id!r} in this session"
 
-    # --- prepare and plan ------------------------------------------------------------------------
+    # --- prepare and plan --------------------------------------------------------------------
 
     async def _prepare(self) -> None:
         self._show()
@@ -247,7 +247,7 @@ class SessionWorkflow:
             await self._hear()
         self._update(reason="")
 
-    # --- the work ----------------------------------------------------------------------------------
+    # --- the work ----------------------------------------------------------------------------
 
     async def _work(self) -> schedule.Ending:
         """Start what can start and take up what comes, until nothing is left to do."""
@@ -318,9 +318,7 @@ class SessionWorkflow:
             )
         return schedule.merge_request(state, common, start.changesets)
 
-    async def _run_wave(
-        self, key: str, start: schedule.StageStart, request: BaseModel
-    ) -> None:
+    async def _run_wave(self, key: str, start: schedule.StageStart, request: BaseModel) -> None:
         """Run one wave to its end and take up what it came to."""
         wave = {"develop": DevelopWave, "validate": ValidateWave, "merge": MergeWave}[start.stage]
         subjects = ", ".join((*start.tasks, *start.changesets))
@@ -349,7 +347,7 @@ class SessionWorkflow:
         self._handles[key] = handle
         return await handle
 
-    # --- persons and the ledger --------------------------------------------------------------------
+    # --- persons and the ledger --------------------------------------------------------------
 
     async def _attend(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Do some work while signals are taken up; a stop cancels it."""
@@ -370,8 +368,10 @@ class SessionWorkflow:
             _Stopped: one of them stopped the session.
         """
         await workflow.wait_condition(
-            lambda: bool(self._inbox or self._ledger_events or self._has_changed)
-            or (work is not None and work.done())
+            lambda: (
+                bool(self._inbox or self._ledger_events or self._has_changed)
+                or (work is not None and work.done())
+            )
         )
         self._has_changed = False
         while self._inbox:
@@ -399,7 +399,9 @@ class SessionWorkflow:
                 await self._tell_waves("proceed", ("develop",))
             case "set_cap":
                 ledger = workflow.get_external_workflow_handle(ledger_id(self._request))
-                await ledger.signal("set_cap", CapChanged(usd=effect.usd or self._state.cap_usd * 0))
+                await ledger.signal(
+                    "set_cap", CapChanged(usd=effect.usd or self._state.cap_usd * 0)
+                )
             case "plan_anew":
                 self._wants_new_plan = True
             case "stop":
@@ -438,7 +440,7 @@ class SessionWorkflow:
         end = signals.stop if self._config.on_cap == "stop" else signals.pause
         await self._apply(end(self._state, event.text))
 
-    # --- the end -----------------------------------------------------------------------------------
+    # --- the end -----------------------------------------------------------------------------
 
     async def _stopped(self) -> SessionResult:
         """Cancel what runs, wait until it has ended, and mark what is not done."""

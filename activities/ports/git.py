@@ -493,6 +493,14 @@ class HostRepository(Protocol):
         """List what differs between two commits, by path."""
         ...
 
+    async def paths(self, commit: Commit) -> tuple[str, ...]:
+        """List every file of `commit`; names that are not UTF-8 are left out."""
+        ...
+
+    async def tree_of(self, commit: Commit) -> Tree:
+        """Return the tree of `commit`."""
+        ...
+
     async def read_file(self, commit: Commit, path: str) -> bytes | None:
         """Return a file's bytes (a symlink's target) in `commit`; None where there is no file."""
         ...

@@ -31,7 +31,7 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
     """Set by a continuation."""
 
 
-# --- signals: each takes one JSON object ---------------------------------------------------------
+# --- signals: each takes one JSON object ----------------------------------------------------
 
 
 class ApprovePlan(BaseModel, frozen=True, extra="forbid"):
@@ -104,7 +104,7 @@ class Nothing(BaseModel, frozen=True, extra="forbid"):
     by: str = Field(default="", max_length=200)
 
 
-# --- queries -----------------------------------------------------------------------------------
+# --- queries --------------------------------------------------------------------------------
 
 
 class TaskLine(BaseModel, frozen=True, extra="forbid"):

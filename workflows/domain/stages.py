@@ -31,7 +31,7 @@ class Grounds(BaseModel, frozen=True, extra="forbid"):
     turns: int
 
 
-# --- plan ----------------------------------------------------------------------------------------
+# --- plan -----------------------------------------------------------------------------------
 
 
 class PlanRequest(BaseModel, frozen=True, extra="forbid"):
@@ -57,7 +57,7 @@ class PlanResult(BaseModel, frozen=True, extra="forbid"):
     scripted: bool
 
 
-# --- develop -----------------------------------------------------------------------------------
+# --- develop --------------------------------------------------------------------------------
 
 
 class Assignment(BaseModel, frozen=True, extra="forbid"):
@@ -135,7 +135,7 @@ class DevelopResult(BaseModel, frozen=True, extra="forbid"):
     items: tuple[DevelopItem, ...]
 
 
-# --- validate ------------------------------------------------------------------------------------
+# --- validate -------------------------------------------------------------------------------
 
 
 class Candidate(BaseModel, frozen=True, extra="forbid"):
@@ -192,7 +192,7 @@ class ValidateResult(BaseModel, frozen=True, extra="forbid"):
     items: tuple[ValidateItem, ...]
 
 
-# --- merge -----------------------------------------------------------------------------------------
+# --- merge ----------------------------------------------------------------------------------
 
 
 class QueuedChangeset(BaseModel, frozen=True, extra="forbid"):

@@ -75,9 +75,7 @@ def next_move(role: Role, answer: Answer, reminders: int) -> Move:
 def _run(submitting: str, calls: tuple[ToolCall, ...]) -> Move:
     for place, call in enumerate(calls):
         if call.name == submitting and call.malformed is None:
-            return Move(
-                kind="run", run=calls[:place], submitted=call, unheard=calls[place + 1 :]
-            )
+            return Move(kind="run", run=calls[:place], submitted=call, unheard=calls[place + 1 :])
     return Move(kind="run", run=calls)
 
 
@@ -85,7 +83,9 @@ def _reminder(submitting: str, stop: str) -> str:
     if stop == "truncated":
         return "Your answer was cut at the output limit. Go on in smaller steps, with a tool call."
     if stop == "malformed":
-        return "Your tool call could not be read. Send it again, with its arguments as a JSON object."
+        return (
+            "Your tool call could not be read. Send it again, with its arguments as a JSON object."
+        )
     if stop == "pause":
         return "Go on."
     return f"You called no tool. Use a tool to go on, or call `{submitting}` when you are done."

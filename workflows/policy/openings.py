@@ -64,7 +64,10 @@ def developer(
         data("task", _task_text(task), nonce),
         f"You may write only: {', '.join(task.claims)}",
         f"Your work must pass these checks:\n{commands}" if commands else "",
-        *(f"What the attempts before this one came to:\n{data('notes', note, nonce)}" for note in notes),
+        *(
+            f"What the attempts before this one came to:\n{data('notes', note, nonce)}"
+            for note in notes
+        ),
         "Do the task, then call `submit`.",
     ]
     return "\n\n".join(part for part in parts if part)

@@ -4,6 +4,7 @@ An outcome of an attempt that is no longer the task's current one (skipped, rese
 moves nothing; only its cost counts.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 
@@ -190,17 +191,17 @@ def _merge_item(state: SessionState, item: MergeItem) -> SessionState:
 
 
 def _merging(state: SessionState, changeset: Changeset) -> list[TaskId]:
-    return [
-        task for task in changeset.tasks if state.records[task].state is TaskState.MERGING
-    ]
+    return [task for task in changeset.tasks if state.records[task].state is TaskState.MERGING]
 
 
 def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> SessionState:
     record = state.records[task]
     if task != item.task:
         return put(state, move(record, TaskEvent.HELD))
-    reason = "its work conflicts with what was merged before" if item.by == "conflict" else (
-        "the checks fail on the merged tree"
+    reason = (
+        "its work conflicts with what was merged before"
+        if item.by == "conflict"
+        else ("the checks fail on the merged tree")
     )
     # On the new head, not on its old base: the conflict would only come again there.
     record = _note(_with(record, {"base": None, "restart_from": None}), item.notes)
@@ -256,7 +257,7 @@ def _note(record: TaskRecord, text: str) -> TaskRecord:
     return _with(record, {"notes": (*record.notes, text[:12_000])[-_NOTES_KEPT:]})
 
 
-def _with(record: TaskRecord, facts: dict[str, object]) -> TaskRecord:
+def _with(record: TaskRecord, facts: Mapping[str, object]) -> TaskRecord:
     return record.model_copy(update=facts)
 
 

@@ -91,7 +91,9 @@ def _settle_changeset(
     | some validated, some failed                 | awaits a person, whatever the rule    |
     """
     if changeset.state in {
-        ChangesetState.MERGED, ChangesetState.TESTING, ChangesetState.SUPERSEDED
+        ChangesetState.MERGED,
+        ChangesetState.TESTING,
+        ChangesetState.SUPERSEDED,
     }:
         return changeset
     records = [state.records[task] for task in changeset.tasks]

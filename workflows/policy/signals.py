@@ -101,7 +101,7 @@ class _Case:
         return self.notice(NoticeKind.NOT_POSSIBLE, subject, text)
 
 
-# --- the plan ------------------------------------------------------------------------------------
+# --- the plan -------------------------------------------------------------------------------
 
 
 def _approve_plan(case: _Case, signal: ApprovePlan) -> Applied:
@@ -133,7 +133,7 @@ def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
     return Applied(state=state.model_copy(update=facts))
 
 
-# --- changesets ----------------------------------------------------------------------------------
+# --- changesets -----------------------------------------------------------------------------
 
 
 def _changeset(case: _Case, name: str) -> Changeset | None:
@@ -152,7 +152,9 @@ def _approve_changeset(case: _Case, signal: ApproveChangeset) -> Applied:
         case "repeat":
             return Applied(state=case.state)
         case "stale":
-            text = f"an approval names digest {signal.digest[:12]!r}; now waits {changeset.digest!r}"
+            text = (
+                f"an approval names digest {signal.digest[:12]!r}; now waits {changeset.digest!r}"
+            )
             return case.notice(NoticeKind.STALE_APPROVAL, signal.id, text)
         case "not_waiting":
             text = f"changeset {signal.id!r} is {changeset.state} and waits for no approval"
@@ -166,15 +168,13 @@ def _reject_changeset(case: _Case, signal: RejectChangeset) -> Applied:
     if changeset.state != "awaiting_approval":
         text = f"changeset {signal.id!r} is {changeset.state} and waits for no approval"
         return case.not_possible(signal.id, text)
-    state = outcomes.put_changeset(
-        case.state, move_changeset(changeset, ChangesetEvent.REJECTED)
-    )
+    state = outcomes.put_changeset(case.state, move_changeset(changeset, ChangesetEvent.REJECTED))
     for item in changeset.items:
         state = outcomes.send_back(state, item.task, signal.reason or "rejected by a person")
     return Applied(state=state)
 
 
-# --- tasks -------------------------------------------------------------------------------------
+# --- tasks ----------------------------------------------------------------------------------
 
 
 def _skip(case: _Case, signal: SkipTask) -> Applied:
@@ -227,7 +227,7 @@ def _prioritise(case: _Case, signal: SetPriority) -> Applied:
     return Applied(state=outcomes.put(case.state, record.model_copy(update={"task": task})))
 
 
-# --- the session ---------------------------------------------------------------------------------
+# --- the session ----------------------------------------------------------------------------
 
 
 class _Money(BaseModel, frozen=True, extra="forbid"):

@@ -69,7 +69,11 @@ def details(request: SessionRequest, state: SessionState) -> str:
     Titles come from a model: they are shown as code, so that nothing in them is markup.
     """
     money = f"${state.spent_usd:.2f} of ${state.cap_usd}"
-    lines = [f"**{state.phase}**{': ' + state.reason if state.reason else ''}", "", f"Spent: {money}"]
+    lines = [
+        f"**{state.phase}**{': ' + state.reason if state.reason else ''}",
+        "",
+        f"Spent: {money}",
+    ]
     if state.scripted:
         lines.append("A **scripted model** speaks here, not a real one.")
     if state.sandbox == "none":

@@ -3,7 +3,7 @@
 from activities.adapters.git.bare import Bare
 from activities.adapters.git.names import shown
 from activities.ports.git import Change
-from workflows.domain.ids import Commit
+from workflows.domain.ids import Commit, Tree
 
 DIFF_BYTES = 256 << 20
 SAFE = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none")
@@ -53,3 +53,16 @@ async def read_file(bare: Bare, commit: Commit, path: str) -> bytes | None:
         if kind == "blob" and name == path.encode():
             return (await bare.git.run(bare.scope(), "cat-file", "blob", blob)).stdout
     return None
+
+
+async def paths(bare: Bare, commit: Commit) -> tuple[str, ...]:
+    """List every file; a name that is not UTF-8 is left out."""
+    arguments = ("ls-tree", "-r", "-z", "--name-only", commit)
+    listed = (await bare.git.run(bare.scope(), *arguments)).records()
+    return tuple(path.decode() for path in listed if path.decode("utf-8", "ignore").encode() == path)
+
+
+async def tree_of(bare: Bare, commit: Commit) -> Tree:
+    """Return the tree of a commit."""
+    found = await bare.git.run(bare.scope(), "rev-parse", "--verify", f"{commit}^{{tree}}")
+    return Tree(found.stdout.decode().strip())

@@ -34,7 +34,7 @@ from activities.ports.git import (
     TaskCommit,
     WorktreePlace,
 )
-from workflows.domain.ids import Commit, SessionId
+from workflows.domain.ids import Commit, SessionId, Tree
 
 
 class GitHostRepository:
@@ -178,6 +178,14 @@ class GitHostRepository:
     async def changed_paths(self, base: Commit, commit: Commit) -> tuple[Change, ...]:
         """List what differs between two commits."""
         return await compare.changed_paths(self._bare, base, commit)
+
+    async def paths(self, commit: Commit) -> tuple[str, ...]:
+        """List every file of `commit`."""
+        return await compare.paths(self._bare, commit)
+
+    async def tree_of(self, commit: Commit) -> Tree:
+        """Return the tree of `commit`."""
+        return await compare.tree_of(self._bare, commit)
 
     async def read_file(self, commit: Commit, path: str) -> bytes | None:
         """Return a file's bytes in `commit`."""
