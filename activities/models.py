@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import cast, get_args
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
@@ -30,7 +31,7 @@ from activities.roles import system_prompt
 from activities.toolset.schemas import tools_for
 from workflows.contracts import CallModel, ModelAnswered, ModelOutcome, PrefixLost, ResolveModels
 from workflows.domain.messages import Message
-from workflows.domain.models import ModelFacts
+from workflows.domain.models import ModelFacts, Provider
 from workflows.domain.session_state import ResolvedRoutes
 from workflows.errors import FailureType
 
@@ -54,8 +55,8 @@ class ModelActivities:
     def __init__(
         self,
         conversations: Conversations,
-        provider: Callable[[ModelFacts], ModelProvider],
-        resolve: Callable[[str, datetime], ModelFacts],
+        provider: ModelProvider,
+        resolve: Callable[[Provider, str, datetime], ModelFacts],
     ) -> None:
         self._conversations = conversations
         self._provider = provider
@@ -67,10 +68,24 @@ class ModelActivities:
         now = datetime.now(UTC)
         routes = request.routes
         return ResolvedRoutes(
-            planner=tuple(self._resolve(name, now) for name in routes.planner),
-            developer=tuple(self._resolve(name, now) for name in routes.developer),
-            reviewer=tuple(self._resolve(name, now) for name in routes.reviewer),
+            planner=self._pinned(routes.planner, now),
+            developer=self._pinned(routes.developer, now),
+            reviewer=self._pinned(routes.reviewer, now),
         )
+
+    def _pinned(self, route: tuple[str, ...], now: datetime) -> tuple[ModelFacts, ...]:
+        return tuple(self._facts(name, now) for name in route)
+
+    def _facts(self, name: str, now: datetime) -> ModelFacts:
+        provider, _, model = name.partition("/")
+        if provider not in get_args(Provider):
+            known = ", ".join(get_args(Provider))
+            raise ApplicationError(
+                f"model {name!r} names no provider that is known; they are {known}",
+                type=FailureType.INVALID_REQUEST,
+                non_retryable=True,
+            )
+        return self._resolve(cast("Provider", provider), model, now)
 
     @activity.defn(name="models.call")
     async def call(self, request: CallModel) -> ModelOutcome:
@@ -85,7 +100,7 @@ class ModelActivities:
             return PrefixLost()
         began = time.monotonic()
         try:
-            reply = await self._provider(request.model).call(_request(request, before))
+            reply = await self._provider.call(_request(request, before))
         except ModelError as error:
             raise _failure(error) from error
         latency = timedelta(seconds=time.monotonic() - began)

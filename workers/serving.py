@@ -27,6 +27,8 @@ _log = logging.getLogger(__name__)
 
 _STICKY: Final = timedelta(seconds=3)
 """After a worker died, its workflows wait so long for it before another one takes them."""
+_HEARTBEATS: Final = timedelta(seconds=5)
+"""A cancellation reaches an activity with its next heartbeat, so a stop waits about this long."""
 _RETRY_SECONDS: Final = 1.0
 _CONCURRENT_ACTIVITIES: Final = {Role.MODELS: 100, Role.HOST: 32, Role.LAND: 4, Role.WORKFLOWS: 10}
 """Above what the sessions' own concurrency lets through, and below what a machine can bear."""
@@ -116,6 +118,7 @@ def _options(
         "max_concurrent_activities": _CONCURRENT_ACTIVITIES[role],
         "sticky_queue_schedule_to_start_timeout": _STICKY,
         "graceful_shutdown_timeout": GRACE,
+        "max_heartbeat_throttle_interval": _HEARTBEATS,
     }
 
 

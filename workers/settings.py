@@ -6,7 +6,7 @@ It decides no policy and creates nothing on disk; `workers.layout` makes the dir
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, field_validator
@@ -43,6 +43,10 @@ class Settings(BaseSettings):
     """This host's name in its queue; None: made once, and kept in `<data>/host/name`."""
     playbook: Path | None = None
     """What the scripted model plays."""
+    sandbox: Literal["required", "none"] = "required"
+    """`none`: this host confines nothing; sessions that do not say the same refuse it."""
+    fail_point: str | None = None
+    """Where a test of crashes ends this process, once; never set otherwise."""
     temporal: dict[str, str] = Field(default_factory=dict, repr=False)
     """The standard variables `TEMPORAL_*`, as they stood in the environment."""
 

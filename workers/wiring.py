@@ -44,13 +44,91 @@ def activities_for(role: Role, settings: Settings) -> list[Activity]:
 
 
 def _workflows() -> Sequence[type]:
-    return ()
+    from workflows.agent import AgentWorkflow
+    from workflows.develop_wave import DevelopWave
+    from workflows.ledger import SessionLedger
+    from workflows.merge_wave import MergeWave
+    from workflows.plan_wave import PlanWave
+    from workflows.session import SessionWorkflow
+    from workflows.validate_wave import ValidateWave
+
+    return (
+        SessionWorkflow,
+        PlanWave,
+        DevelopWave,
+        ValidateWave,
+        MergeWave,
+        AgentWorkflow,
+        SessionLedger,
+    )
+
+
+def _models(settings: Settings) -> Sequence[Activity]:
+    from activities.adapters.models.catalogue import resolve
+    from activities.adapters.models.providers import ProviderRegistry
+    from activities.adapters.store import LocalStore
+    from activities.conversation import Conversations
+    from activities.models import ModelActivities
+    from workers.providers import provider_settings
+
+    registry = ProviderRegistry(provider_settings(settings))
+    conversations = Conversations(LocalStore(settings.store_dir))
+    models = ModelActivities(conversations, registry, resolve)
+    return (models.resolve, models.call)
+
+
+def _host(settings: Settings) -> Sequence[Activity]:
+    from activities.gates import GateActivities
+    from activities.hosts import HostActivities
+    from activities.merging import MergingActivities
+    from activities.repository import ImportActivities
+    from activities.reviews import ReviewActivities
+    from activities.tools import ToolActivities
+    from activities.worktrees import WorktreeActivities
+    from workers.hosting import make_host
+
+    host = make_host(settings)
+    worktrees, reviews, merging = (
+        WorktreeActivities(host),
+        ReviewActivities(host),
+        MergingActivities(host),
+    )
+    return (
+        HostActivities(host).claim,
+        ImportActivities(host).import_base,
+        worktrees.prepare,
+        worktrees.finish,
+        worktrees.remove,
+        ToolActivities(host).run,
+        GateActivities(host).run,
+        reviews.diff,
+        reviews.evidence,
+        merging.merge,
+        merging.advance,
+    )
+
+
+def _land(settings: Settings) -> Sequence[Activity]:
+    from activities.adapters.git.command import Git
+    from activities.adapters.git.fast_forward import Person
+    from activities.adapters.git.landing import GitUserRepository
+    from activities.adapters.store import LocalStore
+    from activities.landing import LandingActivities
+    from activities.repository import ExportActivities
+    from workers.hosting import git_program
+
+    repository = GitUserRepository(Git(git_program()), Person())
+    store = LocalStore(settings.store_dir)
+    return (
+        ExportActivities(repository, store).export,
+        LandingActivities(repository, store).deliver,
+    )
 
 
 _BUILDERS: Final[Mapping[Role, Sequence[Callable[[Settings], Sequence[Activity]]]]] = {
     Role.WORKFLOWS: (),
-    Role.MODELS: (),
-    Role.HOST: (),
-    Role.LAND: (),
+    Role.MODELS: (_models,),
+    Role.HOST: (_host,),
+    Role.LAND: (_land,),
 }
 """For each role, what makes its activities; each entry imports its module when it is called."""

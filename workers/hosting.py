@@ -1,0 +1,79 @@
+"""From a process's settings to a host's means: its git, its sandbox, its store."""
+
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workers import layout
+from workers.settings import Settings
+from workflows.queues import host_queue
+
+if TYPE_CHECKING:
+    from activities.host import Host
+    from activities.ports.git import HostRepository
+    from activities.ports.sandbox import Sandbox
+
+
+class GitMissingError(RuntimeError):
+    """There is no git program on the PATH."""
+
+
+def git_program() -> Path:
+    """Return the absolute path of git.
+
+    Raises:
+        GitMissingError: none is on the PATH.
+    """
+    found = shutil.which("git")
+    if found is None:
+        raise GitMissingError("there is no `git` on the PATH; install it and start again")
+    return Path(found)
+
+
+def make_host(settings: Settings) -> "Host":
+    """Return this host's means; nothing is created on disk yet."""
+    from activities.adapters.git.command import Git
+    from activities.adapters.git.repository import GitHostRepository
+    from activities.adapters.store import LocalStore
+    from activities.host import Host
+
+    git = Git(git_program())
+    opened: dict[str, HostRepository] = {}
+
+    def repository(key: str) -> "HostRepository":
+        if key not in opened:
+            opened[key] = GitHostRepository(git, settings.host_dir, key)
+        return opened[key]
+
+    name = layout.host_name(settings)
+    return Host(
+        name=name,
+        queue=host_queue(name),
+        store=LocalStore(settings.store_dir),
+        sandbox=_sandbox(settings),
+        repository=repository,
+        fail_point=_FailPoint(settings.fail_point, settings.host_dir),
+    )
+
+
+def _sandbox(settings: Settings) -> "Sandbox":
+    from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+    from activities.adapters.sandbox.unconfined import UnconfinedSandbox
+
+    return UnconfinedSandbox() if settings.sandbox == "none" else BubblewrapSandbox()
+
+
+class _FailPoint:
+    """Ends the process, once, where a test of crashes asks for it; nothing in ordinary runs."""
+
+    def __init__(self, name: str | None, directory: Path) -> None:
+        self._name = name
+        self._spent = directory / f"fail-point-{name}"
+
+    def __call__(self, name: str) -> None:
+        if name != self._name or self._spent.exists():
+            return
+        self._spent.touch()
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,46 @@
+"""From a process's settings to what the model adapters need; only role `models` calls it."""
+
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from workers.settings import Settings
+from workflows.domain.models import Provider
+
+if TYPE_CHECKING:
+    from activities.adapters.models.providers import ProviderSettings
+
+
+def provider_settings(settings: Settings) -> "ProviderSettings":
+    """Return keys, base URLs and the playbook as the adapters take them.
+
+    Raises:
+        PlaybookError: the playbook cannot be read; the message names line and column.
+    """
+    from activities.adapters.models.providers import ProviderSettings
+    from activities.playbook import parse_playbook
+
+    playbook = None
+    if settings.playbook is not None:
+        text = settings.playbook.read_text(encoding="utf-8")
+        playbook = parse_playbook(text, settings.playbook.name)
+    return ProviderSettings(keys=_keys(settings), base_urls=_urls(settings), playbook=playbook)
+
+
+def _keys(settings: Settings) -> dict[Provider, SecretStr]:
+    google = settings.gemini_api_key or settings.google_api_key
+    given: dict[Provider, SecretStr | None] = {
+        "anthropic": settings.anthropic_api_key,
+        "openai": settings.openai_api_key,
+        "google": google,
+    }
+    return {provider: key for provider, key in given.items() if key is not None}
+
+
+def _urls(settings: Settings) -> dict[Provider, str]:
+    given: dict[Provider, str | None] = {
+        "anthropic": settings.anthropic_base_url,
+        "openai": settings.openai_base_url,
+        "google": settings.gemini_base_url,
+    }
+    return {provider: url for provider, url in given.items() if url is not None}
