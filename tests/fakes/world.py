@@ -1,0 +1,292 @@
+"""Every activity of the contracts as a fake, registered by name: workflows are tested without disk,
+git, sandbox or models. `World` is what a test scripts and afterwards looks at.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from temporalio import activity
+
+from workflows.contracts import (
+    AdvanceBranch,
+    Advanced,
+    CallModel,
+    CheckEvidence,
+    ClaimHost,
+    DeliverBranch,
+    Delivered,
+    DeliveryOutcome,
+    DiffText,
+    EvidenceChecked,
+    ExportBase,
+    FinishOutcome,
+    FinishTask,
+    HostClaim,
+    ImportBase,
+    ImportedBase,
+    MergeCommits,
+    MergedCommits,
+    MergeOutcome,
+    ModelAnswered,
+    ModelOutcome,
+    Observation,
+    PrepareWorktree,
+    ReadDiff,
+    Removed,
+    RemoveWorktree,
+    ResolveModels,
+    RunGates,
+    RunTools,
+    TaskCommitted,
+    ToolsOutcome,
+    WorktreeReady,
+)
+from workflows.domain.gate import GateReport, GateResult
+from workflows.domain.ids import Commit, Digest, Tree
+from workflows.domain.messages import ToolCall
+from workflows.domain.models import ModelFacts, Prices, Role, Usage
+from workflows.domain.repository import Base
+from workflows.domain.session_state import ResolvedRoutes
+
+Script = Callable[[CallModel], Sequence[ToolCall]]
+
+
+def name_of(*parts: object) -> str:
+    """Return a commit-like name that follows from its parts."""
+    return hashlib.sha1(json.dumps([str(part) for part in parts]).encode()).hexdigest()  # noqa: S324
+
+
+def tool(name: str, **arguments: Any) -> ToolCall:
+    """Return a call; its id follows from it."""
+    return ToolCall(id=name_of(name, arguments)[:12], name=name, arguments=arguments)
+
+
+def planned(*tasks: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan as the planner submits it; each task needs an id only."""
+    return {
+        "summary": "a plan",
+        "tasks": [
+            {
+                "title": f"Task {task['id']}",
+                "acceptance_criteria": ["it works"],
+                "claims": [f"src/{task['id']}/**"],
+                **task,
+            }
+            for task in tasks
+        ],
+    }
+
+
+class World:
+    """What happens outside of the workflows: scripted before, inspected after."""
+
+    def __init__(self, plan: dict[str, Any], usd_per_call: Decimal = Decimal(0)) -> None:
+        self.plan = plan
+        self.usd = usd_per_call
+        self.calls: list[CallModel] = []
+        self.tools: list[RunTools] = []
+        self.running: Counter[str] = Counter()
+        self.most_running = 0
+        self.finished: list[FinishTask] = []
+        self.delivered: list[DeliverBranch] = []
+        self.script: Script = self.usual
+        self.on_call: Callable[[CallModel], Any] = lambda _: None
+        self.finish: Callable[[FinishTask], FinishOutcome | None] = lambda _: None
+        self.gate_fails: Callable[[RunGates], bool] = lambda _: False
+        self.merge: Callable[[MergeCommits], MergeOutcome | None] = lambda _: None
+        self.holds = True
+
+    # --- scripts ---
+
+    def usual(self, call: CallModel) -> Sequence[ToolCall]:
+        """Plan, do one command, submit; approve with evidence."""
+        if call.role is Role.PLANNER:
+            return [tool("submit_plan", **self.plan)]
+        if call.role is Role.REVIEWER:
+            return [approve()]
+        if call.turn == 1:
+            return [tool("bash", command=f"work on {call.agent}")]
+        return [tool("submit", summary="done")]
+
+    def agents(self) -> list[str]:
+        """Return every agent that was heard, in order of its first call."""
+        return list(dict.fromkeys(str(call.agent) for call in self.calls))
+
+    # --- activities ---
+
+    @activity.defn(name="repository.export")
+    async def export(self, request: ExportBase) -> Base:
+        return Base(
+            repository=request.repository,
+            key="key",
+            bundle=Digest("0" * 64),
+            commit=Commit(name_of("base")),
+            tree=Tree(name_of("base tree")),
+            branch="main",
+            files=3,
+            tree_bytes=300,
+        )
+
+    @activity.defn(name="landing.deliver")
+    async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
+        self.delivered.append(request)
+        return Delivered(branch=f"blueflame/{request.session}")
+
+    @activity.defn(name="hosts.claim")
+    async def claim(self, request: ClaimHost) -> HostClaim:
+        return HostClaim(host="h", queue="host/h", sandbox="fake")
+
+    @activity.defn(name="repository.import")
+    async def import_base(self, request: ImportBase) -> ImportedBase:
+        return ImportedBase(gates=request.gates or (), brief="three files")
+
+    @activity.defn(name="worktrees.prepare")
+    async def prepare(self, request: PrepareWorktree) -> WorktreeReady:
+        return WorktreeReady(checkpoint=request.start)
+
+    @activity.defn(name="tools.run")
+    async def run_tools(self, request: RunTools) -> ToolsOutcome:
+        self.tools.append(request)
+        agent = request.worktree.agent
+        seen = tuple(
+            Observation(call_id=call.id, name=call.name, text=f"ran {call.name}")
+            for call in request.calls
+        )
+        commit = Commit(name_of(agent, request.turn))
+        return ToolsOutcome(observations=seen, checkpoint=commit, tree=Tree(commit))
+
+    @activity.defn(name="worktrees.finish")
+    async def finish_task(self, request: FinishTask) -> FinishOutcome:
+        self.finished.append(request)
+        if (other := self.finish(request)) is not None:
+            return other
+        commit = Commit(name_of("task", request.task, request.attempt, request.base))
+        return TaskCommitted(commit=commit, tree=Tree(name_of(commit)), paths=("a",))
+
+    @activity.defn(name="worktrees.remove")
+    async def remove(self, request: RemoveWorktree) -> Removed:
+        return Removed()
+
+    @activity.defn(name="gates.run")
+    async def run_gates(self, request: RunGates) -> GateReport:
+        fails = request.baseline is not None and self.gate_fails(request)
+        results = tuple(
+            GateResult(
+                gate=gate.name,
+                result="failed" if fails else "passed",
+                exit_code=int(fails),
+                failures=("test_new",) if fails else (),
+                excerpt="FAILED test_new" if fails else "",
+            )
+            for gate in request.gates
+        )
+        return GateReport(tree=Tree(name_of(request.commit)), results=results)
+
+    @activity.defn(name="reviews.diff")
+    async def diff(self, request: ReadDiff) -> DiffText:
+        return DiffText(text="+a", whole=Digest("1" * 64), paths=("a",))
+
+    @activity.defn(name="reviews.evidence")
+    async def evidence(self, request: CheckEvidence) -> EvidenceChecked:
+        return EvidenceChecked(holds=tuple(self.holds for _ in request.evidence))
+
+    @activity.defn(name="merging.merge")
+    async def merge_commits(self, request: MergeCommits) -> MergeOutcome:
+        if (other := self.merge(request)) is not None:
+            return other
+        commit = Commit(name_of(request.head, *request.commits))
+        return MergedCommits(commit=commit, tree=Tree(name_of(commit)))
+
+    @activity.defn(name="merging.advance")
+    async def advance(self, request: AdvanceBranch) -> Advanced:
+        return Advanced(bundle=Digest("2" * 64))
+
+    @activity.defn(name="models.resolve")
+    async def resolve(self, request: ResolveModels) -> ResolvedRoutes:
+        def facts(names: tuple[str, ...]) -> tuple[ModelFacts, ...]:
+            return tuple(self._facts(name) for name in names)
+
+        routes = request.routes
+        return ResolvedRoutes(
+            planner=facts(routes.planner),
+            developer=facts(routes.developer),
+            reviewer=facts(routes.reviewer),
+        )
+
+    def _facts(self, name: str) -> ModelFacts:
+        each = self.usd / 2
+        prices = Prices(
+            input_usd=Decimal(0),
+            cached_input_usd=Decimal(0),
+            cache_write_usd=Decimal(0),
+            output_usd=each * 1_000_000 / 1_000,
+        )
+        model = name.partition("/")[2]
+        return ModelFacts(
+            provider="scripted",
+            model=model,
+            family=model,
+            window_tokens=200_000,
+            max_output_tokens=1_000,
+            prices=prices,
+        )
+
+    @activity.defn(name="models.call")
+    async def call(self, request: CallModel) -> ModelOutcome:
+        self.calls.append(request)
+        self.running[str(request.agent)] += 1
+        self.most_running = max(self.most_running, len(self.running))
+        try:
+            if (waits := self.on_call(request)) is not None:
+                outcome = await waits
+                if outcome is not None:
+                    return outcome
+        finally:
+            del self.running[str(request.agent)]
+        calls = tuple(self.script(request))
+        return ModelAnswered(
+            text="",
+            tool_calls=calls,
+            head=Digest(name_of(request.prefix, request.agent, request.turn)),
+            stop="tool_calls" if calls else "end",
+            usage=Usage(input_tokens=100, output_tokens=1_000),
+            cost_usd=self.usd / 2,
+            latency=timedelta(seconds=1),
+            scripted=True,
+        )
+
+    def activities(self) -> list[Callable[..., Any]]:
+        """Return every fake, for a worker."""
+        return [
+            self.export,
+            self.deliver,
+            self.claim,
+            self.import_base,
+            self.prepare,
+            self.run_tools,
+            self.finish_task,
+            self.remove,
+            self.run_gates,
+            self.diff,
+            self.evidence,
+            self.merge_commits,
+            self.advance,
+            self.resolve,
+            self.call,
+        ]
+
+
+def approve() -> ToolCall:
+    """Return a verdict that counts as an approval."""
+    cited = {"criterion": "1", "path": "a", "line_start": 1, "line_end": 1, "quote": "a"}
+    return tool("submit_verdict", approve=True, summary="good", evidence=[cited])
+
+
+def reject(text: str = "wrong") -> ToolCall:
+    """Return a verdict that counts as a rejection."""
+    return tool("submit_verdict", approve=False, summary="bad", findings=[{"text": text}])
