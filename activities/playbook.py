@@ -3,8 +3,9 @@
 One pure function, `answer`, serves the scripted provider and the HTTP simulator alike. It knows an
 agent by its neutral messages alone: the first user message begins with a header (`Role: developer`,
 `Task: parse-dates`, `Attempt: 1`, and after a compaction `Turn: 12`, the turns already played), and
-the turn is one more than those and the assistant messages seen. Whatever has no scene is an error
-that names what was asked and what there is: a playbook never goes astray silently.
+the turn is one more than those and the assistant messages seen. A call for a summary is no turn.
+Whatever has no scene is an error that names what was asked and what there is: a playbook never goes
+astray silently.
 """
 
 import re
@@ -18,6 +19,7 @@ from activities.documents import parse_document
 from activities.ports.models import Stop
 from workflows.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from workflows.domain.models import Role, Usage
+from workflows.policy.openings import COMPACTION
 
 ErrorKind = Literal[
     "rate_limited", "unavailable", "auth", "credit", "context_overflow", "invalid", "cut"
@@ -81,6 +83,7 @@ class ScriptedUsage(BaseModel, frozen=True, extra="forbid"):
     input_tokens: int | None = Field(default=None, ge=0)
     cached_input_tokens: int | None = Field(default=None, ge=0)
     cache_write_tokens: int | None = Field(default=None, ge=0)
+    cache_write_5m_tokens: int | None = Field(default=None, ge=0)
     output_tokens: int | None = Field(default=None, ge=0)
 
     def over(self, default: Usage) -> Usage:
@@ -146,6 +149,8 @@ class Playbook(BaseModel, frozen=True, extra="forbid"):
     usage: Usage = Usage()
     """Tokens of a turn that gives none."""
     latency_s: float = Field(default=0, ge=0, le=3600)
+    compaction: str = Field(default="The playbook goes on after its header.", min_length=1)
+    """The summary that is given where an agent asks for one; it is no turn of the play."""
     scenes: tuple[Scene, ...] = Field(min_length=1)
 
 
@@ -157,6 +162,8 @@ class Place(NamedTuple):
     attempt: int
     turn: int
     """Counted from 1 over the agent's whole life, compactions included."""
+    is_compaction: bool = False
+    """Asked for a summary, which stands between two turns."""
 
     def __str__(self) -> str:
         task = "no task" if self.task is None else f"task {self.task!r}"
@@ -200,6 +207,7 @@ def locate(conversation: Sequence[Message]) -> Place:
         task=header.get("Task"),
         attempt=_number(header, "Attempt", 1),
         turn=_number(header, "Turn", 0) + spoken + 1,
+        is_compaction=conversation[-1] == UserMessage(text=COMPACTION),
     )
 
 
@@ -235,6 +243,8 @@ def answer(playbook: Playbook, conversation: Sequence[Message], asked: int = 0) 
 
 def _turn_at(playbook: Playbook, place: Place) -> ScriptedTurn:
     """Overrides first, then the narrowest whole play; a play that ran out does not fall through."""
+    if place.is_compaction:
+        return ScriptedTurn(text=playbook.compaction)
     fitting = sorted((s for s in playbook.scenes if _fits(s, place)), key=_breadth)
     for scene in [*(s for s in fitting if s.turn), *[s for s in fitting if not s.turn][:1]]:
         turn = _turn_of(scene, place.turn)

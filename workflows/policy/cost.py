@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from workflows.domain.models import Prices, Usage
+from workflows.domain.models import Prices, Rates, Usage
 
 _MILLION = Decimal(1_000_000)
 
@@ -15,11 +15,20 @@ def cost_usd(prices: Prices | None, usage: Usage) -> Decimal | None:
     """
     if prices is None:
         return None
+    rates = _rates(prices, usage.input_tokens)
+    brief = min(usage.cache_write_5m_tokens, usage.cache_write_tokens)
+    brief_usd = rates.cache_write_5m_usd
     special = usage.cached_input_tokens + usage.cache_write_tokens
     total = (
-        max(usage.input_tokens - special, 0) * prices.input_usd
-        + usage.cached_input_tokens * prices.cached_input_usd
-        + usage.cache_write_tokens * prices.cache_write_usd
-        + usage.output_tokens * prices.output_usd
+        max(usage.input_tokens - special, 0) * rates.input_usd
+        + usage.cached_input_tokens * rates.cached_input_usd
+        + brief * (rates.cache_write_usd if brief_usd is None else brief_usd)
+        + (usage.cache_write_tokens - brief) * rates.cache_write_usd
+        + usage.output_tokens * rates.output_usd
     )
     return total / _MILLION
+
+
+def _rates(prices: Prices, prompt_tokens: int) -> Rates:
+    short = prices.short_prompt
+    return prices if short is None or prompt_tokens > prices.short_prompt_tokens else short

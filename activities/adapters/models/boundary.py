@@ -20,6 +20,7 @@ MALFORMED_CHARS = 2_000
 NO_OUTPUT = "(no output)"
 """Stands where a tool printed nothing: no provider takes an empty text block."""
 
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -64,6 +65,11 @@ def _dump(value: Any) -> str:
         return json.dumps(value)
     except (ValueError, RecursionError):
         return "(nested too deep)"
+
+
+def safe_name(name: str) -> str:
+    """Make a tool's name one that every provider takes; models invent others."""
+    return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
 
 
 def unique_ids(wanted: Iterable[str | None], messages: Sequence[Message]) -> list[str]:

@@ -24,6 +24,7 @@ from workflows.domain.messages import (
     UserMessage,
 )
 from workflows.domain.models import Usage
+from workflows.policy.openings import COMPACTION
 
 DEMO = """
 schema: 1
@@ -150,6 +151,14 @@ def test_an_error_ends_after_its_times() -> None:
     messages = [opening("planner")]
     errors = [answer(book, messages, asked).error for asked in range(4)]
     assert [error.kind if error else None for error in errors] == ["cut", "cut", None, None]
+
+
+def test_a_summary_is_no_turn_of_the_play(demo: Playbook) -> None:
+    messages = after(opening("developer", "parse-dates"), 2)
+    place = locate([*messages, UserMessage(text=COMPACTION)])
+    spoken = answer(demo, [*messages, UserMessage(text=COMPACTION)])
+    assert (place.turn, place.is_compaction) == (3, True)
+    assert (spoken.text, spoken.calls) == (demo.compaction, ())
 
 
 @pytest.mark.parametrize(

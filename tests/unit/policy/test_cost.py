@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,20 @@ def test_each_kind_of_token_has_its_price() -> None:
         input_tokens=1000, cached_input_tokens=600, cache_write_tokens=100, output_tokens=10
     )
     assert cost_usd(PRICES, usage) == Decimal("0.00305")
+
+
+def test_a_brief_cache_write_is_cheaper() -> None:
+    prices = PRICES.model_copy(update={"cache_write_5m_usd": Decimal("6.25")})
+    usage = Usage(input_tokens=100, cache_write_tokens=100, cache_write_5m_tokens=80)
+    assert cost_usd(prices, usage) == (80 * Decimal("6.25") + 20 * 10) / 1_000_000
+    assert cost_usd(PRICES, usage) == Decimal(100 * 10) / 1_000_000
+
+
+@pytest.mark.parametrize(("tokens", "input_usd"), [(0, 1), (1000, 1), (1001, 5)])
+def test_a_short_prompt_may_be_cheaper(tokens: int, input_usd: int) -> None:
+    short = PRICES.model_copy(update={"input_usd": Decimal(1)})
+    prices = PRICES.model_copy(update={"short_prompt": short, "short_prompt_tokens": 1000})
+    assert cost_usd(prices, Usage(input_tokens=tokens)) == Decimal(tokens * input_usd) / 1_000_000
 
 
 def test_unknown_prices_make_an_unknown_cost() -> None:

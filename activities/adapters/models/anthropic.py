@@ -1,0 +1,77 @@
+"""The provider Anthropic, over its official SDK and the Messages API.
+
+It asks the SDK for the raw answer, so that nothing of it is dropped or reordered, and never
+retries; Temporal does.
+"""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from activities.adapters.models.anthropic_messages import read_reply, wire_request
+from activities.adapters.models.boundary import check_conversation
+from activities.adapters.models.retry_after import retry_after
+from activities.adapters.models.transport import KeySource, Transport, exchange, read_key
+from activities.adapters.models.verdicts import Reported, decide
+from activities.ports.models import ModelError, ModelReply, ModelRequest
+
+if TYPE_CHECKING:
+    from anthropic import APIStatusError, AsyncAnthropic
+
+BASE_URL = "https://api.anthropic.com"
+
+
+class AnthropicProvider:
+    """Calls the Messages API; implements `activities.ports.models.ModelProvider`."""
+
+    def __init__(
+        self, transport: Transport, key: KeySource | None, base_url: str = BASE_URL
+    ) -> None:
+        """Args: the shared client; the key; the server, without the path."""
+        self._transport = transport
+        self._key = key
+        self._base_url = base_url
+
+    async def call(self, request: ModelRequest) -> ModelReply:
+        """Send one request; see the port."""
+        check_conversation(request.messages)
+        key = await read_key(self._key, "anthropic")
+        client = self._client(key)
+        timeout = request.timeout.total_seconds()
+
+        async def send() -> bytes:
+            arguments: Any = wire_request(request)
+            raw: Any = await client.messages.with_raw_response.create(**arguments, timeout=timeout)
+            return cast("bytes", raw.http_response.content)
+
+        body = await exchange(send, _classify, request.timeout, key)
+        return read_reply(request, body)
+
+    def _client(self, key: str) -> "AsyncAnthropic":
+        from anthropic import AsyncAnthropic
+
+        return AsyncAnthropic(
+            api_key=key,
+            base_url=self._base_url,
+            max_retries=0,
+            http_client=self._transport.client,
+        )
+
+
+def _classify(error: Exception) -> ModelError | None:
+    """Read the SDK's error body; what it means is decided elsewhere."""
+    from anthropic import APIStatusError
+
+    if not isinstance(error, APIStatusError):
+        return None
+    return decide(_reported(error))
+
+
+def _reported(error: "APIStatusError") -> Reported:
+    codes = {code for code in (error.type, error.error_code) if code}
+    return Reported(
+        provider="anthropic",
+        status=error.status_code,
+        codes=frozenset(codes),
+        message=error.api_message or error.message,
+        retry_after=retry_after(error.response.headers, datetime.now(UTC)),
+    )

@@ -1,0 +1,136 @@
+"""What is known of a model: its window, its longest answer, its family and its prices.
+
+Prices come from the bundled data of genai-prices, offline, as they stand at one time; a session
+asks once and pins the answer. A model that nobody knows gets cautious sizes and no prices, so that
+a budgeted session refuses it instead of counting zero.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from workflows.domain.models import ModelFacts, Prices, Provider, Rates
+
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
+
+_WINDOWS = {"anthropic": 200_000, "openai": 128_000, "google": 1_000_000, "scripted": 200_000}
+"""Where the data names none."""
+
+_LONGEST: tuple[tuple[str, str, int], ...] = (
+    ("anthropic", r"claude-(2|3-(haiku|opus|sonnet)|v1)", 4_096),
+    ("anthropic", r"claude-3-5", 8_192),
+    ("anthropic", r"claude-opus-4-[01]\b", 32_000),
+    ("anthropic", r"", 64_000),
+    ("openai", r"(gpt-3|gpt-4($|-\d|-turbo))", 4_096),
+    ("openai", r"(gpt-4o|chatgpt-4o)", 16_384),
+    ("openai", r"gpt-4\.1", 32_768),
+    ("openai", r"o\d", 100_000),
+    ("openai", r"gpt-([5-9]|\d\d)", 128_000),
+    ("openai", r"", 16_384),
+    ("google", r"gemini-(pro|1|2\.0)", 8_192),
+    ("google", r"", 65_536),
+    ("scripted", r"", 64_000),
+)
+"""Provider, start of the model's id, tokens. They are not in the data but on the providers' pages;
+too small a value costs a little, too large a one is refused by the provider."""
+
+
+def resolve(provider: Provider, model: str, at: datetime) -> ModelFacts:
+    """Look one model up.
+
+    Args:
+        provider: who serves it.
+        model: the provider's own id.
+        at: when the session begins; some prices change on a date.
+
+    Returns:
+        Its facts; `prices` is None where the data does not know the model.
+    """
+    if provider == "scripted":
+        return _facts(provider, model, _WINDOWS[provider], _free())
+    known = _find(provider, model)
+    if known is None:
+        return _facts(provider, model, _WINDOWS[provider], None)
+    window = known.context_window or _WINDOWS[provider]
+    return _facts(provider, model, window, _prices(known.get_prices(at)))
+
+
+def _facts(provider: Provider, model: str, window: int, prices: Prices | None) -> ModelFacts:
+    longest = next(
+        tokens
+        for served_by, start, tokens in _LONGEST
+        if served_by == provider and re.match(start, model)
+    )
+    return ModelFacts(
+        provider=provider,
+        model=model,
+        # Scripted models play different families by their names, and never pass for a real one.
+        family=f"scripted-{model}" if provider == "scripted" else provider,
+        window_tokens=window,
+        max_output_tokens=min(longest, window // 2),
+        prices=prices,
+    )
+
+
+def _find(provider: Provider, model: str) -> "ModelInfo | None":
+    from genai_prices.data_snapshot import get_snapshot
+
+    try:
+        return get_snapshot().find_provider_model(model, None, provider, None)[1]
+    except LookupError:
+        return None
+
+
+def _free() -> Prices:
+    zero = Decimal(0)
+    return Prices(input_usd=zero, cached_input_usd=zero, cache_write_usd=zero, output_usd=zero)
+
+
+def _prices(found: "ModelPrice") -> Prices | None:
+    """Take the highest tier, and beside it the lowest where there are two."""
+    from genai_prices.types import TieredPrices
+
+    tiered = [value for value in found.__dict__.values() if isinstance(value, TieredPrices)]
+    long, short = _rates(found, _highest), _rates(found, _lowest)
+    if long is None or short is None or not tiered:
+        return None if long is None else Prices(**long.model_dump())
+    return Prices(
+        **long.model_dump(),
+        short_prompt=short,
+        short_prompt_tokens=min(price.tiers[0].start for price in tiered),
+    )
+
+
+def _highest(price: "TieredPrices") -> Decimal:
+    return price.tiers[-1].price if price.tiers else price.base
+
+
+def _lowest(price: "TieredPrices") -> Decimal:
+    return price.base
+
+
+def _rates(found: "ModelPrice", pick: "Callable[[TieredPrices], Decimal]") -> Rates | None:
+    def price(*names: str) -> Decimal | None:
+        for name in names:
+            value = getattr(found, f"{name}_mtok")
+            if value is not None:
+                return value if isinstance(value, Decimal) else pick(value)
+        return None
+
+    fresh, output = price("input"), price("output")
+    if fresh is None or output is None:
+        return None
+    return Rates(
+        input_usd=fresh,
+        cached_input_usd=_or(price("cache_read"), fresh),
+        cache_write_usd=_or(price("cache_write_1h", "cache_write"), fresh),
+        cache_write_5m_usd=price("cache_write_5m", "cache_write"),
+        output_usd=output,
+    )
+
+
+def _or(price: Decimal | None, default: Decimal) -> Decimal:
+    return default if price is None else price

@@ -1,0 +1,119 @@
+"""The provider Google, over its official SDK and generateContent.
+
+The conversation goes as raw JSON and the answer is taken raw: the SDK's own types would re-encode
+thought signatures. Retries, automatic function calling and automatic continuation are off, for each
+of them would make calls that nobody counts.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, cast
+
+from activities.adapters.models.boundary import check_conversation
+from activities.adapters.models.gemini_content import read_reply, wire_request
+from activities.adapters.models.retry_after import parse_wait, retry_after
+from activities.adapters.models.transport import KeySource, Transport, exchange, read_key
+from activities.adapters.models.verdicts import Reported, decide
+from activities.adapters.models.wire import Json, table, tables, text
+from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
+
+if TYPE_CHECKING:
+    from google.genai import Client
+    from google.genai.errors import APIError
+
+BASE_URL = "https://generativelanguage.googleapis.com"
+
+
+class GeminiProvider:
+    """Calls generateContent; implements `activities.ports.models.ModelProvider`."""
+
+    def __init__(
+        self, transport: Transport, key: KeySource | None, base_url: str = BASE_URL
+    ) -> None:
+        """Args: the shared client; the key; the server, without version and path."""
+        self._transport = transport
+        self._key = key
+        self._base_url = base_url
+
+    async def call(self, request: ModelRequest) -> ModelReply:
+        """Send one request; see the port."""
+        check_conversation(request.messages)
+        key = await read_key(self._key, "google")
+        client = self._client(key, request.timeout)
+
+        async def send() -> str:
+            answer = await client.aio.models.generate_content(
+                model=request.model.model,
+                # Replaced whole by `extra_body`; the SDK insists on one.
+                contents="-",
+                config={
+                    "http_options": {"extra_body": wire_request(request)},
+                    "should_return_http_response": True,
+                    "automatic_function_calling": {"disable": True},
+                    "automatic_continuation": False,
+                },
+            )
+            response = answer.sdk_http_response
+            if response is None or response.body is None:
+                raise OutcomeUnknownError("google: the answer has no body")
+            return response.body
+
+        body = await exchange(send, _classify, request.timeout, key)
+        return read_reply(request, body)
+
+    def _client(self, key: str, timeout: timedelta) -> "Client":
+        from google.genai import Client
+        from google.genai.types import HttpOptions, HttpRetryOptions
+
+        return Client(
+            api_key=key,
+            vertexai=False,
+            http_options=HttpOptions(
+                base_url=self._base_url,
+                timeout=int(timeout.total_seconds() * 1000),
+                # Without a client of ours the SDK may take aiohttp, which sleeps and retries.
+                httpx_async_client=self._transport.client,
+                retry_options=HttpRetryOptions(attempts=1),
+            ),
+        )
+
+
+def _classify(error: Exception) -> ModelError | None:
+    """Read the SDK's error body; what it means is decided elsewhere."""
+    from google.genai.errors import APIError, UnknownApiResponseError
+
+    if isinstance(error, UnknownApiResponseError):
+        return OutcomeUnknownError("google: the answer is cut or is no JSON")
+    if not isinstance(error, APIError):
+        return None
+    return decide(_reported(error))
+
+
+def _reported(error: "APIError") -> Reported:
+    details = _details(cast("object", error.details))
+    waits = [text(detail.get("retryDelay")) for detail in details if detail.get("retryDelay")]
+    now = datetime.now(UTC)
+    headers = cast("Mapping[str, str]", getattr(cast("object", error.response), "headers", {}))
+    return Reported(
+        provider="google",
+        status=error.code or 0,
+        codes=frozenset(_codes(error.status, details)),
+        message=text(error.message),
+        retry_after=parse_wait(waits[0], now) if waits else retry_after(headers, now),
+    )
+
+
+def _details(body: object) -> list[Json]:
+    """The body is the JSON object, or a list that holds it."""
+    whole = table(body) or next(iter(tables(body)), Json())
+    return tables(table(whole.get("error")).get("details"))
+
+
+def _codes(status: str | None, details: Iterable[Json]) -> Iterable[str]:
+    """The status, each detail's reason, and `daily_quota` where the quota of a day is used up."""
+    if status:
+        yield status
+    for detail in details:
+        yield text(detail.get("reason"))
+        if any("PerDay" in text(v.get("quotaId")) for v in tables(detail.get("violations"))):
+            yield "daily_quota"
