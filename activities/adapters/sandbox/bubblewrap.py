@@ -25,7 +25,7 @@ from activities.adapters.sandbox.arrangement import (
 )
 from activities.adapters.sandbox.descriptors import memory_file
 from activities.adapters.sandbox.probe import explain, probe_bubblewrap
-from activities.adapters.sandbox.process import Breach, Child, Ended, Spawn, run_bounded
+from activities.adapters.sandbox.process import Breach, Child, Ended, Spawn, kernel_limits, readable, run_bounded
 from activities.adapters.sandbox.toolchain import default_toolchain
 from activities.adapters.sandbox.watchdog import ProcMeter, Watchdog
 from activities.ports.sandbox import (
@@ -36,7 +36,6 @@ from activities.ports.sandbox import (
 )
 
 _PROGRAMS = "/usr/bin:/usr/local/bin:/bin"
-_OPEN_FILES = 8192
 _UP = b"up\n"
 
 _FIRST = """\
@@ -151,48 +150,76 @@ class _Namespace:
     """Reaches the processes inside through the first of them. Implements `process.Reach`."""
 
     def __init__(self, child: Child, info: int) -> None:
+        """Watch the pipe on which bubblewrap tells the number of process 1 inside."""
         self._child = child
         self._info = info
         self._told = b""
+        self._pidfd = -1
+        self.first = 0
+        self.started = asyncio.Event()
+        asyncio.get_running_loop().add_reader(info, self._learn)
 
-    def first(self) -> int | None:
-        """The host's number of process 1 inside; None while bubblewrap has not told it."""
-        with contextlib.suppress(BlockingIOError):
-            self._told += os.read(self._info, 4096)
-        found = re.search(rb'"child-pid": (\d+)\D', self._told)
-        return int(found[1]) if found else None
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_reader(self._info)
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
 
     def terminate(self) -> None:
         """Send SIGTERM to the group of process 1, which itself ignores it."""
-        if (first := self.first()) is not None:
+        if self._pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(first, signal.SIGTERM)
+                os.killpg(self.first, signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kill process 1: the kernel ends all others before bubblewrap outside can return."""
-        first = self.first()
+        """Kill process 1, and with it all others; bubblewrap outside, if it is not that far yet."""
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self._child.pid if first is None else first, signal.SIGKILL)
+            if self._pidfd >= 0:
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            else:
+                os.kill(self._child.pid, signal.SIGKILL)
 
     async def after_exit(self) -> int:
-        """Nothing is left to do: process 1 takes all others with it."""
+        """Wait until process 1 is dead, which it is only once all others are.
+
+        Bubblewrap outside ends before: as soon as process 1 has told it the exit code.
+        """
+        self._learn()
+        if self._pidfd >= 0:
+            await readable(self._pidfd)
         return 0
+
+    def _learn(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            data = os.read(self._info, 4096)
+            self._told += data
+            if not data:
+                asyncio.get_running_loop().remove_reader(self._info)
+        found = re.search(rb'"child-pid": (\d+)\D', self._told)
+        if found and not self.first:
+            self.first = int(found[1])
+            with contextlib.suppress(ProcessLookupError):
+                self._pidfd = os.pidfd_open(self.first)
+            self.started.set()
 
 
 async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
-    limits, workspace = command.limits, command.workspace.path
+    limits = command.limits
+    try:
+        watchdog = Watchdog(command.workspace.path, limits.memory_bytes, limits.disk_bytes)
+    except OSError as error:
+        raise SandboxUnavailableError(f"The workspace cannot be seen: {error}.") from error
     async with _started(spawn, limits.output_bytes) as child:
-        inside = _Namespace(child, info)
+        with _Namespace(child, info) as inside:
 
-        async def watch() -> Breach:
-            while (first := inside.first()) is None:
-                await asyncio.sleep(0.05)
-            root = Path(f"/proc/{first}/root")
-            meter = ProcMeter(root / "proc", scratch_mounts(root))
-            return await watching.breach(meter)
+            async def watch() -> Breach:
+                await inside.started.wait()
+                root = Path(f"/proc/{inside.first}/root")
+                return await watchdog.breach(ProcMeter(root / "proc", scratch_mounts(root)))
 
-        watching = Watchdog(workspace, limits.memory_bytes, limits.disk_bytes)
-        return await run_bounded(child, inside, limits.timeout, watch)
+            return await run_bounded(child, inside, limits.timeout, watch)
 
 
 @contextlib.asynccontextmanager
@@ -210,24 +237,8 @@ async def _started(spawn: Spawn, output_bytes: int) -> AsyncIterator[Child]:
 
 def _inside(command: SandboxCommand) -> tuple[str, ...]:
     """Return what bubblewrap runs: the limits (counted per sandbox only if set inside), then it."""
-    limits = command.limits
-    bounds = {
-        "core": 0,
-        "fsize": limits.file_bytes,
-        "nofile": _OPEN_FILES,
-        "nproc": limits.processes,
-    }
-    options = (f"--{name}={value}:{value}" for name, value in bounds.items())
-    return (
-        "/usr/bin/prlimit",
-        *options,
-        "--",
-        "/bin/sh",
-        "-c",
-        _FIRST,
-        "sh",
-        *command.argv,
-    )
+    limits = kernel_limits(command.limits, command.limits.processes)
+    return (*limits, "/bin/sh", "-c", _FIRST, "sh", *command.argv)
 
 
 def _refuse_root() -> None:

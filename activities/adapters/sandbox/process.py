@@ -18,6 +18,7 @@ from datetime import timedelta
 from typing import Any, Literal, Protocol, Self, TypeVar
 
 from activities.adapters.sandbox.descriptors import standard_input
+from activities.ports.sandbox import Limits
 
 End = Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]
 Breach = Literal["out_of_memory", "out_of_disk"]
@@ -30,8 +31,22 @@ _DRAIN_S = 0.5
 _DEATH_S = 10.0
 """SIGKILL acts at once, save for a process stuck in the kernel."""
 _CHUNK_BYTES = 1 << 16
+_OPEN_FILES = 8192
 
 _T = TypeVar("_T")
+
+
+def kernel_limits(limits: Limits, processes: int | None = None) -> tuple[str, ...]:
+    """Return the start of a command line that sets the kernel's limits for each process.
+
+    Args:
+        limits: their source.
+        processes: how many may exist; None where the kernel would count all of the user's.
+    """
+    bounds = {"core": 0, "fsize": limits.file_bytes, "nofile": _OPEN_FILES}
+    if processes is not None:
+        bounds["nproc"] = processes
+    return ("/usr/bin/prlimit", *(f"--{name}={n}:{n}" for name, n in bounds.items()), "--")
 
 
 @dataclass(frozen=True)
@@ -314,6 +329,17 @@ async def within(waiting: Coroutine[Any, Any, Any], seconds: float) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+async def readable(fd: int, seconds: float = _DEATH_S) -> bool:
+    """Wait until a descriptor can be read; for a pidfd that is when its process is dead."""
+    ready = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(fd, ready.set)
+    try:
+        return await within(ready.wait(), seconds)
+    finally:
+        loop.remove_reader(fd)
 
 
 async def uninterrupted(work: Coroutine[Any, Any, _T]) -> _T:

@@ -1,0 +1,159 @@
+"""`sandbox: none`: commands with limits and a clean environment, but without any confinement.
+
+Honest about what it is: the probe names it `none` and warns, and every view shows that. It keeps the
+port's promises about ends, output, limits and left-over processes as far as they go without
+namespaces: a process is found by its session or by a mark in its environment, so one that leaves the
+session and clears its environment escapes. Network, home, secrets on disk, `Workspace.writable` and
+`WORKSPACE` as a path are not kept at all.
+"""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from activities.adapters.sandbox.arrangement import environment
+from activities.adapters.sandbox.process import (
+    Child,
+    Ended,
+    Spawn,
+    kernel_limits,
+    readable,
+    run_bounded,
+)
+from activities.adapters.sandbox.toolchain import default_toolchain
+from activities.adapters.sandbox.watchdog import ProcMeter, Watchdog, session_of
+from activities.ports.sandbox import (
+    SandboxCommand,
+    SandboxProbe,
+    SandboxResult,
+    SandboxUnavailableError,
+)
+
+_MARK = "BLUEFLAME_COMMAND"
+_ROUNDS = 20
+_PROC = Path("/proc")
+
+
+class UnconfinedSandbox:
+    """Runs commands without a sandbox. Implements the port `Sandbox`."""
+
+    def __init__(self, toolchain: tuple[Path, ...] | None = None) -> None:
+        """Remember what comes first in PATH; None: the interpreter that runs us."""
+        self._toolchain = default_toolchain() if toolchain is None else toolchain
+
+    async def probe(self) -> SandboxProbe:
+        """Say that there is none."""
+        warning = "There is no sandbox: commands run with all rights of the user of this process."
+        return SandboxProbe(usable=True, name="none", reason=None, warnings=(warning,))
+
+    async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
+        """Run one command to its end, kill what it leaves, and reap it, even under cancellation.
+
+        Args:
+            command: what to run, and where.
+            hold: inherited by every process of the command, unless a process closes it.
+
+        Raises:
+            SandboxUnavailableError: the workspace or a program of the launcher is missing.
+        """
+        mark = secrets.token_hex(16)
+        with tempfile.TemporaryDirectory(prefix="blueflame-home-", ignore_cleanup_errors=True) as home:
+            env = {**environment(self._toolchain, command.env), _MARK: mark}
+            env |= {} if "HOME" in dict(command.env) else {"HOME": home}
+            spawn = Spawn(
+                argv=(*kernel_limits(command.limits), *command.argv),
+                env=env,
+                cwd=str(command.workspace.path),
+                stdin=command.stdin,
+                pass_fds=() if hold is None else (hold,),
+            )
+            try:
+                ended = await _supervise(spawn, command, mark)
+            except OSError as error:
+                raise SandboxUnavailableError(f"The command does not start: {error}.") from error
+        return SandboxResult(
+            end=ended.end,
+            code=ended.code,
+            output=ended.output,
+            output_bytes=ended.output_bytes,
+            survivors=ended.survivors,
+            elapsed=ended.elapsed,
+        )
+
+
+async def _supervise(spawn: Spawn, command: SandboxCommand, mark: str) -> Ended:
+    limits, workspace = command.limits, command.workspace.path
+    watchdog = Watchdog(workspace, limits.memory_bytes, limits.disk_bytes)
+    async with Child(spawn, limits.output_bytes) as child:
+        meter = ProcMeter(_PROC, session=child.pid)
+        reach = _Session(child, f"{_MARK}={mark}".encode())
+        return await run_bounded(child, reach, limits.timeout, lambda: watchdog.breach(meter))
+
+
+class _Session:
+    """Reaches the processes of a session, and those that left it with our mark on them."""
+
+    def __init__(self, child: Child, mark: bytes) -> None:
+        self._child = child
+        self._mark = mark
+
+    def terminate(self) -> None:
+        """Send SIGTERM to all that are found."""
+        for pid in self._found():
+            _send(pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Send SIGKILL to all that are found."""
+        for pid in self._found():
+            _send(pid, signal.SIGKILL)
+
+    async def after_exit(self) -> int:
+        """Kill what is left until nothing is found any more; a fork may race with the search."""
+        found = list(self._found())
+        count = len(found)
+        for _ in range(_ROUNDS):
+            if not found:
+                break
+            await asyncio.gather(*(_end(pid) for pid in found))
+            found = list(self._found())
+        return count
+
+    def _found(self) -> Iterator[int]:
+        for name in os.listdir(_PROC):
+            if name.isdigit() and int(name) != os.getpid() and self._is_ours(_PROC / name):
+                yield int(name)
+
+    def _is_ours(self, process: Path) -> bool:
+        with contextlib.suppress(OSError, IndexError):
+            state = (process / "stat").read_bytes().rpartition(b")")[2].split()[0]
+            if state in b"ZX":
+                return False
+            return (
+                session_of(process) == self._child.pid
+                or self._mark in (process / "environ").read_bytes().split(b"\0")
+            )
+        return False
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+async def _end(pid: int) -> None:
+    """Kill one process that is not our child, and wait until it is dead."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except OSError:
+        return
+    try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        await readable(pidfd)
+    finally:
+        os.close(pidfd)

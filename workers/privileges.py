@@ -1,0 +1,202 @@
+"""Drops root for good, once per worker, and keeps what the worker needs in reach.
+
+A worker that was started as root enters a mount namespace of its own. Every directory on the way to
+a path that it needs and that its new uid could not pass (a home of mode 0700, mostly) is covered by an
+empty in-memory file system, and only the named paths are bound back. Then it becomes the new uid with
+no capability and no way back, and executes itself again: from there on it is an ordinary process.
+
+Started by an ordinary user, nothing of this happens. What this does not do: confine commands (that is
+the sandbox's), or decide which roles need root (`land` does, it uses the person's own rights).
+"""
+
+import ctypes
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from pydantic import BaseModel, Field
+
+DROPPED_ID = 60_917
+"""An id that neither Debian nor systemd gives to anybody, and that fits a rootless container."""
+
+_CLONE_NEWNS = 0x00020000
+_RDONLY, _NOSUID, _NODEV, _REMOUNT, _BIND, _REC, _PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+_CAPABILITIES = {"CAP_CHOWN": 0, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_ADMIN": 21}
+_PERSONAL = ("USER", "LOGNAME", "MAIL", "SUDO_USER", "SUDO_UID", "SUDO_GID", "SUDO_COMMAND")
+
+
+class PrivilegeError(Exception):
+    """Root cannot be dropped as it has to be; the message says why and how to mend it."""
+
+
+class PrivilegePlan(BaseModel, frozen=True, extra="forbid"):
+    """What a process becomes, and what it keeps."""
+
+    argv: tuple[str, ...] = Field(min_length=1)
+    """What to execute afterwards; the first part is an absolute path."""
+    cwd: Path
+    """Where; it has to be reachable afterwards."""
+    writable: tuple[Path, ...]
+    """Directories of the new uid (see `prepare_data_dir`); the first becomes its HOME."""
+    readable: tuple[Path, ...]
+    """Directories to keep in reach, read-only: interpreter, virtual environment, code."""
+    uid: int = Field(default=DROPPED_ID, gt=0)
+    gid: int = Field(default=DROPPED_ID, gt=0)
+    env: tuple[tuple[str, str], ...] = ()
+    """Added to the environment."""
+
+
+def prepare_data_dir(data_dir: Path, uid: int = DROPPED_ID, gid: int = DROPPED_ID) -> tuple[Path, ...]:
+    """Make the host's part of the data directory and give it to the uid that the host drops to.
+
+    Only `host/` and the shared `store/`; the rest stays root's. Does nothing but create them where we
+    are not root. The top of each tree is given last, so that an interrupted walk is done again.
+
+    Returns:
+        The two directories: what `PrivilegePlan.writable` wants.
+    """
+    made = tuple(data_dir / name for name in ("host", "store"))
+    for path in made:
+        path.mkdir(mode=0o755, parents=True, exist_ok=True)
+        if os.geteuid() == 0 and path.stat().st_uid != uid:
+            _give(path, uid, gid)
+    return made
+
+
+def enter(plan: PrivilegePlan) -> NoReturn | None:
+    """Drop root and execute `plan.argv`; return at once where we are not root.
+
+    Raises:
+        PrivilegeError: a capability is missing, or a path cannot be kept; nothing was changed but
+            this process's own view of the mounts, and it should end.
+    """
+    if os.geteuid() != 0:
+        return None
+    _require_capabilities()
+    _require_owner(plan)
+    _hide_and_bind(plan)
+    os.chdir(plan.cwd)
+    env = {name: value for name, value in os.environ.items() if name not in _PERSONAL}
+    env |= {"HOME": str(plan.writable[0]) if plan.writable else "/", **dict(plan.env)}
+    _become(plan, env)
+
+
+def closed_directories(paths: Iterable[Path], uid: int, gid: int) -> tuple[Path, ...]:
+    """Return the outermost directories that keep `uid` from reaching `paths`, each once, in order."""
+    closed = (_first_closed(path, uid, gid) for path in paths)
+    return tuple(sorted({path for path in closed if path is not None}))
+
+
+def _first_closed(path: Path, uid: int, gid: int) -> Path | None:
+    for parent in reversed(path.parents):
+        if not _may_pass(parent.stat(), uid, gid):
+            return parent
+    return None
+
+
+def _may_pass(found: os.stat_result, uid: int, gid: int) -> bool:
+    """Whether a directory lets this uid through; the kernel looks at one class of bits only."""
+    if found.st_uid == uid:
+        return bool(found.st_mode & stat.S_IXUSR)
+    if found.st_gid == gid:
+        return bool(found.st_mode & stat.S_IXGRP)
+    return bool(found.st_mode & stat.S_IXOTH)
+
+
+def _require_capabilities() -> None:
+    status = Path("/proc/self/status").read_text()
+    effective = int(status.partition("CapEff:")[2].split()[0], 16)
+    missing = [name for name, bit in _CAPABILITIES.items() if not effective >> bit & 1]
+    if missing:
+        raise PrivilegeError(
+            f"This process is root but lacks {', '.join(missing)}, so it cannot drop its privileges "
+            "in order. In a container add `--cap-add SYS_ADMIN`, or start the worker as an ordinary "
+            "user (`--user`)."
+        )
+
+
+def _require_owner(plan: PrivilegePlan) -> None:
+    for path in plan.writable:
+        if path.stat().st_uid != plan.uid:
+            raise PrivilegeError(
+                f"{str(path)!r} does not belong to uid {plan.uid}. Give it to that uid first: "
+                f"`chown -R {plan.uid}:{plan.gid} {path}`."
+            )
+    for path in plan.readable:
+        if not _may_pass(path.stat(), plan.uid, plan.gid):
+            raise PrivilegeError(
+                f"{str(path)!r} is closed to all but root, so the worker could not read it. Open it: "
+                f"`chmod -R go+rX {path}`, or install elsewhere."
+            )
+
+
+def _hide_and_bind(plan: PrivilegePlan) -> None:
+    """Cover what is closed, and bind back what is kept.
+
+    The kept directories are opened before they are covered: an open directory can be bound from
+    `/proc/self/fd`, however hidden its path is by then. Opened after `unshare`, because the kernel
+    binds only from mounts of the own namespace.
+    """
+    kept = {**dict.fromkeys(_names(plan.readable), _RDONLY), **dict.fromkeys(_names(plan.writable), 0)}
+    closed = closed_directories(kept, plan.uid, plan.gid)
+    _call("unshare", _CLONE_NEWNS)
+    _mount("none", "/", _REC | _PRIVATE)
+    below = {path: flag for path, flag in kept.items() if any(path.is_relative_to(c) for c in closed)}
+    opened = {path: os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for path in below}
+    for path in closed:
+        _mount("tmpfs", str(path), _NOSUID | _NODEV, "tmpfs", "mode=0755,size=1m")
+    for path in sorted(below, key=lambda one: len(one.parts)):
+        path.mkdir(parents=True, exist_ok=True)
+        _mount(f"/proc/self/fd/{opened[path]}", str(path), _BIND | _REC)
+        _mount("none", str(path), _REMOUNT | _BIND | _NOSUID | _NODEV | below[path])
+    for path in closed:
+        _mount("none", str(path), _REMOUNT | _NOSUID | _NODEV | _RDONLY)
+
+
+def _names(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield each path as it is named and as what it really is: both names are in use somewhere."""
+    for path in paths:
+        yield Path(os.path.abspath(path))
+        yield path.resolve(strict=True)
+
+
+def _become(plan: PrivilegePlan, env: Mapping[str, str]) -> NoReturn:
+    options = (
+        *(f"--reuid={plan.uid}", f"--regid={plan.gid}", "--clear-groups", "--no-new-privs"),
+        *("--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all"),
+    )
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execve("/usr/bin/setpriv", ("setpriv", *options, "--", *plan.argv), env)
+    except OSError as error:
+        raise PrivilegeError(
+            f"'/usr/bin/setpriv' does not start: {error}. Install it: `apt-get install util-linux`."
+        ) from error
+
+
+def _give(top: Path, uid: int, gid: int) -> None:
+    """Change the owner of a tree, following no link: what lies in it may be an agent's."""
+    for _, folders, files, fd in os.fwalk(top, topdown=False, follow_symlinks=False):
+        for name in (*folders, *files):
+            os.chown(name, uid, gid, dir_fd=fd, follow_symlinks=False)
+    os.chown(top, uid, gid, follow_symlinks=False)
+
+
+def _mount(source: str, target: str, flags: int, kind: str | None = None, data: str = "") -> None:
+    encoded = (os.fsencode(source), os.fsencode(target), kind and kind.encode())
+    _call("mount", *encoded, ctypes.c_ulong(flags), data.encode() or None)
+
+
+def _call(name: str, *arguments: object) -> None:
+    """Call the C library; Python 3.11 has neither `unshare` nor `mount`."""
+    library = ctypes.CDLL(None, use_errno=True)
+    if getattr(library, name)(*arguments) != 0:
+        code = ctypes.get_errno()
+        hint = "In a container add `--cap-add SYS_ADMIN`." if code == errno.EPERM else ""
+        shown = ", ".join(repr(one) for one in arguments[:2])
+        raise PrivilegeError(f"{name}({shown}) failed: {os.strerror(code)}. {hint}".rstrip())
