@@ -7,14 +7,12 @@ address in `<data>/server.json`. A server that the person names is never touched
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import shutil
 import socket
 import sys
 import sysconfig
-import tempfile
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
@@ -26,6 +24,7 @@ from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from workers.atomic_file import replace_text
 from workers.children import Child, Program, back_off, running
 from workers.locks import FileLock
 from workers.settings import Settings
@@ -122,7 +121,7 @@ class EmbeddedServer:
     async def _started(self) -> AsyncGenerator[Child]:
         address = choose_address(self._settings)
         async with running(self._program(address), lambda _line: None) as child:
-            _write_server_file(self._settings, address)
+            replace_text(server_file(self._settings), address.model_dump_json())
             client = await _wait_until_healthy(self._settings, child)
             await _set_retention(client)
             self.ready.set()
@@ -177,14 +176,6 @@ def _free_port(*wished: int, taken: int = 0) -> int:
 
 def _port(address: str) -> int:
     return int(address.rstrip("/").rpartition(":")[2])
-
-
-def _write_server_file(settings: Settings, address: ServerAddress) -> None:
-    path = server_file(settings)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".server-")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(address.model_dump(mode="json"), file)
-    Path(name).replace(path)
 
 
 async def _answers(settings: Settings) -> bool:

@@ -15,8 +15,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from pydantic import BaseModel, ValidationError
+
 import workers
 from workers import layout
+from workers.atomic_file import replace_text
 from workers.children import Program, keep_running
 from workers.embedded import EmbeddedServer
 from workers.locks import FileLock, is_held
@@ -74,6 +77,7 @@ class Supervisor:
         try:
             await self._wait_for_lock()
             self.supervises = True
+            self._write_state(ready=False)
             await self._supervise()
         finally:
             self.supervises = False
@@ -109,11 +113,16 @@ class Supervisor:
             with contextlib.suppress(asyncio.CancelledError):
                 await keeper
 
+    def _write_state(self, *, ready: bool) -> None:
+        state = SupervisorState(pid=os.getpid(), ready=ready, playbook=self._settings.playbook)
+        replace_text(_state_path(self._settings), state.model_dump_json())
+
     def _listener(self, role: Role) -> Callable[[str], None]:
         def on_line(line: str) -> None:
             if line.startswith(READY_LINE):
                 self._waiting.discard(role)
-                if not self._waiting:
+                if not self._waiting and not self.workers_ready.is_set():
+                    self._write_state(ready=True)
                     self.workers_ready.set()
 
         return on_line
@@ -136,14 +145,34 @@ class Supervisor:
         )
 
 
+class SupervisorState(BaseModel, frozen=True, extra="ignore"):
+    """The content of `<data>/workers.json`; true only while the lock is held."""
+
+    schema_version: int = 1
+    pid: int
+    ready: bool
+    """Every role has been ready."""
+    playbook: Path | None
+    """What the scripted model of these workers plays."""
+
+
+def read_state(settings: Settings) -> SupervisorState | None:
+    """Return what the process that keeps the workers says of itself; None where there is none."""
+    if not is_held(lock_path(settings)):
+        return None
+    try:
+        return SupervisorState.model_validate_json(_state_path(settings).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def _state_path(settings: Settings) -> Path:
+    return settings.data_dir / "workers.json"
+
+
 def lock_path(settings: Settings) -> Path:
     """Return the lock that the supervisor of a data directory holds."""
     return settings.data_dir / "workers.lock"
-
-
-def is_supervised(settings: Settings) -> bool:
-    """Tell whether a process keeps workers alive on this data directory."""
-    return is_held(lock_path(settings))
 
 
 @contextlib.asynccontextmanager

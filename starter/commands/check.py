@@ -1,0 +1,20 @@
+"""`doctor`: is everything there that a session needs, and how to mend what is not."""
+
+from starter.exit_codes import ExitCode
+from starter.terminal import console, execute
+
+
+def doctor() -> None:
+    """Check this machine: what is missing, and how to mend it."""
+    execute(_doctor())
+
+
+async def _doctor() -> ExitCode:
+    from starter import checks
+    from starter.engine import read_settings
+
+    results = await checks.all_checks(read_settings())
+    out = console()
+    for result in results:
+        out.print(checks.line(result))
+    return ExitCode.FAILED if any(r.state == "missing" for r in results) else ExitCode.COMPLETE

@@ -1,0 +1,62 @@
+"""Commands that decide what a session waits for: `approve`, `reject`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starter.commands.shared import SessionOption, one_session
+from starter.exit_codes import ExitCode
+from starter.terminal import console, execute
+
+if TYPE_CHECKING:
+    from starter.deciding import Ask
+
+_What = Annotated[
+    str | None,
+    typer.Argument(metavar="[WHAT]", help="`plan` or a changeset; left out: the only one waiting."),
+]
+_Digest = Annotated[
+    str | None,
+    typer.Option(help="The digest that you have seen, or its beginning; another one is refused."),
+]
+
+
+def approve(what: _What = None, digest: _Digest = None, session: SessionOption = None) -> None:
+    """Approve the plan or a changeset."""
+    execute(_approve(what, digest, session))
+
+
+def reject(
+    what: _What = None,
+    notes: Annotated[str, typer.Option(help="What the agents shall know.")] = "",
+    digest: _Digest = None,
+    session: SessionOption = None,
+) -> None:
+    """Send the plan or a changeset back to work."""
+    execute(_reject(what, digest, session, notes))
+
+
+async def _approve(what: str | None, digest: str | None, wanted: str | None) -> ExitCode:
+    from starter import deciding
+
+    sessions, session = await one_session(wanted)
+    ask = deciding.chosen(await sessions.view(session), what, digest)
+    await deciding.approve(sessions, session, ask)
+    console().print(f"approved: {_named(ask)} of session {session}")
+    return ExitCode.COMPLETE
+
+
+async def _reject(what: str | None, digest: str | None, wanted: str | None, notes: str) -> ExitCode:
+    from starter import deciding
+
+    sessions, session = await one_session(wanted)
+    ask = deciding.chosen(await sessions.view(session), what, digest)
+    await deciding.reject(sessions, session, ask, notes)
+    console().print(f"sent back: {_named(ask)} of session {session}")
+    return ExitCode.COMPLETE
+
+
+def _named(ask: "Ask") -> str:
+    from starter.deciding import PlanAsk
+
+    return "the plan" if isinstance(ask, PlanAsk) else f"changeset {ask.id}"

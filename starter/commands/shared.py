@@ -1,0 +1,49 @@
+"""What several commands have in common: their options, and the way to one session."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from starter.sessions import Sessions
+    from workflows.domain.ids import SessionId
+
+SessionArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[SESSION]", help="Its id; left out: the only open one, or the latest."),
+]
+SessionOption = Annotated[
+    str | None,
+    typer.Option("--session", "-s", help="Its id; left out: the only open one, or the latest."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, and nothing else.")]
+
+
+def program() -> str:
+    """Return how the person starts us, for commands that they are told."""
+    import sys
+    from pathlib import Path
+
+    return "blueflame" if Path(sys.argv[0]).name == "blueflame" else "python -m starter"
+
+
+async def open_sessions() -> "Sessions":
+    """Return the sessions of the server that is there.
+
+    Raises:
+        CommandError: no server is there.
+    """
+    from starter.engine import connected, read_settings
+    from starter.sessions import Sessions
+
+    return Sessions(await connected(read_settings()))
+
+
+async def one_session(wanted: str | None) -> "tuple[Sessions, SessionId]":
+    """Return the sessions and the one that is meant.
+
+    Raises:
+        CommandError: no server is there, or no session fits.
+    """
+    sessions = await open_sessions()
+    return sessions, await sessions.find(wanted)

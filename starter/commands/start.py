@@ -1,0 +1,274 @@
+"""Commands that start something: `run`, `up`."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from starter.commands.shared import program
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.terminal import console, execute
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from starter.preflight import Repository
+    from workers.settings import Settings
+    from workers.supervisor import Supervisor
+    from workflows.domain.config import SessionConfig
+    from workflows.domain.session import SessionRequest
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a person typed after `run`."""
+
+    goal: str
+    repo: Path
+    config: Path | None
+    base: str | None
+    pacing: str | None
+    auto_approve: bool
+    playbook: Path | None
+
+
+def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
+    goal: Annotated[str, typer.Argument(help="What you want, in a sentence or a page.")],
+    *,
+    repo: Annotated[Path, typer.Option(help="The repository, or a folder in it.")] = Path(),
+    config: Annotated[
+        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit to start from; left out: HEAD.")
+    ] = None,
+    pacing: Annotated[
+        Literal["wave", "flow"] | None, typer.Option(help="When dependants start.")
+    ] = None,
+    auto_approve: Annotated[
+        bool,
+        typer.Option("--auto-approve", help="Ask nobody; merge what is green, stop at the cap."),
+    ] = False,
+    playbook: Annotated[
+        Path | None, typer.Option(help="A scripted model plays this file; nothing is paid.")
+    ] = None,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Leave `up` in the background and return.")
+    ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Without a terminal, go on while a person is needed.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done; start and send nothing.")
+    ] = False,
+) -> None:
+    """Start a session for GOAL, and follow it."""
+    options = RunOptions(goal, repo, config, base, pacing, auto_approve, playbook)
+    if dry_run:
+        execute(_dry_run(options))
+    execute(_detached(options) if detach else _run(options, patient=wait))
+
+
+def up(
+    *,
+    detach: Annotated[bool, typer.Option("--detach", help="Stay in the background.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="End what was started so.")] = False,
+) -> None:
+    """Keep the bundled Temporal server and the workers running."""
+    if stop:
+        execute(_stop_background())
+    execute(_up_in_background() if detach else _up())
+
+
+# --- run ------------------------------------------------------------------------------------------
+
+
+async def _dry_run(options: RunOptions) -> ExitCode:
+    from starter import preflight, views
+
+    repository, request, origins = await _request(options)
+    gates = request.config.gates
+    if gates is None:
+        names = [f"{name}, detected" for name in await preflight.gates(repository)]
+    else:
+        names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
+    out = console()
+    for line in views.dry_run(request, origins, names):
+        out.print(line)
+    return ExitCode.COMPLETE
+
+
+async def _detached(options: RunOptions) -> ExitCode:
+    from starter import engine
+
+    _, request, _ = await _request(options)
+    settings = _settings(options)
+    _check_playbook(settings)
+    if options.playbook is not None:
+        os.environ["BLUEFLAME_PLAYBOOK"] = str(settings.playbook)
+    await engine.ensure_background(settings)
+    await _start(await engine.connected(settings), settings, request)
+    return ExitCode.COMPLETE
+
+
+async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
+    from starter import engine
+
+    _, request, _ = await _request(options)
+    settings = _settings(options)
+    _check_playbook(settings)
+    async with engine.running(settings) as supervisor:
+        client = await engine.connected(settings)
+        await _start(client, settings, request)
+        return await _follow(client, supervisor, request, patient=patient)
+
+
+async def _follow(
+    client: "Client", supervisor: "Supervisor", request: "SessionRequest", *, patient: bool
+) -> ExitCode:
+    from starter import views
+    from starter.sessions import Sessions
+    from starter.watching import Watch
+
+    watch = Watch(Sessions(client), request.session, program(), patient=patient)
+    try:
+        return await watch.follow()
+    except asyncio.CancelledError:
+        goes_on = not supervisor.supervises
+        for line in views.detached(request.session, program(), goes_on=goes_on):
+            console().print(line)
+        raise
+
+
+async def _start(client: "Client", settings: "Settings", request: "SessionRequest") -> None:
+    from starter import views
+    from starter.sessions import Sessions
+    from workers.temporal import read_server_file
+
+    await Sessions(client).start(request)
+    server = None if settings.has_external_server else read_server_file(settings)
+    out = console()
+    for line in views.started(request.session, program(), server.ui if server else None):
+        out.print(line)
+
+
+async def _request(
+    options: RunOptions,
+) -> "tuple[Repository, SessionRequest, dict[str, str]]":
+    from starter import preflight
+    from starter.sessions import make_id
+    from workflows.domain.session import SessionRequest
+
+    if not options.goal.strip():
+        raise CommandError("the goal is empty; say what you want in a sentence")
+    if options.playbook is not None and not options.playbook.is_file():
+        raise CommandError(f"playbook {str(options.playbook)!r} is no file")
+    repository = await preflight.examine(options.repo.absolute(), options.base)
+    config, origins = _configuration(options, repository.root)
+    request = SessionRequest(
+        session=make_id(),
+        goal=options.goal,
+        repository=str(repository.root),
+        base=options.base,
+        config=config,
+    )
+    return repository, request, origins
+
+
+def _configuration(options: RunOptions, root: Path) -> "tuple[SessionConfig, dict[str, str]]":
+    from starter.configuration import Sources, load_configuration, user_file
+    from starter.configuration_errors import ConfigurationError
+
+    sources = Sources(
+        user=user_file(),
+        repository=root,
+        config=options.config,
+        flags=_flags(options),
+        playbook=options.playbook is not None,
+    )
+    try:
+        configuration = load_configuration(sources, os.environ)
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+    return configuration.session, configuration.origins
+
+
+def _flags(options: RunOptions) -> dict[str, object]:
+    flags: dict[str, object] = {}
+    if options.pacing is not None:
+        flags["pacing"] = options.pacing
+    if options.auto_approve:
+        flags |= {
+            "approvals.plan": "auto",
+            "approvals.changeset": "auto_if_green",
+            # Nobody watches: a pause at the cap would wait for ever.
+            "on_cap": "stop",
+        }
+    return flags
+
+
+def _settings(options: RunOptions) -> "Settings":
+    from starter.engine import read_settings
+
+    settings = read_settings()
+    if options.playbook is None:
+        return settings
+    return settings.model_copy(update={"playbook": options.playbook.absolute()})
+
+
+def _check_playbook(settings: "Settings") -> None:
+    from workers.supervisor import read_state
+
+    state = read_state(settings)
+    if state is not None and settings.playbook not in {None, state.playbook}:
+        raise CommandError(
+            f"process {state.pid} keeps workers here that do not play {str(settings.playbook)!r}; "
+            "end it first (`up --stop`), or use another BLUEFLAME_DATA_DIR"
+        )
+
+
+# --- up -------------------------------------------------------------------------------------------
+
+
+async def _up() -> ExitCode:
+    from starter import engine
+    from workers.supervisor import read_state
+    from workers.temporal import read_server_file
+
+    settings = engine.read_settings()
+    out = console()
+    state = read_state(settings)
+    if state is not None:
+        out.print(f"process {state.pid} keeps server and workers already; standing by for it")
+    async with engine.running(settings) as supervisor:
+        server = read_server_file(settings)
+        if server is not None and not settings.has_external_server:
+            out.print(f"Temporal   {server.address}\nWeb UI     {server.ui}")
+        await supervisor.workers_ready.wait()
+        out.print("workers are ready; Ctrl-C ends them")
+        await asyncio.Event().wait()
+    return ExitCode.COMPLETE
+
+
+async def _up_in_background() -> ExitCode:
+    from starter import engine
+    from workers.supervisor import read_state
+
+    settings = engine.read_settings()
+    await engine.ensure_background(settings)
+    state = read_state(settings)
+    assert state is not None
+    console().print(f"process {state.pid} keeps server and workers; `up --stop` ends it")
+    return ExitCode.COMPLETE
+
+
+async def _stop_background() -> ExitCode:
+    from starter import engine
+
+    stopped = await engine.stop_supervisor(engine.read_settings())
+    console().print("ended" if stopped else "nothing was running here")
+    return ExitCode.COMPLETE

@@ -1,0 +1,148 @@
+"""Commands that change a session's course: one signal each, checked against its state first."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starter.commands.shared import SessionArgument, SessionOption, one_session
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.terminal import console, execute
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_Task = Annotated[str, typer.Argument(help="The task's id.")]
+
+
+def skip(
+    task: _Task,
+    session: SessionOption = None,
+    *,
+    satisfies: Annotated[
+        bool, typer.Option("--satisfies", help="Its dependants may start all the same.")
+    ] = False,
+) -> None:
+    """Leave a task out."""
+    execute(_skip(task, session, satisfies=satisfies))
+
+
+def retry(
+    task: _Task,
+    notes: Annotated[str, typer.Option(help="What the next attempt shall know.")] = "",
+    session: SessionOption = None,
+) -> None:
+    """Give a task one more attempt."""
+    execute(_retry(task, notes, session))
+
+
+def steer(
+    task: _Task,
+    text: Annotated[str, typer.Argument(help="What to tell its agent, at its next turn.")],
+    session: SessionOption = None,
+) -> None:
+    """Say something to a task's agent."""
+    execute(_steer(task, text, session))
+
+
+def priority(
+    task: _Task,
+    n: Annotated[int, typer.Argument(min=-100, max=100, help="Higher goes first.")],
+    session: SessionOption = None,
+) -> None:
+    """Set a task's priority."""
+    execute(_priority(task, n, session))
+
+
+def budget(
+    usd: Annotated[str, typer.Argument(help="The session's new cap in USD, as in 12.50.")],
+    session: SessionOption = None,
+) -> None:
+    """Set how much a session may spend in all."""
+    execute(_budget(usd, session))
+
+
+def proceed(session: SessionArgument = None) -> None:
+    """Close the wave early: what is finished goes on."""
+    execute(_plain("proceed", session))
+
+
+def pause(session: SessionArgument = None) -> None:
+    """Pause a session at the next turn of its agents."""
+    execute(_plain("pause", session))
+
+
+def resume(session: SessionArgument = None) -> None:
+    """Let a paused session go on."""
+    execute(_plain("resume", session))
+
+
+def stop(session: SessionArgument = None) -> None:
+    """End a session; what is merged stays, what was worked is kept."""
+    execute(_plain("stop", session))
+
+
+async def _skip(task: str, wanted: str | None, *, satisfies: bool) -> ExitCode:
+    from workflows.domain.session import SkipTask
+
+    return await _to_task(wanted, task, "skip_task", SkipTask(id=task, satisfies=satisfies))
+
+
+async def _retry(task: str, notes: str, wanted: str | None) -> ExitCode:
+    from workflows.domain.session import RetryTask
+
+    return await _to_task(wanted, task, "retry_task", RetryTask(id=task, notes=notes))
+
+
+async def _steer(task: str, text: str, wanted: str | None) -> ExitCode:
+    from workflows.domain.session import SteerTask
+
+    return await _to_task(wanted, task, "steer_task", SteerTask(id=task, text=text))
+
+
+async def _priority(task: str, n: int, wanted: str | None) -> ExitCode:
+    from workflows.domain.session import SetPriority
+
+    return await _to_task(wanted, task, "set_priority", SetPriority(id=task, n=n))
+
+
+async def _budget(usd: str, wanted: str | None) -> ExitCode:
+    from starter.sessions import decider
+    from workflows.policy.money import read_usd
+
+    try:
+        number = float(usd.removeprefix("$"))
+    except ValueError as error:
+        raise CommandError(f"{usd!r} is no amount; write it as 12.50") from error
+    amount = read_usd(number)
+    if isinstance(amount, str):
+        raise CommandError(f"{usd!r}: {amount}")
+    sessions, session = await one_session(wanted)
+    await sessions.signal(session, "set_budget", {"usd": number, "by": decider()})
+    console().print(f"set budget to ${amount}: told session {session}")
+    return ExitCode.COMPLETE
+
+
+async def _plain(signal: str, wanted: str | None) -> ExitCode:
+    from starter.sessions import decider
+    from workflows.domain.session import Nothing
+
+    sessions, session = await one_session(wanted)
+    await sessions.signal(session, signal, Nothing(by=decider()))
+    console().print(f"{signal}: told session {session}")
+    return ExitCode.COMPLETE
+
+
+async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseModel") -> ExitCode:
+    sessions, session = await one_session(wanted)
+    view = await sessions.view(session)
+    known = [t.id for t in view.tasks]
+    # Without a worker the tasks are not known: the session itself will judge.
+    if view.live and task not in known:
+        names = ", ".join(known) or "none yet"
+        raise CommandError(
+            f"task {task!r} does not exist in session {session!r}; there are: {names}"
+        )
+    await sessions.signal(session, signal, content)
+    console().print(f"{signal.replace('_', ' ')} {task}: told session {session}")
+    return ExitCode.COMPLETE

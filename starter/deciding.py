@@ -1,0 +1,158 @@
+"""A person's decisions: checked against the session's state first, then sent as signals.
+
+An approval names exactly what it is for; what is stale, unknown or settled is said at once, and
+nothing is sent. The session checks again, for what changes on the way.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from starter import views
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.shown_session import ShownSession
+from workflows.domain.ids import ChangesetId, Digest, SessionId
+from workflows.domain.session import (
+    ApproveChangeset,
+    ApprovePlan,
+    RejectChangeset,
+    RejectPlan,
+    SessionPhase,
+)
+
+if TYPE_CHECKING:
+    from starter.sessions import Sessions
+
+PLAN = "plan"
+
+
+@dataclass(frozen=True)
+class PlanAsk:
+    """The plan waits."""
+
+
+@dataclass(frozen=True)
+class ChangesetAsk:
+    """A changeset waits, with exactly these commits."""
+
+    id: ChangesetId
+    digest: Digest
+
+
+Ask = PlanAsk | ChangesetAsk
+
+
+def chosen(session: ShownSession, wanted: str | None, digest: str | None) -> Ask:
+    """Return what a person means to decide.
+
+    Args:
+        session: its view.
+        wanted: `plan` or a changeset's id; None: the only thing that waits.
+        digest: the beginning of the changeset's digest that the person has seen; None: any.
+
+    Raises:
+        CommandError: nothing waits, several do, or what is meant is unknown, settled or stale.
+    """
+    _check_open(session)
+    if wanted is None:
+        return _only(session)
+    if wanted == PLAN:
+        return plan(session)
+    return changeset(session, wanted, digest)
+
+
+def plan(session: ShownSession) -> PlanAsk:
+    """Return the ask for the plan.
+
+    Raises:
+        CommandError: no plan waits.
+    """
+    if session.phase is not SessionPhase.AWAITING_PLAN:
+        raise CommandError(
+            f"no plan waits in session {session.session!r}: it is {views.state(session)}",
+            ExitCode.STALE,
+        )
+    if not session.tasks:
+        raise CommandError(
+            f"there is no plan to decide on ({session.reason}); "
+            '`reject plan --notes "..."` asks for a new one',
+            ExitCode.STALE,
+        )
+    return PlanAsk()
+
+
+def changeset(session: ShownSession, wanted: str, digest: str | None) -> ChangesetAsk:
+    """Return the ask for one changeset.
+
+    Raises:
+        CommandError: it is unknown, does not wait, or has other commits now.
+    """
+    known = {c.id: c for c in session.changesets}
+    found = known.get(ChangesetId(wanted))
+    if found is None:
+        names = ", ".join(sorted(known)) or "none yet"
+        raise CommandError(f"changeset {wanted!r} does not exist; there are: {names}")
+    if found not in views.waiting(session) or found.digest is None:
+        raise CommandError(
+            f"changeset {wanted!r} does not wait: it is {found.state.replace('_', ' ')}",
+            ExitCode.STALE,
+        )
+    if digest is not None and not (digest and found.digest.startswith(digest)):
+        raise CommandError(
+            f"digest {digest!r} is stale: changeset {wanted!r} now has {found.digest!r}; "
+            f"look at it again with `diff {wanted}`",
+            ExitCode.STALE,
+        )
+    return ChangesetAsk(found.id, found.digest)
+
+
+async def approve(sessions: "Sessions", session: SessionId, ask: Ask) -> None:
+    """Send the approval."""
+    from starter.sessions import decider
+
+    match ask:
+        case PlanAsk():
+            await sessions.signal(session, "approve_plan", ApprovePlan(by=decider()))
+        case ChangesetAsk(id, digest):
+            content = ApproveChangeset(id=id, digest=digest, by=decider())
+            await sessions.signal(session, "approve_changeset", content)
+
+
+async def reject(sessions: "Sessions", session: SessionId, ask: Ask, reason: str) -> None:
+    """Send the rejection, with what the agents shall know."""
+    from starter.sessions import decider
+
+    match ask:
+        case PlanAsk():
+            await sessions.signal(session, "reject_plan", RejectPlan(notes=reason, by=decider()))
+        case ChangesetAsk(id, _):
+            content = RejectChangeset(id=id, reason=reason, by=decider())
+            await sessions.signal(session, "reject_changeset", content)
+
+
+def _check_open(session: ShownSession) -> None:
+    if session.outcome is not None:
+        raise CommandError(
+            f"session {session.session!r} has ended: {views.state(session)}", ExitCode.STALE
+        )
+    if not session.live:
+        raise CommandError(
+            f"no worker answers for session {session.session!r}, so what waits cannot be checked; "
+            "`up` starts one",
+            ExitCode.UNAVAILABLE,
+        )
+
+
+def _only(session: ShownSession) -> Ask:
+    if session.phase is SessionPhase.AWAITING_PLAN:
+        return PlanAsk()
+    waiting = views.waiting(session)
+    if not waiting:
+        raise CommandError(
+            f"nothing waits in session {session.session!r}: it is {views.state(session)}",
+            ExitCode.STALE,
+        )
+    if len(waiting) > 1:
+        names = ", ".join(c.id for c in waiting)
+        raise CommandError(f"several changesets wait: {names}; name one of them")
+    return changeset(session, waiting[0].id, None)

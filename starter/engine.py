@@ -1,0 +1,171 @@
+"""The server and the workers that a command needs: found, or started for as long as it runs.
+
+A command that works on sessions calls `connected`; one that must keep them going is inside
+`running`, which stands by while another process keeps them, and takes over when that one ends.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from workers.settings import Settings
+    from workers.supervisor import Supervisor
+
+_START: Final = timedelta(seconds=60)
+_POLL_SECONDS: Final = 0.1
+
+
+def read_settings() -> "Settings":
+    """Read this process's settings.
+
+    Raises:
+        CommandError: a variable of the environment has a value that is none.
+    """
+    from pydantic import ValidationError
+
+    from workers.settings import Settings
+
+    try:
+        return Settings.read()
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise CommandError(
+            f"setting {name!r} in the environment: {first['msg']}, not {first['input']!r}"
+        ) from error
+
+
+async def connected(settings: "Settings") -> "Client":
+    """Return a client of the server that is there.
+
+    Raises:
+        CommandError: there is none.
+    """
+    from workers.temporal import TemporalUnavailableError, connect
+
+    try:
+        return await connect(settings)
+    except TemporalUnavailableError as error:
+        raise CommandError(str(error), ExitCode.UNAVAILABLE) from error
+
+
+@contextlib.asynccontextmanager
+async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
+    """Keep server and workers going while the block runs; the server answers when it is entered.
+
+    Raises:
+        CommandError: the server does not come up.
+    """
+    from workers.supervisor import Supervisor
+
+    supervisor = Supervisor(settings, os.environ)
+    keeping = asyncio.create_task(supervisor.keep())
+    try:
+        await _ready(supervisor.server_ready, keeping)
+        yield supervisor
+    finally:
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
+
+
+async def _ready(event: asyncio.Event, keeping: "asyncio.Task[None]") -> None:
+    waiting = asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait(
+            [waiting, keeping],
+            timeout=_START.total_seconds(),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+    finally:
+        waiting.cancel()
+    if keeping.done() and (error := keeping.exception()) is not None:
+        raise CommandError(f"the server could not be started: {error}", ExitCode.UNAVAILABLE)
+    if not event.is_set():
+        raise CommandError(
+            "the server does not answer; `doctor` and the files in the data directory's `logs` "
+            "tell why",
+            ExitCode.UNAVAILABLE,
+        )
+
+
+async def ensure_background(settings: "Settings") -> None:
+    """Leave an `up` running in the background, unless something keeps the workers already.
+
+    Raises:
+        CommandError: it does not come up; the message names its log.
+    """
+    from workers import layout
+    from workers.supervisor import read_state
+
+    layout.prepare(settings)
+    log = settings.logs_dir / "up.log"
+    child = None if read_state(settings) else _spawn_up(str(log))
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_START.total_seconds()):
+            while not ((state := read_state(settings)) and state.ready):
+                if child is not None and _has_ended(child):
+                    break
+                await asyncio.sleep(_POLL_SECONDS)
+            else:
+                return
+    raise CommandError(f"`up` did not come up; see {str(log)!r}", ExitCode.UNAVAILABLE)
+
+
+def _has_ended(child: int) -> bool:
+    return os.waitpid(child, os.WNOHANG)[0] != 0
+
+
+def _spawn_up(log: str) -> int:
+    from workers.supervisor import packages_root
+
+    environment = {**os.environ, "PYTHONPATH": str(packages_root())}
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    # Not through asyncio: its transport would end the child with the loop.
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-P", "-m", "starter", "up"],
+        environment,
+        file_actions=actions,
+        setsid=True,
+    )
+
+
+async def stop_supervisor(settings: "Settings") -> bool:
+    """End the process that keeps the workers, and wait until it is gone.
+
+    Returns:
+        Whether there was one.
+
+    Raises:
+        CommandError: it does not end.
+    """
+    from workers.supervisor import read_state
+
+    state = read_state(settings)
+    if state is None:
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(state.pid, signal.SIGTERM)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_START.total_seconds()):
+            # Another process cannot tell us of its end: its lock is looked at.
+            while (now := read_state(settings)) is not None and now.pid == state.pid:  # noqa: ASYNC110
+                await asyncio.sleep(_POLL_SECONDS)
+            return True
+    raise CommandError(f"process {state.pid} does not end; look what it does", ExitCode.FAILED)

@@ -1,0 +1,249 @@
+"""Sessions as the CLI sees them: made, found, asked and told over Temporal.
+
+What is running is asked by query; what has ended, or has no worker to answer, is read from the
+workflow's memo and result. Nothing is rendered here.
+"""
+
+import getpass
+import secrets
+import socket
+import time
+from contextlib import suppress
+from datetime import UTC, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from pydantic import ValidationError
+from temporalio.client import (
+    Client,
+    WorkflowExecution,
+    WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+    WorkflowHandle,
+    WorkflowQueryFailedError,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.shown_session import SessionSummary, ShownSession
+from workflows import queues
+from workflows.domain.config import Pacing
+from workflows.domain.ids import SessionId
+from workflows.domain.session import SessionPhase, SessionRequest, SessionResult, SessionView
+from workflows.domain.task import TaskRecord
+
+WORKFLOW: Final = "SessionWorkflow"
+PREFIX: Final = "session/"
+QUERY_TIMEOUT: Final = timedelta(seconds=4)
+"""Without a worker a query would wait for 30 s."""
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
+
+
+def make_id(now: float | None = None, chance: int | None = None) -> SessionId:
+    """Return a new session's id: 26 characters, sorted by time, as a lower-case ULID.
+
+    Args:
+        now: seconds since 1970; None: the clock's.
+        chance: 80 random bits; None: from the system.
+    """
+    milliseconds = int((time.time() if now is None else now) * 1000)
+    bits = (milliseconds << 80) | (secrets.randbits(80) if chance is None else chance)
+    return SessionId("".join(_ALPHABET[(bits >> shift) & 31] for shift in range(125, -1, -5)))
+
+
+def decider() -> str:
+    """Return who decides, for approvals: `user@host`."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"[:200]
+
+
+class Sessions:
+    """The sessions of one namespace."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def start(self, request: SessionRequest) -> None:
+        """Start a session's workflow."""
+        await self._client.start_workflow(
+            WORKFLOW,
+            request,
+            id=f"{PREFIX}{request.session}",
+            task_queue=queues.WORKFLOWS,
+            memo={"goal": request.goal[:200], "repository": request.repository},
+            static_summary=" ".join(request.goal.split())[:200],
+        )
+
+    async def list(self, limit: int) -> list[SessionSummary]:
+        """Return the newest sessions, the newest first."""
+        found = [
+            await _summary(execution)
+            async for execution in self._client.list_workflows(
+                f'WorkflowType="{WORKFLOW}"', limit=limit
+            )
+        ]
+        return sorted(found, key=lambda s: s.session, reverse=True)
+
+    async def find(self, wanted: str | None) -> SessionId:
+        """Return the session that is meant: by id, or the latest open one, or the latest.
+
+        Args:
+            wanted: an id, or the beginning or end of one that fits no other; None: not said.
+
+        Raises:
+            CommandError: there is none, or several fit.
+        """
+        if wanted is not None and len(wanted) == len(make_id()):
+            return SessionId(wanted.lower())
+        sessions = await self.list(limit=1_000)
+        fitting = [s for s in sessions if wanted is None or _fits(s.session, wanted)]
+        if not sessions:
+            raise CommandError("there is no session yet; `run GOAL` starts one")
+        if not fitting:
+            raise CommandError(f"no session fits {wanted!r}; `ls` lists them")
+        if wanted is not None and len(fitting) > 1:
+            raise CommandError(f"several sessions fit {wanted!r}; give more of the id")
+        running = [s for s in fitting if s.status == "running"]
+        return (running or fitting)[0].session
+
+    async def view(self, session: SessionId) -> ShownSession:
+        """Return the whole picture of a session, whether a worker answers or not.
+
+        Raises:
+            CommandError: there is no such session.
+        """
+        description = await self._describe(session)
+        if description.status is WorkflowExecutionStatus.RUNNING:
+            view = await self._query(session)
+            if view is not None:
+                return _shown(view, live=True)
+        return await self._from_memo(session, description)
+
+    async def task(self, session: SessionId, task: str) -> TaskRecord | None:
+        """Return one task in full; None where no worker answers or the task does not exist."""
+        handle = self._handle(session)
+        with suppress(WorkflowQueryFailedError, RPCError):
+            answer: Any = await handle.query("task", task, rpc_timeout=QUERY_TIMEOUT)
+            # A task that does not exist is answered with a sentence.
+            return None if isinstance(answer, str) else TaskRecord.model_validate(answer)
+        return None
+
+    async def signal(self, session: SessionId, name: str, content: object) -> None:
+        """Send a signal with one JSON object: a model of `workflows.domain.session`, or a mapping.
+
+        Raises:
+            CommandError: the session has ended, or does not exist.
+        """
+        try:
+            await self._handle(session).signal(name, content)
+        except RPCError as error:
+            if error.status in _GONE:
+                raise CommandError(
+                    f"session {session!r} has ended or does not exist; nothing was sent",
+                    ExitCode.STALE,
+                ) from error
+            raise
+
+    async def result(self, session: SessionId) -> SessionResult | str:
+        """Return how a closed session ended; where it left no result, why not."""
+        handle = self._client.get_workflow_handle(f"{PREFIX}{session}", result_type=SessionResult)
+        try:
+            return await handle.result(rpc_timeout=QUERY_TIMEOUT)
+        except WorkflowFailureError as error:
+            return str(error.cause)
+        except ValidationError:
+            return "its result is of another version of this program"
+
+    def _handle(self, session: SessionId) -> WorkflowHandle[Any, Any]:
+        return self._client.get_workflow_handle(f"{PREFIX}{session}")
+
+    async def _describe(self, session: SessionId) -> WorkflowExecutionDescription:
+        try:
+            return await self._handle(session).describe()
+        except RPCError as error:
+            if error.status in _GONE:
+                raise CommandError(f"there is no session {session!r}; `ls` lists them") from error
+            raise
+
+    async def _query(self, session: SessionId) -> SessionView | None:
+        try:
+            view: SessionView = await self._handle(session).query(
+                "state", result_type=SessionView, rpc_timeout=QUERY_TIMEOUT
+            )
+        except (WorkflowQueryFailedError, RPCError):
+            return None
+        return view
+
+    async def _from_memo(
+        self, session: SessionId, description: WorkflowExecutionDescription
+    ) -> ShownSession:
+        memo = await description.memo()
+        known = _remembered(session, description, memo)
+        if description.status is WorkflowExecutionStatus.RUNNING:
+            reason = "no worker answers; `up` starts one, and the session goes on"
+            return _shown(known, reason=reason, live=False)
+        return _ended(known, await self.result(session))
+
+
+def _remembered(
+    session: SessionId, description: WorkflowExecutionDescription, memo: Any
+) -> SessionView:
+    with suppress(ValidationError):
+        # The last view that the session itself left.
+        return SessionView.model_validate(memo.get("view"))
+    return SessionView(
+        session=session,
+        goal=str(memo.get("goal", "")),
+        phase=SessionPhase.PREPARING,
+        pacing=Pacing.WAVE,
+        cycle=0,
+        repository=str(memo.get("repository", "")),
+        branch=None,
+        base=None,
+        head=None,
+        sandbox="",
+        scripted=False,
+        spent_usd=Decimal(0),
+        cap_usd=Decimal(0),
+        tasks=(),
+        changesets=(),
+        notices=(),
+        started_at=description.start_time,
+    )
+
+
+def _ended(known: SessionView, result: SessionResult | str) -> ShownSession:
+    changes: dict[str, Any] = {"phase": SessionPhase.ENDED}
+    if isinstance(result, str):
+        changes["reason"] = result
+        return _shown(known, **changes, live=False, outcome="failed")
+    for field in ("reason", "branch", "head", "spent_usd", "tasks", "scripted"):
+        changes[field] = getattr(result, field)
+    return _shown(known, **changes, live=False, outcome=result.outcome)
+
+
+def _shown(view: SessionView, **changes: Any) -> ShownSession:
+    return ShownSession.model_validate({**dict(view), **changes})
+
+
+async def _summary(execution: WorkflowExecution) -> SessionSummary:
+    memo = await execution.memo()
+    return SessionSummary(
+        session=SessionId(execution.id.removeprefix(PREFIX)),
+        goal=str(memo.get("goal", "")),
+        repository=str(memo.get("repository", "")),
+        status=execution.status.name.lower() if execution.status else "unknown",
+        started_at=execution.start_time.astimezone(UTC),
+        closed_at=execution.close_time.astimezone(UTC) if execution.close_time else None,
+    )
+
+
+def _fits(session: str, wanted: str) -> bool:
+    part = wanted.lower()
+    return session.startswith(part) or session.endswith(part)

@@ -1,0 +1,130 @@
+"""The terminal: where output goes, whether a person is there, and the running of a command.
+
+Text from elsewhere (titles, goals, reasons, model output) goes through `shown`, so that neither
+markup nor control characters in it have any effect.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import unicodedata
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_VISIBLE: Final = {"\n", "\t"}
+_UNSAFE_CATEGORIES: Final = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+"""Controls, formats (with the bidirectional overrides), surrogates, private use, separators."""
+
+
+def shown(text: str) -> str:
+    """Return `text` with every character that could act on a terminal written out."""
+    return "".join(_visible(c) for c in text)
+
+
+def one_line(text: str, width: int) -> str:
+    """Return `text` on one line of at most `width` characters, cut with three dots."""
+    line = shown(" ".join(text.split()))
+    return line if len(line) <= width else f"{line[: max(width - 3, 0)]}..."
+
+
+def _visible(character: str) -> str:
+    if character in _VISIBLE or unicodedata.category(character) not in _UNSAFE_CATEGORIES:
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def console(*, to_errors: bool = False) -> "Console":
+    """Return the console for people; it takes no markup from text and follows NO_COLOR, TERM."""
+    from rich.console import Console
+
+    return Console(stderr=to_errors, markup=False, emoji=False, highlight=False)
+
+
+def is_interactive() -> bool:
+    """Tell whether a person can be asked: input and output are both a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def make_streams_forgiving() -> None:
+    """Write what an ASCII locale cannot show as escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def execute(command: Coroutine[None, None, ExitCode]) -> NoReturn:
+    """Run a command to its end and leave with its exit code.
+
+    Raises:
+        SystemExit: always.
+    """
+    raise SystemExit(int(_outcome(command)))
+
+
+def fail(error: CommandError) -> NoReturn:
+    """Say an error that was found before a command began, and leave with its code.
+
+    Raises:
+        SystemExit: always.
+    """
+    say_error(str(error))
+    raise SystemExit(int(error.code))
+
+
+def _outcome(command: Coroutine[None, None, ExitCode]) -> ExitCode:
+    try:
+        code = asyncio.run(_until_told(command))
+        sys.stdout.flush()
+    except CommandError as error:
+        say_error(str(error))
+        return error.code
+    except BrokenPipeError:
+        # Whoever read us has enough; the interpreter must not complain at its end either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.COMPLETE
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    return code
+
+
+async def _until_told(command: Coroutine[None, None, ExitCode]) -> ExitCode:
+    # A closed terminal and a polite kill end a command as Ctrl-C does: with its children.
+    task = asyncio.current_task()
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        return await command
+    except asyncio.CancelledError:
+        return ExitCode.INTERRUPTED
+
+
+def say_error(message: str) -> None:
+    """Write an error for a person to the error stream."""
+    first, *rest = shown(message).split("\n")
+    sys.stderr.write("\n".join([f"error: {first}", *rest]) + "\n")
+
+
+async def read_line() -> str | None:
+    """Return a line that the person types; None at the end of input.
+
+    It waits on the loop and not in a thread, so that Ctrl-C is never stuck behind it.
+    """
+    loop = asyncio.get_running_loop()
+    typed: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(sys.stdin.fileno(), lambda: typed.done() or typed.set_result(None))
+    try:
+        await typed
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    line = sys.stdin.readline()
+    return line.strip() if line else None

@@ -1,0 +1,293 @@
+"""Everything that a person reads, in one place: wording and layout, as plain lines of text.
+
+Pure: values in, lines out; the terminal wraps them. Only ASCII of our own, so that every locale can
+show it; foreign text passes `shown` or `one_line`. Colours are put on by the caller, by line.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Final
+
+from starter.shown_session import SessionSummary, ShownSession
+from starter.terminal import one_line, shown
+from workflows.domain.changeset import ChangesetState
+from workflows.domain.config import SessionConfig
+from workflows.domain.notice import Notice
+from workflows.domain.plan import Task
+from workflows.domain.session import ChangesetLine, SessionPhase, SessionRequest, TaskLine
+
+_ORDER: Final = (
+    "merged",
+    "merging",
+    "validated",
+    "validating",
+    "developed",
+    "developing",
+    "ready",
+    "pending",
+    "paused",
+    "rejected",
+    "failed",
+    "timed_out",
+    "blocked",
+    "skipped",
+    "cancelled",
+)
+_PHASES: Final = {
+    SessionPhase.PREPARING: "preparing: reading the repository, running the gates on the base",
+    SessionPhase.PLANNING: "planning",
+    SessionPhase.AWAITING_PLAN: "the plan waits for your approval",
+    SessionPhase.RUNNING: "running",
+    SessionPhase.PAUSED: "paused",
+    SessionPhase.STOPPING: "stopping",
+    SessionPhase.ENDED: "ended",
+}
+SCRIPTED: Final = "SCRIPTED: a playbook speaks, no real model"
+NO_SANDBOX: Final = "NONE: commands of agents run unconfined on this machine"
+
+NO_GATES: Final = "(none found: only reviewers judge)"
+
+
+def money(usd: Decimal) -> str:
+    """Return an amount for people: cents, or more digits where it is less than a cent."""
+    return f"${usd:.4f}" if Decimal(0) < usd < Decimal("0.01") else f"${usd:.2f}"
+
+
+# --- a session -----------------------------------------------------------------------------------
+
+
+def status(session: ShownSession, program: str) -> list[str]:
+    """Return the whole picture of a session."""
+    return [
+        *header(session),
+        *_section("Tasks", [counts(session.tasks), *map(task_line, session.tasks)]),
+        *_section("Changesets", map(changeset_line, session.changesets)),
+        *_section("Notices", map(notice_line, session.notices)),
+        *_section("Waiting for you", asks(session, program)),
+    ]
+
+
+def header(session: ShownSession) -> list[str]:
+    """Return what a session is and how it stands, one fact a line."""
+    facts = {
+        "Session": session.session,
+        "State": state(session),
+        "Goal": one_line(session.goal, 200),
+        "Repository": shown(session.repository),
+        "Branch": shown(session.branch or "(nothing delivered yet)"),
+        "Spent": f"{money(session.spent_usd)} of {money(session.cap_usd)}",
+        "Pacing": f"{session.pacing}, cycle {session.cycle}",
+        "Sandbox": sandbox(session.sandbox),
+    }
+    if session.scripted:
+        facts["Models"] = SCRIPTED
+    return [f"{name:<11}{text}" for name, text in facts.items()]
+
+
+def state(session: ShownSession) -> str:
+    """Return a session's state in words."""
+    words = session.outcome or _PHASES[session.phase]
+    if not session.live and session.outcome is None:
+        words = "open"
+    return f"{words} ({shown(session.reason)})" if session.reason else words
+
+
+def sandbox(name: str) -> str:
+    """Return what confines commands, in words that nobody overlooks where nothing does."""
+    if name == "none":
+        return NO_SANDBOX
+    return shown(name) or "(not known yet)"
+
+
+def counts(tasks: Sequence[TaskLine]) -> str:
+    """Return how many tasks stand where, as in `2 merged, 1 developing`."""
+    found = Counter(str(task.state) for task in tasks)
+    return ", ".join(f"{found[name]} {name}" for name in _ORDER if found[name]) or "(no plan yet)"
+
+
+def task_line(task: TaskLine) -> str:
+    """Return one task on one line."""
+    attempt = f" (attempt {task.attempt})" if task.attempt > 1 else ""
+    reason = f": {one_line(task.reason, 80)}" if task.reason else ""
+    return f"  {task.state:<11} {shown(task.id)}{attempt}  {one_line(task.title, 60)}{reason}"
+
+
+def changeset_line(changeset: ChangesetLine) -> str:
+    """Return one changeset on one line."""
+    digest = f" {changeset.digest[:12]}" if changeset.digest else ""
+    tasks = ", ".join(changeset.tasks)
+    words = changeset.state.replace("_", " ")
+    return f"  {words:<11} {shown(changeset.id)}{digest}  ({shown(tasks)})"
+
+
+def notice_line(notice: Notice) -> str:
+    """Return one notice on one line."""
+    about = f" {shown(notice.subject)}" if notice.subject else ""
+    times = f" ({notice.count} times)" if notice.count > 1 else ""
+    return f"  {notice.kind.replace('_', ' ')}{about}: {one_line(notice.text, 300)}{times}"
+
+
+def waiting(session: ShownSession) -> list[ChangesetLine]:
+    """Return the changesets that wait for a person."""
+    return [c for c in session.changesets if c.state == ChangesetState.AWAITING_APPROVAL]
+
+
+def asks(session: ShownSession, program: str) -> list[str]:
+    """Return which commands answer what the session waits for."""
+    at = f"--session {session.session}"
+    lines: list[str] = []
+    if session.phase is SessionPhase.AWAITING_PLAN:
+        lines.append(f"  {program} approve plan {at}")
+        lines.append(f'  {program} reject plan --notes "..." {at}')
+    for changeset in waiting(session):
+        lines.append(f"  {program} diff {changeset.id} {at}")
+        lines.append(f"  {program} approve {changeset.id} --digest {changeset.digest} {at}")
+    if session.phase is SessionPhase.PAUSED and session.live:
+        lines.append(f"  {program} resume {session.session}")
+    return lines
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
+    content = list(lines)
+    return ["", title, *content] if content else []
+
+
+# --- changes, for those who watch without a terminal --------------------------------------------
+
+
+def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
+    """Return what is new since the last look, one line each; everything at the first look."""
+    if before is None:
+        return header(now)
+    lines: list[str] = []
+    if state(before) != state(now):
+        lines.append(f"session: {state(now)}")
+    lines += _moved(
+        {t.id: task_line(t) for t in before.tasks}, {t.id: task_line(t) for t in now.tasks}
+    )
+    lines += _moved(
+        {c.id: changeset_line(c) for c in before.changesets},
+        {c.id: changeset_line(c) for c in now.changesets},
+    )
+    seen = {(n.kind, n.subject, n.text) for n in before.notices}
+    lines += [notice_line(n) for n in now.notices if (n.kind, n.subject, n.text) not in seen]
+    return lines
+
+
+def _moved(before: "dict[str, str]", now: "dict[str, str]") -> list[str]:
+    return [line for name, line in now.items() if before.get(name) != line]
+
+
+# --- plan and approval ---------------------------------------------------------------------------
+
+
+def plan(tasks: Sequence[Task]) -> list[str]:
+    """Return a plan to be approved, with what each task may write and must fulfil."""
+    return [line for task in tasks for line in _planned(task)]
+
+
+def _planned(task: Task) -> list[str]:
+    after = f", after {', '.join(task.depends_on)}" if task.depends_on else ""
+    group = f", with group {task.group}" if task.group else ""
+    return [
+        f"  {task.id}  {one_line(task.title, 200)} ({task.kind}{after}{group})",
+        f"      writes {one_line(', '.join(task.claims), 300)}",
+        *(f"      - {one_line(criterion, 300)}" for criterion in task.acceptance_criteria),
+    ]
+
+
+def nobody_to_ask(session: ShownSession, program: str) -> list[str]:
+    """Return what a session without a terminal says when it waits for a person."""
+    return [
+        "the session waits for a person, and there is no terminal to ask at; answer with",
+        *asks(session, program),
+        f"and follow it with\n  {program} watch {session.session}",
+    ]
+
+
+def ending(session: ShownSession, program: str) -> list[str]:
+    """Return a session's last lines: how it ended, the branch, the cost, where to look."""
+    lines = [
+        "",
+        f"Session {session.session}: {state(session)}",
+        f"Tasks      {counts(session.tasks)}",
+        f"Spent      {money(session.spent_usd)}",
+    ]
+    if session.scripted:
+        lines.append(f"Models     {SCRIPTED}")
+    if session.sandbox == "none":
+        lines.append(f"Sandbox    {NO_SANDBOX}")
+    if session.branch:
+        lines.append(f"Branch     {shown(session.branch)} in {shown(session.repository)}")
+        lines.append(f"           git log -p HEAD..{shown(session.branch)}")
+    return [*lines, f"Details    {program} status {session.session}"]
+
+
+# --- starting ------------------------------------------------------------------------------------
+
+
+def started(session: str, program: str, ui: str | None) -> list[str]:
+    """Return what is said once a session is started."""
+    look = [f"Web UI     {web_page(ui, session)}"] if ui else []
+    return [f"Session    {session}", *look, f"Follow     {program} watch {session}"]
+
+
+def web_page(ui: str, session: str) -> str:
+    """Return the address of a session's page in the Web UI."""
+    return f"{ui}/namespaces/default/workflows/session%2F{session}"
+
+
+def detached(session: str, program: str, *, goes_on: bool) -> list[str]:
+    """Return what is said when a person leaves a session with Ctrl-C."""
+    if goes_on:
+        first = f"detached; session {session} goes on"
+    else:
+        first = f"detached; session {session} rests until workers run again: `{program} up`"
+    return [first, f"find it again with `{program} watch {session}`"]
+
+
+def dry_run(request: SessionRequest, origins: dict[str, str], gates: Sequence[str]) -> list[str]:
+    """Return what a session would do, where nothing is started."""
+    config = request.config
+    caps = config.budget
+    limits = (
+        f"warns at {money(caps.warn_usd)}, stops at {money(caps.stop_usd)}, "
+        f"at most {money(caps.burn_usd_per_minute)} a minute"
+    )
+    lines = [
+        "Dry run: nothing was started, nothing was sent, cost $0.00",
+        f"Goal       {one_line(request.goal, 200)}",
+        f"Repository {shown(request.repository)}",
+        f"Base       {shown(request.base or 'what is checked out')}",
+        f"Pacing     {config.pacing}",
+        f"Caps       {limits}",
+        f"Approvals  plan {config.approvals.plan}, changesets {config.approvals.changeset}",
+        f"Sandbox    {NO_SANDBOX if config.sandbox == 'none' else 'required'}",
+        f"Gates      {', '.join(map(shown, gates)) or NO_GATES}",
+        *routes(config),
+    ]
+    changed = {k: o for k, o in origins.items() if o != "default"}
+    return [*lines, *(f"  {key} from {shown(origin)}" for key, origin in changed.items())]
+
+
+def routes(config: SessionConfig) -> list[str]:
+    """Return which models would be asked, by role."""
+    names = {"planner": config.routes.planner, "developer": config.routes.developer}
+    names["reviewer"] = config.routes.reviewer
+    lines = [f"{role.capitalize():<11}{', '.join(models)}" for role, models in names.items()]
+    scripted = any(m.startswith("scripted/") for models in names.values() for m in models)
+    return [*lines, f"Models     {SCRIPTED}"] if scripted else lines
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+def sessions(found: Sequence[SessionSummary]) -> list[str]:
+    """Return one line a session, the newest first."""
+    if not found:
+        return ["no session yet; `run GOAL` starts one"]
+    return [
+        f"{s.session}  {s.status:<10} {s.started_at:%Y-%m-%d %H:%M}  {one_line(s.goal, 100)}"
+        for s in found
+    ]

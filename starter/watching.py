@@ -1,0 +1,144 @@
+"""Following a session: a live picture on a terminal, lines of what changes elsewhere.
+
+On a terminal a person is asked for what the session waits for. Elsewhere nobody is asked: the
+commands that answer are said, and the exit code tells that a person is needed.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from starter import deciding, views
+from starter.exit_codes import OF_OUTCOME, ExitCode
+from starter.shown_session import ShownSession
+from starter.terminal import console, is_interactive, read_line
+from workflows.domain.ids import SessionId
+from workflows.domain.session import ChangesetLine, SessionPhase
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from starter.sessions import Sessions
+
+_LOOK_SECONDS: Final = 0.5
+_NO_WORKER_LOOKS: Final = 3
+"""Looks without an answer before it is said: a worker may just be starting."""
+
+
+class Watch:
+    """One person's (or script's) look at one session."""
+
+    def __init__(
+        self, sessions: "Sessions", session: SessionId, program: str, *, patient: bool = False
+    ) -> None:
+        """Args: `patient`: without a terminal, go on when the session waits for a person."""
+        self._sessions = sessions
+        self._patient = patient
+        self._session = session
+        self._program = program
+        self._asked: set[str] = set()
+
+    async def follow(self) -> ExitCode:
+        """Follow the session to its end and return the exit code that tells how it ended."""
+        if is_interactive():
+            return await self._live()
+        return await self._lines()
+
+    async def _lines(self) -> ExitCode:
+        out = console()
+        before: ShownSession | None = None
+        silent = 0
+        while True:
+            now = await self._sessions.view(self._session)
+            silent = 0 if now.live or now.outcome else silent + 1
+            if silent in {0, _NO_WORKER_LOOKS}:
+                _write(out, views.changes(before, now))
+                before = now
+            if now.outcome:
+                return self._end(out, now)
+            if _open_asks(now) - self._asked:
+                self._asked |= _open_asks(now)
+                _write(out, views.nobody_to_ask(now, self._program))
+                if not self._patient:
+                    return ExitCode.WAITING
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _live(self) -> ExitCode:
+        from rich.live import Live
+        from rich.text import Text
+
+        out = console()
+        while True:
+            with Live(console=out, auto_refresh=False, transient=True) as live:
+                now = await self._until_asked_or_ended(
+                    lambda lines: live.update(Text("\n".join(lines)), refresh=True)
+                )
+            if now.outcome:
+                _write(out, views.status(now, self._program))
+                return self._end(out, now)
+            await self._ask(out, now)
+
+    async def _until_asked_or_ended(self, show: Callable[[list[str]], None]) -> ShownSession:
+        while True:
+            now = await self._sessions.view(self._session)
+            if now.outcome or _open_asks(now) - self._asked:
+                return now
+            show(views.status(now, self._program))
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _ask(self, out: "Console", now: ShownSession) -> None:
+        self._asked |= _open_asks(now)
+        if now.phase is SessionPhase.AWAITING_PLAN:
+            tasks = [await self._sessions.task(self._session, t.id) for t in now.tasks]
+            _write(out, ["The plan:", *views.plan([t.task for t in tasks if t is not None])])
+            await self._decide(out, "Approve the plan?", deciding.plan(now))
+            return
+        for changeset in views.waiting(now):
+            _write(out, ["A changeset is ready:", *self._summary(now, changeset)])
+            await self._decide(
+                out, f"Merge {changeset.id}?", deciding.changeset(now, changeset.id, None)
+            )
+
+    def _summary(self, now: ShownSession, changeset: ChangesetLine) -> list[str]:
+        tasks = {t.id: t for t in now.tasks}
+        return [
+            views.changeset_line(changeset),
+            *(views.task_line(tasks[name]) for name in changeset.tasks if name in tasks),
+            f"  {self._program} diff {changeset.id} --session {self._session}",
+        ]
+
+    async def _decide(self, out: "Console", question: str, ask: deciding.Ask) -> None:
+        answer = await _answer(out, f"{question} [y]es, [n]o, [l]ater: ")
+        if answer == "y":
+            await deciding.approve(self._sessions, self._session, ask)
+        elif answer == "n":
+            _write(out, ["Why? (one line for the agents)"])
+            reason = await read_line() or ""
+            await deciding.reject(self._sessions, self._session, ask, reason)
+
+    def _end(self, out: "Console", now: ShownSession) -> ExitCode:
+        _write(out, views.ending(now, self._program))
+        assert now.outcome is not None
+        return OF_OUTCOME[now.outcome]
+
+
+def _open_asks(now: ShownSession) -> set[str]:
+    asks = {f"{c.id} {c.digest}" for c in views.waiting(now)}
+    if now.phase is SessionPhase.AWAITING_PLAN:
+        # A new plan is a new question.
+        asks.add("plan " + " ".join(f"{t.id} {t.title}" for t in now.tasks))
+    return asks
+
+
+async def _answer(out: "Console", question: str) -> str:
+    while True:
+        out.print(question, end="")
+        line = await read_line()
+        choice = (line or "l").lower()[:1]
+        if choice in {"y", "n", "l"}:
+            return choice
+
+
+def _write(out: "Console", lines: Sequence[str]) -> None:
+    for line in lines:
+        out.print(line)

@@ -1,0 +1,17 @@
+"""Small files that others read at any moment: replaced whole, never seen half."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Put `text` into the file at `path`, readable by its owner only.
+
+    Raises:
+        OSError: the directory cannot be written.
+    """
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    Path(name).replace(path)
