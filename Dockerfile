@@ -20,7 +20,8 @@ RUN pip install --no-cache-dir --no-deps --no-build-isolation .
 ARG UID=1000
 # Named volumes take the owner of the directory that they cover.
 RUN useradd --uid "$UID" --create-home blueflame \
-    && install --directory --owner "$UID" /var/lib/blueflame /var/lib/blueflame/store
+    && install --directory --owner "$UID" --mode 0700 \
+        /var/lib/blueflame /var/lib/blueflame/host /var/lib/blueflame/store
 USER blueflame
 WORKDIR /var/lib/blueflame
 ENV PYTHONUNBUFFERED=1

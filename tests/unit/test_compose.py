@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from workers.settings import Settings
+
 ROOT = Path(__file__).parents[2]
 ROLES = ("workflows", "models", "host", "land")
 STORE = "store:/var/lib/blueflame/store"
+HOST = "host:/var/lib/blueflame/host"
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +71,18 @@ def test_only_host_may_make_namespaces_and_nobody_is_privileged(
     assert {name for name, service in services.items() if "security_opt" in service} == {"host"}
     assert all(services[role]["cap_drop"] == ["ALL"] for role in ROLES)
     assert not any("privileged" in service or "cap_add" in service for service in services.values())
+
+
+def test_volumes_are_where_workers_look():
+    settings = Settings(data_dir=Path("/var/lib/blueflame"))
+    assert f"store:{settings.store_dir}" == STORE
+    assert f"host:{settings.host_dir}" == HOST
+
+
+def test_only_host_has_worktrees(services: dict[str, dict[str, Any]]):
+    assert {name for name, service in services.items() if HOST in service.get("volumes", ())} == {
+        "host"
+    }
 
 
 def test_ports_are_published_on_this_machine_only(services: dict[str, dict[str, Any]]):
