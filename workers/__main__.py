@@ -11,6 +11,9 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from activities.adapters.sandbox.toolchain import default_toolchain
+from workers.supervisor import packages_root
+from workers.privileges import PrivilegeError, PrivilegePlan, enter, prepare_data_dir
 from workers.roles import Role, UnknownRoleError, parse_roles
 from workers.settings import Settings
 
@@ -26,8 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         roles = parse_roles(options.roles)
         settings = Settings.read()
-        _drop_root(roles, settings)
-    except (UnknownRoleError, ValueError) as error:
+        _drop_root(roles, settings, sys.argv[1:] if arguments is None else arguments)
+    except (UnknownRoleError, ValueError, PrivilegeError) as error:
         _say(f"error: {error}")
         return 2
     asyncio.run(_serve(settings, roles, options.lifeline))
@@ -41,7 +44,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _drop_root(roles: Sequence[Role], settings: Settings) -> None:
+def _drop_root(roles: Sequence[Role], settings: Settings, arguments: Sequence[str]) -> None:
+    """Become the host's unprivileged user for good, by executing this program again."""
     # Before any thread exists: a mount namespace belongs to a thread, and threads inherit it.
     if Role.HOST not in roles or os.geteuid() != 0:
         return
@@ -50,9 +54,18 @@ def _drop_root(roles: Sequence[Role], settings: Settings) -> None:
             f"as root, role 'host' needs a process of its own, but roles {','.join(roles)!r} were "
             "named: it gives up the rights that the others need; start two processes"
         )
-    from workers import privileges
-
-    privileges.enter(settings)
+    uid, gid = settings.host_uid, settings.host_gid
+    writable = prepare_data_dir(settings.data_dir, uid, gid)
+    enter(
+        PrivilegePlan(
+            argv=(sys.executable, "-P", "-m", "workers", *arguments),
+            cwd=settings.host_dir,
+            writable=writable,
+            readable=(packages_root(), *default_toolchain()),
+            uid=uid,
+            gid=gid,
+        )
+    )
 
 
 async def _serve(settings: Settings, roles: Sequence[Role], lifeline: int | None) -> None:

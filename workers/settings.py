@@ -12,10 +12,7 @@ from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-HOST_ID = 60999
-"""The user and group that a host worker started as root drops to: above the ids that
-distributions give to persons, below those that they reserve."""
-
+from workers.privileges import DROPPED_ID
 
 def _default_data_dir() -> Path:
     return Path(user_data_dir("blueflame", appauthor=False))
@@ -30,9 +27,9 @@ class Settings(BaseSettings):
 
     data_dir: Path = Field(default_factory=_default_data_dir)
     """Where everything of ours lives on this machine."""
-    host_uid: int = Field(default=HOST_ID, ge=1)
+    host_uid: int = Field(default=DROPPED_ID, ge=1)
     """The unprivileged user that a host worker started as root becomes."""
-    host_gid: int = Field(default=HOST_ID, ge=1)
+    host_gid: int = Field(default=DROPPED_ID, ge=1)
     temporal_port: int = Field(default=7233, ge=0, le=65_535)
     """The port that the bundled server prefers; 0: any free one."""
     ui_port: int = Field(default=8233, ge=0, le=65_535)

@@ -132,6 +132,8 @@ class Supervisor:
         environment = environment_for([role], self._environment)
         environment["PYTHONPATH"] = str(packages_root())
         environment["BLUEFLAME_DATA_DIR"] = str(settings.data_dir)
+        if settings.playbook is not None:
+            environment["BLUEFLAME_PLAYBOOK"] = str(settings.playbook)
         if not settings.has_external_server:
             environment["BLUEFLAME_SERVER"] = target(settings)
         return Program(

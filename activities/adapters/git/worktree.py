@@ -8,9 +8,11 @@ after a power cut files may be older than the state that was written after them.
 import asyncio
 import os
 import subprocess
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 
 from activities.adapters.git.bare import Bare, replace
 from activities.adapters.git.command import Scope
@@ -25,6 +27,10 @@ from workflows.domain.ids import Commit
 
 USED = "used"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+_HERE: ContextVar[Mapping[Path, int]] = ContextVar("held worktrees", default=MappingProxyType({}))
+"""The locks that the current task holds, by their files."""
 
 
 class Worktrees:
@@ -48,10 +54,22 @@ class Worktrees:
         async with exclusive(self.bare.layout.lock(name), on_wait) as descriptor:
             remove_stale(self.bare.layout.admin(name))
             self._held[name] = descriptor
+            here = _HERE.set({**_HERE.get(), self.bare.layout.lock(name): descriptor})
             try:
                 yield descriptor
             finally:
+                _HERE.reset(here)
                 del self._held[name]
+
+    @asynccontextmanager
+    async def _locked(self, name: str) -> AsyncGenerator[int, None]:
+        """Hold a worktree, or go on under the lock that the caller's task holds already."""
+        descriptor = _HERE.get().get(self.bare.layout.lock(name))
+        if descriptor is not None:
+            yield descriptor
+            return
+        async with self.lock(name) as descriptor:
+            yield descriptor
 
     def scope(self, name: str) -> Scope:
         """Return a scope in a held worktree, once its `.git` is the file that we made.
@@ -86,7 +104,7 @@ class Worktrees:
     async def create(self, name: str, commit: Commit) -> WorktreePlace:
         """Make a worktree, or find it whole; see the port."""
         layout = self.bare.layout
-        async with self.lock(name) as descriptor:
+        async with self._locked(name) as descriptor:
             if not (layout.state(name).exists() and self._is_whole(name)):
                 await self._wipe(name)
                 await self._add(name, commit, descriptor)
@@ -107,7 +125,7 @@ class Worktrees:
 
     async def remove(self, name: str) -> None:
         """Delete a worktree; see the port."""
-        async with self.lock(name):
+        async with self._locked(name):
             await self._wipe(name)
 
     async def _wipe(self, name: str) -> None:
