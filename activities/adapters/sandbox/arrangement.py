@@ -91,6 +91,10 @@ def environment(toolchain: tuple[Path, ...], added: tuple[tuple[str, str], ...])
     return {"PATH": path, **_ENVIRONMENT, **dict(added)}
 
 
+Data = Callable[[bytes, str], int]
+"""Makes a descriptor that holds these bytes; whoever starts bubblewrap passes and closes it."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What one start of bubblewrap needs."""
@@ -99,8 +103,7 @@ class Plan:
     toolchain: tuple[Path, ...]
     env: dict[str, str]
     limits: Limits
-    data: Callable[[bytes, str], int]
-    """Makes a descriptor that holds these bytes; whoever starts bubblewrap passes and closes it."""
+    data: Data
 
 
 def arguments(plan: Plan) -> list[str]:
@@ -144,25 +147,27 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", path, path)
 
 
-def _etc(data: Callable[[bytes, str], int]) -> Iterator[str]:
+def _etc(data: Data) -> Iterator[str]:
     yield from ("--dir", "/etc")
     for path in filter(os.path.exists, _ETC):
         yield from ("--ro-bind", path, path)
     for path, content in _FILES.items():
-        yield from (
-            "--perms",
-            "0444",
-            "--file",
-            str(data(content.encode(), path)),
-            path,
-        )
+        yield from _file(path, content, "0444", data)
+    yield from ("--dir", _STUBS)
+    yield from _file(f"{_STUBS}/stub", _STUB, "0555", data)
+    for name in _INTERACTIVE:
+        yield from ("--symlink", "stub", f"{_STUBS}/{name}")
+
+
+def _file(path: str, content: str, mode: str, data: Data) -> tuple[str, ...]:
+    return ("--perms", mode, "--file", str(data(content.encode(), path)), path)
 
 
 def _tmpfs(path: str, size_bytes: int, mode: str = "1777") -> tuple[str, ...]:
     return ("--perms", mode, "--size", str(max(size_bytes, 1 << 20)), "--tmpfs", path)
 
 
-def _workspace(workspace: Workspace, data: Callable[[bytes, str], int]) -> Iterator[str]:
+def _workspace(workspace: Workspace, data: Data) -> Iterator[str]:
     yield from (
         "--bind" if workspace.writable else "--ro-bind",
         str(workspace.path),

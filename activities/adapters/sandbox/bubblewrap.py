@@ -169,7 +169,6 @@ class _Namespace:
         self._told = b""
         self._pidfd = -1
         self.first = 0
-        self.started = asyncio.Event()
         asyncio.get_running_loop().add_reader(info, self._learn)
 
     def __enter__(self) -> Self:
@@ -215,7 +214,6 @@ class _Namespace:
             self.first = int(found[1])
             with contextlib.suppress(ProcessLookupError):
                 self._pidfd = os.pidfd_open(self.first)
-            self.started.set()
 
 
 async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
@@ -228,7 +226,8 @@ async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
         with _Namespace(child, info) as inside:
 
             async def watch() -> Breach:
-                await inside.started.wait()
+                # Earlier, process 1 still stands in the host's root, and its /tmp would be measured.
+                await child.private.started.wait()
                 root = Path(f"/proc/{inside.first}/root")
                 return await watchdog.breach(ProcMeter(root / "proc", scratch_mounts(root)))
 

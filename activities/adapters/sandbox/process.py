@@ -86,7 +86,10 @@ class PipeReader:
     limit: int
     kept: bytearray = field(default_factory=bytearray)
     total: int = 0
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set with the first byte."""
     finished: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when nobody can write any more."""
     _fd: int = -1
 
     def open(self) -> int:
@@ -124,6 +127,7 @@ class PipeReader:
         if not data:
             self.close()
             return False
+        self.started.set()
         self.total += len(data)
         self.kept += data[: self.limit - len(self.kept)]
         return True
