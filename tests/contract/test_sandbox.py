@@ -114,9 +114,7 @@ async def test_the_command_starts_in_its_workspace(bash: Run, workspace: Path):
     assert (workspace / "there").read_text() == "yes"
 
 
-async def test_nothing_of_the_environment_is_inherited(
-    bash: Run, monkeypatch: pytest.MonkeyPatch
-):
+async def test_nothing_of_the_environment_is_inherited(bash: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("X_API_KEY", "canary-1")
     result = await bash("env; cat /proc/$PPID/environ /proc/self/environ; true")
     assert b"canary-1" not in result.output
@@ -135,9 +133,7 @@ async def test_given_variables_are_added(sandbox: Sandbox, workspace: Path):
 @pytest.mark.parametrize(
     "left", ["(sleep 600 &)", "sleep 600 &", "nohup setsid sleep 600 >/dev/null 2>&1 &"]
 )
-async def test_what_a_command_leaves_is_ended_and_counted(
-    bash: Run, workspace: Path, left: str
-):
+async def test_what_a_command_leaves_is_ended_and_counted(bash: Run, workspace: Path, left: str):
     result = await bash(f"{left}\necho up; touch $TMPDIR/x; sleep 0.1")
     assert (result.end, result.output, result.survivors) == ("exited", b"up\n", 1)
     assert result.elapsed < timedelta(seconds=10)
@@ -209,8 +205,8 @@ async def test_the_workspace_may_not_grow_without_bound(bash: Run):
 
 
 async def test_a_single_file_is_bounded(bash: Run, workspace: Path):
-    result = await bash("head -c 5000000 /dev/zero > big; echo after", file_bytes=1_000_000)
-    assert (workspace / "big").stat().st_size == 1_000_000
+    result = await bash("head -c 5000000 /dev/zero > big; echo after", file_bytes=1 << 20)
+    assert (workspace / "big").stat().st_size == 1 << 20
     assert result.output.endswith(b"after\n")
 
 

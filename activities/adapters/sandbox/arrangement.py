@@ -1,6 +1,6 @@
 """The command line of bubblewrap: what exists inside, and nothing else. Pure; starts nothing.
 
-Each line here closes a hole that was seen open; docs/security.md and the attack suite name them.
+Each line closes a hole that was seen open; the attack suite names them.
 The rules behind it: the root is an allow-list; every in-memory file system has a size; no mount
 target lies below a directory that the agent can write (bubblewrap before 0.12 follows a link planted
 there), except `/workspace/.git`, which is checked before each start.
@@ -21,14 +21,24 @@ from activities.ports.sandbox import (
 HOME = "/home/agent"
 GIT_DIR = "/git"
 _USER, _ID = "agent", 1000
-_SMALL_BYTES = 16 << 20
 
-_ETC = (
-    *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
-    *("/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/pki"),
-    *("/etc/mime.types", "/etc/protocols", "/etc/services"),
-)
-"""Machine-independent parts of /etc that programs need; absent ones are skipped."""
+_ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl", "/etc/pki")
+"""Machine-independent parts of /etc that programs need; each costs a quarter of a millisecond."""
+
+_STUBS = "/etc/no-terminal"
+_STUB = """\
+#!/bin/sh
+# There is no terminal here, and some editors wait for one for ever. Scripted use goes through.
+name=${0##*/}
+for one in "$@"; do
+  case "$one" in -es | -Es | -e | -s | --batch | -batch | --version | --help)
+    exec "/usr/bin/$name" "$@" ;;
+  esac
+done
+echo "$name: there is no terminal here. Use the edit or write tool, sed, or a here-document." >&2
+exit 1
+"""
+_INTERACTIVE = ("vi", "vim", "view", "vimdiff", "ex", "nano", "pico", "emacs", "mcedit", "watch")
 
 _FILES = {
     "/etc/passwd": f"{_USER}:x:{_ID}:{_ID}::{HOME}:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n",
@@ -77,8 +87,12 @@ _ENVIRONMENT = {
 def environment(toolchain: tuple[Path, ...], added: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Return the whole environment of a command; nothing of the host's is in it."""
     tools = [str(prefix / "bin") for prefix in toolchain if (prefix / "bin").is_dir()]
-    path = ":".join([*tools, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"])
+    path = ":".join([_STUBS, *tools, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"])
     return {"PATH": path, **_ENVIRONMENT, **dict(added)}
+
+
+Data = Callable[[bytes, str], int]
+"""Makes a descriptor that holds these bytes; whoever starts bubblewrap passes and closes it."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +103,7 @@ class Plan:
     toolchain: tuple[Path, ...]
     env: dict[str, str]
     limits: Limits
-    data: Callable[[bytes, str], int]
-    """Makes a descriptor that holds these bytes; whoever starts bubblewrap passes and closes it."""
+    data: Data
 
 
 def arguments(plan: Plan) -> list[str]:
@@ -108,7 +121,7 @@ def arguments(plan: Plan) -> list[str]:
         *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"),
         *("--dev", "/dev", *_tmpfs("/dev/shm", plan.limits.memory_bytes // 8)),  # noqa: S108
         *("--remount-ro", "/dev"),
-        *_tmpfs("/run", _SMALL_BYTES, mode="0755"),
+        *("--dir", "/run"),
         *_tmpfs("/tmp", plan.limits.memory_bytes // 4),  # noqa: S108 -- the sandbox's own
         *_tmpfs(HOME, plan.limits.memory_bytes // 4, mode="0755"),
         *("--dir", "/var", "--symlink", "/tmp", "/var/tmp"),  # noqa: S108
@@ -121,7 +134,7 @@ def arguments(plan: Plan) -> list[str]:
 
 def scratch_mounts(root: Path) -> tuple[Path, ...]:
     """Return the in-memory file systems, as seen through `/proc/<pid>/root`."""
-    return tuple(root / one for one in ("tmp", "run", "dev/shm", HOME.lstrip("/")))
+    return tuple(root / one for one in ("tmp", "dev/shm", HOME.lstrip("/")))
 
 
 def _system() -> Iterator[str]:
@@ -134,25 +147,27 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", path, path)
 
 
-def _etc(data: Callable[[bytes, str], int]) -> Iterator[str]:
+def _etc(data: Data) -> Iterator[str]:
     yield from ("--dir", "/etc")
-    for path in _ETC:
-        yield from ("--ro-bind-try", path, path)
+    for path in filter(os.path.exists, _ETC):
+        yield from ("--ro-bind", path, path)
     for path, content in _FILES.items():
-        yield from (
-            "--perms",
-            "0444",
-            "--file",
-            str(data(content.encode(), path)),
-            path,
-        )
+        yield from _file(path, content, "0444", data)
+    yield from ("--dir", _STUBS)
+    yield from _file(f"{_STUBS}/stub", _STUB, "0555", data)
+    for name in _INTERACTIVE:
+        yield from ("--symlink", "stub", f"{_STUBS}/{name}")
+
+
+def _file(path: str, content: str, mode: str, data: Data) -> tuple[str, ...]:
+    return ("--perms", mode, "--file", str(data(content.encode(), path)), path)
 
 
 def _tmpfs(path: str, size_bytes: int, mode: str = "1777") -> tuple[str, ...]:
     return ("--perms", mode, "--size", str(max(size_bytes, 1 << 20)), "--tmpfs", path)
 
 
-def _workspace(workspace: Workspace, data: Callable[[bytes, str], int]) -> Iterator[str]:
+def _workspace(workspace: Workspace, data: Data) -> Iterator[str]:
     yield from (
         "--bind" if workspace.writable else "--ro-bind",
         str(workspace.path),

@@ -25,7 +25,15 @@ from activities.adapters.sandbox.arrangement import (
 )
 from activities.adapters.sandbox.descriptors import memory_file
 from activities.adapters.sandbox.probe import explain, probe_bubblewrap
-from activities.adapters.sandbox.process import Breach, Child, Ended, Spawn, kernel_limits, readable, run_bounded
+from activities.adapters.sandbox.process import (
+    OPEN_FILES,
+    Breach,
+    Child,
+    Ended,
+    Spawn,
+    readable,
+    run_bounded,
+)
 from activities.adapters.sandbox.toolchain import default_toolchain
 from activities.adapters.sandbox.watchdog import ProcMeter, Watchdog
 from activities.ports.sandbox import (
@@ -39,21 +47,26 @@ _PROGRAMS = "/usr/bin:/usr/local/bin:/bin"
 _UP = b"up\n"
 
 _FIRST = """\
+ulimit -c 0 && ulimit -f "$1" && ulimit -n "$2" && { ulimit -p "$3" || ulimit -u "$3"; } || exit
+shift 3
 trap : TERM
+echo 1000 >/proc/self/oom_score_adj
 echo up >&2
-echo 1000 2>/dev/null >/proc/self/oom_score_adj
 (exec "$@" 2>&1)
 code=$?
 set -- /proc/[0-9]*
 echo "left $(($# - 2))" >&2
 exit $code
 """
-"""The first process inside: runs the command, then counts who is left besides bubblewrap and itself.
+"""The first process inside: sets the kernel's limits (the number of processes is counted per sandbox
+only if it is set here), runs the command, then counts who is left beside bubblewrap and itself.
 
 Descriptor 2 is a channel of ours: bubblewrap complains there too, so that its failure to start is
 never taken for the command's. The command itself gets the output as its 2. The trap keeps this shell
-alive through the SIGTERM of a time-out; children start with the default again.
+alive through the SIGTERM of a time-out; in the subshell the default holds again.
 """
+_FILE_UNIT_BYTES = 512
+"""POSIX: what `ulimit -f` counts in."""
 
 
 class BubblewrapSandbox:
@@ -156,7 +169,6 @@ class _Namespace:
         self._told = b""
         self._pidfd = -1
         self.first = 0
-        self.started = asyncio.Event()
         asyncio.get_running_loop().add_reader(info, self._learn)
 
     def __enter__(self) -> Self:
@@ -202,7 +214,6 @@ class _Namespace:
             self.first = int(found[1])
             with contextlib.suppress(ProcessLookupError):
                 self._pidfd = os.pidfd_open(self.first)
-            self.started.set()
 
 
 async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
@@ -215,7 +226,8 @@ async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
         with _Namespace(child, info) as inside:
 
             async def watch() -> Breach:
-                await inside.started.wait()
+                # Earlier, process 1 still stands in the host's root, and its /tmp would be measured.
+                await child.private.started.wait()
                 root = Path(f"/proc/{inside.first}/root")
                 return await watchdog.breach(ProcMeter(root / "proc", scratch_mounts(root)))
 
@@ -236,9 +248,10 @@ async def _started(spawn: Spawn, output_bytes: int) -> AsyncIterator[Child]:
 
 
 def _inside(command: SandboxCommand) -> tuple[str, ...]:
-    """Return what bubblewrap runs: the limits (counted per sandbox only if set inside), then it."""
-    limits = kernel_limits(command.limits, command.limits.processes)
-    return (*limits, "/bin/sh", "-c", _FIRST, "sh", *command.argv)
+    """Return what bubblewrap runs."""
+    limits = command.limits
+    bounds = (-(-limits.file_bytes // _FILE_UNIT_BYTES), OPEN_FILES, limits.processes)
+    return ("/bin/sh", "-c", _FIRST, "sh", *map(str, bounds), *command.argv)
 
 
 def _refuse_root() -> None:

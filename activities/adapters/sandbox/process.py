@@ -18,7 +18,6 @@ from datetime import timedelta
 from typing import Any, Literal, Protocol, Self, TypeVar
 
 from activities.adapters.sandbox.descriptors import standard_input
-from activities.ports.sandbox import Limits
 
 End = Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]
 Breach = Literal["out_of_memory", "out_of_disk"]
@@ -31,22 +30,11 @@ _DRAIN_S = 0.5
 _DEATH_S = 10.0
 """SIGKILL acts at once, save for a process stuck in the kernel."""
 _CHUNK_BYTES = 1 << 16
-_OPEN_FILES = 8192
+_MOST_CHUNKS = 64
+OPEN_FILES = 8192
+"""Descriptors that one process may have."""
 
 _T = TypeVar("_T")
-
-
-def kernel_limits(limits: Limits, processes: int | None = None) -> tuple[str, ...]:
-    """Return the start of a command line that sets the kernel's limits for each process.
-
-    Args:
-        limits: their source.
-        processes: how many may exist; None where the kernel would count all of the user's.
-    """
-    bounds = {"core": 0, "fsize": limits.file_bytes, "nofile": _OPEN_FILES}
-    if processes is not None:
-        bounds["nproc"] = processes
-    return ("/usr/bin/prlimit", *(f"--{name}={n}:{n}" for name, n in bounds.items()), "--")
 
 
 @dataclass(frozen=True)
@@ -98,7 +86,10 @@ class PipeReader:
     limit: int
     kept: bytearray = field(default_factory=bytearray)
     total: int = 0
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set with the first byte."""
     finished: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when nobody can write any more."""
     _fd: int = -1
 
     def open(self) -> int:
@@ -121,16 +112,25 @@ class PipeReader:
             self._fd = -1
             self.finished.set()
 
-    def _read(self) -> None:
+    def finish(self) -> None:
+        """Read what is there already, without waiting; at most a few megabytes (a pipe's size)."""
+        for _ in range(_MOST_CHUNKS):
+            if not self.is_open or not self._read():
+                return
+
+    def _read(self) -> bool:
+        """Read one chunk; False where none is there yet."""
         try:
             data = os.read(self._fd, _CHUNK_BYTES)
         except BlockingIOError:
-            return
+            return False
         if not data:
             self.close()
-            return
+            return False
+        self.started.set()
         self.total += len(data)
         self.kept += data[: self.limit - len(self.kept)]
+        return True
 
 
 class Child:
@@ -196,6 +196,7 @@ class Child:
     async def drain(self) -> None:
         """Read what is left in the pipes, but wait little for whoever keeps them open."""
         for reader in (self.output, self.private):
+            reader.finish()
             if reader.is_open:
                 await within(reader.finished.wait(), _DRAIN_S)
             reader.close()

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from activities.adapters.sandbox.arrangement import environment
 from activities.adapters.sandbox.process import (
+    OPEN_FILES,
     Child,
     Ended,
     Spawn,
-    kernel_limits,
     readable,
     run_bounded,
 )
@@ -62,11 +62,10 @@ class UnconfinedSandbox:
             SandboxUnavailableError: the workspace or a program of the launcher is missing.
         """
         mark = secrets.token_hex(16)
-        with tempfile.TemporaryDirectory(prefix="blueflame-home-", ignore_cleanup_errors=True) as home:
-            env = {**environment(self._toolchain, command.env), _MARK: mark}
-            env |= {} if "HOME" in dict(command.env) else {"HOME": home}
+        with _home() as home:
+            env = {**environment(self._toolchain, (("HOME", home), *command.env)), _MARK: mark}
             spawn = Spawn(
-                argv=(*kernel_limits(command.limits), *command.argv),
+                argv=_limited(command),
                 env=env,
                 cwd=str(command.workspace.path),
                 stdin=command.stdin,
@@ -84,6 +83,17 @@ class UnconfinedSandbox:
             survivors=ended.survivors,
             elapsed=ended.elapsed,
         )
+
+
+def _home() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="blueflame-home-", ignore_cleanup_errors=True)
+
+
+def _limited(command: SandboxCommand) -> tuple[str, ...]:
+    """Return the command under the kernel's limits; processes are counted per user, so not here."""
+    bounds = {"core": 0, "fsize": command.limits.file_bytes, "nofile": OPEN_FILES}
+    options = (f"--{name}={n}:{n}" for name, n in bounds.items())
+    return ("/usr/bin/prlimit", *options, "--", *command.argv)
 
 
 async def _supervise(spawn: Spawn, command: SandboxCommand, mark: str) -> Ended:
@@ -133,10 +143,9 @@ class _Session:
             state = (process / "stat").read_bytes().rpartition(b")")[2].split()[0]
             if state in b"ZX":
                 return False
-            return (
-                session_of(process) == self._child.pid
-                or self._mark in (process / "environ").read_bytes().split(b"\0")
-            )
+            return session_of(process) == self._child.pid or self._mark in (
+                process / "environ"
+            ).read_bytes().split(b"\0")
         return False
 
 

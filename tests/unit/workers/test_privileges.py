@@ -79,8 +79,8 @@ def test_the_outermost_closed_directory_is_found(tmp_path: Path):
     (tmp_path / "a" / "b").chmod(0o700)
     (tmp_path / "a").chmod(0o700)
     paths = [tmp_path / "a" / "b" / "c", tmp_path / "a" / "b", tmp_path / "open"]
-    outer = closed_directories([tmp_path / "x"], uid, gid)
-    assert closed_directories(paths, uid, gid) == outer or (tmp_path / "a",)
+    above = closed_directories([tmp_path / "x"], uid, gid)
+    assert closed_directories(paths, uid, gid) == (above or (tmp_path / "a",))
     assert closed_directories(paths, os.getuid(), os.getgid()) == ()
 
 
@@ -112,7 +112,13 @@ def test_a_closed_home_shows_only_what_is_kept(home: Path):
 @pytest.mark.root
 @pytest.mark.parametrize(
     ("path", "writable"),
-    [("data/host/x", True), ("data/store/x", True), ("code/x", False), ("x", False), ("data/x", False)],
+    [
+        ("data/host/x", True),
+        ("data/store/x", True),
+        ("code/x", False),
+        ("x", False),
+        ("data/x", False),
+    ],
 )
 def test_only_the_data_is_writable(home: Path, path: str, writable: bool):
     done = entered(plan_for("/usr/bin/touch", str(home / path), home=home))
