@@ -43,7 +43,7 @@ class ModelReply(BaseModel, frozen=True, extra="forbid"):
     cost_usd: Decimal | None
     """None where no price is known."""
     scripted: bool = False
-    """True where a playbook spoke and not a model; every view that shows the answer says so."""
+    """True where a playbook spoke and not a model, the simulator's included; every view says so."""
 
 
 class ModelProvider(Protocol):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from activities.adapters.models.anthropic_messages import read_reply, wire_request
 from activities.adapters.models.boundary import check_conversation
+from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import retry_after
-from activities.adapters.models.transport import KeySource, Transport, exchange, read_key
+from activities.adapters.models.transport import SdkClient, Transport, exchange
 from activities.adapters.models.verdicts import Reported, decide
 from activities.ports.models import ModelError, ModelReply, ModelRequest
 
@@ -23,24 +24,23 @@ BASE_URL = "https://api.anthropic.com"
 class AnthropicProvider:
     """Calls the Messages API; implements `activities.ports.models.ModelProvider`."""
 
-    def __init__(
-        self, transport: Transport, key: KeySource | None, base_url: str = BASE_URL
-    ) -> None:
-        """Args: the shared client; the key; the server, without the path."""
+    def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
+        """Args: the shared client; the keys; the server, without the path."""
         self._transport = transport
-        self._key = key
+        self._keys = keys
         self._base_url = base_url
+        self._sdk = SdkClient(self._client)
 
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send one request; see the port."""
         check_conversation(request.messages)
-        key = await read_key(self._key, "anthropic")
-        client = self._client(key)
+        key = await self._keys.key("anthropic")
+        client = await self._sdk.get(key)
         timeout = request.timeout.total_seconds()
 
         async def send() -> bytes:
-            arguments: Any = wire_request(request)
-            raw: Any = await client.messages.with_raw_response.create(**arguments, timeout=timeout)
+            create = cast("Any", client.messages.with_raw_response.create)
+            raw = await create(**wire_request(request), timeout=timeout)
             return cast("bytes", raw.http_response.content)
 
         body = await exchange(send, _classify, request.timeout, key)

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from activities.adapters.models.boundary import NO_OUTPUT, safe_name, tool_call, unique_ids
+from activities.adapters.models.boundary import (
+    NO_ANSWER,
+    NO_OUTPUT,
+    safe_name,
+    tool_call,
+    unique_ids,
+)
 from activities.adapters.models.wire import Json, count, table, tables, text
 from activities.ports.models import ModelReply, ModelRequest, OutcomeUnknownError, Stop
 from activities.text import clean, clean_json
@@ -90,6 +96,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
         stop=stop,
         usage=usage,
         cost_usd=cost_usd(request.model.prices, usage),
+        scripted=body.get("simulated") is True,
     )
 
 
@@ -112,8 +119,6 @@ def _messages(messages: tuple[Message, ...]) -> list[Json]:
     for message in messages:
         role = "assistant" if isinstance(message, AssistantMessage) else "user"
         content = _content(message)
-        if not content:
-            continue
         if joined and joined[-1]["role"] == role:
             joined[-1]["content"].extend(content)
         else:
@@ -141,11 +146,11 @@ def _result(result: ToolResult) -> Json:
 
 def _assistant(message: AssistantMessage) -> list[Json]:
     raw = message.provider_raw
-    if raw is not None and raw.dialect == "anthropic":
+    if raw is not None and raw.dialect == "anthropic" and raw.payload:
         return tables(raw.payload)
     blocks: list[Json] = []
-    if message.text.strip():
-        blocks.append({"type": "text", "text": clean(message.text)})
+    if message.text.strip() or not message.tool_calls:
+        blocks.append({"type": "text", "text": clean(message.text).strip() or NO_ANSWER})
     for call in message.tool_calls:
         name = safe_name(call.name)
         blocks.append({"type": "tool_use", "id": call.id, "name": name, "input": call.arguments})

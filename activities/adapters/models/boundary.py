@@ -19,6 +19,8 @@ from workflows.domain.messages import AssistantMessage, Message, ToolCall, ToolM
 MALFORMED_CHARS = 2_000
 NO_OUTPUT = "(no output)"
 """Stands where a tool printed nothing: no provider takes an empty text block."""
+NO_ANSWER = "(no answer)"
+"""Stands where a model said nothing: without it the turn would vanish from the conversation."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")

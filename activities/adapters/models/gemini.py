@@ -6,13 +6,14 @@ of them would make calls that nobody counts.
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 from activities.adapters.models.boundary import check_conversation
 from activities.adapters.models.gemini_content import read_reply, wire_request
+from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import parse_wait, retry_after
-from activities.adapters.models.transport import KeySource, Transport, exchange, read_key
+from activities.adapters.models.transport import SdkClient, Transport, exchange
 from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json, table, tables, text
 from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
@@ -27,19 +28,19 @@ BASE_URL = "https://generativelanguage.googleapis.com"
 class GeminiProvider:
     """Calls generateContent; implements `activities.ports.models.ModelProvider`."""
 
-    def __init__(
-        self, transport: Transport, key: KeySource | None, base_url: str = BASE_URL
-    ) -> None:
-        """Args: the shared client; the key; the server, without version and path."""
+    def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
+        """Args: the shared client; the keys; the server, without version and path."""
         self._transport = transport
-        self._key = key
+        self._keys = keys
         self._base_url = base_url
+        self._sdk = SdkClient(self._client)
 
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send one request; see the port."""
         check_conversation(request.messages)
-        key = await read_key(self._key, "google")
-        client = self._client(key, request.timeout)
+        key = await self._keys.key("google")
+        client = await self._sdk.get(key)
+        timeout_ms = int(request.timeout.total_seconds() * 1000)
 
         async def send() -> str:
             answer = await client.aio.models.generate_content(
@@ -47,7 +48,7 @@ class GeminiProvider:
                 # Replaced whole by `extra_body`; the SDK insists on one.
                 contents="-",
                 config={
-                    "http_options": {"extra_body": wire_request(request)},
+                    "http_options": {"timeout": timeout_ms, "extra_body": wire_request(request)},
                     "should_return_http_response": True,
                     "automatic_function_calling": {"disable": True},
                     "automatic_continuation": False,
@@ -61,7 +62,7 @@ class GeminiProvider:
         body = await exchange(send, _classify, request.timeout, key)
         return read_reply(request, body)
 
-    def _client(self, key: str, timeout: timedelta) -> "Client":
+    def _client(self, key: str) -> "Client":
         from google.genai import Client
         from google.genai.types import HttpOptions, HttpRetryOptions
 
@@ -70,7 +71,6 @@ class GeminiProvider:
             vertexai=False,
             http_options=HttpOptions(
                 base_url=self._base_url,
-                timeout=int(timeout.total_seconds() * 1000),
                 # Without a client of ours the SDK may take aiohttp, which sleeps and retries.
                 httpx_async_client=self._transport.client,
                 retry_options=HttpRetryOptions(attempts=1),

@@ -10,7 +10,13 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from activities.adapters.models.boundary import NO_OUTPUT, safe_name, tool_call, unique_ids
+from activities.adapters.models.boundary import (
+    NO_ANSWER,
+    NO_OUTPUT,
+    safe_name,
+    tool_call,
+    unique_ids,
+)
 from activities.adapters.models.wire import Json, count, table, tables, text
 from activities.ports.models import (
     InvalidRequestError,
@@ -101,6 +107,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
         stop="tool_calls" if calls and stop == "end" else stop,
         usage=usage,
         cost_usd=cost_usd(request.model.prices, usage),
+        scripted=body.get("simulated") is True,
     )
 
 
@@ -139,8 +146,6 @@ def _contents(messages: tuple[Message, ...]) -> list[Json]:
         parts = _parts(message, before)
         if isinstance(message, AssistantMessage):
             before = message
-        if not parts:
-            continue
         if contents and contents[-1]["role"] == role:
             contents[-1]["parts"].extend(parts)
         else:
@@ -163,8 +168,8 @@ def _own_parts(message: AssistantMessage) -> list[Json]:
 
 def _rebuilt(message: AssistantMessage) -> list[Json]:
     parts: list[Json] = []
-    if message.text.strip():
-        parts.append({"text": clean(message.text)})
+    if message.text.strip() or not message.tool_calls:
+        parts.append({"text": clean(message.text).strip() or NO_ANSWER})
     for index, call in enumerate(message.tool_calls):
         part: Json = {"functionCall": {"name": safe_name(call.name), "args": call.arguments}}
         parts.append(part | {"thoughtSignature": FOREIGN_SIGNATURE} if index == 0 else part)

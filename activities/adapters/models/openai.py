@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from activities.adapters.models.boundary import check_conversation
+from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.openai_responses import read_reply, wire_request
 from activities.adapters.models.retry_after import retry_after
-from activities.adapters.models.transport import KeySource, Transport, exchange, read_key
+from activities.adapters.models.transport import SdkClient, Transport, exchange
 from activities.adapters.models.verdicts import Reported, decide
 from activities.ports.models import ModelError, ModelReply, ModelRequest
 
@@ -23,24 +24,23 @@ BASE_URL = "https://api.openai.com/v1"
 class OpenAIProvider:
     """Calls the Responses API; implements `activities.ports.models.ModelProvider`."""
 
-    def __init__(
-        self, transport: Transport, key: KeySource | None, base_url: str = BASE_URL
-    ) -> None:
-        """Args: the shared client; the key; the server, with `/v1`."""
+    def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
+        """Args: the shared client; the keys; the server, with `/v1`."""
         self._transport = transport
-        self._key = key
+        self._keys = keys
         self._base_url = base_url
+        self._sdk = SdkClient(self._client)
 
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send one request; see the port."""
         check_conversation(request.messages)
-        key = await read_key(self._key, "openai")
-        client = self._client(key)
+        key = await self._keys.key("openai")
+        client = await self._sdk.get(key)
         timeout = request.timeout.total_seconds()
 
         async def send() -> bytes:
-            arguments: Any = wire_request(request)
-            raw: Any = await client.responses.with_raw_response.create(**arguments, timeout=timeout)
+            create = cast("Any", client.responses.with_raw_response.create)
+            raw = await create(**wire_request(request), timeout=timeout)
             return cast("bytes", raw.http_response.content)
 
         body = await exchange(send, _classify, request.timeout, key)

@@ -10,7 +10,13 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from activities.adapters.models.boundary import NO_OUTPUT, safe_name, tool_call, unique_ids
+from activities.adapters.models.boundary import (
+    NO_ANSWER,
+    NO_OUTPUT,
+    safe_name,
+    tool_call,
+    unique_ids,
+)
 from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json, count, table, tables, text
 from activities.ports.models import ModelReply, ModelRequest, OutcomeUnknownError, Stop
@@ -81,6 +87,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
         stop=_stop(body, items) or ("tool_calls" if calls else "end"),
         usage=usage,
         cost_usd=cost_usd(request.model.prices, usage),
+        scripted=body.get("simulated") is True,
     )
 
 
@@ -162,11 +169,12 @@ def _output(result: ToolResult) -> str:
 
 def _assistant(message: AssistantMessage) -> list[Json]:
     raw = message.provider_raw
-    if raw is not None and raw.dialect == "openai":
+    if raw is not None and raw.dialect == "openai" and raw.payload:
         return tables(raw.payload)
     items: list[Json] = []
-    if message.text.strip():
-        items.append({"role": "assistant", "content": clean(message.text)})
+    if message.text.strip() or not message.tool_calls:
+        said = clean(message.text).strip() or NO_ANSWER
+        items.append({"role": "assistant", "content": said})
     for call in message.tool_calls:
         name, arguments = safe_name(call.name), json.dumps(call.arguments)
         items.append(

@@ -8,16 +8,16 @@ an agent may have found one in a file.
 from collections.abc import Mapping
 from typing import TypeVar, assert_never
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field
 
-from activities.adapters.models.transport import KeySource, Transport
+from activities.adapters.models.keys import KeyRing, KeySource
+from activities.adapters.models.transport import Transport
 from activities.playbook import Playbook
 from activities.ports.models import InvalidRequestError, ModelProvider, ModelReply, ModelRequest
+from activities.text import clean_json
 from workflows.domain.models import ModelFacts, Provider
 
 REDACTED = "[key]"
-_SHORTEST_KEY = 8
-"""Anything shorter is a placeholder, and would redact ordinary words."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -27,9 +27,9 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    keys: Mapping[Provider, KeySource] = Field(default_factory=dict)
-    """By provider: the key, or an asynchronous function that reads it anew for each call."""
-    base_urls: Mapping[Provider, str] = Field(default_factory=dict)
+    keys: Mapping[Provider, KeySource] = Field(default_factory=dict[Provider, KeySource])
+    """By provider: the key, or an asynchronous function that reads it anew."""
+    base_urls: Mapping[Provider, str] = Field(default_factory=dict[Provider, str])
     """By provider: another server than the provider's own."""
     playbook: Playbook | None = None
     """What the provider `scripted` says."""
@@ -43,14 +43,17 @@ class ProviderRegistry:
     def __init__(self, settings: ProviderSettings) -> None:
         """Args: keys, base URLs and the playbook. Nothing is imported or connected yet."""
         self._settings = settings
+        self._keys = KeyRing(settings.keys)
         self._transport = Transport(trust_env=settings.trust_env)
         self._providers: dict[Provider, ModelProvider] = {}
 
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send a request to the provider of its model; see the port."""
-        keys = await self._known_keys()
-        reply = await self.provider(request.model).call(_redacted(request, keys))
-        return _redacted(reply, keys)
+        name = request.model.provider
+        if name != "scripted":
+            await self._keys.key(name)
+        reply = await self.provider(request.model).call(_redacted(request, self._keys.known()))
+        return _redacted(reply, self._keys.known())
 
     def provider(self, model: ModelFacts) -> ModelProvider:
         """Return the provider that serves `model`, made when first asked for.
@@ -73,20 +76,24 @@ class ProviderRegistry:
     def _make(self, name: Provider) -> ModelProvider:
         if name == "scripted":
             return self._scripted()
-        key, base_url = self._settings.keys.get(name), self._settings.base_urls.get(name)
+        base_url = self._settings.base_urls.get(name)
         match name:
             case "anthropic":
                 from activities.adapters.models.anthropic import BASE_URL, AnthropicProvider
 
-                return AnthropicProvider(self._transport, key, base_url or BASE_URL)
+                return AnthropicProvider(self._transport, self._keys, base_url or BASE_URL)
             case "openai":
                 from activities.adapters.models import openai
 
-                return openai.OpenAIProvider(self._transport, key, base_url or openai.BASE_URL)
+                return openai.OpenAIProvider(
+                    self._transport, self._keys, base_url or openai.BASE_URL
+                )
             case "google":
                 from activities.adapters.models import gemini
 
-                return gemini.GeminiProvider(self._transport, key, base_url or gemini.BASE_URL)
+                return gemini.GeminiProvider(
+                    self._transport, self._keys, base_url or gemini.BASE_URL
+                )
             case _:
                 assert_never(name)
 
@@ -99,19 +106,17 @@ class ProviderRegistry:
             )
         return ScriptedProvider(self._settings.playbook)
 
-    async def _known_keys(self) -> tuple[str, ...]:
-        """Static keys as they are, and those that are read anew, read anew."""
-        secrets = [
-            source if isinstance(source, SecretStr) else await source()
-            for source in self._settings.keys.values()
-        ]
-        found = {secret.get_secret_value().strip() for secret in secrets}
-        return tuple(sorted(key for key in found if len(key) >= _SHORTEST_KEY))
-
 
 def _redacted(value: M, keys: tuple[str, ...]) -> M:
     """Replace every known key anywhere in `value`; the same object where there is none."""
-    text = value.model_dump_json() if keys else ""
+    if not keys:
+        return value
+    try:
+        text = value.model_dump_json()
+    except ValueError:
+        # A lone surrogate; the providers' boundary would replace it as well.
+        value = type(value).model_validate(clean_json(value.model_dump(mode="python")))
+        text = value.model_dump_json()
     found = [key for key in keys if key in text]
     if not found:
         return value

@@ -6,16 +6,14 @@ later one leaves the outcome unknown. No message that leaves here holds a key.
 """
 
 import asyncio
+import gc
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
-
-from pydantic import SecretStr
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from activities.ports.models import (
-    AuthenticationFailedError,
     ModelError,
     OutcomeUnknownError,
     ProviderUnavailableError,
@@ -23,12 +21,11 @@ from activities.ports.models import (
 from activities.text import clean
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Response
-
-KeySource = SecretStr | Callable[[], Awaitable[SecretStr]]
-"""A key, or what is asked for it before each call, so that a rotated key counts at once."""
+    from httpx2 import AsyncBaseTransport, AsyncClient, Response
 
 MESSAGE_CHARS = 1_000
+
+C = TypeVar("C")
 
 _KEY_LIKE = re.compile(r"\b(sk-|AIza|AQ\.)[A-Za-z0-9_*.\-]{8,}")
 _LIMIT_HEADER = re.compile(r"(anthropic-ratelimit|x-ratelimit)-[a-z-]+")
@@ -37,9 +34,10 @@ _LIMIT_HEADER = re.compile(r"(anthropic-ratelimit|x-ratelimit)-[a-z-]+")
 class Transport:
     """Owns the HTTP client; belongs to one event loop; close it when the worker ends."""
 
-    def __init__(self, *, trust_env: bool = True) -> None:
-        """Args: whether proxies named by the environment are used."""
+    def __init__(self, *, trust_env: bool = True, wire: "AsyncBaseTransport | None" = None) -> None:
+        """Args: whether proxies named by the environment are used; another wire, for tests."""
         self._trust_env = trust_env
+        self._wire = wire
         self._client: AsyncClient | None = None
         self._limits: dict[str, Mapping[str, str]] = {}
 
@@ -51,6 +49,7 @@ class Transport:
 
             self._client = AsyncClient(
                 trust_env=self._trust_env,
+                transport=self._wire,
                 follow_redirects=False,
                 # Nothing waits for a free connection: the queues' rates bound the calls.
                 limits=Limits(max_connections=None, max_keepalive_connections=20),
@@ -74,20 +73,29 @@ class Transport:
             self._limits[response.url.netloc.decode("ascii", "replace")] = found
 
 
-async def read_key(source: KeySource | None, provider: str) -> str:
-    """Ask for the key as it is now.
+class SdkClient(Generic[C]):
+    """One SDK's client, made anew when the key has changed."""
 
-    Raises:
-        AuthenticationFailedError: there is none.
-    """
-    secret = source if isinstance(source, SecretStr | None) else await source()
-    value = secret.get_secret_value().strip() if secret is not None else ""
-    if not value:
-        raise AuthenticationFailedError(
-            f"there is no key for {provider!r}; set it in the environment of the model workers "
-            "or in the configuration of keys"
-        )
-    return value
+    def __init__(self, make: Callable[[str], C]) -> None:
+        """Args: imports the SDK and makes a client for a key; runs in a thread."""
+        self._make = make
+        self._held: tuple[str, C] | None = None
+
+    async def get(self, key: str) -> C:
+        """Return the client for `key`; the first time takes as long as the SDK's import."""
+        if self._held is None or self._held[0] != key:
+            self._held = (key, await asyncio.to_thread(self._build, key))
+        return self._held[1]
+
+    def _build(self, key: str) -> C:
+        # An SDK's import makes so many objects that the collector would double its time.
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return self._make(key)
+        finally:
+            if was_enabled:
+                gc.enable()
 
 
 async def exchange(

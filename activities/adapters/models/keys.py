@@ -1,0 +1,74 @@
+"""Keys of the providers: read when they are needed, remembered only to be kept out of texts.
+
+A key that is a function (a file, `pass`, `sops`) is asked again after a few seconds, so that a
+rotated key counts without a restart. It writes keys nowhere.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+from pydantic import SecretStr
+
+from activities.ports.models import AuthenticationFailedError
+from workflows.domain.models import Provider
+
+KeySource = SecretStr | Callable[[], Awaitable[SecretStr]]
+"""A key, or what is asked for it."""
+
+FRESH_S = 10.0
+"""One call asks once; the next minute's call asks anew."""
+_SHORTEST = 8
+"""Anything shorter is a placeholder, and would redact ordinary words."""
+
+
+class KeyRing:
+    """The keys of one process."""
+
+    def __init__(
+        self,
+        sources: Mapping[Provider, KeySource],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Args: where each key comes from; a clock in seconds."""
+        self._sources = sources
+        self._clock = clock
+        self._read: dict[Provider, tuple[float, str]] = {}
+
+    async def key(self, provider: Provider) -> str:
+        """Return the provider's key as it is now.
+
+        Raises:
+            AuthenticationFailedError: there is none, or it cannot be read.
+        """
+        at, value = self._read.get(provider, (float("-inf"), ""))
+        if self._clock() - at > FRESH_S:
+            value = await self._ask(provider)
+            self._read[provider] = (self._clock(), value)
+        return value
+
+    def known(self) -> tuple[str, ...]:
+        """Return every key seen so far that must not appear in a text, the longest first."""
+        fixed = [s.get_secret_value().strip() for s in self._fixed()]
+        found = {*fixed, *(value for _, value in self._read.values())}
+        return tuple(sorted((key for key in found if len(key) >= _SHORTEST), key=len, reverse=True))
+
+    def _fixed(self) -> list[SecretStr]:
+        return [source for source in self._sources.values() if isinstance(source, SecretStr)]
+
+    async def _ask(self, provider: Provider) -> str:
+        source = self._sources.get(provider)
+        if source is None:
+            raise AuthenticationFailedError(
+                f"there is no key for {provider!r}; give one to the workers of role models"
+            )
+        try:
+            secret = source if isinstance(source, SecretStr) else await source()
+        except Exception as error:  # noqa: BLE001 - whatever fails, its text may hold the key
+            kind = type(error).__name__
+            raise AuthenticationFailedError(
+                f"the key for {provider!r} cannot be read ({kind}); check its file or command"
+            ) from None
+        value = secret.get_secret_value().strip()
+        if not value:
+            raise AuthenticationFailedError(f"the key for {provider!r} is empty")
+        return value

@@ -1,0 +1,120 @@
+"""What the simulator asks of a dialect, and what all dialects check alike."""
+
+import base64
+import binascii
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from activities.adapters.models.wire import Json
+from activities.playbook import Place, ScriptedAnswer, ScriptedError
+from workflows.domain.messages import Message
+
+_MAC_BYTES = 96
+
+
+class RefusedError(Exception):
+    """The request is none that the provider would take; the answer is a 400 with this text."""
+
+
+class WireRequest(NamedTuple):
+    """One request, understood."""
+
+    model: str
+    conversation: Sequence[Message]
+    stamps: Sequence[tuple[int, str]]
+    """For each signature that came back: which assistant message held it, and what it says."""
+
+
+class Failure(NamedTuple):
+    """One error response."""
+
+    status: int
+    body: Json
+    headers: Mapping[str, str] = {}
+
+
+class Dialect(Protocol):
+    """One provider's way of speaking."""
+
+    name: str
+
+    def key(self, headers: Mapping[str, str]) -> str:
+        """Return the key that the request carries; empty: none."""
+        ...
+
+    def read(self, body: Json) -> WireRequest:
+        """Understand a request body.
+
+        Raises:
+            RefusedError: the real provider would refuse it.
+        """
+        ...
+
+    def render(self, spoken: ScriptedAnswer, place: Place, model: str) -> Json:
+        """Word an answer."""
+        ...
+
+    def fail(self, error: ScriptedError, message: str) -> Failure:
+        """Word a failure."""
+        ...
+
+    def limits(self, used: int) -> Mapping[str, str]:
+        """Return the rate-limit headers after `used` requests."""
+        ...
+
+
+def stamp(dialect: str, place: Place, thought: str) -> str:
+    """Make a signature that can be checked later without remembering it."""
+    says = mark(place)
+    return base64.b64encode(_mac(dialect, says, thought) + says.encode()).decode()
+
+
+def mark(place: Place) -> str:
+    """Word a place in one line."""
+    return f"{place.role}|{place.task or ''}|{place.attempt}|{place.turn}"
+
+
+def check_stamp(dialect: str, signature: Any, thought: str) -> str:
+    """Return what a signature says.
+
+    Raises:
+        RefusedError: it did not come back byte for byte, or stands on another thought.
+    """
+    try:
+        raw = base64.b64decode(str(signature).encode(), validate=True)
+        says = raw[_MAC_BYTES:].decode()
+    except (binascii.Error, UnicodeError):
+        raise RefusedError("the signature is no base64 of ours") from None
+    if raw[:_MAC_BYTES] != _mac(dialect, says, thought):
+        raise RefusedError("the signature does not belong to this content")
+    return says
+
+
+def require(condition: object, message: str) -> None:
+    """Refuse the request unless `condition` holds."""
+    if not condition:
+        raise RefusedError(message)
+
+
+def made_up_id(prefix: str, place: Place, index: int) -> str:
+    """Make an id that differs for each call of each agent, and is the same in each run."""
+    digest = hashlib.sha256(f"{mark(place)}|{index}".encode()).hexdigest()
+    return f"{prefix}{digest[:20]}"
+
+
+def thought_of(place: Place) -> str:
+    """Word what the simulated model pretends to have thought."""
+    return f"The playbook knows what comes at turn {place.turn}."
+
+
+def seconds(wait: float | str) -> str:
+    """Whole seconds without a point, as servers write them."""
+    is_whole = not isinstance(wait, str) and math.isfinite(wait) and wait == int(wait)
+    return str(int(wait)) if is_whole else str(wait)
+
+
+def _mac(dialect: str, says: str, thought: str) -> bytes:
+    seed = f"{dialect}\0{says}\0{thought}".encode()
+    return b"".join(hashlib.sha256(seed + bytes([n])).digest() for n in range(3))
