@@ -15,7 +15,7 @@ class IllegalMoveError(PolicyError):
     def __init__(self, subject: str, state: str, event: str) -> None:
         """Name the subject (`task 'a'`), its state and the event."""
         super().__init__(
-            f"{subject} is {state!r} and cannot take the event {event!r}:"
+            f"{subject} is {str(state)!r} and cannot take the event {str(event)!r}:"
             " ask can_move before, and tell the person where it cannot"
         )
         self.subject, self.state, self.event = subject, state, event

@@ -129,12 +129,12 @@ def _cycles(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
 
 
 def _group_names(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
-    homes = _homes(tasks)
-    for task_id in homes:
-        if homes[task_id] != task_id and task_id in homes.values():
+    groups = {task.group for task in tasks}
+    for task in tasks:
+        if task.id in groups and task.group != task.id:
             yield PlanFault(
                 kind="groups",
-                text=f"group {task_id!r} bears the id of a task outside of it: rename the group",
+                text=f"group {task.id!r} bears the id of a task outside of it: rename the group",
             )
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 _WORDS: Final = {
     "Tuple should": "list should",
     "Input should be a valid tuple": "must be a list",
+    "Input should be a valid array": "must be a list",
     "Input should be a valid dictionary or instance of": "must be an object, a",
     "Input should be an object": "must be an object",
     "Input should": "must",
@@ -30,7 +31,10 @@ def shape_faults(error: ValidationError, most: int) -> tuple[str, ...]:
         One line a fault: `tasks[2].claims: is missing`.
     """
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"{_place(e['loc'])}: {_reword(e['msg'])}"[:MAX_TEXT] for e in found]
+    # A list whose items are all refused is also called too short: the items say it better.
+    inner = {e["loc"][:end] for e in found for end in range(len(e["loc"]))}
+    deepest = [e for e in found if e["loc"] not in inner]
+    lines = [f"{_place(e['loc'])}: {_reword(e['msg'])}"[:MAX_TEXT] for e in deepest]
     if len(lines) <= most:
         return tuple(lines)
     return (*lines[: most - 1], f"and {len(lines) - most + 1} faults more of this kind")
