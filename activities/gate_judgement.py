@@ -13,7 +13,7 @@ from typing import assert_never
 
 from activities.gate_output import failing_tests
 from activities.ports.sandbox import Limits, SandboxResult
-from activities.readable_text import MAX_EXCERPT_CHARS, decode_output, excerpt
+from activities.readable_text import MAX_EXCERPT_CHARS, decode_output, excerpt, plain_lines
 from workflows.domain.gate import GateResult, GateSpec
 
 _MIB = 1 << 20
@@ -64,6 +64,11 @@ def judge(gate: GateSpec, ran: SandboxResult, limits: Limits) -> GateResult:
     )
 
 
+def _tail(ran: SandboxResult) -> str:
+    """The end of the output, in lines short enough for any search."""
+    return "\n".join(plain_lines(decode_output(ran.output[-_TAIL_BYTES:]).rstrip()))
+
+
 def _names(gate: GateSpec, ran: SandboxResult) -> tuple[str, ...]:
     return failing_tests(gate, decode_output(ran.output))
 
@@ -91,7 +96,7 @@ def _start_obstacle(gate: GateSpec, ran: SandboxResult) -> str | None:
     if _SIGNAL_BASE < ran.code <= _SIGNAL_BASE + _LAST_PLAIN_SIGNAL:
         # A shell, make or npm between us and the program reports its signal this way.
         return f"killed by {_signal(ran.code - _SIGNAL_BASE)}"
-    tail = decode_output(ran.output[-_TAIL_BYTES:])
+    tail = _tail(ran)
     missing = _missing_program(gate, ran.code, tail)
     if missing is not None:
         return (
@@ -148,7 +153,7 @@ def _failure(gate: GateSpec, ran: SandboxResult) -> str | None:
         return "no tests ran"
     if ran.code == 0:
         # Before Python 3.12 an empty unittest run exits with 0.
-        empty = is_unittest and _EMPTY_UNITTEST.search(decode_output(ran.output[-_TAIL_BYTES:]))
+        empty = is_unittest and _EMPTY_UNITTEST.search(_tail(ran))
         return "no tests ran" if empty else None
     return ""
 

@@ -20,7 +20,7 @@ from activities.gate_parsers import (
     ruff_failures,
     unittest_failures,
 )
-from activities.readable_text import plain_text
+from activities.readable_text import plain_lines
 from workflows.domain.gate import GateSpec
 
 MAX_FAILURES = 200
@@ -75,7 +75,7 @@ def failing_tests(gate: GateSpec, output: str) -> tuple[str, ...]:
     Returns:
         Stable names, sorted, unique, at most 200; empty where the form is unknown.
     """
-    lines = plain_text(output).split("\n")
+    lines = plain_lines(output)
     found = {failure for parse in _parsers(gate.argv) for failure in parse(lines)}
     return tuple(sorted(_stable_names(found))[:MAX_FAILURES])
 

@@ -23,7 +23,9 @@ class Failure(NamedTuple):
 # --- pytest -------------------------------------------------------------------------------------
 
 _PYTEST_SUMMARY = re.compile(r"=+ short test summary info =+\Z")
-_PYTEST_LINE = re.compile(r"(?:FAILED|ERROR|SUBFAIL(?:ED)?(?:\([^)]*\)|\[[^\]]*\])?) (\S.*)\Z")
+_PYTEST_LINE = re.compile(
+    r"(?:FAILED|ERROR|SUBFAILED(\[[^\]]*\])? ?(\([^()]*(?:\([^()]*\)[^()]*)*\))?) (\S.*)\Z"
+)
 _PYTEST_COVERAGE = re.compile(r"(?:FAIL|ERROR:?) (?:Required test coverage|Coverage failure)\b")
 
 
@@ -36,18 +38,19 @@ def pytest_failures(lines: Lines) -> Iterator[Failure]:
         match = _PYTEST_LINE.match(line)
         if match is None:
             continue
-        name = _pytest_id(match[1])
+        name = _pytest_id(match[3])
         if start is not None or "::" in name or name.endswith(".py"):
-            yield Failure(name)
+            yield Failure(" ".join(part for part in (name, match[1], match[2]) if part))
 
 
 def _pytest_id(rest: str) -> str:
     """Cut the message off (`id - message`); a parameter in brackets may hold ` - ` itself."""
+    depth = 0
     pieces = rest.split(" - ")
-    for count in range(1, len(pieces) + 1):
-        name = " - ".join(pieces[:count])
-        if name.count("[") <= name.count("]"):
-            return name
+    for count, piece in enumerate(pieces, start=1):
+        depth += piece.count("[") - piece.count("]")
+        if depth <= 0:
+            return " - ".join(pieces[:count])
     return pieces[0]
 
 
@@ -110,24 +113,38 @@ _CARGO_TARGET = re.compile(
     r"\s+Running .*\((?:.*[/\\])?([\w-]+?)-[0-9a-f]{16}(?:\.exe)?\)\Z|\s+Doc-tests (\S+)\Z"
 )
 _CARGO_TEST = re.compile(r"test (\S.*?)(?: - should panic)? \.\.\. FAILED\Z")
-_CARGO_HEADING = re.compile(r"---- (\S.*?) stdout ----\Z")
-_CARGO_BUILD = re.compile(r"error: could not compile `([^`]+)`(?: \(([^)]*)\))?")
+_CARGO_LISTED = re.compile(r" {4}(\S.*)\Z")
+_CARGO_BUILD = re.compile(r"error: could not compile `([^`]+)`(?: (\([^)]*\)))?")
 _CARGO_LINE = re.compile(r" \(line \d+\)")
 
 
 def cargo_failures(lines: Lines) -> Iterator[Failure]:
-    """Read the lines of libtest, each under the target that Cargo says it runs."""
+    """Read what libtest says, each name under the target that Cargo says it runs."""
     target = ""
-    for line in lines:
+    for line, kind in _cargo_lines(lines):
         running = _CARGO_TARGET.match(line)
         if running is not None:
             target = f"{running[1] or running[2]} "
         build = _CARGO_BUILD.match(line)
         if build is not None:
-            yield Failure(f"{build[1]} {build[2] or ''}".rstrip() + " does not compile")
-        test = _CARGO_TEST.match(line) or _CARGO_HEADING.match(line)
+            yield Failure(f"{build[1]} {build[2] or ''} does not compile")
+        test = (_CARGO_LISTED if kind == "list" else _CARGO_TEST).match(line)
         if test is not None:
             yield Failure(_CARGO_LINE.sub("", target + test[1]), place=test[1])
+
+
+def _cargo_lines(lines: Lines) -> Iterator[tuple[str, str]]:
+    """Leave out what failing tests printed: it stands between `failures:` and the list of names."""
+    kind = "course"
+    for line in lines:
+        if line == "failures:":
+            kind = "list"
+        elif line.startswith("test result: "):
+            kind = "course"
+        elif kind == "list" and not _CARGO_LISTED.match(line):
+            kind = "printed"
+        if kind != "printed":
+            yield line, kind
 
 
 # --- JavaScript: TAP, node's own runner, jest, vitest -------------------------------------------

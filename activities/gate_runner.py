@@ -4,6 +4,7 @@ What one gate changed is taken back before the next one starts, and is named. It
 with a baseline and reruns nothing by itself: that is the policy's and the activity's.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -68,5 +69,6 @@ class GateRunner:
         )
         ran = await self._sandbox.run(command, hold=checkout.hold)
         digest = await self._store.put(ran.output)
-        result = judge(gate, ran, command.limits)
+        # Megabytes of output take a while to read; heartbeats must go on meanwhile.
+        result = await asyncio.to_thread(judge, gate, ran, command.limits)
         return result.model_copy(update={"output": digest})

@@ -8,17 +8,19 @@ that no output can play with a person's terminal or hide what it says.
 import codecs
 import re
 import unicodedata
+from collections.abc import Iterable
 
 MAX_EXCERPT_CHARS = 6_000
 _MAX_LINE_CHARS = 600
+_MAX_PLAIN_CHARS = 1_000
 _TAIL_CHARS = 2_600
+_MARKER_CHARS = 80
 
 _TERMINAL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     r"|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?"  # OSC, DCS and the like: titles, links
     r"|\x1b[ -/]*[0-~]"  # two-character sequences
 )
-_OVERWRITTEN = re.compile(r"[^\n\r]*\r(?=[^\n\r])")
 _ODD = re.compile(r"[^\n\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]")
 """What must be looked at before it is shown; the rest of Latin text passes at full speed."""
 _SHOWN_AS_IS = frozenset("\u200c\u200d")
@@ -31,10 +33,22 @@ _FAILURE = re.compile(
 )
 
 
-def plain_text(text: str) -> str:
-    """Take out terminal commands and what was overwritten; lines end in a line feed alone."""
-    text = _TERMINAL.sub("", text).replace("\r\n", "\n")
-    return _OVERWRITTEN.sub("", text).replace("\r", "")
+def plain_lines(text: str) -> list[str]:
+    """Split into lines without terminal commands, overwritten parts and blanks at their ends.
+
+    A line is cut at 1,000 characters: what is longer is no line that a person or a parser reads,
+    and the cut keeps every later search cheap.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    return [_plain(line[:_MAX_PLAIN_CHARS]) for line in lines]
+
+
+def _plain(line: str) -> str:
+    if "\x1b" in line:
+        line = _TERMINAL.sub("", line)
+    if "\r" in line:
+        line = line.rstrip("\r").rpartition("\r")[2]
+    return line.rstrip()
 
 
 def decode_output(output: bytes) -> str:
@@ -49,13 +63,9 @@ def excerpt(output: bytes, limit: int = MAX_EXCERPT_CHARS) -> str:
         output: as it came.
         limit: characters of the answer, at least 1,000.
     """
-    lines = [_shown(line) for line in _candidates(plain_text(decode_output(output)))]
-    text = "\n".join(lines).strip("\n")
-    return text if len(text) <= limit else _cut(text.split("\n"), limit)
-
-
-def _candidates(text: str) -> list[str]:
-    return [_shorten(line.rstrip()) for line in text.split("\n")]
+    lines = plain_lines(decode_output(output).strip("\n"))
+    whole = _fitting(lines, limit)
+    return "\n".join(whole if len(whole) == len(lines) else _cut(lines, limit))
 
 
 def _shorten(line: str) -> str:
@@ -64,7 +74,7 @@ def _shorten(line: str) -> str:
     end = _MAX_LINE_CHARS - 40
     while end > _MAX_LINE_CHARS - 100 and _continues(line[end]):
         end -= 1
-    return f"{line[:end]} … {len(line) - end} more characters"
+    return f"{line[:end]} …"
 
 
 def _continues(char: str) -> bool:
@@ -73,7 +83,8 @@ def _continues(char: str) -> bool:
 
 
 def _shown(line: str) -> str:
-    return _ODD.sub(_escape, line)
+    """A line without its dangers; cut before and after, as each escape makes it longer."""
+    return _shorten(_ODD.sub(_escape, _shorten(line.rstrip())))
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -83,30 +94,24 @@ def _escape(match: re.Match[str]) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
-def _cut(lines: list[str], limit: int) -> str:
-    tail = _fitting(lines[::-1], _TAIL_CHARS * limit // MAX_EXCERPT_CHARS)
-    first_of_tail = len(lines) - tail
-    marker_chars = 80
-    budget = limit - sum(len(line) + 1 for line in lines[first_of_tail:]) - marker_chars
-    start = _first_failure(lines[:first_of_tail])
-    shown = _fitting(lines[start:first_of_tail], budget)
-    parts = [
-        *_left_out(start),
-        *lines[start : start + shown],
-        *_left_out(first_of_tail - start - shown),
-        *lines[first_of_tail:],
-    ]
-    return "\n".join(parts)
+def _cut(lines: list[str], limit: int) -> list[str]:
+    tail = _fitting(reversed(lines), _TAIL_CHARS * limit // MAX_EXCERPT_CHARS)[::-1]
+    end = len(lines) - len(tail)
+    start = _first_failure(lines[:end])
+    room = limit - _MARKER_CHARS - sum(len(line) + 1 for line in tail)
+    body = _fitting(lines[start:end], room)
+    return [*_left_out(start), *body, *_left_out(end - start - len(body)), *tail]
 
 
-def _fitting(lines: list[str], budget: int) -> int:
-    """How many lines from the start fit into `budget` characters."""
-    used = 0
-    for count, line in enumerate(lines):
-        used += len(line) + 1
-        if used > budget:
-            return count
-    return len(lines)
+def _fitting(lines: Iterable[str], budget: int) -> list[str]:
+    """As many lines from the start, made harmless, as fit into `budget` characters."""
+    taken: list[str] = []
+    for line in map(_shown, lines):
+        budget -= len(line) + 1
+        if budget < -1:
+            break
+        taken.append(line)
+    return taken
 
 
 def _first_failure(lines: list[str]) -> int:
