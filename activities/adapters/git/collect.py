@@ -171,6 +171,7 @@ class _Work:
         """Decide for each path."""
         new = {path for path in others if not path.endswith(b"/")}
         fresh = folders_of(new) - self._known.folders
+        fresh |= {path for path in differing if self._is_folder(path)}
         oddities = self._look_closer(fresh, oddities)
         nested = {path.removesuffix(b"/") for path in others if path.endswith(b"/")}
         nested |= {path.rpartition(b"/")[0] or path for path in oddities.nested_git}
@@ -185,6 +186,12 @@ class _Work:
         for path, before in sorted(differing.items()):
             self._sort_tracked(path, before)
         return self._sorted
+
+    def _is_folder(self, path: bytes) -> bool:
+        try:
+            return stat.S_ISDIR(os.lstat(os.path.join(self._root, path)).st_mode)
+        except OSError:
+            return False
 
     def _look_closer(self, fresh: set[bytes], oddities: Oddities) -> Oddities:
         """Look through folders that are new; the scan entered only those already known."""

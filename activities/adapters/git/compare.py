@@ -1,5 +1,7 @@
 """What differs between two commits, and what a commit holds. Nothing the content names is run."""
 
+from dataclasses import replace
+
 from activities.adapters.git.bare import Bare
 from activities.adapters.git.names import shown
 from activities.ports.git import Change
@@ -11,8 +13,9 @@ SAFE = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=non
 
 async def diff(bare: Bare, base: Commit, commit: Commit) -> bytes:
     """Return a patch for reading."""
-    options = ("-r", "-p", "-M", "--full-index", *SAFE)
-    return (await bare.git.run(bare.scope(), "diff-tree", *options, base, commit)).stdout
+    scope = replace(bare.scope(), limit_bytes=DIFF_BYTES)
+    command = ("-c", "core.quotePath=false", "diff-tree", "-r", "-p", "-M", "--full-index")
+    return (await bare.git.run(scope, *command, *SAFE, base, commit)).stdout
 
 
 async def changed_paths(bare: Bare, base: Commit, commit: Commit) -> tuple[Change, ...]:
@@ -46,6 +49,8 @@ async def _sizes(bare: Bare, blobs: list[str]) -> list[int]:
 
 async def read_file(bare: Bare, commit: Commit, path: str) -> bytes | None:
     """Return a file's bytes, or a link's target; None where neither is there."""
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        return None
     listed = await bare.git.run(bare.scope(), "ls-tree", "-z", commit, "--", path)
     for record in listed.records():
         head, _, name = record.partition(b"\t")

@@ -7,6 +7,8 @@ import stat
 HFS_IGNORED = frozenset(
     [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
 )
+DOT_GIT_BEGINS = frozenset(b".gG")
+"""First bytes of ASCII names that may mean `.git` somewhere."""
 LINK_HOPS = 40
 
 
@@ -18,7 +20,7 @@ def shown(path: bytes) -> str:
 
 def is_dot_git(name: bytes) -> bool:
     """Say whether some file system takes this name for `.git`."""
-    if name.isascii() and name[:1] not in (b".", b"g", b"G"):
+    if name.isascii() and name[0] not in DOT_GIT_BEGINS:
         return False
     text = name.decode("utf-8", "replace")
     text = "".join(c for c in text if ord(c) not in HFS_IGNORED).casefold()

@@ -178,12 +178,13 @@ async def is_dirty(git: Git, scope: Scope) -> bool:
     """Say whether tracked files differ from the index, or the index from HEAD."""
     with tempfile.TemporaryDirectory(prefix="blueflame-") as folder:
         copied = copy_index(scope, Path(folder))
-        arguments = ("update-index", "-q", "--ignore-submodules", "--refresh")
-        refreshed = await git.run(copied, *arguments, accept=(0, 1))
-        if refreshed.code:
+        refresh = ("update-index", "-q", "--ignore-submodules", "--refresh")
+        await git.run(copied, *refresh, accept=(0, 1))
+        quiet = ("--quiet", "--ignore-submodules=all")
+        if (await git.run(copied, "diff-files", *quiet, accept=(0, 1))).code:
             return True
-        arguments = ("diff-index", "--cached", "--quiet", "--ignore-submodules=all", "HEAD", "--")
-        return (await git.run(copied, *arguments, accept=(0, 1, 128))).code != 0
+        staged = ("diff-index", "--cached", *quiet, "HEAD", "--")
+        return (await git.run(copied, *staged, accept=(0, 1, 128))).code != 0
 
 
 def copy_index(scope: Scope, folder: Path) -> Scope:

@@ -107,7 +107,10 @@ class GitHostRepository:
 
     async def collect(self, name: str) -> Collected:
         """Turn a worktree's files into a tree."""
-        return await self._collector.collect(self._worktrees.scope(name))
+        collected = await self._collector.collect(self._worktrees.scope(name))
+        if collected.changes or collected.findings:
+            self._worktrees.mark(name, None)
+        return collected
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
         """List ignored files and folders."""

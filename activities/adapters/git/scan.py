@@ -7,10 +7,10 @@ in them reaches a tree. A new folder that holds nothing but a pipe is therefore 
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
-from activities.adapters.git.names import is_dot_git
+from activities.adapters.git.names import DOT_GIT_BEGINS, is_dot_git
 
 
 @dataclass(frozen=True)
@@ -46,30 +46,34 @@ def scan(root: bytes, folders: Set[bytes], start: Iterable[bytes] = (b"",)) -> O
     waiting = list(start)
     while waiting:
         folder = waiting.pop()
+        prefix = folder + b"/" if folder else b""
+        # Ten thousand times: what is most likely is asked first, and as little as possible called.
         for entry in entries(os.path.join(root, folder)):
-            path = folder + b"/" + entry.name if folder else entry.name
-            if is_dot_git(entry.name):
-                # The root's own is checked by itself, under its exact name.
-                if path != b".git":
-                    nested.append(path)
+            name = entry.name
+            if (name[0] in DOT_GIT_BEGINS or not name.isascii()) and is_dot_git(name):
+                nested.append(prefix + name)
+            elif entry.is_file(follow_symlinks=False):
+                continue
             elif entry.is_dir(follow_symlinks=False):
-                if path in folders:
-                    waiting.append(path)
-            elif not (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
-                odd.append(path)
-    return Oddities(tuple(sorted(nested)), tuple(sorted(odd)))
+                if prefix + name in folders:
+                    waiting.append(prefix + name)
+            elif not entry.is_symlink():
+                odd.append(prefix + name)
+    # The root's own is checked by itself, under its exact name.
+    return Oddities(tuple(sorted({*nested} - {b".git"})), tuple(sorted(odd)))
 
 
-def entries(folder: bytes) -> Iterator[os.DirEntry[bytes]]:
+def entries(folder: bytes) -> list[os.DirEntry[bytes]]:
     """List a folder, made accessible to us first where its mode forbids it; gone: nothing."""
     try:
         if stat.S_IMODE(os.lstat(folder).st_mode) & 0o700 != 0o700:
             os.chmod(folder, 0o755)
         with os.scandir(folder) as listing:
-            yield from listing
+            return list(listing)
     except (FileNotFoundError, NotADirectoryError):
-        return
+        return []
     except OSError as error:
         # Deeper than the system can name: nothing there can be collected or run by path.
         if error.errno != errno.ENAMETOOLONG:
             raise
+        return []

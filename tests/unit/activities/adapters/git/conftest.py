@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,11 +11,13 @@ from activities.adapters.git.command import Git
 from activities.adapters.git.fast_forward import Person
 from activities.adapters.git.landing import GitUserRepository
 from activities.adapters.git.repository import GitHostRepository
-from activities.ports.git import CheckpointRequest, Collected, WorktreePlace
+from activities.ports.git import CheckpointRequest, Collected, LandOutcome, LandRequest, TaskCommit
 from workflows.domain.ids import Commit, SessionId, TaskId
 
 WHEN = datetime(2026, 11, 28, 12, 0, 0, tzinfo=UTC)
 SESSION = SessionId("s1")
+BRANCH = f"refs/heads/blueflame/{SESSION}"
+RESULT = f"refs/blueflame/{SESSION}/merged"
 GIT = Path(shutil.which("git") or "git")
 
 
@@ -82,11 +83,17 @@ class Home:
 
     async def commit_work(self, name: str = "t1") -> Commit:
         """Collect and squash on the base."""
-        from activities.ports.git import TaskCommit
-
         tree = (await self.collect(name)).tree
         return await self.host.squash(
             TaskCommit(base=self.base, tree=tree, message=f"Work of {name}", when=WHEN)
+        )
+
+    async def land(self, commit: Commit) -> LandOutcome:
+        """Name the commit the session's result and land it."""
+        await self.host.advance(RESULT, commit, None)
+        bundle = await self.host.bundle(RESULT, self.base)
+        return await self.user.land(
+            LandRequest(path=self.path, bundle=bundle, ref=BRANCH, old=None, new=commit)
         )
 
     def request(self, name: str, collected: Collected, **other: object) -> CheckpointRequest:
@@ -113,6 +120,18 @@ class Home:
         return {line.partition("\t")[2]: line[:6] for line in lines.splitlines()}
 
 
+def fingerprint(top: Path) -> dict[str, tuple[bytes, int, int]]:
+    """Return the content, mode and time of each file below a folder, `.git` included."""
+    found: dict[str, tuple[bytes, int, int]] = {}
+    for place in sorted(top.rglob("*")):
+        status = place.lstat()
+        if place.is_symlink() or not place.is_file():
+            continue
+        content = place.read_bytes()
+        found[str(place.relative_to(top))] = (content, status.st_mode, status.st_mtime_ns)
+    return found
+
+
 def write(where: Path, files: dict[str, str | bytes]) -> None:
     """Write files below a folder."""
     for name, content in files.items():
@@ -125,6 +144,3 @@ def write(where: Path, files: dict[str, str | bytes]) -> None:
 def home(tmp_path: Path) -> Home:
     """An empty home; the test makes the repository."""
     return Home(tmp_path)
-
-
-__all__ = ["Callable", "Home", "WorktreePlace"]
