@@ -112,7 +112,13 @@ def test_a_closed_home_shows_only_what_is_kept(home: Path):
 @pytest.mark.root
 @pytest.mark.parametrize(
     ("path", "writable"),
-    [("data/host/x", True), ("data/store/x", True), ("code/x", False), ("x", False), ("data/x", False)],
+    [
+        ("data/host/x", True),
+        ("data/store/x", True),
+        ("code/x", False),
+        ("x", False),
+        ("data/x", False),
+    ],
 )
 def test_only_the_data_is_writable(home: Path, path: str, writable: bool):
     done = entered(plan_for("/usr/bin/touch", str(home / path), home=home))
