@@ -4,14 +4,14 @@ An approval names exactly what it is for; what is stale, unknown or settled is s
 nothing is sent. The session checks again, for what changes on the way.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starter import views
+from starter.asks import Ask, ChangesetAsk, PlanAsk
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.shown_session import ShownSession
-from workflows.domain.ids import ChangesetId, Digest, SessionId
+from workflows.domain.ids import ChangesetId, SessionId
 from workflows.domain.session import (
     ApproveChangeset,
     ApprovePlan,
@@ -24,22 +24,6 @@ if TYPE_CHECKING:
     from starter.sessions import Sessions
 
 PLAN = "plan"
-
-
-@dataclass(frozen=True)
-class PlanAsk:
-    """The plan waits."""
-
-
-@dataclass(frozen=True)
-class ChangesetAsk:
-    """A changeset waits, with exactly these commits."""
-
-    id: ChangesetId
-    digest: Digest
-
-
-Ask = PlanAsk | ChangesetAsk
 
 
 def chosen(session: ShownSession, wanted: str | None, digest: str | None) -> Ask:

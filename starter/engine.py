@@ -69,7 +69,7 @@ async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
     """
     from workers.supervisor import Supervisor
 
-    supervisor = Supervisor(settings, os.environ)
+    supervisor = Supervisor(settings, {**os.environ, **settings.as_environment()})
     keeping = asyncio.create_task(supervisor.keep())
     try:
         await _ready(supervisor.server_ready, keeping)
@@ -111,7 +111,7 @@ async def ensure_background(settings: "Settings") -> None:
 
     layout.prepare(settings)
     log = settings.logs_dir / "up.log"
-    child = None if read_state(settings) else _spawn_up(str(log))
+    child = None if read_state(settings) else _spawn_up(settings, str(log))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_START.total_seconds()):
             while not ((state := read_state(settings)) and state.ready):
@@ -127,10 +127,11 @@ def _has_ended(child: int) -> bool:
     return os.waitpid(child, os.WNOHANG)[0] != 0
 
 
-def _spawn_up(log: str) -> int:
-    from workers.supervisor import packages_root
+def _spawn_up(settings: "Settings", log: str) -> int:
+    from workers.layout import packages_root
 
-    environment = {**os.environ, "PYTHONPATH": str(packages_root())}
+    environment = {**os.environ, **settings.as_environment()}
+    environment["PYTHONPATH"] = str(packages_root())
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import unicodedata
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from starter.errors import CommandError
@@ -40,11 +40,30 @@ def _visible(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def console(*, to_errors: bool = False) -> "Console":
+def console() -> "Console":
     """Return the console for people; it takes no markup from text and follows NO_COLOR, TERM."""
     from rich.console import Console
 
-    return Console(stderr=to_errors, markup=False, emoji=False, highlight=False)
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would end the process here, past the ends of our children.
+            raise BrokenPipeError
+
+    return Plain(markup=False, emoji=False, highlight=False)
+
+
+def write(lines: Iterable[str], style: Callable[[str], str] = lambda _line: "") -> None:
+    """Write lines for people.
+
+    They are not folded: a terminal does that itself, and a command in them can be copied.
+
+    Args:
+        lines: without ends of line.
+        style: how a line looks where there are colours.
+    """
+    out = console()
+    for line in lines:
+        out.print(line, style=style(line), soft_wrap=True)
 
 
 def is_interactive() -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Final
 
+from starter.asks import Ask, PlanAsk
 from starter.shown_session import SessionSummary, ShownSession
 from starter.terminal import one_line, shown
 from workflows.domain.changeset import ChangesetState
@@ -46,6 +47,7 @@ _PHASES: Final = {
 SCRIPTED: Final = "SCRIPTED: a playbook speaks, no real model"
 NO_SANDBOX: Final = "NONE: commands of agents run unconfined on this machine"
 
+_TITLES: Final = ("Tasks", "Changesets", "Notices", "Waiting for you")
 NO_GATES: Final = "(none found: only reviewers judge)"
 
 
@@ -76,13 +78,19 @@ def header(session: ShownSession) -> list[str]:
         "Goal": one_line(session.goal, 200),
         "Repository": shown(session.repository),
         "Branch": shown(session.branch or "(nothing delivered yet)"),
-        "Spent": f"{money(session.spent_usd)} of {money(session.cap_usd)}",
-        "Pacing": f"{session.pacing}, cycle {session.cycle}",
+        "Spent": spent(session),
+        "Pacing": f"{session.pacing}, cycle {session.cycle}" if session.cycle else session.pacing,
         "Sandbox": sandbox(session.sandbox),
     }
     if session.scripted:
         facts["Models"] = SCRIPTED
     return [f"{name:<11}{text}" for name, text in facts.items()]
+
+
+def spent(session: ShownSession) -> str:
+    """Return what a session has spent, and its cap where that is known."""
+    cap = f" of {money(session.cap_usd)}" if session.live or session.cap_usd else ""
+    return f"{money(session.spent_usd)}{cap}"
 
 
 def state(session: ShownSession) -> str:
@@ -159,7 +167,7 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
     """Return what is new since the last look, one line each; everything at the first look."""
     if before is None:
-        return header(now)
+        return [*header(now), f"{'Tasks':<11}{counts(now.tasks)}"]
     lines: list[str] = []
     if state(before) != state(now):
         lines.append(f"session: {state(now)}")
@@ -291,3 +299,78 @@ def sessions(found: Sequence[SessionSummary]) -> list[str]:
         f"{s.session}  {s.status:<10} {s.started_at:%Y-%m-%d %H:%M}  {one_line(s.goal, 100)}"
         for s in found
     ]
+
+
+# --- answers of commands -------------------------------------------------------------------------
+
+WORKERS_READY: Final = ("workers are ready; Ctrl-C ends them",)
+
+
+def decided(how: str, ask: Ask, session: str) -> list[str]:
+    """Return what is said once a decision was sent."""
+    what = "the plan" if isinstance(ask, PlanAsk) else f"changeset {ask.id} ({ask.digest[:12]})"
+    return [f"{how}: {what} of session {session}"]
+
+
+def told(what: str, session: str) -> list[str]:
+    """Return what is said once a signal was sent."""
+    return [f"{shown(what)}: told session {session}"]
+
+
+def rests(program: str) -> list[str]:
+    """Return what is said when a command ends that kept the workers, before its session did."""
+    return [f"the workers end with this command; start `{program} up --detach` before you answer"]
+
+
+def serving(address: str, ui: str) -> list[str]:
+    """Return where the bundled server is."""
+    return [f"Temporal   {address}", f"Web UI     {ui}"]
+
+
+def standing_by(pid: int) -> list[str]:
+    """Return what `up` says where another process keeps the workers."""
+    return [f"process {pid} keeps server and workers already; standing by until it ends"]
+
+
+def in_background(pid: int) -> list[str]:
+    """Return what `up --detach` says."""
+    return [f"process {pid} keeps server and workers; `up --stop` ends it"]
+
+
+def stopped(*, was_there: bool) -> list[str]:
+    """Return what `up --stop` says."""
+    return ["ended" if was_there else "nothing was running here"]
+
+
+def simulating(playbook: str, port: int) -> list[str]:
+    """Return what `simulate` says before it serves."""
+    return [f"SCRIPTED: {shown(playbook)} plays on http://127.0.0.1:{port}; Ctrl-C ends it"]
+
+
+# --- looks ---------------------------------------------------------------------------------------
+
+_STYLES: Final = {
+    "merged": "green",
+    "failed": "red",
+    "timed_out": "red",
+    "blocked": "yellow",
+    "rejected": "yellow",
+    "skipped": "dim",
+    "cancelled": "dim",
+    "developing": "cyan",
+    "validating": "cyan",
+    "merging": "cyan",
+    "awaiting": "bold yellow",
+}
+
+
+def style(line: str) -> str:
+    """Return how a line looks where there are colours; they never carry anything alone."""
+    if NO_SANDBOX in line:
+        return "bold red"
+    if SCRIPTED in line:
+        return "magenta"
+    if line in _TITLES:
+        return "bold"
+    first = line.split(maxsplit=1)[0] if line.startswith("  ") and line.strip() else ""
+    return _STYLES.get(first, "")

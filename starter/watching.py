@@ -5,19 +5,18 @@ commands that answer are said, and the exit code tells that a person is needed.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from starter import deciding, views
+from starter.asks import Ask
 from starter.exit_codes import OF_OUTCOME, ExitCode
 from starter.shown_session import ShownSession
-from starter.terminal import console, is_interactive, read_line
+from starter.terminal import console, is_interactive, read_line, write
 from workflows.domain.ids import SessionId
 from workflows.domain.session import ChangesetLine, SessionPhase
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from starter.sessions import Sessions
 
 _LOOK_SECONDS: Final = 0.5
@@ -45,20 +44,19 @@ class Watch:
         return await self._lines()
 
     async def _lines(self) -> ExitCode:
-        out = console()
         before: ShownSession | None = None
         silent = 0
         while True:
             now = await self._sessions.view(self._session)
             silent = 0 if now.live or now.outcome else silent + 1
             if silent in {0, _NO_WORKER_LOOKS}:
-                _write(out, views.changes(before, now))
+                _write(views.changes(before, now))
                 before = now
             if now.outcome:
-                return self._end(out, now)
+                return self._end(now)
             if _open_asks(now) - self._asked:
                 self._asked |= _open_asks(now)
-                _write(out, views.nobody_to_ask(now, self._program))
+                _write(views.nobody_to_ask(now, self._program))
                 if not self._patient:
                     return ExitCode.WAITING
             await asyncio.sleep(_LOOK_SECONDS)
@@ -74,9 +72,9 @@ class Watch:
                     lambda lines: live.update(Text("\n".join(lines)), refresh=True)
                 )
             if now.outcome:
-                _write(out, views.status(now, self._program))
-                return self._end(out, now)
-            await self._ask(out, now)
+                _write(views.status(now, self._program))
+                return self._end(now)
+            await self._ask(now)
 
     async def _until_asked_or_ended(self, show: Callable[[list[str]], None]) -> ShownSession:
         while True:
@@ -86,17 +84,17 @@ class Watch:
             show(views.status(now, self._program))
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _ask(self, out: "Console", now: ShownSession) -> None:
+    async def _ask(self, now: ShownSession) -> None:
         self._asked |= _open_asks(now)
         if now.phase is SessionPhase.AWAITING_PLAN:
             tasks = [await self._sessions.task(self._session, t.id) for t in now.tasks]
-            _write(out, ["The plan:", *views.plan([t.task for t in tasks if t is not None])])
-            await self._decide(out, "Approve the plan?", deciding.plan(now))
+            _write(["The plan:", *views.plan([t.task for t in tasks if t is not None])])
+            await self._decide("Approve the plan?", deciding.plan(now))
             return
         for changeset in views.waiting(now):
-            _write(out, ["A changeset is ready:", *self._summary(now, changeset)])
+            _write(["A changeset is ready:", *self._summary(now, changeset)])
             await self._decide(
-                out, f"Merge {changeset.id}?", deciding.changeset(now, changeset.id, None)
+                f"Merge {changeset.id}?", deciding.changeset(now, changeset.id, None)
             )
 
     def _summary(self, now: ShownSession, changeset: ChangesetLine) -> list[str]:
@@ -107,17 +105,17 @@ class Watch:
             f"  {self._program} diff {changeset.id} --session {self._session}",
         ]
 
-    async def _decide(self, out: "Console", question: str, ask: deciding.Ask) -> None:
-        answer = await _answer(out, f"{question} [y]es, [n]o, [l]ater: ")
+    async def _decide(self, question: str, ask: Ask) -> None:
+        answer = await _answer(f"{question} [y]es, [n]o, [l]ater: ")
         if answer == "y":
             await deciding.approve(self._sessions, self._session, ask)
         elif answer == "n":
-            _write(out, ["Why? (one line for the agents)"])
+            _write(["Why? (one line for the agents)"])
             reason = await read_line() or ""
             await deciding.reject(self._sessions, self._session, ask, reason)
 
-    def _end(self, out: "Console", now: ShownSession) -> ExitCode:
-        _write(out, views.ending(now, self._program))
+    def _end(self, now: ShownSession) -> ExitCode:
+        _write(views.ending(now, self._program))
         assert now.outcome is not None
         return OF_OUTCOME[now.outcome]
 
@@ -130,15 +128,14 @@ def _open_asks(now: ShownSession) -> set[str]:
     return asks
 
 
-async def _answer(out: "Console", question: str) -> str:
+async def _answer(question: str) -> str:
     while True:
-        out.print(question, end="")
+        console().print(question, end="")
         line = await read_line()
         choice = (line or "l").lower()[:1]
         if choice in {"y", "n", "l"}:
             return choice
 
 
-def _write(out: "Console", lines: Sequence[str]) -> None:
-    for line in lines:
-        out.print(line)
+def _write(lines: Iterable[str]) -> None:
+    write(lines, views.style)

@@ -12,3 +12,5 @@ settings.register_profile("local", _CALM)
 settings.register_profile("ci", _CALM, derandomize=True)
 settings.register_profile("thorough", _CALM, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "local"))
+
+pytest_plugins = ("tests.servers",)

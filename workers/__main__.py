@@ -10,16 +10,26 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from activities.adapters.sandbox.toolchain import default_toolchain
-from workers.supervisor import packages_root
+from workers.layout import packages_root
 from workers.privileges import PrivilegeError, PrivilegePlan, enter, prepare_data_dir
 from workers.roles import Role, UnknownRoleError, parse_roles
 from workers.settings import Settings
 
+if TYPE_CHECKING:
+    from workers.serving import Code
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a worker process and return its exit code: 0 after a graceful end, 2 for wrong usage."""
+
+def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> int:
+    """Run a worker process and return its exit code: 0 after a graceful end, 2 for wrong usage.
+
+    Args:
+        arguments: of the command line; None: the process's own.
+        code: what the roles run; None: `workers.wiring`.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
     options = _parser().parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO,
@@ -29,16 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         roles = parse_roles(options.roles)
         settings = Settings.read()
-        _drop_root(roles, settings, sys.argv[1:] if arguments is None else arguments)
+        _drop_root(roles, settings, arguments)
     except (UnknownRoleError, ValueError, PrivilegeError) as error:
         _say(f"error: {error}")
         return 2
-    asyncio.run(_serve(settings, roles, options.lifeline))
+    asyncio.run(_serve(settings, roles, options.lifeline, code))
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m workers", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m workers", description="A worker process.")
     parser.add_argument("--roles", required=True, help=f"comma-separated: {', '.join(Role)}")
     parser.add_argument("--lifeline", type=int, help=argparse.SUPPRESS)
     return parser
@@ -68,9 +78,11 @@ def _drop_root(roles: Sequence[Role], settings: Settings, arguments: Sequence[st
     )
 
 
-async def _serve(settings: Settings, roles: Sequence[Role], lifeline: int | None) -> None:
+async def _serve(
+    settings: Settings, roles: Sequence[Role], lifeline: int | None, code: "Code | None"
+) -> None:
     from workers import lifeline as watched
-    from workers.serving import serve
+    from workers.serving import Code, serve
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -78,7 +90,7 @@ async def _serve(settings: Settings, roles: Sequence[Role], lifeline: int | None
         loop.add_signal_handler(number, stop.set)
     if lifeline is not None:
         watched.watch(lifeline, stop)
-    await serve(settings, roles, stop, _say)
+    await serve(settings, roles, stop, _say, code or Code())
 
 
 def _say(line: str) -> None:

@@ -129,15 +129,7 @@ class EmbeddedServer:
 
     def _program(self, address: ServerAddress) -> Program:
         settings = self._settings
-        server = (
-            str(find_program()),
-            "server",
-            "start-dev",
-            f"--db-filename={settings.data_dir / 'temporal.db'}",
-            f"--port={_port(address.address)}",
-            f"--ui-port={_port(address.ui)}",
-            *FLAGS,
-        )
+        server = server_command(address, settings.data_dir / "temporal.db")
         tether = (sys.executable, "-I", "-S", str(Path(__file__).with_name("tether.py")))
         return Program(
             name="temporal server",
@@ -147,6 +139,23 @@ class EmbeddedServer:
             log=settings.logs_dir / "temporal.log",
             inherited=(self._lock.fileno(),),
         )
+
+
+def server_command(address: ServerAddress, database: Path) -> tuple[str, ...]:
+    """Return the command line of the bundled server.
+
+    Raises:
+        ServerProgramMissingError: it is not installed.
+    """
+    return (
+        str(find_program()),
+        "server",
+        "start-dev",
+        f"--db-filename={database}",
+        f"--port={_port(address.address)}",
+        f"--ui-port={_port(address.ui)}",
+        *FLAGS,
+    )
 
 
 def choose_address(settings: Settings) -> ServerAddress:

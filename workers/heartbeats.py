@@ -1,9 +1,8 @@
 """Automatic heartbeats: one place, so that no activity needs code for them.
 
-An activity with a heartbeat timeout beats every four seconds (or at half of a shorter timeout) while
-its event loop is alive. The beat
-says that the process lives; progress is not told by it (git holds that). Cancellation arrives with
-the answers.
+An activity with a heartbeat timeout beats every four seconds (or at half of a shorter timeout)
+while its event loop is alive. The beat says that the process lives; progress is not told by it
+(git holds that). Cancellation arrives with the answers.
 """
 
 import asyncio
@@ -13,7 +12,6 @@ from typing import Any
 
 from temporalio import activity
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
-
 
 _OFTEN = timedelta(seconds=4)
 """A person's stop reaches a running command with the next beat."""

@@ -5,17 +5,16 @@
       logs/            bounded logs
       orphans/         journals of running activities (roles other than host)
       store/           shared by all roles; belongs to the host's user where that is another one
-        payloads/      what is too large for a Temporal payload
       host/            the host role's own; `name` is the host's, orphans/ its journals
 
 A host worker started as root drops to `host_uid`, and reaches `store` and `host` through binds.
 """
 
-import os
 import socket
 import uuid
 from pathlib import Path
 
+from workers.privileges import prepare_data_dir
 from workers.settings import Settings
 
 
@@ -27,15 +26,12 @@ def prepare(settings: Settings) -> None:
     """
     for path in (settings.data_dir, settings.logs_dir, settings.data_dir / "orphans"):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for path in (settings.store_dir, payloads_dir(settings), settings.host_dir):
-        path.mkdir(mode=0o700, exist_ok=True)
-        if os.geteuid() == 0 and path.stat().st_uid != settings.host_uid:
-            os.chown(path, settings.host_uid, settings.host_gid)
+    prepare_data_dir(settings.data_dir, settings.host_uid, settings.host_gid)
 
 
-def payloads_dir(settings: Settings) -> Path:
-    """Return where large payloads are kept."""
-    return settings.store_dir / "payloads"
+def packages_root() -> Path:
+    """Return the directory that holds our packages, for the PYTHONPATH of our own processes."""
+    return Path(__file__).resolve().parents[1]
 
 
 def journal_dir(settings: Settings, *, on_host: bool) -> Path:

@@ -1,15 +1,10 @@
-"""External storage on the shared directory: no payload above `THRESHOLD_BYTES` meets the server.
+"""External storage: no payload above `THRESHOLD_BYTES` meets the server.
 
-Files are write-once and named by their SHA-256, so that storing twice is harmless. Nothing is
-deleted here: a history may refer to a payload for as long as it is retained.
+What is larger goes to the blob store that all workers share, and its digest into the history.
+Nothing is deleted here: a history may refer to a payload for as long as it is retained.
 """
 
-import asyncio
-import hashlib
-import os
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from temporalio.api.common.v1 import Payload
@@ -20,30 +15,31 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
+from activities.ports.store import BlobStore
+from workflows.domain.ids import Digest
+
 THRESHOLD_BYTES: Final = 128 * 1024
 """Payloads above it are stored outside; half of the 256 kB that no payload may reach."""
-
-
-class PayloadMissingError(Exception):
-    """The store holds nothing under a claim, or something else."""
+_DIGEST: Final = "sha256"
 
 
 class LocalPayloadDriver(StorageDriver):
-    """Keep large payloads in one directory that every process of ours can reach."""
+    """Keep large payloads in a store that every process of ours can reach."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, store: BlobStore) -> None:
+        self._store = store
 
     def name(self) -> str:
         """Return the name that references carry in histories: never change it."""
-        return "blueflame.local"
+        return "blueflame.store"
 
     async def store(
         self, context: StorageDriverStoreContext, payloads: Sequence[Payload]
     ) -> list[StorageDriverClaim]:
         """Store each payload and answer its claim, in order."""
         del context
-        return [await asyncio.to_thread(self._write, p.SerializeToString()) for p in payloads]
+        digests = [await self._store.put(payload.SerializeToString()) for payload in payloads]
+        return [StorageDriverClaim(claim_data={_DIGEST: digest}) for digest in digests]
 
     async def retrieve(
         self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
@@ -51,50 +47,8 @@ class LocalPayloadDriver(StorageDriver):
         """Return the payload of each claim, in order.
 
         Raises:
-            PayloadMissingError: a file is gone or damaged.
+            BlobMissingError: the store lost one, or holds something else.
         """
         del context
-        return [await asyncio.to_thread(self._read, c.claim_data["sha256"]) for c in claims]
-
-    def _write(self, data: bytes) -> StorageDriverClaim:
-        digest = hashlib.sha256(data).hexdigest()
-        target = self._directory / digest
-        if not target.exists():
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write_durably(target, data)
-        return StorageDriverClaim(claim_data={"sha256": digest})
-
-    def _read(self, digest: str) -> Payload:
-        path = self._directory / digest
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            data = b""
-        if hashlib.sha256(data).hexdigest() != digest:
-            raise PayloadMissingError(
-                f"payload {digest!r} is missing or damaged in {str(self._directory)!r}; "
-                "restore that directory from a backup, or start the session anew"
-            )
-        return Payload.FromString(data)
-
-
-def _write_durably(target: Path, data: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".new-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            # A root process writes for the host's user too: whoever owns the directory reads all.
-            owner = target.parent.stat()
-            if os.geteuid() == 0:
-                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    directory = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+        blobs = [await self._store.get(Digest(claim.claim_data[_DIGEST])) for claim in claims]
+        return [Payload.FromString(blob) for blob in blobs]

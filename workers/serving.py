@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -34,8 +35,20 @@ _CONCURRENT_ACTIVITIES: Final = {Role.MODELS: 100, Role.HOST: 32, Role.LAND: 4, 
 """Above what the sessions' own concurrency lets through, and below what a machine can bear."""
 
 
+@dataclass(frozen=True)
+class Code:
+    """Which code the roles run; tests give their own."""
+
+    workflows: Callable[[Role], list[type]] = wiring.workflows_for
+    activities: Callable[[Role, Settings], list[wiring.Activity]] = wiring.activities_for
+
+
 async def serve(
-    settings: Settings, roles: Sequence[Role], stop: asyncio.Event, say: Callable[[str], None]
+    settings: Settings,
+    roles: Sequence[Role],
+    stop: asyncio.Event,
+    say: Callable[[str], None],
+    code: Code = Code(),
 ) -> None:
     """Serve the roles until `stop` is set, then end gracefully.
 
@@ -44,12 +57,13 @@ async def serve(
         roles: what to do.
         stop: set by a signal, or when the supervisor is gone.
         say: takes lines for a person and for the supervisor.
+        code: what the roles run.
     """
     client = await _connect_patiently(settings, stop, say)
     if client is None:
         return
     journal = await _journal(client, settings, roles)
-    workers = [w for role in roles for w in _workers(client, role, settings, journal)]
+    workers = [w for role in roles for w in _workers(client, role, settings, journal, code)]
     try:
         async with asyncio.TaskGroup() as group:
             running = [group.create_task(worker.run()) for worker in workers]
@@ -93,9 +107,11 @@ async def _journal(client: Client, settings: Settings, roles: Sequence[Role]) ->
     return journal
 
 
-def _workers(client: Client, role: Role, settings: Settings, journal: Journal) -> list[Worker]:
-    activities = wiring.activities_for(role, settings)
-    workflows = wiring.workflows_for(role)
+def _workers(
+    client: Client, role: Role, settings: Settings, journal: Journal, code: Code
+) -> list[Worker]:
+    activities = code.activities(role, settings)
+    workflows = code.workflows(role)
     if not activities and not workflows:
         return []
     task_queues = [str(role)]

@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from workers.privileges import DROPPED_ID
 
+
 def _default_data_dir() -> Path:
     return Path(user_data_dir("blueflame", appauthor=False))
 
@@ -72,6 +73,12 @@ class Settings(BaseSettings):
         """
         variables = os.environ if environment is None else environment
         return cls(temporal={k: v for k, v in variables.items() if k.startswith("TEMPORAL_") and v})
+
+    def as_environment(self) -> dict[str, str]:
+        """Return the variables that give another process of ours the same places and manners."""
+        names = ("data_dir", "host_uid", "host_gid", "host_name", "playbook", "sandbox")
+        values = {name: getattr(self, name) for name in names}
+        return {f"BLUEFLAME_{k.upper()}": str(v) for k, v in values.items() if v is not None}
 
     @property
     def has_external_server(self) -> bool:

@@ -17,7 +17,6 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
-import workers
 from workers import layout
 from workers.atomic_file import replace_text
 from workers.children import Program, keep_running
@@ -41,11 +40,6 @@ Command = Callable[[Role], Sequence[str]]
 def worker_command(role: Role) -> Sequence[str]:
     """Return the command that starts our own worker for a role."""
     return (sys.executable, "-P", "-m", "workers", "--roles", role)
-
-
-def packages_root() -> Path:
-    """Return the directory that holds our packages, for the PYTHONPATH of our own processes."""
-    return Path(workers.__file__).resolve().parents[1]
 
 
 class Supervisor:
@@ -130,10 +124,8 @@ class Supervisor:
     def _program(self, role: Role, lifeline: int) -> Program:
         settings = self._settings
         environment = environment_for([role], self._environment)
-        environment["PYTHONPATH"] = str(packages_root())
-        environment["BLUEFLAME_DATA_DIR"] = str(settings.data_dir)
-        if settings.playbook is not None:
-            environment["BLUEFLAME_PLAYBOOK"] = str(settings.playbook)
+        environment["PYTHONPATH"] = str(layout.packages_root())
+        environment |= settings.as_environment()
         if not settings.has_external_server:
             environment["BLUEFLAME_SERVER"] = target(settings)
         return Program(

@@ -10,6 +10,7 @@ Errors
 
 import asyncio
 import dataclasses
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from temporalio.converter import DataConverter, ExternalStorage
 from temporalio.envconfig import ClientConfig
 from temporalio.service import RPCError
 
-from workers.layout import payloads_dir
+from activities.adapters.store import LocalStore
+from workers import layout
 from workers.payloads import THRESHOLD_BYTES, LocalPayloadDriver
 from workers.settings import Settings
 
@@ -52,7 +54,7 @@ def data_converter(settings: Settings) -> DataConverter:
     return dataclasses.replace(
         pydantic_data_converter,
         external_storage=ExternalStorage(
-            drivers=[LocalPayloadDriver(payloads_dir(settings))],
+            drivers=[LocalPayloadDriver(LocalStore(settings.store_dir))],
             payload_size_threshold=THRESHOLD_BYTES,
         ),
     )
@@ -93,6 +95,8 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
         TemporalUnavailableError: it does not answer in time, or refuses.
     """
     config = _connect_config(settings)
+    if not settings.store_dir.is_dir():
+        layout.prepare(settings)
     try:
         async with asyncio.timeout(wait.total_seconds()):
             return await Client.connect(**config, data_converter=data_converter(settings))
@@ -137,8 +141,10 @@ def _external_config(settings: Settings) -> dict[str, Any]:
 
 
 def _reason(error: BaseException) -> str:
-    text = str(error).strip().splitlines()
-    return f" ({text[0][:200]})" if text else ""
+    # The SDK tells a failed connection as a dump of its own errors; its message is inside.
+    found = re.search(r'message: "([^"]+)"', str(error))
+    text = found[1] if found else str(error).strip().partition("\n")[0][:200]
+    return f" ({text})" if text else ""
 
 
 def _remedy(settings: Settings) -> str:

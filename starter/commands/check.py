@@ -1,7 +1,7 @@
 """`doctor`: is everything there that a session needs, and how to mend what is not."""
 
 from starter.exit_codes import ExitCode
-from starter.terminal import console, execute
+from starter.terminal import execute, write
 
 
 def doctor() -> None:
@@ -14,7 +14,5 @@ async def _doctor() -> ExitCode:
     from starter.engine import read_settings
 
     results = await checks.all_checks(read_settings())
-    out = console()
-    for result in results:
-        out.print(checks.line(result))
+    write(map(checks.line, results))
     return ExitCode.FAILED if any(r.state == "missing" for r in results) else ExitCode.COMPLETE

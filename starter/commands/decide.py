@@ -1,15 +1,12 @@
 """Commands that decide what a session waits for: `approve`, `reject`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from starter.commands.shared import SessionOption, one_session
 from starter.exit_codes import ExitCode
-from starter.terminal import console, execute
-
-if TYPE_CHECKING:
-    from starter.deciding import Ask
+from starter.terminal import execute, write
 
 _What = Annotated[
     str | None,
@@ -37,26 +34,20 @@ def reject(
 
 
 async def _approve(what: str | None, digest: str | None, wanted: str | None) -> ExitCode:
-    from starter import deciding
+    from starter import deciding, views
 
     sessions, session = await one_session(wanted)
     ask = deciding.chosen(await sessions.view(session), what, digest)
     await deciding.approve(sessions, session, ask)
-    console().print(f"approved: {_named(ask)} of session {session}")
+    write(views.decided("approved", ask, session))
     return ExitCode.COMPLETE
 
 
 async def _reject(what: str | None, digest: str | None, wanted: str | None, notes: str) -> ExitCode:
-    from starter import deciding
+    from starter import deciding, views
 
     sessions, session = await one_session(wanted)
     ask = deciding.chosen(await sessions.view(session), what, digest)
     await deciding.reject(sessions, session, ask, notes)
-    console().print(f"sent back: {_named(ask)} of session {session}")
+    write(views.decided("sent back", ask, session))
     return ExitCode.COMPLETE
-
-
-def _named(ask: "Ask") -> str:
-    from starter.deciding import PlanAsk
-
-    return "the plan" if isinstance(ask, PlanAsk) else f"changeset {ask.id}"

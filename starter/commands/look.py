@@ -15,7 +15,7 @@ from starter.commands.shared import (
 )
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.terminal import console, execute
+from starter.terminal import execute, write
 
 
 def ls(
@@ -59,9 +59,7 @@ async def _ls(limit: int, *, json: bool) -> ExitCode:
     found = await (await open_sessions()).list(limit)
     if json:
         return documents.write_all(found)
-    out = console()
-    for line in views.sessions(found):
-        out.print(line)
+    write(views.sessions(found))
     return ExitCode.COMPLETE
 
 
@@ -72,9 +70,7 @@ async def _status(wanted: str | None, *, json: bool) -> ExitCode:
     view = await sessions.view(session)
     if json:
         return documents.write(view)
-    out = console()
-    for line in views.status(view, program()):
-        out.print(line)
+    write(views.status(view, program()), views.style)
     return ExitCode.COMPLETE
 
 
@@ -89,8 +85,7 @@ async def _watch(wanted: str | None, *, patient: bool) -> ExitCode:
         return await Watch(sessions, session, program(), patient=patient).follow()
     except asyncio.CancelledError:
         goes_on = read_state(read_settings()) is not None
-        for line in views.detached(session, program(), goes_on=goes_on):
-            console().print(line)
+        write(views.detached(session, program(), goes_on=goes_on))
         raise
 
 

@@ -8,7 +8,7 @@ import typer
 
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.terminal import console, execute, fail
+from starter.terminal import execute, fail, write
 
 
 def simulate(
@@ -23,7 +23,8 @@ def simulate(
 
 async def _simulate(playbook: Path, port: int) -> ExitCode:
     from activities.adapters.models import simulator
+    from starter import views
 
-    console().print(f"SCRIPTED: {playbook} plays on http://127.0.0.1:{port}; Ctrl-C ends it")
+    write(views.simulating(str(playbook), port))
     await asyncio.to_thread(simulator.serve, playbook, "127.0.0.1", port)
     return ExitCode.COMPLETE

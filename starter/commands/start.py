@@ -11,7 +11,7 @@ import typer
 from starter.commands.shared import program
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.terminal import console, execute
+from starter.terminal import execute, write
 
 if TYPE_CHECKING:
     from temporalio.client import Client
@@ -96,9 +96,7 @@ async def _dry_run(options: RunOptions) -> ExitCode:
         names = [f"{name}, detected" for name in await preflight.gates(repository)]
     else:
         names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
-    out = console()
-    for line in views.dry_run(request, origins, names):
-        out.print(line)
+    write(views.dry_run(request, origins, names))
     return ExitCode.COMPLETE
 
 
@@ -106,10 +104,8 @@ async def _detached(options: RunOptions) -> ExitCode:
     from starter import engine
 
     _, request, _ = await _request(options)
-    settings = _settings(options)
+    settings = _settings(options, request)
     _check_playbook(settings)
-    if options.playbook is not None:
-        os.environ["BLUEFLAME_PLAYBOOK"] = str(settings.playbook)
     await engine.ensure_background(settings)
     await _start(await engine.connected(settings), settings, request)
     return ExitCode.COMPLETE
@@ -119,7 +115,7 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
     from starter import engine
 
     _, request, _ = await _request(options)
-    settings = _settings(options)
+    settings = _settings(options, request)
     _check_playbook(settings)
     async with engine.running(settings) as supervisor:
         client = await engine.connected(settings)
@@ -136,12 +132,14 @@ async def _follow(
 
     watch = Watch(Sessions(client), request.session, program(), patient=patient)
     try:
-        return await watch.follow()
+        code = await watch.follow()
     except asyncio.CancelledError:
         goes_on = not supervisor.supervises
-        for line in views.detached(request.session, program(), goes_on=goes_on):
-            console().print(line)
+        write(views.detached(request.session, program(), goes_on=goes_on))
         raise
+    if code is ExitCode.WAITING and supervisor.supervises:
+        write(views.rests(program()))
+    return code
 
 
 async def _start(client: "Client", settings: "Settings", request: "SessionRequest") -> None:
@@ -151,9 +149,7 @@ async def _start(client: "Client", settings: "Settings", request: "SessionReques
 
     await Sessions(client).start(request)
     server = None if settings.has_external_server else read_server_file(settings)
-    out = console()
-    for line in views.started(request.session, program(), server.ui if server else None):
-        out.print(line)
+    write(views.started(request.session, program(), server.ui if server else None))
 
 
 async def _request(
@@ -211,13 +207,15 @@ def _flags(options: RunOptions) -> dict[str, object]:
     return flags
 
 
-def _settings(options: RunOptions) -> "Settings":
+def _settings(options: RunOptions, request: "SessionRequest") -> "Settings":
     from starter.engine import read_settings
 
-    settings = read_settings()
-    if options.playbook is None:
-        return settings
-    return settings.model_copy(update={"playbook": options.playbook.absolute()})
+    changes: dict[str, object] = {}
+    if options.playbook is not None:
+        changes["playbook"] = options.playbook.absolute()
+    if request.config.sandbox == "none":
+        changes["sandbox"] = "none"
+    return read_settings().model_copy(update=changes)
 
 
 def _check_playbook(settings: "Settings") -> None:
@@ -235,40 +233,39 @@ def _check_playbook(settings: "Settings") -> None:
 
 
 async def _up() -> ExitCode:
-    from starter import engine
+    from starter import engine, views
     from workers.supervisor import read_state
     from workers.temporal import read_server_file
 
     settings = engine.read_settings()
-    out = console()
     state = read_state(settings)
     if state is not None:
-        out.print(f"process {state.pid} keeps server and workers already; standing by for it")
+        write(views.standing_by(state.pid))
     async with engine.running(settings) as supervisor:
         server = read_server_file(settings)
         if server is not None and not settings.has_external_server:
-            out.print(f"Temporal   {server.address}\nWeb UI     {server.ui}")
+            write(views.serving(server.address, server.ui))
         await supervisor.workers_ready.wait()
-        out.print("workers are ready; Ctrl-C ends them")
+        write(views.WORKERS_READY)
         await asyncio.Event().wait()
     return ExitCode.COMPLETE
 
 
 async def _up_in_background() -> ExitCode:
-    from starter import engine
+    from starter import engine, views
     from workers.supervisor import read_state
 
     settings = engine.read_settings()
     await engine.ensure_background(settings)
     state = read_state(settings)
     assert state is not None
-    console().print(f"process {state.pid} keeps server and workers; `up --stop` ends it")
+    write(views.in_background(state.pid))
     return ExitCode.COMPLETE
 
 
 async def _stop_background() -> ExitCode:
-    from starter import engine
+    from starter import engine, views
 
     stopped = await engine.stop_supervisor(engine.read_settings())
-    console().print("ended" if stopped else "nothing was running here")
+    write(views.stopped(was_there=stopped))
     return ExitCode.COMPLETE

@@ -7,7 +7,7 @@ import typer
 from starter.commands.shared import SessionArgument, SessionOption, one_session
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.terminal import console, execute
+from starter.terminal import execute, write
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -107,6 +107,7 @@ async def _priority(task: str, n: int, wanted: str | None) -> ExitCode:
 
 
 async def _budget(usd: str, wanted: str | None) -> ExitCode:
+    from starter import views
     from starter.sessions import decider
     from workflows.policy.money import read_usd
 
@@ -119,21 +120,24 @@ async def _budget(usd: str, wanted: str | None) -> ExitCode:
         raise CommandError(f"{usd!r}: {amount}")
     sessions, session = await one_session(wanted)
     await sessions.signal(session, "set_budget", {"usd": number, "by": decider()})
-    console().print(f"set budget to ${amount}: told session {session}")
+    write(views.told(f"budget ${amount}", session))
     return ExitCode.COMPLETE
 
 
 async def _plain(signal: str, wanted: str | None) -> ExitCode:
+    from starter import views
     from starter.sessions import decider
     from workflows.domain.session import Nothing
 
     sessions, session = await one_session(wanted)
     await sessions.signal(session, signal, Nothing(by=decider()))
-    console().print(f"{signal}: told session {session}")
+    write(views.told(signal, session))
     return ExitCode.COMPLETE
 
 
 async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseModel") -> ExitCode:
+    from starter import views
+
     sessions, session = await one_session(wanted)
     view = await sessions.view(session)
     known = [t.id for t in view.tasks]
@@ -144,5 +148,5 @@ async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseMod
             f"task {task!r} does not exist in session {session!r}; there are: {names}"
         )
     await sessions.signal(session, signal, content)
-    console().print(f"{signal.replace('_', ' ')} {task}: told session {session}")
+    write(views.told(f"{signal.replace('_', ' ')} {task}", session))
     return ExitCode.COMPLETE

@@ -1,0 +1,124 @@
+"""Processes of the end-to-end tests: started, awaited, and always ended by their pid."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+
+from workers.roles import Role
+from workers.settings import Settings
+from workers.supervisor import read_state
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60.0
+
+
+def fake_command(role: Role) -> Sequence[str]:
+    """The command of a worker with the fake session."""
+    return (sys.executable, "-P", "-m", "tests.e2e.fake_worker", "--roles", role)
+
+
+def environment(settings: Settings, **more: str) -> dict[str, str]:
+    """What a process of ours gets in a test: nothing of the developer's own."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    ports = {"BLUEFLAME_TEMPORAL_PORT": "0", "BLUEFLAME_UI_PORT": "0"}
+    return {**kept, **ports, **settings.as_environment(), "PYTHONPATH": str(ROOT), **more}
+
+
+def until(holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    """Wait for something that another process does and that cannot be awaited."""
+    deadline = time.monotonic() + patience
+    while not holds():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"did not happen in {patience:.0f} s: {what}")
+        time.sleep(0.05)
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that `pid` started."""
+    listing = Path(f"/proc/{pid}/task/{pid}/children")
+    with contextlib.suppress(FileNotFoundError):
+        return [int(child) for child in listing.read_text().split()]
+    return []
+
+
+@contextlib.contextmanager
+def up(settings: Settings) -> "Generator[subprocess.Popen[bytes]]":
+    """Run server and fake workers in a process of their own, ready when the block is entered."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    with (settings.data_dir / "fake-up.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tests.e2e.fake_up"],
+            env=environment(settings),
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            until(lambda: is_ready(settings, process.pid), "server and workers are ready")
+            yield process
+        finally:
+            end(process)
+
+
+def is_ready(settings: Settings, pid: int) -> bool:
+    """Tell whether the supervisor `pid` has all its workers."""
+    state = read_state(settings)
+    return state is not None and state.pid == pid and state.ready
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """End a supervisor and wait until what it started is gone too."""
+    started = children(process.pid)
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    until(lambda: not any(map(is_alive, started)), "the children are gone")
+
+
+def kill(pid: int) -> None:
+    """Kill a process that a test started."""
+    os.kill(pid, signal.SIGKILL)
+
+
+def blueflame(
+    settings: Settings, *arguments: str, cwd: Path | None = None, **more: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run one command to its end, without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-m", "starter", *arguments],
+        env=environment(settings, **more),
+        cwd=cwd or ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def repository(path: Path, files: Mapping[str, str]) -> Path:
+    """Make a small repository with one commit."""
+    path.mkdir(parents=True)
+    for name, text in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+    author = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
+    for step in (("init", "-q", "-b", "main"), ("add", "."), (*author, "commit", "-qm", "first")):
+        subprocess.run(["git", *step], cwd=path, check=True)
+    return path

@@ -1,0 +1,54 @@
+"""Fixtures: the real bundled Temporal server with our flags, one for each test process."""
+
+import contextlib
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+
+from workers.embedded import choose_address, server_command
+from workers.settings import Settings
+from workers.temporal import ServerAddress, connect
+
+
+@pytest.fixture(scope="session")
+def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerAddress]:
+    """A running server; its namespace `default` is shared by the tests of this process."""
+    directory = tmp_path_factory.mktemp("temporal")
+    address = choose_address(Settings(data_dir=directory, temporal_port=0, ui_port=0))
+    with (directory / "temporal.log").open("wb") as log:
+        process = subprocess.Popen(
+            server_command(address, directory / "temporal.db"), stdout=log, stderr=log
+        )
+        try:
+            _wait_for_port(address, process, directory / "temporal.log")
+            yield address
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+@pytest.fixture
+def temporal_settings(temporal_server: ServerAddress, tmp_path: Path) -> Settings:
+    """Settings of a fresh data directory on the running server."""
+    return Settings(data_dir=tmp_path / "data", server=temporal_server.address)
+
+
+@pytest.fixture
+async def temporal_client(temporal_settings: Settings) -> Client:
+    """A client with our data converter."""
+    return await connect(temporal_settings)
+
+
+def _wait_for_port(address: ServerAddress, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    host, _, port = address.address.rpartition(":")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
+            return
+        time.sleep(0.05)  # a port cannot be awaited
+    pytest.fail(f"the server did not come up: {log.read_text()}")
