@@ -14,7 +14,6 @@ from workflows.domain.config import Pacing
 from workflows.domain.models import ModelFacts, Role
 from workflows.domain.plan import Plan
 from workflows.domain.task import TaskRecord, TaskState
-from workflows.domain.verdict import Submission
 from workflows.policy.plan import form_changesets, read_plan
 from workflows.policy.ready import next_batch
 from workflows.policy.verdicts import judge
