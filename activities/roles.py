@@ -9,4 +9,5 @@ from workflows.domain.models import Role
 @functools.cache
 def system_prompt(role: Role) -> str:
     """Return a role's system prompt."""
-    return importlib.resources.read_text("activities.prompts", f"{role}.md", "utf-8").strip()
+    prompts = importlib.resources.files("activities.prompts")
+    return prompts.joinpath(f"{role}.md").read_text("utf-8").strip()

@@ -175,7 +175,8 @@ _Answer = TypeAdapter(dict[str, JsonValue])
 
 @functools.cache
 def _file_program() -> str:
-    return importlib.resources.read_text("activities.adapters.sandbox", "fileops.py", "utf-8")
+    package = importlib.resources.files("activities.adapters.sandbox")
+    return package.joinpath("fileops.py").read_text("utf-8")
 
 
 def _answered(call: ToolCall, answer: Mapping[str, JsonValue], ran: SandboxResult) -> Observation:
