@@ -1,0 +1,55 @@
+"""The baseline of the turn benchmark: a workflow that does nothing but call two empty activities.
+
+Its worker is a process of its own, as ours are.
+"""
+
+import asyncio
+import sys
+from datetime import timedelta
+
+from temporalio import activity, workflow
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import Worker
+
+QUEUE = "bare"
+
+
+@activity.defn(name="bare.nothing")
+async def nothing(text: str) -> str:
+    """Answer at once."""
+    return text
+
+
+@workflow.defn(name="BareTurns")
+class BareTurns:
+    """So many times two activities, one after the other."""
+
+    @workflow.run
+    async def run(self, turns: int) -> list[float]:
+        """Return the seconds of each turn, by the workflow's clock."""
+        seconds: list[float] = []
+        for _ in range(turns):
+            began = workflow.now()
+            for _ in range(2):
+                await workflow.execute_activity(
+                    nothing, "x", start_to_close_timeout=timedelta(seconds=10), task_queue="bare-2"
+                )
+            seconds.append((workflow.now() - began).total_seconds())
+        return seconds
+
+
+async def serve(target: str, role: str) -> None:
+    """Serve one role, `workflows` or `activities`, in this process until it is ended."""
+    client = await Client.connect(target, data_converter=pydantic_data_converter)
+    worker = (
+        Worker(client, task_queue=QUEUE, workflows=[BareTurns])
+        if role == "workflows"
+        else Worker(client, task_queue="bare-2", activities=[nothing])
+    )
+    print("ready", flush=True)
+    await worker.run()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,121 @@
+"""What every benchmark stands on: a repository, a playbook, and the real server and workers.
+
+Nothing here measures. Each benchmark ends with one line of JSON, printed by `report`.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from temporalio.client import Client, WorkflowHandle
+
+from workers.roles import Role
+from workers.settings import Settings
+from workers.supervisor import Supervisor
+from workers.temporal import connect
+from workflows import queues
+from workflows.domain.config import Approvals, Concurrency, Routes, SessionConfig
+from workflows.domain.ids import SessionId
+from workflows.domain.plan import Plan
+from workflows.domain.session import SessionRequest, SessionResult
+
+ROUTES = Routes(
+    planner=("scripted/alpha",), developer=("scripted/alpha",), reviewer=("scripted/beta",)
+)
+
+@asynccontextmanager
+async def stage(
+    playbook: Mapping[str, Any], models: int = 1
+) -> AsyncGenerator[tuple[Client, Path]]:
+    """Run server and workers on a fresh data directory; yield a client and a scratch folder.
+
+    Args:
+        playbook: what the scripted models say, as a playbook's content.
+        models: how many processes serve role `models`.
+    """
+    with tempfile.TemporaryDirectory(prefix="blueflame-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        script = folder / "playbook.yaml"
+        script.write_text(json.dumps(playbook))  # JSON is YAML
+        settings = Settings(
+            data_dir=folder / "data", temporal_port=0, ui_port=0, playbook=script
+        )
+        roles = (Role.WORKFLOWS, *[Role.MODELS] * models, Role.HOST, Role.LAND)
+        supervisor = Supervisor(settings, _environment(), roles=roles)
+        keeping = asyncio.create_task(supervisor.keep())
+        try:
+            await asyncio.wait_for(supervisor.workers_ready.wait(), 120)
+            yield await connect(settings), folder
+        finally:
+            keeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await keeping
+
+def _environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+
+def make_repository(folder: Path, files: int) -> Path:
+    """Make a repository of so many small files, in folders of a hundred."""
+    root = folder / f"repository-{files}"
+    for number in range(files):
+        path = root / f"src/d{number // 100}/f{number}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"file {number}\n" * 20)
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "-c", "user.name=b", "-c", "user.email=b@localhost", "commit", "-q", "-m", "base")
+    return root
+
+def git(root: Path, *arguments: str) -> str:
+    """Run git in a repository of the benchmark's own."""
+    ran = subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True)
+    return ran.stdout
+
+async def start_session(
+    client: Client, repository: Path, plan: Plan, **config: Any
+) -> WorkflowHandle[Any, SessionResult]:
+    """Start an unattended session on a given plan."""
+    settings = SessionConfig(
+        routes=ROUTES,
+        approvals=Approvals(plan="auto", changeset="auto_if_green"),
+        gates=(),
+        on_cap="stop",
+    ).model_copy(update=config)
+    name = SessionId(f"b{os.urandom(6).hex()}")
+    request = SessionRequest(
+        session=name, goal="benchmark", repository=str(repository), config=settings, plan=plan
+    )
+    return await client.start_workflow(
+        "SessionWorkflow",
+        request,
+        id=f"session/{name}",
+        task_queue=queues.WORKFLOWS,
+        result_type=SessionResult,
+    )
+
+def concurrency(develop: int, validation: int) -> Concurrency:
+    """Return a session's concurrency."""
+    return Concurrency.model_validate({"develop": develop, "validate": validation})
+
+def approving_scene() -> dict[str, Any]:
+    """Return a reviewer who approves any task of the benchmarks, with evidence that holds."""
+    cited = {"criterion": "1", "path": "src/d0/f0.txt", "line_start": 1, "line_end": 1}
+    verdict = {"approve": True, "summary": "good", "evidence": [{**cited, "quote": "file 0"}]}
+    return {"role": "reviewer", "turns": [{"calls": [{"submit_verdict": verdict}]}]}
+
+def report(figures: Mapping[str, object], notes: Sequence[str] = ()) -> None:
+    """Print notes for a person on standard error, and the figures as one line of JSON."""
+    for note in notes:
+        print(note, file=sys.stderr)
+    print(json.dumps(figures))
+
+__all__ = ["Pacing", "Role"]
