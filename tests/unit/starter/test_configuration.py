@@ -183,6 +183,16 @@ def test_combining_needs_no_disk():
     assert (found.session.turns, found.origins["turns"]) == (6, "two")
 
 
+def test_values_that_no_file_was_asked_about_are_still_checked():
+    with pytest.raises(ConfigurationError, match="the configuration: turns: must be at least 1"):
+        combine((Layer("one", {"turns": 0}),), KEYS)
+
+
+def test_a_path_that_the_system_refuses_is_a_complaint(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match="cannot be read: File name too long"):
+        load_configuration(Sources(user=tmp_path / ("x" * 5_000)), KEYS)
+
+
 def test_the_example_loads_names_every_key_and_gives_the_defaults():
     found = load_configuration(Sources(config=EXAMPLE), {})
     assert {key for key, origin in found.origins.items() if origin == "default"} == set()

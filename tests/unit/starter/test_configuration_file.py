@@ -129,6 +129,7 @@ def test_a_repository_cannot_switch_the_sandbox_off():
 )
 def test_durations(text: str, seconds: int):
     assert parse_duration(text) == timedelta(seconds=seconds)
+    assert parse_duration(timedelta(seconds=seconds)) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize(
