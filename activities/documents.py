@@ -10,10 +10,13 @@ import math
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Protocol, TypeVar, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import AliasChoices, BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
+
+from activities.document_wording import word
 
 MAX_NODES = 200_000
 MAX_DEPTH = 200
@@ -93,9 +96,7 @@ class _Source:
 
     def complaint(self, model: type[BaseModel], loc: _Loc, item: ErrorDetails) -> str:
         """Word one pydantic error: place, path, what is wrong, what to write instead."""
-        message = item["msg"].removeprefix("Value error, ")
-        if item["type"] == "extra_forbidden":
-            message = _unknown_key(model, loc)
+        message = _unknown_key(model, loc) if item["type"] == "extra_forbidden" else word(item)
         path = ".".join(str(part) for part in self._known(loc)) or "the document"
         return f"{self._place(loc)}: {path}: {message}"
 
@@ -155,16 +156,26 @@ class _Source:
         if mark is None:
             return DocumentError(f"{self._name}: {str(error).splitlines()[0]}")
         problem = error.problem or error.context or "no YAML"
+        if "'\\t'" in problem:
+            problem = "a tab; indent with spaces"
         return DocumentError(f"{self._name}:{mark.line + 1}:{mark.column + 1}: {problem}")
 
 
 def _unknown_key(model: type[BaseModel], loc: _Loc) -> str:
     key = str(loc[-1])
-    known = sorted({name for owner in _owners(model, loc[:-1]) for name in owner.model_fields})
+    known = sorted({name for owner in _owners(model, loc[:-1]) for name in _keys(owner)})
     near = get_close_matches(key, known, n=1)
     if near:
         return f"unknown key {key!r}; did you mean {near[0]!r}?"
     return f"unknown key {key!r}; known are {', '.join(known)}"
+
+
+def _keys(model: type[BaseModel]) -> Iterator[str]:
+    """The keys as the document spells them."""
+    for name, field in model.model_fields.items():
+        alias = field.validation_alias
+        first = alias.choices[0] if isinstance(alias, AliasChoices) else alias
+        yield first if isinstance(first, str) else name
 
 
 def _owners(model: type[BaseModel], loc: _Loc) -> list[type[BaseModel]]:
@@ -177,6 +188,8 @@ def _owners(model: type[BaseModel], loc: _Loc) -> list[type[BaseModel]]:
 
 
 def _step(kind: Any, part: int | str) -> list[Any]:
+    if get_origin(kind) in {Annotated, Union, UnionType}:
+        return [inner for arg in get_args(kind) for inner in _step(arg, part)]
     found: list[Any] = []
     for model in _models(kind):
         field = model.model_fields.get(str(part))

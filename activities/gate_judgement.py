@@ -32,7 +32,8 @@ _EXEC_FAILED = re.compile(
     re.MULTILINE,
 )
 _SHELL_NOT_FOUND = re.compile(
-    r"^(?:\S*sh|\S+\.sh): (?:line )?(?:\d+: )?([^\s:]+): (?:command )?not found\s*$", re.MULTILINE
+    r"^(?:\S*sh|\S+\.sh): (?:line )?(?:\d+: )?(?:exec: )?([^\s:]+): (?:command )?not found\s*$",
+    re.MULTILINE,
 )
 _MAKE_NOT_FOUND = re.compile(
     r"^make(?:\[\d+\])?: ([^\s:]+): (?:No such file or directory|Permission denied)\s*$",

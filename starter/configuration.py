@@ -12,6 +12,7 @@ from typing import cast
 
 from pydantic import BaseModel, ValidationError
 
+from activities.document_wording import word
 from starter.configuration_errors import ConfigurationError
 from starter.configuration_file import (
     FILE_NAME,
@@ -170,8 +171,8 @@ def _flag_layers(sources: Sources) -> list[Layer]:
 
 def _worded(error: ValidationError, source: str) -> str:
     lines = [
-        f"{source}: {'.'.join(map(str, item['loc']))}: {item['msg'].removeprefix('Value error, ')}"
-        for item in error.errors(include_url=False, include_input=False)
+        f"{source}: {'.'.join(map(str, item['loc']))}: {word(item)}"
+        for item in error.errors(include_url=False)
     ]
     return "\n".join(lines)
 

@@ -30,7 +30,7 @@ FILE_NAME = "blueflame.yaml"
 VERSION = 1
 MAX_FILE_BYTES = 64 * 1024
 
-_DURATION = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?")
+_DURATION = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?", re.ASCII)
 _LONGEST = timedelta(hours=24)
 _SHORT_NAMES = {"gemini": "google", "claude": "anthropic", "gpt": "openai"}
 

@@ -9,11 +9,11 @@ judges whether a command is allowed.
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+
+from workflows.policy.gates import pipe_fault
 
 BASH = ("bash", "-e", "-o", "pipefail", "-c")
 
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
 _ASSIGNMENT = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_]*\+?=")
 _OPERATORS = frozenset("|&;<>()\n*?$`")
 _IN_DOUBLE_QUOTES = frozenset("$`")
@@ -48,11 +48,9 @@ def check_arguments(argv: tuple[str, ...]) -> tuple[str, ...]:
     """
     if not argv or not argv[0].strip() or any("\0" in word for word in argv):
         raise ValueError("a command starts with the program's name")
-    if hides_failure(argv):
-        raise ValueError(
-            "the pipe hides the failure of its first part; write the command as one text "
-            "(it then runs with pipefail), or add '-o', 'pipefail' to the shell's arguments"
-        )
+    fault = pipe_fault(argv)
+    if fault is not None:
+        raise ValueError(f"{fault}, or write the command as one text")
     return argv
 
 
@@ -64,29 +62,6 @@ def needs_shell(text: str) -> bool:
         or (char in _AT_WORD_START and not quote and before.isspace())
         for char, before, quote in _scan(text)
     )
-
-
-def hides_failure(argv: tuple[str, ...]) -> bool:
-    """Say whether `argv` is a shell with a pipe in its script and without `pipefail`."""
-    if PurePosixPath(argv[0]).name not in _SHELLS:
-        return False
-    script = _script(argv)
-    if script is None or any("pipefail" in word for word in argv):
-        return False
-    return _has_pipe(script)
-
-
-def _script(argv: tuple[str, ...]) -> str | None:
-    """What follows `-c` (also as part of `-lc`, `-ec`)."""
-    for number, word in enumerate(argv[1:-1], start=1):
-        if re.fullmatch(r"-[a-z]*c[a-z]*", word):
-            return argv[number + 1]
-    return None
-
-
-def _has_pipe(script: str) -> bool:
-    plain = "".join(char if not quote else "_" for char, _, quote in _scan(script))
-    return re.search(r"(?<![|>])\|(?!\|)", plain) is not None
 
 
 def _scan(text: str) -> Iterator[tuple[str, str, str]]:

@@ -189,7 +189,7 @@ FAIL src/a.test.ts (5.123 s)
   ● Console
 
     console.log
-  ● adds › two numbers
+  ● adds \u203a two numbers
 
     expect(received).toBe(expected)
   ● top level
@@ -197,7 +197,7 @@ FAIL packages/b/b.test.jsx
   ● Test suite failed to run
 Summary of all failing tests
 FAIL src/a.test.ts (5.123 s)
-  ● adds › two numbers
+  ● adds \u203a two numbers
 """
 VITEST = """\
  FAIL  src/a.test.ts > suite > test name
@@ -216,7 +216,7 @@ def test_node_spec_reporter_without_durations():
 def test_jest_by_file():
     assert failing_tests(gate("yarn", "test"), JEST) == (
         "packages/b/b.test.jsx Test suite failed to run",
-        "src/a.test.ts adds › two numbers",  # noqa: RUF001 - jest's own sign
+        "src/a.test.ts adds \u203a two numbers",
         "src/a.test.ts top level",
     )
 

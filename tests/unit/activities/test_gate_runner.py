@@ -1,10 +1,10 @@
-import hashlib
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from activities.adapters.store import MemoryStore
 from activities.gate_runner import Checkout, GateRunner
 from activities.ports.sandbox import (
     Limits,
@@ -15,7 +15,6 @@ from activities.ports.sandbox import (
     Workspace,
 )
 from workflows.domain.gate import GateSpec
-from workflows.domain.ids import Digest
 
 
 def exited(code: int = 0, output: bytes = b"", **more: object) -> SandboxResult:
@@ -52,19 +51,6 @@ class ScriptedSandbox:
         if isinstance(result, Exception):
             raise result
         return result
-
-
-class MemoryStore:
-    def __init__(self) -> None:
-        self.blobs: dict[Digest, bytes] = {}
-
-    async def put(self, data: bytes) -> Digest:
-        digest = Digest(hashlib.sha256(data).hexdigest())
-        self.blobs[digest] = data
-        return digest
-
-    async def get(self, digest: Digest) -> bytes:
-        return self.blobs[digest]
 
 
 class Tree:

@@ -223,7 +223,7 @@ def test_a_call_is_written_short_or_long(call: str, expected: ScriptedCall) -> N
         ("{calls: [{a: {}, b: {}}]}", "p.yaml:5:25: scenes.0.turns.0.calls.0: a call names one"),
         ("{calls: [ls]}", "a call is written {tool: {argument: value}}"),
         ("{text: x, latency: 3}", "unknown key 'latency'; did you mean 'latency_s'?"),
-        ("{error: {kind: boom}}", "p.yaml:5:25: scenes.0.turns.0.error.kind: Input should be"),
+        ("{error: {kind: boom}}", "p.yaml:5:25: scenes.0.turns.0.error.kind: must be"),
     ],
 )
 def test_a_wrong_turn_is_refused_with_its_line(turn: str, complaint: str) -> None:

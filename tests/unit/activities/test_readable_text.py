@@ -68,7 +68,9 @@ def test_any_output_becomes_short_harmless_text(output: bytes):
     assert odd <= {"\n", "\t", "\u200c", "\u200d"}
 
 
-@given(st.lists(st.text(alphabet="ab =FAIL:\n", max_size=400), max_size=60), st.integers(1_000, 6_000))
+@given(
+    st.lists(st.text(alphabet="ab =FAIL:\n", max_size=400), max_size=60), st.integers(1_000, 6_000)
+)
 def test_the_limit_holds_for_every_shape(parts: list[str], limit: int):
     assert len(excerpt("\n".join(parts).encode() * 3, limit=limit)) <= limit
 

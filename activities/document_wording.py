@@ -1,0 +1,74 @@
+"""The words in which a wrong value in a document is complained of: for whoever wrote the document.
+
+Pure. One pydantic error in, one sentence without its place out; what has no sentence of its own
+here keeps pydantic's.
+"""
+
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+_MAX_SHOWN = 60
+_KINDS = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "decimal_type": "a number",
+    "decimal_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "a text (put it in quotes)",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping of keys to values",
+    "model_type": "a mapping of keys to values",
+    "model_attributes_type": "a mapping of keys to values",
+}
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("less than", "lt"),
+}
+
+
+def word(item: ErrorDetails) -> str:
+    """Say what is wrong with one value, and what belongs there."""
+    kind = item["type"]
+    facts = item.get("ctx", {})
+    if kind == "missing":
+        return f"the key {str(item['loc'][-1])!r} is missing here"
+    if kind == "extra_forbidden":
+        return "unknown key"
+    if kind == "too_short":
+        return f"needs at least {facts['min_length']}, and has {facts['actual_length']}"
+    wanted = _wanted(kind, facts)
+    if wanted is not None:
+        return f"must be {wanted}, not {_shown(item['input'])}"
+    return item["msg"].removeprefix("Value error, ")
+
+
+def _wanted(kind: str, facts: dict[str, Any]) -> str | None:
+    if kind in _BOUNDS:
+        words, bound = _BOUNDS[kind]
+        return f"{words} {facts[bound]}"
+    if kind in {"literal_error", "enum"}:
+        return str(facts["expected"])
+    if kind == "string_pattern_mismatch":
+        return f"of the form {facts['pattern']}"
+    return _KINDS.get(kind)
+
+
+def _shown(value: object) -> str:
+    """A value, short; of a list or mapping only that it is one."""
+    if value is None:
+        return "empty"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"

@@ -1,0 +1,116 @@
+"""The runner on the real sandbox: what bubblewrap and its first process say is understood."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.store import MemoryStore
+from activities.gate_detection import detect_gates
+from activities.gate_runner import Checkout, GateRunner
+from activities.ports.sandbox import Limits, Workspace
+from workflows.domain.gate import GateResult, GateSpec
+
+pytestmark = pytest.mark.sandbox
+
+
+class Bench:
+    """A tree without git, and the real runner."""
+
+    def __init__(self, root: Path) -> None:
+        self.tree = root / "tree"
+        self.tree.mkdir()
+        self.runner = GateRunner(BubblewrapSandbox(), MemoryStore())
+
+    async def restore(self) -> tuple[str, ...]:
+        return ()
+
+    async def run(self, *gates: GateSpec, **limits: object) -> tuple[GateResult, ...]:
+        checkout = Checkout(Workspace(path=self.tree), self.restore)
+        return await self.runner.run(gates, checkout, Limits.model_validate(limits))
+
+    async def bash(self, script: str, seconds: float = 30, **limits: object) -> GateResult:
+        argv = ("bash", "-e", "-o", "pipefail", "-c", script)
+        gate = GateSpec(name="check", argv=argv, timeout=timedelta(seconds=seconds))
+        (result,) = await self.run(gate, **limits)
+        return result
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+async def test_a_detected_pytest_gate_names_what_fails(bench: Bench):
+    test = (
+        "import pytest\n"
+        "def test_good(): pass\n"
+        "@pytest.mark.parametrize('x', [object(), object()], ids=repr)\n"
+        "def test_bad(x): print('FAILED noise.py::z'); assert not x\n"
+    )
+    (bench.tree / "test_a.py").write_text(test)
+    gates = detect_gates({"test_a.py": test.encode()})
+    first = await bench.run(*gates)
+    second = await bench.run(*gates)
+    assert first[0].result == "failed"
+    assert first[0].failures == (
+        "test_a.py::test_bad[<object object at 0x…>]",
+        "test_a.py::test_bad[<object object at 0x…>] #2",
+    )
+    assert first[0].failures == second[0].failures
+
+
+@pytest.mark.parametrize("argv", [("no-such-program", "x"), ("./no/such/script",), ("./tool",)])
+async def test_what_cannot_be_run_did_not_finish(bench: Bench, argv: tuple[str, ...]):
+    (bench.tree / "tool").write_text("#!/bin/sh\n")
+    (result,) = await bench.run(GateSpec(name="check", argv=argv))
+    assert result.result == "did_not_finish"
+    assert repr(argv[0]) in result.reason
+
+
+async def test_a_program_missing_behind_the_shell(bench: Bench):
+    result = await bench.bash("echo start; no-such-program --x | cat")
+    assert result.result == "did_not_finish"
+    assert "'no-such-program'" in result.reason
+
+
+async def test_a_module_missing_in_the_sandboxs_python(bench: Bench):
+    (result,) = await bench.run(GateSpec(name="check", argv=("python", "-m", "no_such_module")))
+    assert result.result == "did_not_finish"
+    assert "'no_such_module'" in result.reason
+
+
+@pytest.mark.parametrize("script", ["kill -SEGV $$", "bash -c 'kill -SEGV $$'"])
+async def test_a_signal_is_named(bench: Bench, script: str):
+    result = await bench.bash(script)
+    assert (result.result, result.reason) == ("did_not_finish", "killed by signal 11 (SIGSEGV)")
+
+
+async def test_a_time_out_keeps_the_output_so_far(bench: Bench):
+    result = await bench.bash("echo before; sleep 60", seconds=0.5)
+    assert (result.result, result.reason) == ("did_not_finish", "time-out after 0.5 s")
+    assert result.excerpt.startswith("before")
+
+
+async def test_a_process_that_keeps_the_output_open_is_ended_and_told(bench: Bench):
+    result = await bench.bash("sleep 60 & echo done")
+    assert result.result == "passed"
+    assert result.excerpt == "done\n[1 process left, ended]"
+
+
+async def test_a_failure_before_a_pipe_counts(bench: Bench):
+    result = await bench.bash("(echo 'FAILED x'; exit 3) | tail -1")
+    assert (result.result, result.exit_code) == ("failed", 3)
+
+
+async def test_time_zone_locale_and_hash_seed_do_not_come_from_here(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(os.environ, "TZ", "Pacific/Kiritimati")
+    monkeypatch.setitem(os.environ, "LC_ALL", "tr_TR.UTF-8")
+    show = 'date +%z; python -c "print(hash(\'x\'))"; echo "$TZ $LANG"'
+    first, second = await bench.bash(show), await bench.bash(show)
+    assert first.excerpt == second.excerpt
+    assert first.excerpt.startswith("+0000\n")

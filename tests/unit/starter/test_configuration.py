@@ -1,0 +1,208 @@
+import os
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from starter.configuration import Layer, Sources, combine, load_configuration, user_file
+from starter.configuration_errors import ConfigurationError, NoModelsError
+from starter.configuration_file import MAX_FILE_BYTES
+from workflows.domain.config import Concurrency, Pacing, SessionConfig
+from workflows.domain.gate import GateSpec
+
+KEYS = {"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "y"}
+EXAMPLE = Path(__file__).parents[3] / "blueflame.example.yaml"
+
+
+def written(path: Path, body: str) -> Path:
+    path.write_text(f"version: 1\n{body}\n", encoding="utf-8")
+    return path
+
+
+def test_without_files_everything_is_a_default():
+    configuration = load_configuration(Sources(), KEYS)
+    routes = configuration.session.routes
+    assert configuration.session == SessionConfig(routes=routes)
+    assert configuration.origins.pop("models.planner") == "default (keys in the environment)"
+    assert routes.reviewer == ("openai/gpt-6.1-terra",)
+    rest = {key: value for key, value in configuration.origins.items() if "models." not in key}
+    assert set(rest.values()) == {"default"}
+    assert {"budget.stop_usd", "worktree.copy", "concurrency.validate", "gates"} <= set(rest)
+
+
+def test_later_layers_win_key_by_key(tmp_path: Path):
+    user = written(
+        tmp_path / "user.yaml", "turns: 10\nattempts: 2\nbudget: {warn_usd: 1, stop_usd: 5}"
+    )
+    written(
+        tmp_path / "blueflame.yaml", "turns: 20\nbudget: {stop_usd: 6}\nconcurrency: {validate: 3}"
+    )
+    flags: dict[str, object] = {"pacing": "flow", "budget.burn_usd_per_minute": "0.5"}
+    sources = Sources(user=user, repository=tmp_path, flags=flags)
+    session, origins = (found := load_configuration(sources, KEYS)).session, found.origins
+    assert (session.turns, session.attempts, session.pacing) == (20, 2, Pacing.FLOW)
+    assert (session.budget.warn_usd, session.budget.stop_usd) == (Decimal(1), Decimal(6))
+    assert session.budget.burn_usd_per_minute == Decimal("0.5")
+    assert session.concurrency == Concurrency(validation=3)
+    assert origins["turns"] == "blueflame.yaml"
+    assert origins["attempts"] == str(user)
+    assert origins["budget.warn_usd"] == str(user)
+    assert origins["budget.stop_usd"] == "blueflame.yaml"
+    assert origins["concurrency.validate"] == "blueflame.yaml"
+    assert origins["concurrency.develop"] == "default"
+    assert origins["pacing"] == origins["budget.burn_usd_per_minute"] == "flags"
+
+
+def test_gates_are_taken_whole_and_in_order(tmp_path: Path):
+    user = written(tmp_path / "u.yaml", "gates: {a: {run: x}}")
+    written(
+        tmp_path / "blueflame.yaml",
+        "gates:\n  z: {run: a && b, timeout: 90s}\n  b: {run: [pytest, -q]}",
+    )
+    session = load_configuration(Sources(user=user, repository=tmp_path), KEYS).session
+    assert session.gates is not None
+    assert [gate.name for gate in session.gates] == ["z", "b"]
+    assert session.gates[0].argv == ("bash", "-e", "-o", "pipefail", "-c", "a && b")
+    assert session.gates[0].timeout.total_seconds() == 90
+    assert session.gates[1] == GateSpec(name="b", argv=("pytest", "-q"))
+
+
+def test_no_gates_is_another_thing_than_detected_ones(tmp_path: Path):
+    written(tmp_path / "blueflame.yaml", "gates: {}")
+    assert load_configuration(Sources(repository=tmp_path), KEYS).session.gates == ()
+    assert load_configuration(Sources(), KEYS).session.gates is None
+
+
+def test_a_named_file_takes_the_place_of_the_repositorys(tmp_path: Path):
+    written(tmp_path / "blueflame.yaml", "this is not even read")
+    named = written(tmp_path / "night.yaml", "sandbox: none\non_cap: stop")
+    found = load_configuration(Sources(repository=tmp_path, config=named), KEYS)
+    assert (found.session.sandbox, found.session.on_cap) == ("none", "stop")
+    assert found.origins["sandbox"] == str(named)
+
+
+def test_a_repository_cannot_switch_the_sandbox_off(tmp_path: Path):
+    written(tmp_path / "blueflame.yaml", "sandbox: none")
+    with pytest.raises(ConfigurationError, match=r"^blueflame.yaml:2:1: sandbox: a repository"):
+        load_configuration(Sources(repository=tmp_path), KEYS)
+
+
+def test_files_that_need_not_exist(tmp_path: Path):
+    assert load_configuration(Sources(user=tmp_path / "no.yaml", repository=tmp_path), KEYS)
+
+
+def test_a_named_file_must_exist(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match=r"no.yaml' cannot be read: No such file"):
+        load_configuration(Sources(config=tmp_path / "no.yaml"), KEYS)
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path):
+    os.mkfifo(tmp_path / "blueflame.yaml")
+    with pytest.raises(ConfigurationError, match="is no file"):
+        load_configuration(Sources(repository=tmp_path), KEYS)
+    with pytest.raises(ConfigurationError, match="is no file"):
+        load_configuration(Sources(config=tmp_path), KEYS)
+
+
+def test_bytes_that_are_no_text(tmp_path: Path):
+    path = tmp_path / "a.yaml"
+    path.write_bytes(b"version: 1\nturns: \xff\n")
+    with pytest.raises(ConfigurationError, match=r"a.yaml:2:1: not UTF-8"):
+        load_configuration(Sources(config=path), KEYS)
+    path.write_bytes(b"\xef\xbb\xbfversion: 1\nturns: 7\n")
+    assert load_configuration(Sources(config=path), KEYS).session.turns == 7
+    path.write_bytes(b"#" * (MAX_FILE_BYTES * 2))
+    with pytest.raises(ConfigurationError, match="no configuration is so long"):
+        load_configuration(Sources(config=path), KEYS)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({"budget.stop_usd": "ten"}, "flags: budget.stop_usd: must be a number, not 'ten'"),
+        ({"pacing": "fast"}, "flags: pacing: must be 'wave' or 'flow', not 'fast'"),
+        ({"nothing": 1}, "flags: nothing: unknown key"),
+        ({"turns": 0}, "flags: turns: must be at least 1, not 0"),
+    ],
+)
+def test_flags_are_checked_like_a_file(flags: dict[str, object], expected: str):
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(Sources(flags=flags), KEYS)
+    assert str(caught.value).startswith(expected)
+
+
+def test_without_models_the_three_ways_are_named():
+    with pytest.raises(NoModelsError, match="planner, developer, reviewer") as caught:
+        load_configuration(Sources(), {})
+    for part in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "models:", "--playbook"):
+        assert part in str(caught.value)
+
+
+def test_one_key_is_not_enough_and_the_message_says_why():
+    with pytest.raises(NoModelsError, match="Only OPENAI_API_KEY is set: a reviewer must be of"):
+        load_configuration(Sources(), {"OPENAI_API_KEY": "x"})
+
+
+def test_named_models_are_used_without_a_key_and_the_rest_is_derived(tmp_path: Path):
+    models = "models: {planner: [openai/p], developer: [openai/d], reviewer: [google/r]}"
+    path = written(tmp_path / "a.yaml", models)
+    routes = load_configuration(Sources(config=path), {}).session.routes
+    assert routes.model_dump() == {
+        "planner": ("openai/p",),
+        "developer": ("openai/d",),
+        "reviewer": ("google/r",),
+    }
+    written(path, "models: {developer: [google/d]}")
+    found = load_configuration(Sources(config=path), KEYS)
+    assert found.session.routes.developer == ("google/d",)
+    assert found.origins["models.developer"] == str(path)
+    assert found.origins["models.reviewer"] == "default (keys in the environment)"
+    with pytest.raises(NoModelsError, match="planner, reviewer"):
+        load_configuration(Sources(config=path), {})
+
+
+def test_a_reviewer_of_the_authors_own_family_is_refused(tmp_path: Path):
+    models = "models: {planner: [openai/p], developer: [openai/d], reviewer: [openai/r]}"
+    path = written(tmp_path / "a.yaml", models)
+    with pytest.raises(ConfigurationError, match=r"a\.yaml: models\.reviewer: every reviewer is"):
+        load_configuration(Sources(config=path), {})
+
+
+def test_a_playbook_speaks_for_every_model(tmp_path: Path):
+    models = "models: {planner: [openai/p], developer: [openai/d], reviewer: [google/r]}"
+    path = written(tmp_path / "a.yaml", models)
+    found = load_configuration(Sources(config=path, playbook=True), {})
+    assert found.session.routes.developer == ("scripted/author",)
+    assert found.session.routes.reviewer == ("scripted/reviewer",)
+    assert found.origins["models.planner"] == "flags (--playbook)"
+
+
+def test_combining_needs_no_disk():
+    layers = (Layer("one", {"turns": 5}), Layer("two", {"turns": 6}))
+    found = combine(layers, KEYS)
+    assert (found.session.turns, found.origins["turns"]) == (6, "two")
+
+
+def test_values_that_no_file_was_asked_about_are_still_checked():
+    with pytest.raises(ConfigurationError, match="the configuration: turns: must be at least 1"):
+        combine((Layer("one", {"turns": 0}),), KEYS)
+
+
+def test_a_path_that_the_system_refuses_is_a_complaint(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match="cannot be read: File name too long"):
+        load_configuration(Sources(user=tmp_path / ("x" * 5_000)), KEYS)
+
+
+def test_the_example_loads_names_every_key_and_gives_the_defaults():
+    found = load_configuration(Sources(config=EXAMPLE), {})
+    assert {key for key, origin in found.origins.items() if origin == "default"} == set()
+    ours = {"gates", "worktree", "routes"}
+    defaults = SessionConfig(routes=found.session.routes)
+    assert found.session.model_dump(exclude=ours) == defaults.model_dump(exclude=ours)
+    assert found.session.gates is not None
+    assert found.session.gates[1].argv[:2] == ("bash", "-e")
+
+
+def test_the_users_file_has_a_place():
+    assert user_file().name == "blueflame.yaml"
+    assert user_file().parent.name == "blueflame"

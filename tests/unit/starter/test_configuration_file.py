@@ -1,0 +1,169 @@
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starter.configuration_errors import ConfigurationError
+from starter.configuration_file import MAX_FILE_BYTES, parse_duration, parse_file
+from workflows.domain.config import Concurrency, SessionConfig
+
+
+def complaint(text: str, *, from_repository: bool = False) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_file(text, "blueflame.yaml", from_repository=from_repository)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("pacng: flow", "3:1: pacng: unknown key 'pacng'; did you mean 'pacing'?"),
+        ("budget: {stop_us: 3}", "3:10: budget.stop_us: unknown key 'stop_us'; did you"),
+        ("concurrency:\n  validat: 2", "4:3: concurrency.validat: unknown key 'validat'; did you"),
+        ("worktree: {copi: [a]}", "3:12: worktree.copi: unknown key 'copi'; did you mean 'copy'?"),
+        ("gates:\n  a: {run: x, timout: 3m}", "4:15: gates.a.timout: unknown key 'timout'; did"),
+        ("zzz: 1", "3:1: zzz: unknown key 'zzz'; known are approvals, attempts"),
+        ("pacing: fast", "3:1: pacing: must be 'wave' or 'flow', not 'fast'"),
+        ("approvals: auto", "3:1: approvals: must be a mapping of keys to values, not 'auto'"),
+        ("approvals: {plan: yes}", "3:13: approvals.plan: must be 'ask' or 'auto', not 'yes'"),
+        ("attempts: '3'", "3:1: attempts: must be a whole number, not '3'"),
+        ("attempts: true", "3:1: attempts: must be a whole number, not true"),
+        ("attempts: 0", "3:1: attempts: must be at least 1, not 0"),
+        ("turns: 1001", "3:1: turns: must be at most 1000, not 1001"),
+        ("concurrency: {develop: 65}", "3:15: concurrency.develop: must be at most 64, not 65"),
+        ("concurrency: {merge: 2}", "3:15: concurrency.merge: must be at most 1, not 2"),
+        ("budget: {stop_usd: -1}", "3:10: budget.stop_usd: must be at least 0, not -1"),
+        ("budget: {stop_usd: .inf}", "3:20: .inf is no finite number"),
+        ("budget: {stop_usd: ten}", "3:10: budget.stop_usd: must be a number, not 'ten'"),
+        ("command_timeout: 90", "3:1: command_timeout: a duration is written as 90s"),
+        ("gates: [a]", "3:1: gates: must be a mapping of keys to values, not a list"),
+        ("gates:\n  Lint: {run: x}", "4:3: gates.Lint: must be of the form"),
+        ("gates:\n  a: pytest", "4:3: gates.a: must be a mapping of keys to values, not 'pytest'"),
+        ("gates:\n  a: {}", "4:3: gates.a: the key 'run' is missing here"),
+        ("gates:\n  a: {run: 3}", "4:7: gates.a.run: must be a list, not 3"),
+        ("gates:\n  a: {run: [1]}", "4:13: gates.a.run.0: must be a text (put it in quotes)"),
+        ("gates:\n  a: {run: []}", "4:7: gates.a.run: a command starts with the program's name"),
+        ("gates:\n  a: {run: \"don't\"}", "4:7: gates.a.run: a quote in \"don't\" is not closed"),
+        ("gates:\n  a: {run: [sh, -c, a | b]}", "4:7: gates.a.run: 'a | b' holds a pipe"),
+        ("worktree: {setup: [[]]}", "3:20: worktree.setup.0: a command starts with"),
+        ("worktree: {copy: .env}", "3:12: worktree.copy: must be a list, not '.env'"),
+        ("models: {planner: []}", "3:10: models.planner: needs at least 1, and has 0"),
+        ("models: {planner: [gpt]}", "3:20: models.planner.0: must be of the form"),
+        ("models: {planner: [gemini/x]}", "provider 'gemini'; did you mean 'google'?"),
+        ("models: {planner: [foo/x]}", "unknown provider 'foo'; known are anthropic, openai"),
+        ("deliver: base", "3:1: deliver: must be 'branch', not 'base'"),
+        ("turns: 3\nturns: 4", "4:1: the key 'turns' stands twice"),
+        ("\tturns: 3", "3:1: a tab; indent with spaces"),
+        ("turns: *x", "3:8: found undefined alias 'x'"),
+        ("turns: !!python/object:os.system x", "the tag tag:yaml.org,2002:python/object:os.system"),
+        ("turns: [1", "expected ',' or ']'"),
+    ],
+)  # fmt: skip
+def test_each_complaint_names_its_place_and_the_remedy(body: str, expected: str):
+    message = complaint(f"version: 1\n# a comment\n{body}\n")
+    assert message.startswith("blueflame.yaml:")
+    assert expected in message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "1:1: empty; write at least 'version: 1'"),
+        (" \n\n", "1:1: empty; write at least 'version: 1'"),
+        ("pacing: flow", "1:1: the document: the key 'version' is missing here"),
+        ("version: 2", "1:1: version: this release reads version 1, not 2"),
+        ("version: true", "1:1: version: this release reads version 1, not True"),
+        ("version: '1'", "1:1: version: this release reads version 1, not '1'"),
+        ("hello", "1:1: the document: must be a mapping of keys to values, not 'hello'"),
+        ("- version: 1", "1:1: the document: must be a mapping of keys to values, not a list"),
+        ("version: 1\n--- \nversion: 1", "2:1: but found another document"),
+    ],
+)
+def test_a_file_that_is_none(text: str, expected: str):
+    assert complaint(text) == f"blueflame.yaml:{expected}"
+
+
+def test_all_complaints_are_given_at_once():
+    assert len(complaint("version: 1\npacing: x\nturns: x\nfoo: 1\n").splitlines()) == 3
+
+
+def test_a_huge_file_is_refused_unread():
+    assert "no configuration is so long" in complaint("#" * (MAX_FILE_BYTES + 1))
+
+
+def test_an_alias_bomb_is_refused():
+    rows = "\n".join(f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 9)}]" for n in range(1, 9))
+    assert "too large or too deep" in complaint(f"version: 1\nx0: &x0 [a, a]\n{rows}\n")
+
+
+def test_a_deep_file_is_refused():
+    assert complaint("version: 1\nx: " + "[" * 5_000)
+
+
+def test_what_is_left_empty_is_not_said():
+    file = parse_file("version: 1\ngates:\npacing: ~\n", "x")
+    assert file.gates is None
+    assert file.pacing is None
+    assert parse_file("version: 1\ngates: {}\n", "x").gates == {}
+
+
+def test_money_keeps_its_digits():
+    file = parse_file("version: 1\nbudget: {warn_usd: 0.10, stop_usd: 7}\n", "x")
+    assert file.budget is not None
+    assert (file.budget.warn_usd, file.budget.stop_usd) == (Decimal("0.10"), Decimal(7))
+
+
+def test_a_repository_cannot_switch_the_sandbox_off():
+    text = "version: 1\nsandbox: none\n"
+    message = complaint(text, from_repository=True)
+    assert message.startswith("blueflame.yaml:2:1: sandbox: a repository cannot switch")
+    assert parse_file(text, "mine.yaml").sandbox == "none"
+    assert parse_file("version: 1\nsandbox: required", "x", from_repository=True).sandbox
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("10m", 600), ("1h30m", 5400), ("1h0m5s", 3605), ("24h", 86_400), ("1s", 1)],
+)
+def test_durations(text: str, seconds: int):
+    assert parse_duration(text) == timedelta(seconds=seconds)
+    assert parse_duration(timedelta(seconds=seconds)) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "0s", "10", "m", "1.5h", "-1s", "24h1s", "999h", "10 m", "10M", "٣s", 90, None]
+)
+def test_what_is_no_duration(value: object):
+    with pytest.raises(ValueError, match="duration"):
+        parse_duration(value)
+
+
+def test_ranges_are_those_of_the_domain():
+    from starter.configuration_file import ConcurrencySection, ConfigurationFile
+
+    for mine, domain in ((ConfigurationFile, SessionConfig), (ConcurrencySection, Concurrency)):
+        for name, info in mine.model_fields.items():
+            if name in domain.model_fields and info.metadata and name != "command_timeout":
+                assert {*map(repr, info.metadata)} >= {
+                    *map(repr, domain.model_fields[name].metadata)
+                }
+
+
+YAML = st.text(alphabet="abversion:10 \n\t-[]{}&*!|>'\"#%?,.~_/pacinggatesrun")
+
+
+@given(
+    st.text()
+    | YAML
+    | YAML.map("version: 1\n".__add__)
+    | st.binary().map(lambda b: b.decode("latin-1"))
+)
+def test_any_text_is_read_or_refused(text: str):
+    message = "x.yaml"
+    try:
+        parse_file(text, "x.yaml", from_repository=True)
+    except ConfigurationError as error:
+        message = str(error)
+    assert message.startswith("x.yaml")
