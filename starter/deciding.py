@@ -129,7 +129,7 @@ def _check_open(session: ShownSession) -> None:
 
 def _only(session: ShownSession) -> Ask:
     if session.phase is SessionPhase.AWAITING_PLAN:
-        return PlanAsk()
+        return plan(session)
     waiting = views.waiting(session)
     if not waiting:
         raise CommandError(

@@ -151,6 +151,7 @@ def asks(session: ShownSession, program: str) -> list[str]:
     for changeset in waiting(session):
         lines.append(f"  {program} diff {changeset.id} {at}")
         lines.append(f"  {program} approve {changeset.id} --digest {changeset.digest} {at}")
+        lines.append(f'  {program} reject {changeset.id} --notes "..." {at}')
     if session.phase is SessionPhase.PAUSED and session.live:
         lines.append(f"  {program} resume {session.session}")
     return lines

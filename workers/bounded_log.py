@@ -12,7 +12,8 @@ class BoundedLog:
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         self._path = path
         self._max_bytes = max_bytes
-        self._file = path.open("ab")
+        # Unbuffered: what a full disk refused is lost at once, and not tried again at the end.
+        self._file = path.open("ab", buffering=0)
         self._size = self._file.tell()
 
     def write(self, data: bytes) -> None:
@@ -21,7 +22,6 @@ class BoundedLog:
             if self._size + len(data) > self._max_bytes and self._size > 0:
                 self._turn()
             self._file.write(data)
-            self._file.flush()
             self._size += len(data)
         except OSError:
             # A log that cannot be written must not stop what it tells about.
@@ -34,5 +34,5 @@ class BoundedLog:
     def _turn(self) -> None:
         self._file.close()
         self._path.replace(self._path.with_name(f"{self._path.name}.1"))
-        self._file = self._path.open("ab")
+        self._file = self._path.open("ab", buffering=0)
         self._size = 0

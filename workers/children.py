@@ -26,6 +26,8 @@ STEADY: Final = timedelta(seconds=60)
 """A child that lived so long is well: its next restart is the first in a row again."""
 _CHUNK: Final = 65_536
 _LINE_LIMIT: Final = 10_000
+_DRAIN_SECONDS: Final = 2.0
+"""How long the last words of an ended child are read."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,14 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         await self.process.wait()
-        await self.pump
+        await self._drain()
+
+    async def _drain(self) -> None:
+        # Something of another group may hold the pipe: it must not hold us.
+        done, _ = await asyncio.wait([self.pump], timeout=_DRAIN_SECONDS)
+        if not done:
+            self.pump.cancel()
+            await asyncio.wait([self.pump])
 
 
 @contextlib.asynccontextmanager
@@ -87,17 +96,26 @@ async def running(program: Program, on_line: Callable[[str], None]) -> AsyncGene
     Raises:
         OSError: it cannot be started.
     """
-    process = await asyncio.create_subprocess_exec(
-        *program.argv,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env=dict(program.environment),
-        cwd=program.directory,
-        pass_fds=program.inherited,
-        start_new_session=True,
-    )
-    child = Child(program, process, asyncio.create_task(_pump(process, program.log, on_line)))
+    # A pipe of our own: asyncio would wait for the end of its pipe as well as for the process's,
+    # and whatever the process left behind may hold that for ever.
+    read_end, write_end = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *program.argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=write_end,
+            stderr=write_end,
+            env=dict(program.environment),
+            cwd=program.directory,
+            pass_fds=program.inherited,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(read_end)
+        raise
+    finally:
+        os.close(write_end)
+    child = Child(program, process, asyncio.create_task(_pump(read_end, program.log, on_line)))
     try:
         yield child
     finally:
@@ -146,18 +164,20 @@ async def _finish(task: asyncio.Task[None]) -> None:
         raise asyncio.CancelledError
 
 
-async def _pump(
-    process: asyncio.subprocess.Process, path: Path, on_line: Callable[[str], None]
-) -> None:
-    assert process.stdout is not None
+async def _pump(read_end: int, path: Path, on_line: Callable[[str], None]) -> None:
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_end, "rb", buffering=0)
+    )
     log = BoundedLog(path)
     rest = b""
     try:
-        while chunk := await process.stdout.read(_CHUNK):
+        while chunk := await reader.read(_CHUNK):
             log.write(chunk)
             *lines, rest = (rest + chunk).split(b"\n")
             rest = rest[-_LINE_LIMIT:]
             for line in lines:
                 on_line(line.decode(errors="replace"))
     finally:
+        transport.close()
         log.close()

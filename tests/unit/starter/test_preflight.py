@@ -1,0 +1,96 @@
+"""`starter.preflight`: odd repositories are told in one sentence, with the remedy."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from starter import preflight
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+
+AUTHOR = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
+
+
+def _git(path: Path, *arguments: str) -> str:
+    run = subprocess.run(
+        ["git", *AUTHOR, *arguments], cwd=path, check=True, capture_output=True, text=True
+    )
+    return run.stdout.strip()
+
+
+def _repository(path: Path) -> Path:
+    path.mkdir()
+    _git(path, "init", "-q", "-b", "main")
+    (path / "test_a.py").write_text("def test_a(): pass\n")
+    (path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    _git(path, "add", ".")
+    _git(path, "commit", "-qm", "first")
+    return path
+
+
+async def test_a_repository_is_found_from_a_folder_in_it(tmp_path: Path) -> None:
+    root = _repository(tmp_path / "r")
+    (root / "sub").mkdir()
+    found = await preflight.examine(root / "sub", None)
+    assert (found.root, found.base) == (root, "main")
+    assert found.commit == _git(root, "rev-parse", "HEAD")
+
+
+async def test_its_gates_are_named_with_their_commands(tmp_path: Path) -> None:
+    found = await preflight.examine(_repository(tmp_path / "r"), "main")
+    assert any(gate.startswith("pytest (") for gate in await preflight.gates(found))
+
+
+async def test_a_detached_head_is_a_base(tmp_path: Path) -> None:
+    root = _repository(tmp_path / "r")
+    _git(root, "checkout", "-q", "--detach")
+    assert (await preflight.examine(root, None)).base.endswith("(detached)")
+
+
+async def test_a_bare_repository_is_one(tmp_path: Path) -> None:
+    root = _repository(tmp_path / "r")
+    _git(tmp_path, "clone", "-q", "--bare", str(root), "bare.git")
+    assert (await preflight.examine(tmp_path / "bare.git", None)).root == tmp_path / "bare.git"
+
+
+async def test_a_repository_without_a_commit_is_told_so(tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-q")
+    with pytest.raises(CommandError, match="has no commit yet; commit") as refused:
+        await preflight.examine(tmp_path, None)
+    assert refused.value.code is ExitCode.USAGE
+
+
+async def test_a_folder_that_is_no_repository_is_told_so(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="not in a git repository; `git init`"):
+        await preflight.examine(tmp_path, None)
+
+
+async def test_a_git_file_that_points_nowhere_is_no_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: /nowhere")
+    with pytest.raises(CommandError, match="not in a git repository"):
+        await preflight.examine(tmp_path, None)
+
+
+@pytest.mark.parametrize("base", ["nope", "--help", "main:test_a.py", ""])
+async def test_a_base_that_is_no_commit_is_named(tmp_path: Path, base: str) -> None:
+    root = _repository(tmp_path / "r")
+    if base == "":
+        assert (await preflight.examine(root, base)).base == "main"
+        return
+    with pytest.raises(CommandError, match=f"base '{base}' is no commit"):
+        await preflight.examine(root, base)
+
+
+async def test_nothing_of_the_repository_is_run(tmp_path: Path) -> None:
+    root = _repository(tmp_path / "r")
+    trap = f"touch {tmp_path}/PWNED"
+    for key in ("core.fsmonitor", "diff.external", "core.sshCommand", "core.pager"):
+        _git(root, "config", key, trap)
+    await preflight.gates(await preflight.examine(root, None))
+    assert not (tmp_path / "PWNED").exists()
+
+
+async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="is no folder; name one with --repo"):
+        await preflight.examine(tmp_path / "nope", None)

@@ -1,0 +1,83 @@
+"""`starter.terminal`: foreign text, endings of commands, and what is lazy."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.terminal import execute, one_line, shown
+
+ROOT = Path(__file__).parents[3]
+
+
+@given(st.text())
+def test_shown_text_cannot_act(text: str) -> None:
+    assert not any((ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 for c in shown(text))
+
+
+@given(st.text(), st.integers(0, 50))
+def test_one_line_is_one_line_of_that_width(text: str, width: int) -> None:
+    line = one_line(text, max(width, 3))
+    assert len(line) <= max(width, 3)
+    assert len(line.splitlines()) <= 1
+
+
+def test_plain_text_is_untouched() -> None:
+    assert shown("Gr\u00fc\u00dfe \u2713 \U0001f600") == "Gr\u00fc\u00dfe \u2713 \U0001f600"
+
+
+@pytest.mark.parametrize("code", list(ExitCode))
+def test_a_command_leaves_with_its_code(code: ExitCode) -> None:
+    async def command() -> ExitCode:
+        return code
+
+    with pytest.raises(SystemExit) as left:
+        execute(command())
+    assert left.value.code == int(code)
+
+
+def test_an_error_is_one_message_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    async def command() -> ExitCode:
+        raise CommandError("no such \u001b[2J thing\nlook there", ExitCode.STALE)
+
+    with pytest.raises(SystemExit) as left:
+        execute(command())
+    assert left.value.code == ExitCode.STALE
+    assert capsys.readouterr().err == "error: no such \\x1b[2J thing\nlook there\n"
+
+
+def test_a_cancelled_command_is_an_interruption() -> None:
+    async def command() -> ExitCode:
+        raise asyncio.CancelledError
+
+    with pytest.raises(SystemExit) as left:
+        execute(command())
+    assert left.value.code == ExitCode.INTERRUPTED
+
+
+def test_help_loads_neither_temporal_nor_an_sdk_nor_pydantic() -> None:
+    check = (
+        "import sys; sys.argv = ['blueflame', '--help']\n"
+        "from starter.__main__ import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'temporalio', 'anthropic', 'openai', 'google', 'git', 'pydantic', 'rich'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "Usage: blueflame" in run.stdout
+    assert run.stderr == "[]\n"
+
+
+def test_every_code_is_documented() -> None:
+    documented = (ROOT / "docs" / "cli.md").read_text()
+    for code in ExitCode:
+        assert f"| {int(code)} |" in documented

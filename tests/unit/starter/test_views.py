@@ -1,0 +1,245 @@
+"""`starter.views`: what a person reads, word for word."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starter import views
+from starter.asks import ChangesetAsk, PlanAsk
+from starter.shown_session import SessionSummary
+from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, session, task
+from workflows.domain.config import Routes, SessionConfig
+from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
+from workflows.domain.notice import Notice, NoticeKind
+from workflows.domain.plan import Task
+from workflows.domain.session import SessionPhase, SessionRequest
+from workflows.domain.task import TaskState
+
+NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+
+
+def _lines(text: str) -> list[str]:
+    return text.strip("\n").split("\n")
+
+
+def test_the_whole_picture() -> None:
+    shown = session(
+        tasks=(
+            task("parser", TaskState.MERGED, attempt=1),
+            task("lexer", TaskState.DEVELOPING, attempt=2, reason="gate pytest failed"),
+        ),
+        changesets=(changeset("parser", "merged"), changeset("lexer", "collecting", None)),
+        notices=(
+            Notice(
+                kind=NoticeKind.STALE_APPROVAL,
+                subject="lexer",
+                text="the digest is old",
+                first_at=NOW,
+                last_at=NOW,
+                count=3,
+            ),
+        ),
+    )
+    assert views.status(shown, "blueflame") == _lines("""
+Session    01m8fq2y3hnxcqs838w6qy9739
+State      running
+Goal       Mend the parser
+Repository /home/p/repo
+Branch     (nothing delivered yet)
+Spent      $1.23 of $10.00
+Pacing     wave, cycle 2
+Sandbox    bubblewrap 0.8.0
+
+Tasks
+1 merged, 1 developing
+  merged      parser  Mend parser
+  developing  lexer (attempt 2)  Mend lexer: gate pytest failed
+
+Changesets
+  merged      parser 0123456789ab  (parser)
+  collecting  lexer  (lexer)
+
+Notices
+  stale approval lexer: the digest is old (3 times)
+""")
+
+
+def test_a_plan_that_waits_names_the_commands() -> None:
+    shown = session(phase=SessionPhase.AWAITING_PLAN, tasks=(task("a"),))
+    assert views.asks(shown, "blueflame") == _lines("""
+  blueflame approve plan --session 01m8fq2y3hnxcqs838w6qy9739
+  blueflame reject plan --notes "..." --session 01m8fq2y3hnxcqs838w6qy9739
+""")
+
+
+def test_a_changeset_that_waits_is_approved_by_its_digest() -> None:
+    shown = session(changesets=(changeset("c1", "awaiting_approval"),))
+    assert views.asks(shown, "blueflame") == [
+        "  blueflame diff c1 --session 01m8fq2y3hnxcqs838w6qy9739",
+        f"  blueflame approve c1 --digest {DIGEST} --session 01m8fq2y3hnxcqs838w6qy9739",
+        '  blueflame reject c1 --notes "..." --session 01m8fq2y3hnxcqs838w6qy9739',
+    ]
+
+
+def test_a_paused_session_says_how_it_goes_on() -> None:
+    shown = session(phase=SessionPhase.PAUSED, reason="the cap is reached")
+    assert views.state(shown) == "paused (the cap is reached)"
+    assert views.asks(shown, "blueflame") == ["  blueflame resume 01m8fq2y3hnxcqs838w6qy9739"]
+
+
+def test_without_a_worker_nothing_is_claimed() -> None:
+    shown = session(live=False, phase=SessionPhase.PREPARING, reason="no worker answers")
+    assert views.state(shown) == "open (no worker answers)"
+
+
+def test_no_sandbox_and_a_scripted_model_are_said_in_every_view() -> None:
+    shown = session(sandbox="none", scripted=True, outcome="complete")
+    for lines in (views.header(shown), views.ending(shown, "blueflame")):
+        text = "\n".join(lines)
+        assert "NONE: commands of agents run unconfined" in text
+        assert "SCRIPTED: a playbook speaks, no real model" in text
+
+
+def test_the_end_says_where_to_look() -> None:
+    shown = session(
+        outcome="complete",
+        phase=SessionPhase.ENDED,
+        live=False,
+        branch="blueflame/x",
+        tasks=(task("a", TaskState.MERGED),),
+    )
+    assert views.ending(shown, "blueflame") == [
+        "",
+        *_lines("""
+Session 01m8fq2y3hnxcqs838w6qy9739: complete
+Tasks      1 merged
+Spent      $1.23
+Branch     blueflame/x in /home/p/repo
+           git log -p HEAD..blueflame/x
+Details    blueflame status 01m8fq2y3hnxcqs838w6qy9739
+"""),
+    ]
+
+
+def test_only_changes_are_told_again() -> None:
+    before = session(tasks=(task("a"), task("b")))
+    after = session(tasks=(task("a", TaskState.DEVELOPING, attempt=1), task("b")))
+    assert views.changes(before, after) == ["  developing  a  Mend a"]
+    assert views.changes(after, after) == []
+
+
+def test_the_first_look_tells_everything() -> None:
+    told = views.changes(None, session(tasks=(task("a"),)))
+    assert told[0] == "Session    01m8fq2y3hnxcqs838w6qy9739"
+    assert told[-1] == "Tasks      1 pending"
+
+
+def test_a_plan_shows_what_each_task_may_write() -> None:
+    planned = Task(
+        id=TaskId("lexer"),
+        title="Mend the lexer",
+        acceptance_criteria=("tokens have positions", "tests pass"),
+        claims=("src/lexer.py", "tests"),
+        depends_on=(TaskId("base"),),
+        group=TaskId("front"),
+    )
+    assert views.plan([planned]) == _lines("""
+  lexer  Mend the lexer (code, after base, with group front)
+      writes src/lexer.py, tests
+      - tokens have positions
+      - tests pass
+""")
+
+
+def test_a_dry_run_shows_what_would_be_sent() -> None:
+    routes = Routes(
+        planner=("anthropic/a",), developer=("anthropic/b", "openai/c"), reviewer=("google/d",)
+    )
+    request = SessionRequest(
+        session=SessionId("s"), goal="Mend it", repository="/r", config=SessionConfig(routes=routes)
+    )
+    assert views.dry_run(
+        request, {"pacing": "default", "gates": "flags"}, ["pytest (pytest -q)"]
+    ) == (
+        _lines("""
+Dry run: nothing was started, nothing was sent, cost $0.00
+Goal       Mend it
+Repository /r
+Base       what is checked out
+Pacing     wave
+Caps       warns at $2.00, stops at $10.00, at most $1.00 a minute
+Approvals  plan ask, changesets ask
+Sandbox    required
+Gates      pytest (pytest -q)
+Planner    anthropic/a
+Developer  anthropic/b, openai/c
+Reviewer   google/d
+  gates from flags
+""")
+    )
+
+
+def test_scripted_routes_are_named_in_a_dry_run() -> None:
+    scripted = ("scripted/author",)
+    routes = Routes(planner=scripted, developer=scripted, reviewer=("scripted/reviewer",))
+    assert views.routes(SessionConfig(routes=routes))[-1].endswith(views.SCRIPTED)
+
+
+def test_a_list_has_one_line_a_session() -> None:
+    found = SessionSummary(
+        session=SessionId("s1"),
+        goal="Mend\nit",
+        repository="/r",
+        status="running",
+        started_at=NOW,
+        closed_at=None,
+    )
+    assert views.sessions([found]) == ["s1  running    2026-11-27 12:00  Mend it"]
+    assert views.sessions([]) == ["no session yet; `run GOAL` starts one"]
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"),
+    [("0", "$0.00"), ("0.0049", "$0.0049"), ("0.01", "$0.01"), ("12.5", "$12.50")],
+)
+def test_money(usd: str, text: str) -> None:
+    assert views.money(Decimal(usd)) == text
+
+
+def test_decisions_name_what_they_were_for() -> None:
+    ask = ChangesetAsk(ChangesetId("c1"), Digest(DIGEST))
+    assert views.decided("approved", ask, "s") == [
+        "approved: changeset c1 (0123456789ab) of session s"
+    ]
+    assert views.decided("sent back", PlanAsk(), "s") == ["sent back: the plan of session s"]
+
+
+def test_hostile_titles_are_literal_everywhere() -> None:
+    shown = session(
+        goal=HOSTILE,
+        reason=HOSTILE,
+        repository=HOSTILE,
+        tasks=(task("a", title=HOSTILE[:48], reason=HOSTILE[:60]),),
+    )
+    text = "\n".join(views.status(shown, "blueflame"))
+    assert "[/red] [link=x]y[/link] \\x1b[2J \u2713 \\u202e <script>" in text
+    assert "\u001b" not in text
+    assert "\u202e" not in text
+
+
+@given(st.text(max_size=48))
+def test_no_title_can_make_a_second_line_or_act_on_the_terminal(title: str) -> None:
+    line = views.task_line(task("a", title=title))
+    assert "\n" not in line
+    assert "\r" not in line
+    assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in line)
+
+
+def test_colours_carry_nothing_alone() -> None:
+    for line in views.status(session(tasks=(task("a", TaskState.FAILED),)), "blueflame"):
+        assert isinstance(views.style(line), str)
+    assert views.style("  failed      a  Mend a") == "red"
+    assert views.style(f"Sandbox    {views.NO_SANDBOX}") == "bold red"
