@@ -91,7 +91,7 @@ async def _play(
     request = _request(played, settings, pacing)
     page = _page(settings, request.session)
     await sessions.start(request)
-    teller.course([wording.step("session", f"{request.session}   {page or ''}")])
+    teller.course(wording.session_started(request.session, page))
     view = await Course(sessions, request.session, teller.course).follow()
     proof = wording.Proof(
         session=view,

@@ -7,6 +7,7 @@ that. What is told here is for the eye; what the demo claims at its end stands i
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from starter import deciding, views
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 
 Say = Callable[[Iterable[str]], None]
 
-_LOOK_SECONDS: Final = 0.2
-_PAUSE_SECONDS: Final = 0.8
-"""So that a person can see what is approved before it is."""
-_PATIENCE_SECONDS: Final = 180
-"""Nothing in the demo takes so long; without any change it has gone wrong."""
 _LOST: Final = {TaskState.FAILED, TaskState.TIMED_OUT, TaskState.BLOCKED}
 _STAGES: Final = {
     TaskState.DEVELOPING: "develop",
@@ -37,17 +33,32 @@ _STAGES: Final = {
 }
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How fast the demo's person is."""
+
+    look_s: float = 0.3
+    pause_s: float = 0.5
+    """So that a person can see what is approved before it is."""
+    patience_s: float = 180
+    """Nothing in the demo takes so long; without any change it has gone wrong."""
+
+
 class Course:
     """One session of the demo."""
 
-    def __init__(self, sessions: "Sessions", session: SessionId, say: Say) -> None:
+    def __init__(
+        self, sessions: "Sessions", session: SessionId, say: Say, pace: Pace | None = None
+    ) -> None:
         """Args: `say` prints lines as they come."""
+        self._pace = pace or Pace()
         self._sessions = sessions
         self._session = session
         self._say = say
         self._before: dict[TaskId, TaskLine] = {}
         self._notes: dict[TaskId, int] = {}
         self._decided: set[deciding.Ask] = set()
+        self._told: set[str] = set()
 
     async def follow(self) -> "ShownSession":
         """Follow the session to its end and return its last view.
@@ -66,11 +77,11 @@ class Course:
                 return now
             await self._decide(now)
             self._check(now, time.monotonic() - changed)
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(self._pace.look_s)
 
     def _check(self, now: "ShownSession", unchanged_s: float) -> None:
         lost = [task.id for task in now.tasks if task.state in _LOST]
-        if lost or unchanged_s > _PATIENCE_SECONDS:
+        if lost or unchanged_s > self._pace.patience_s:
             what = f"lost {', '.join(lost)}" if lost else "stands still"
             raise CommandError(
                 f"the demo's session {what}: {views.state(now)}; `status` and the logs tell more",
@@ -84,10 +95,15 @@ class Course:
         for task in moved:
             await self._tell_notes(task)
         for state, word in _STAGES.items():
-            names = [task.id for task in moved if task.state is state and self._has_entered(task)]
-            if names:
-                self._say([wording.started(word, names)])
+            new = [task for task in moved if task.state is state and self._has_entered(task)]
+            if new:
+                names = [wording.named(task.id, task.attempt) for task in new]
+                self._say([wording.entered(word, names)])
         self._before = {task.id: task for task in now.tasks}
+        for notice in now.notices:
+            if notice.text not in self._told:
+                self._told.add(notice.text)
+                self._say(wording.notice(notice))
 
     def _has_entered(self, task: TaskLine) -> bool:
         before = self._before.get(task.id)
@@ -112,7 +128,7 @@ class Course:
         for changeset in views.waiting(now):
             ask = deciding.changeset(now, changeset.id, None)
             if ask not in self._decided:
-                await asyncio.sleep(_PAUSE_SECONDS)
+                await asyncio.sleep(self._pace.pause_s)
                 self._say([wording.changeset_approved(changeset)])
                 await self._approve(ask)
 
@@ -122,7 +138,7 @@ class Course:
             return
         records = [await self._sessions.task(self._session, task.id) for task in now.tasks]
         self._say(wording.plan([record.task for record in records if record is not None]))
-        await asyncio.sleep(2 * _PAUSE_SECONDS)
+        await asyncio.sleep(2 * self._pace.pause_s)
         self._say([wording.plan_approved()])
         await self._approve(ask)
 

@@ -4,7 +4,7 @@ The demo claims nothing that is not found here. Nothing is rendered.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from workflows.domain.ids import SessionId
 from workflows.domain.stages import (
@@ -15,7 +15,7 @@ from workflows.domain.stages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from temporalio.api.history.v1 import HistoryEvent
     from temporalio.client import Client
@@ -34,6 +34,13 @@ class Seen:
     """Names of the signals that persons sent, in the order of arrival."""
 
 
+class Span(NamedTuple):
+    """From when to when something ran, in nanoseconds since 1970."""
+
+    begin: int
+    end: int
+
+
 @dataclass(frozen=True)
 class Child:
     """One child workflow in its parent's history."""
@@ -48,11 +55,11 @@ async def gather(client: "Client", session: SessionId) -> Seen:
     done = ended_children(events)
     refused: list[Refused] = []
     conflicts: list[ReturnedChangeset] = []
-    at_once = 0
+    spans: list[Span] = []
     for child in done:
         match child.type:
             case "DevelopWave":
-                at_once = max(at_once, most_at_once(await _events(client, child.id)))
+                spans += child_spans(await _events(client, child.id))
             case "ValidateWave":
                 validated = client.get_workflow_handle(child.id, result_type=ValidateResult)
                 items = (await validated.result()).items
@@ -63,7 +70,7 @@ async def gather(client: "Client", session: SessionId) -> Seen:
             case _:
                 pass
     return Seen(
-        at_once=at_once,
+        at_once=most_at_once(spans),
         by_gate=tuple(each for each in refused if each.by == "gate"),
         by_reviewer=tuple(each for each in refused if each.by == "reviewer"),
         conflicts=tuple(conflicts),
@@ -100,13 +107,23 @@ def ended_children(events: "Iterable[HistoryEvent]") -> tuple[Child, ...]:
     return tuple(Child(one.workflow_execution.workflow_id, one.workflow_type.name) for one in found)
 
 
-def most_at_once(events: "Iterable[HistoryEvent]") -> int:
-    """Count the most children of a history that ran at the same time."""
-    running, most = 0, 0
+def child_spans(events: "Iterable[HistoryEvent]") -> tuple[Span, ...]:
+    """Say from when to when the children of a history ran, those left out that never ended."""
+    began: dict[str, int] = {}
+    spans: list[Span] = []
     for event in events:
+        at = event.event_time.ToNanoseconds()
         if event.HasField("child_workflow_execution_started_event_attributes"):
-            running += 1
+            started = event.child_workflow_execution_started_event_attributes
+            began[started.workflow_execution.workflow_id] = at
         elif event.HasField("child_workflow_execution_completed_event_attributes"):
-            running -= 1
-        most = max(most, running)
-    return most
+            ended = event.child_workflow_execution_completed_event_attributes
+            spans.append(Span(began.pop(ended.workflow_execution.workflow_id), at))
+    return tuple(spans)
+
+
+def most_at_once(spans: "Sequence[Span]") -> int:
+    """Count the most spans that share a moment; one that begins as another ends shares none."""
+    return max(
+        (sum(other.begin <= one.begin < other.end for other in spans) for one in spans), default=0
+    )

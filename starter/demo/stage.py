@@ -49,14 +49,17 @@ class SuiteRun:
         return self.exit_code == 0 and self.tests > 0
 
 
-async def set_up() -> Stage:
+async def set_up(parent: Path | None = None) -> Stage:
     """Copy the sample to a new folder and make a repository of it.
+
+    Args:
+        parent: where that folder is made; None: where the system keeps what is temporary.
 
     Raises:
         CommandError: the sample is not there, or git does not work.
     """
     material = _material()
-    folder = await asyncio.to_thread(_new_folder)
+    folder = await asyncio.to_thread(_new_folder, parent)
     stage = Stage(
         folder=folder,
         repository=folder / "orderdesk",
@@ -73,8 +76,8 @@ async def set_up() -> Stage:
     return stage
 
 
-def _new_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="blueflame-demo-")).resolve()
+def _new_folder(parent: Path | None) -> Path:
+    return Path(tempfile.mkdtemp(prefix="blueflame-demo-", dir=parent)).resolve()
 
 
 def _material() -> Path:
