@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, Field, JsonValue, model_validat
 from activities.documents import parse_document
 from activities.ports.models import Stop
 from workflows.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from workflows.domain.models import Role, Usage
+from workflows.domain.models import Prices, Role, Usage
 from workflows.policy.openings import COMPACTION
 
 ErrorKind = Literal[
@@ -148,6 +148,8 @@ class Playbook(BaseModel, frozen=True, extra="forbid"):
     name: str = Field(min_length=1)
     usage: Usage = Usage()
     """Tokens of a turn that gives none."""
+    prices: Prices | None = None
+    """What the scripted models pretend to cost, so that money can be watched; None: nothing."""
     latency_s: float = Field(default=0, ge=0, le=3600)
     compaction: str = Field(default="The playbook goes on after its header.", min_length=1)
     """The summary that is given where an agent asks for one; it is no turn of the play."""

@@ -12,6 +12,7 @@ does not need. Adapters are made here and given to the activity classes; no deci
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from workers.roles import Role
@@ -71,9 +72,11 @@ def _models(settings: Settings) -> Sequence[Activity]:
     from activities.models import ModelActivities
     from workers.providers import provider_settings
 
-    registry = ProviderRegistry(provider_settings(settings))
+    given = provider_settings(settings)
+    registry = ProviderRegistry(given)
+    prices = given.playbook.prices if given.playbook else None
     conversations = Conversations(LocalStore(settings.store_dir))
-    models = ModelActivities(conversations, registry, resolve)
+    models = ModelActivities(conversations, registry, partial(resolve, scripted=prices))
     return (models.resolve, models.call)
 
 

@@ -38,19 +38,22 @@ _LONGEST: tuple[tuple[str, str, int], ...] = (
 too small a value costs a little, too large a one is refused by the provider."""
 
 
-def resolve(provider: Provider, model: str, at: datetime) -> ModelFacts:
+def resolve(
+    provider: Provider, model: str, at: datetime, scripted: Prices | None = None
+) -> ModelFacts:
     """Look one model up.
 
     Args:
         provider: who serves it.
         model: the provider's own id.
         at: when the session begins; some prices change on a date.
+        scripted: what scripted models pretend to cost; None: nothing.
 
     Returns:
         Its facts; `prices` is None where the data does not know the model.
     """
     if provider == "scripted":
-        return _facts(provider, model, _WINDOWS[provider], _free())
+        return _facts(provider, model, _WINDOWS[provider], scripted or _free())
     known = _find(provider, model)
     if known is None:
         return _facts(provider, model, _WINDOWS[provider], None)

@@ -1,0 +1,1 @@
+"""The demo: the main job on a sample repository, scripted, with a check of what was seen."""

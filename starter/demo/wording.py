@@ -1,0 +1,228 @@
+"""All that the demo says, as plain lines; only ASCII of our own.
+
+Pure: values in, lines out. Foreign text passes `one_line` or `shown`.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from starter.demo.evidence import Seen
+from starter.demo.stage import SUITE, Stage, SuiteRun
+from starter.shown_session import ShownSession
+from starter.terminal import one_line, shown
+from starter.views import money
+from workflows.domain.notice import Notice
+from workflows.domain.plan import Task
+from workflows.domain.session import ChangesetLine
+from workflows.domain.stages import Refused
+
+INTRODUCTION: Final = (
+    "Blue Flame's demo: a goal in, reviewed and merged work out, offline.",
+    "SCRIPTED: what the models say comes from a playbook; no model is called. All else is real:",
+    "the Temporal server, the sandbox, git, the tests, the merges, and your part as signals.",
+    "",
+)
+_WIDTH: Final = 90
+_LINES: Final = 3
+
+
+def step(word: str, text: str) -> str:
+    """Return one line of the course; `text` is ours, or made harmless already."""
+    return f"{word:<9} {text}"
+
+
+def _steps(word: str, text: str) -> list[str]:
+    """Return a foreign text as one step of a few lines."""
+    found = textwrap.wrap(one_line(text, _WIDTH * _LINES), _WIDTH) or [""]
+    return [step(word if n == 0 else "", line) for n, line in enumerate(found)]
+
+
+# --- the course ---------------------------------------------------------------------------------
+
+
+def begun(stage: Stage, before: SuiteRun) -> list[str]:
+    """Say what the demo starts from, and what comes next."""
+    return [
+        step("sample", f"{before.failed} of its {before.tests} tests fail: {stage.repository}"),
+        *_steps("goal", stage.goal),
+        step("start", "Temporal server and workers of the demo's own"),
+    ]
+
+
+def session_started(session: str, page: str | None) -> list[str]:
+    """Say which session it is and where it can be watched."""
+    return [step("session", session), *([step("", page)] if page else [])]
+
+
+def plan(tasks: Sequence[Task]) -> list[str]:
+    """Show a plan, two lines a task."""
+    lines = [step("plan", f"{len(tasks)} tasks wait for approval")]
+    for task in tasks:
+        after = f"; after {', '.join(task.depends_on)}" if task.depends_on else ""
+        group = f"; group {task.group}" if task.group else ""
+        title = one_line(task.title, _WIDTH)
+        claims = one_line(", ".join(task.claims), _WIDTH)
+        lines.append(step("", f"  {task.id:<16}{title}{group}{after}"))
+        lines.append(step("", f"  {'':<16}writes {claims}"))
+    return lines
+
+
+def plan_approved() -> str:
+    """Say that the plan was approved."""
+    return step("approve", "the plan, by signal approve_plan")
+
+
+def changeset_approved(changeset: ChangesetLine) -> str:
+    """Say that a changeset was approved."""
+    digest = (changeset.digest or "")[:12]
+    tasks = ", ".join(changeset.tasks)
+    return step("approve", f"{changeset.id} ({tasks}) {digest}, by signal approve_changeset")
+
+
+def entered(word: str, tasks: Sequence[str]) -> str:
+    """Say that tasks entered a stage, by their names with attempts."""
+    return step(word, ", ".join(tasks))
+
+
+def named(task: str, attempt: int) -> str:
+    """Return a task with its attempt, where it is not the first."""
+    return f"{task} (attempt {attempt})" if attempt > 1 else task
+
+
+def note(task: str, text: str) -> list[str]:
+    """Say what came of an attempt that did not pass, from its notes."""
+    first, *rest = [line for line in text.splitlines() if line.strip()] or [""]
+    if conflict := next((line for line in rest if line.startswith("CONFLICT")), None):
+        return _steps("CONFLICT", f"{task}: {conflict}")
+    told = _steps("REJECTED", f"{task}, {first.partition('; ')[0]}")
+    findings = [line for line in rest if line.startswith("- ")]
+    return [*told, *(line for finding in findings for line in _steps("", finding))]
+
+
+def notice(told: Notice) -> list[str]:
+    """Say a notice of the session."""
+    return _steps("notice", f"{told.subject} {told.text}")
+
+
+# --- the end -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Everything that the demo's end rests on."""
+
+    session: ShownSession
+    seen: Seen
+    suite: SuiteRun | None
+    """None: there is no branch to run it on."""
+
+    @property
+    def findings(self) -> tuple[tuple[bool, str], ...]:
+        """Whether each promised event was seen, with what is known of it."""
+        seen = self.seen
+        approvals = seen.signals.count("approve_changeset")
+        return (
+            (self.session.outcome == "complete", f"session: {self.session.outcome or 'open'}"),
+            (self.suite is not None and self.suite.is_green, _suite(self.suite)),
+            (seen.at_once > 1, f"parallel development: {seen.at_once} agents at the same time"),
+            (bool(seen.by_gate), _refused("rejected by a gate", seen.by_gate)),
+            (bool(seen.by_reviewer), _refused("rejected by the reviewer", seen.by_reviewer)),
+            (bool(seen.conflicts), _conflicts(seen)),
+            (
+                "approve_plan" in seen.signals and approvals > 0,
+                f"decided by signal: the plan once, changesets {approvals} times",
+            ),
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it was seen."""
+        return all(was_seen for was_seen, _ in self.findings)
+
+
+def _suite(run: SuiteRun | None) -> str:
+    if run is None:
+        return "the sample's own tests: not run, there is no branch"
+    passed = "all pass" if run.is_green else f"{run.failed} fail"
+    command = " ".join(SUITE)
+    return (
+        f"the sample's own tests: {run.tests}, {passed} "
+        f"(exit code {run.exit_code} of {command!r} in a clean clone of the branch)"
+    )
+
+
+def _refused(what: str, refused: Sequence[Refused]) -> str:
+    told = [f"{r.task}, attempt {r.attempt}: {_reason(r.notes)}" for r in refused]
+    return f"{what}, then reworked: {'; '.join(told)}" if told else f"{what}: none"
+
+
+def _reason(notes: str) -> str:
+    return notes.split("\n", 1)[0].partition("; ")[0]
+
+
+def _conflicts(seen: Seen) -> str:
+    told = [f"{c.task}: {_conflict(c.notes)}" for c in seen.conflicts]
+    return (
+        f"conflict, then reworked on the new head: {'; '.join(told)}" if told else "conflict: none"
+    )
+
+
+def _conflict(notes: str) -> str:
+    lines = notes.splitlines() or [""]
+    return next((line for line in lines if line.startswith("CONFLICT")), lines[0])
+
+
+def ending(proof: Proof, stage: Stage, elapsed_s: float) -> list[str]:
+    """Show what came out, what was seen, and what it cost."""
+    session = proof.session
+    title = f"Done in {elapsed_s:.0f} s." if proof.is_whole else "NOT all that the demo promises:"
+    return [
+        "",
+        title,
+        *(line for ok, text in proof.findings for line in _finding(text, was_seen=ok)),
+        "",
+        f"Branch    {shown(session.branch or '(none)')} in {stage.repository}",
+        f"Cost      {_cost(session.spent_usd)}",
+    ]
+
+
+def _finding(text: str, *, was_seen: bool) -> list[str]:
+    first, *rest = textwrap.wrap(one_line(text, _WIDTH * _LINES), _WIDTH)
+    return [f"  [{'x' if was_seen else ' '}] {first}", *(f"      {line}" for line in rest)]
+
+
+def _cost(spent: Decimal) -> str:
+    return f"{money(spent)} (SCRIPTED: the playbook's invented prices; nothing is billed)"
+
+
+def look_further(stage: Stage, session: str, page: str | None, program: str) -> list[str]:
+    """Say where to look when the demo has ended.
+
+    Args:
+        stage: where it played.
+        session: its id.
+        page: the session's page in the Web UI; None: it is not known.
+        program: how the person starts us.
+    """
+    at = f"git -C {stage.repository}"
+    branch = f"blueflame/{session}"
+    with_data = f"BLUEFLAME_DATA_DIR={stage.data_dir} {program}"
+    lines = [
+        "",
+        "Look further",
+        f"  {at} log --graph --oneline {branch}",
+        f"  {at} diff main..{branch}",
+        f"  {with_data} up",
+        "and while that runs",
+        f"  {with_data} status {session}",
+    ]
+    return [*lines, f"  {page}"] if page else lines
+
+
+def stays(page: str | None) -> list[str]:
+    """Say that server and workers run on."""
+    look = f": {page}" if page else ""
+    return ["", f"Server and workers run until Ctrl-C{look}"]

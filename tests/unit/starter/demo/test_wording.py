@@ -1,0 +1,112 @@
+"""What the demo says, and when it dares to say that all went well."""
+
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from starter.demo import wording
+from starter.demo.evidence import Seen
+from starter.demo.stage import Stage, SuiteRun
+from tests.unit.starter.demo.examples import view
+from workflows.domain.ids import ChangesetId, TaskId
+from workflows.domain.stages import Refused, ReturnedChangeset
+
+STAGE = Stage(Path("/d"), Path("/d/orderdesk"), Path("/p.yaml"), "Finish the release")
+
+
+def refused(by: str, notes: str) -> Refused:
+    facts = {"task": "tax", "attempt": 1, "by": by, "notes": notes, "cost_usd": Decimal(0)}
+    return Refused.model_validate(facts | {"scripted": True})
+
+
+RETURNED = ReturnedChangeset(
+    id=ChangesetId("invoices"),
+    task=TaskId("numbers"),
+    by="conflict",
+    notes="The work conflicts with what was merged\ncontents\nCONFLICT (content): in CHANGELOG.md",
+)
+SEEN = Seen(
+    at_once=4,
+    by_gate=(refused("gate", "gate 'unittest' failed: a test; failed on the base already: b"),),
+    by_reviewer=(refused("reviewer", "Refunds are not right.\n- tax.py:15 wrong way"),),
+    conflicts=(RETURNED,),
+    signals=("approve_plan", "approve_changeset", "approve_changeset"),
+)
+PROOF = wording.Proof(
+    session=view(outcome="complete", live=False, branch="blueflame/s1"),
+    seen=SEEN,
+    suite=SuiteRun(exit_code=0, tests=34, failed=0),
+)
+
+
+def test_all_that_was_promised_makes_a_whole_proof():
+    assert PROOF.is_whole
+    assert wording.ending(PROOF, STAGE, 30.4)[1] == "Done in 30 s."
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        replace(PROOF, session=view(outcome="incomplete", live=False)),
+        replace(PROOF, session=view()),
+        replace(PROOF, suite=None),
+        replace(PROOF, suite=SuiteRun(exit_code=1, tests=34, failed=2)),
+        replace(PROOF, suite=SuiteRun(exit_code=0, tests=0, failed=0)),
+        replace(PROOF, seen=replace(SEEN, at_once=1)),
+        replace(PROOF, seen=replace(SEEN, by_gate=())),
+        replace(PROOF, seen=replace(SEEN, by_reviewer=())),
+        replace(PROOF, seen=replace(SEEN, conflicts=())),
+        replace(PROOF, seen=replace(SEEN, signals=("approve_changeset",))),
+        replace(PROOF, seen=replace(SEEN, signals=("approve_plan",))),
+    ],
+)
+def test_one_thing_that_was_not_seen_spoils_it(lacking: wording.Proof):
+    assert [was_seen for was_seen, _ in lacking.findings].count(False) == 1
+    assert not lacking.is_whole
+    lines = wording.ending(lacking, STAGE, 30)
+    assert lines[1] == "NOT all that the demo promises:"
+    assert sum(line.startswith("  [ ]") for line in lines) == 1
+
+
+def test_the_ending_names_what_was_rejected_and_why():
+    text = "\n".join(wording.ending(PROOF, STAGE, 30))
+    assert (
+        "rejected by a gate, then reworked: tax, attempt 1: gate 'unittest' failed: a test" in text
+    )
+    assert "failed on the base" not in text
+    assert "tax, attempt 1: Refunds are not right." in text
+    assert "CONFLICT (content): in CHANGELOG.md" in text
+    assert "Branch    blueflame/s1 in /d/orderdesk" in text
+    assert "Cost      $0.16 (SCRIPTED" in text
+
+
+def test_a_conflict_is_told_by_gits_own_words():
+    assert wording.note("numbers", RETURNED.notes) == [
+        "CONFLICT  numbers: CONFLICT (content): in CHANGELOG.md"
+    ]
+
+
+def test_a_rejection_is_told_with_its_findings():
+    notes = "attempt 1 was refused by the reviewer: No.\n- tax.py:15 wrong way\n(more)"
+    assert wording.note("tax", notes) == [
+        "REJECTED  tax, attempt 1 was refused by the reviewer: No.",
+        "          - tax.py:15 wrong way",
+    ]
+
+
+def test_notes_without_a_word_are_told_all_the_same():
+    assert wording.note("tax", "") == ["REJECTED  tax,"]
+
+
+def test_foreign_text_cannot_act_on_the_terminal():
+    lines = wording.note("tax", "attempt 1: \x1b[31mred\n- \x1b]0;title\x07")
+    assert not any("\x1b" in line for line in lines)
+
+
+def test_whoever_looks_further_is_given_the_branch_and_the_page():
+    lines = wording.look_further(STAGE, "s1", "http://127.0.0.1:8233/s1", "blueflame")
+    assert "  git -C /d/orderdesk diff main..blueflame/s1" in lines
+    assert "  BLUEFLAME_DATA_DIR=/d/data blueflame up" in lines
+    assert lines[-1] == "  http://127.0.0.1:8233/s1"
