@@ -403,7 +403,7 @@ class HostRepository(Protocol):
         ...
 
     async def remove_worktree(self, name: str) -> None:
-        """Delete a worktree with all its files, ignored ones included. None there: nothing to do."""
+        """Delete a worktree with all its files, ignored ones too. None there: nothing to do."""
         ...
 
     def lock(

@@ -8,11 +8,12 @@ import asyncio
 import os
 import re
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from activities.adapters.git import objects
 from activities.adapters.git.command import Git, Scope
 from activities.adapters.git.locks import exclusive, remove_stale
 from activities.ports.git import GitCommandError, RefMovedError
@@ -27,8 +28,8 @@ CONFIG = """\
 \tversion = 4
 """
 
-# Bytes are taken and given as they are. `!diff` and `!merge` (unspecified) and not `-diff`, `-merge`
-# (unset), which would make every file binary and every double edit a conflict.
+# Bytes are taken and given as they are. `!diff` and `!merge` (unspecified) and not `-diff` and
+# `-merge` (unset), which would make every file binary and every double edit a conflict.
 ATTRIBUTES = (
     "* -text !eol -crlf -filter -ident -working-tree-encoding !diff !merge !conflict-marker-size\n"
 )
@@ -97,6 +98,7 @@ class Bare:
     async def mutex(self) -> AsyncGenerator[Scope, None]:
         """Hold the repository for administration; yield a scope whose children hold it too."""
         async with exclusive(self.layout.mutex) as descriptor:
+            remove_stale(self.layout.bare)
             yield self.scope(descriptor)
 
     async def ensure(self, like: Commit) -> None:
@@ -107,7 +109,7 @@ class Bare:
         """
         async with self.mutex() as scope:
             if not self.layout.bare.exists():
-                await self._make(scope, "sha256" if len(like) == 64 else "sha1")
+                await self._make(scope, "sha256" if objects.is_sha256(like) else "sha1")
             await asyncio.to_thread(self._protect)
 
     async def _make(self, scope: Scope, object_format: str) -> None:
@@ -149,7 +151,7 @@ class Bare:
         """Return the commit that a ref holds; None where it does not exist."""
         arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         answer = await self.git.run(self.scope(), *arguments, accept=(0, 1, 128))
-        # 128 is said of an object that is not there, too; then there is nothing to work with either.
+        # 128 is said of an object that is not there, too; that is nothing to work with either.
         return Commit(answer.line().splitlines()[-1]) if answer.code == 0 else None
 
     async def update_ref(self, ref: str, new: Commit, old: Commit | None) -> None:
@@ -159,6 +161,7 @@ class Bare:
             RefMovedError: it holds neither `old` nor `new`.
         """
         async with self.mutex() as scope:
+            self._remove_stale_lock(ref)
             arguments = ("update-ref", "--no-deref", ref, new, old or "0" * len(new))
             try:
                 await self.git.run(scope, *arguments)
@@ -166,15 +169,21 @@ class Bare:
                 found = await self.resolve(ref)
                 if found == new:
                     return
-                if found != old:
-                    raise RefMovedError(ref, old, found) from error
-                # We hold the mutex and so does every child of ours: a lock file here is a dead one's.
-                self._remove_stale_ref_locks(ref)
-                await self.git.run(scope, *arguments)
+                if found == old:
+                    raise
+                raise RefMovedError(ref, old, found) from error
 
-    def _remove_stale_ref_locks(self, ref: str) -> None:
-        remove_stale(self.layout.bare)
-        remove_stale((self.layout.bare / ref).parent)
+    async def delete_refs(self, doomed: Mapping[str, Commit]) -> None:
+        """Delete refs, all or none, if each holds what is given."""
+        asked = "".join(f"delete {ref} {commit}\n" for ref, commit in sorted(doomed.items()))
+        async with self.mutex() as scope:
+            for ref in doomed:
+                self._remove_stale_lock(ref)
+            await self.git.run(scope, "update-ref", "--no-deref", "--stdin", stdin=asked.encode())
+
+    def _remove_stale_lock(self, ref: str) -> None:
+        # We hold the mutex, and so does every child of ours: a lock here is a dead one's.
+        (self.layout.bare / f"{ref}.lock").unlink(missing_ok=True)
 
 
 def replace(place: Path, data: bytes) -> None:

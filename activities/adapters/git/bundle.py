@@ -1,12 +1,13 @@
 """git bundles, made and read without `fetch`, `upload-pack` or any ref of the repository.
 
 `git bundle create` needs a ref for what it bundles and would have to run where we may create none;
-`git fetch` of a bundle runs in the receiving repository with that repository's configuration. Header
-and pack separately (gitformat-bundle) need only `pack-objects` and `index-pack`.
+`git fetch` of a bundle runs in the receiving repository with that repository's configuration.
+Header and pack apart (gitformat-bundle) need only `pack-objects` and `index-pack`.
 """
 
 from dataclasses import dataclass
 
+from activities.adapters.git import objects
 from activities.adapters.git.command import Git, Scope
 from activities.ports.git import BundleError, GitCommandError
 from workflows.domain.ids import Commit
@@ -72,8 +73,8 @@ async def create(
     wanted = "".join(f"{line}\n" for line in (tip, *(f"^{name}" for name in exclude), *extra))
     options = ["--revs", "--stdout", "-q", "--delta-base-offset"] + ["--thin"] * bool(exclude)
     packed = await git.run(scope, "pack-objects", *options, stdin=wanted.encode())
-    sha256 = len(tip) == 64
-    head = "# v3 git bundle\n@object-format=sha256\n" if sha256 else "# v2 git bundle\n"
+    sha256 = "# v3 git bundle\n@object-format=sha256\n"
+    head = sha256 if objects.is_sha256(tip) else "# v2 git bundle\n"
     head += "".join(f"-{name}\n" for name in exclude) + f"{tip} refs/blueflame/bundle\n\n"
     return head.encode() + packed.stdout
 

@@ -62,7 +62,8 @@ async def observations_of(bare: Bare, commit: Commit) -> tuple[str, ...]:
 async def _commit_at(bare: Bare, name: str) -> tuple[Commit, str] | None:
     answer = await bare.git.run(bare.scope(), "cat-file", "--batch", stdin=f"{name}\n".encode())
     head, _, rest = answer.stdout.partition(b"\n")
-    words = head.decode("utf-8", "replace").split(" ")
-    if len(words) != 3 or words[1] != "commit":
-        return None
-    return Commit(words[0]), rest[: int(words[2])].decode("utf-8", "replace")
+    match head.decode("utf-8", "replace").split(" "):
+        case [found, "commit", size]:
+            return Commit(found), rest[: int(size)].decode("utf-8", "replace")
+        case _:
+            return None

@@ -1,8 +1,8 @@
 """Turns a worktree's files into a tree, by plumbing and never by `git add`.
 
-`git add` would run a clean filter that a nested repository's own configuration names, and take nested
-repositories as links. Here git only compares and lists; what may be stored is decided file by file.
-Ignored files are absent. Policy (claims, protected paths, sizes, secrets) is not decided here.
+`git add` would run a clean filter that a nested repository's own configuration names, and take
+nested repositories as links. Here git only compares and lists; what may be stored is decided file
+by file. Ignored files are absent. Policy (claims, protected paths, sizes, secrets) is elsewhere.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from activities.adapters.git import lfs, objects
-from activities.adapters.git.command import Git, Scope
+from activities.adapters.git.command import Git, Scope, first_failure
 from activities.adapters.git.names import is_dot_git, link_fault, name_fault, shown
 from activities.adapters.git.scan import Oddities, folders_of, scan
 from activities.ports.git import Change, Collected, Finding, FindingKind
@@ -82,10 +82,11 @@ class Collector:
         """Collect the worktree of `scope`."""
         known = await self._what_is_known(scope)
         root = os.fsencode(scope.cwd)
-        async with asyncio.TaskGroup() as group:
-            scanned = group.create_task(asyncio.to_thread(scan, root, known.folders))
-            others = group.create_task(self._others(scope))
-            differing = group.create_task(self._differing(scope))
+        with first_failure():
+            async with asyncio.TaskGroup() as group:
+                scanned = group.create_task(asyncio.to_thread(scan, root, known.folders))
+                others = group.create_task(self._others(scope))
+                differing = group.create_task(self._differing(scope))
         new = others.result()
         pointers = await self._lfs_paths(scope, known, [*new, *differing.result()])
         work = _Work(root, known, pointers)

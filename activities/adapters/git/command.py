@@ -1,16 +1,16 @@
 """Runs git hardened, without a shell, and always reaps it.
 
-Nothing of our own environment reaches git, and nothing that a repository's configuration, attributes
-or hooks name is run. What a repository may still decide is which filters its attributes ask for:
-those exist only where a configuration defines them, which our own repositories do not do; in the
-user's repository `landing.py` and `preflight.py` switch them off by name.
+Nothing of our own environment reaches git, and nothing that a repository's configuration,
+attributes or hooks name is run. What a repository may still decide is which filters its attributes
+ask for: those exist only where a configuration defines them, which our own repositories do not do;
+in the user's repository `user.without_programs` switches them off by name.
 """
 
 import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -167,6 +167,15 @@ class Git:
         )
 
 
+@contextlib.contextmanager
+def first_failure() -> Generator[None]:
+    """Let one failure out of a task group as itself, so that callers can tell it by its type."""
+    try:
+        yield
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+
+
 async def _exchange(
     process: asyncio.subprocess.Process, stdin: bytes, limit: int
 ) -> tuple[bytes, bytes]:
@@ -174,13 +183,11 @@ async def _exchange(
     assert process.stdin is not None, "every command is started with three pipes"
     assert process.stdout is not None, "every command is started with three pipes"
     assert process.stderr is not None, "every command is started with three pipes"
-    try:
+    with first_failure():
         async with asyncio.TaskGroup() as group:
             group.create_task(_feed(process.stdin, stdin))
             out = group.create_task(_drain(process.stdout, limit))
             err = group.create_task(_keep(process.stderr, STDERR_BYTES))
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from None
     return out.result(), err.result()
 
 

@@ -64,7 +64,9 @@ async def paths(bare: Bare, commit: Commit) -> tuple[str, ...]:
     """List every file; a name that is not UTF-8 is left out."""
     arguments = ("ls-tree", "-r", "-z", "--name-only", commit)
     listed = (await bare.git.run(bare.scope(), *arguments)).records()
-    return tuple(path.decode() for path in listed if path.decode("utf-8", "ignore").encode() == path)
+    return tuple(
+        path.decode() for path in listed if path.decode("utf-8", "ignore").encode() == path
+    )
 
 
 async def tree_of(bare: Bare, commit: Commit) -> Tree:

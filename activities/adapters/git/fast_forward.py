@@ -1,9 +1,9 @@
 """The safe fast-forward of a branch of the user's, on request.
 
-A branch that no checkout shows is moved by compare-and-swap. One that a checkout shows is moved with that
-checkout by `git merge --ff-only`, once a trial on a copy of the index says that nothing of the user's
-is in the way. Ignored files count as the user's. Hooks do not run; filters of the user's do, as with a
-pull, for without them the checkout would be wrong.
+A branch that no checkout shows is moved by compare-and-swap. One that a checkout shows is moved
+with that checkout by `git merge --ff-only`, once a trial on a copy of the index says that nothing
+of the user's is in the way. Ignored files count as the user's. Hooks do not run; filters of the
+user's do, as with a pull, for without them the checkout would be wrong.
 """
 
 import os

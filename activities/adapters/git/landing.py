@@ -1,8 +1,9 @@
 """`UserRepository` over real git: the only place that writes to the user's repository.
 
-Landing adds objects and moves one ref under `refs/heads/`; it touches no checkout and no index. Only
-`fast_forward` moves a checkout, and only after every reason against it was looked for. The user's hooks
-run at neither; that is decided once. Nothing is retried or forced here: what stands in the way is told.
+Landing adds objects and moves one ref under `refs/heads/`; it touches no checkout and no index.
+Only `fast_forward` moves a checkout, and only after every reason against it was looked for. The
+user's hooks run at neither; that is decided once. Nothing is retried or forced: what stands in the
+way is told.
 """
 
 from pathlib import Path

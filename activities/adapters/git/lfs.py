@@ -1,7 +1,7 @@
 """What belongs to Git LFS. No filter of it is ever run; pointers stay pointers.
 
-Our repositories switch all filter attributes off, so attributes are asked in an empty repository that
-does not: asking executes nothing.
+Our repositories switch all filter attributes off, so attributes are asked in an empty repository
+that does not: asking executes nothing.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Exclusive locks by `flock`, across processes and within one.
 
-A lock is never released by name: it is free when the last descriptor of its open file is closed, so a
-child that inherited it keeps it. The files hold nothing and are never deleted (deleting one that
+A lock is never released by name: it is free when the last descriptor of its open file is closed, so
+a child that inherited it keeps it. The files hold nothing and are never deleted (deleting one that
 another process waits for would give two owners).
 """
 

@@ -1,8 +1,8 @@
 """Merges commits without a worktree, and compares commits.
 
-git's exit code and its structured messages decide what is a conflict, never markers in files: deletions,
-renames and type changes conflict without any. Runs inside the bare repository, where no attribute of
-the content names a merge driver.
+git's exit code and its structured messages decide what is a conflict, never markers in files:
+deletions, renames and type changes conflict without any. Runs inside the bare repository, where no
+attribute of the content names a merge driver.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
-from activities.adapters.git import objects
+from activities.adapters.git import compare, objects
 from activities.adapters.git.bare import Bare
 from activities.adapters.git.names import shown
 from activities.ports.git import Conflict, Merged, MergeOutcome, MergePart
@@ -32,7 +32,7 @@ class Report:
 
 
 def parse_report(output: bytes) -> Report:
-    """Read git's answer: the tree, the conflicted names, a blank, then the messages with their paths."""
+    """Read git's answer: the tree, conflicted names, a blank, then messages with their paths."""
     tree, *rest = output.split(b"\0")
     blank = rest.index(b"")
     paths = {shown(path) for path in rest[:blank]}
@@ -62,7 +62,7 @@ async def merge(
             return outcome
         heads.append(outcome)
     last = heads[-1] if heads else head
-    return Merged(commit=last, tree=await tree_of(bare, last), heads=tuple(heads))
+    return Merged(commit=last, tree=await compare.tree_of(bare, last), heads=tuple(heads))
 
 
 async def _merge_one(
@@ -99,12 +99,6 @@ async def _without_markers(
     return Conflict(
         head=head, commit=part.commit, kinds=("markers",), paths=paths, messages=messages
     )
-
-
-async def tree_of(bare: Bare, commit: Commit) -> Tree:
-    """Return a commit's tree."""
-    arguments = ("rev-parse", "--verify", f"{commit}^{{tree}}")
-    return Tree((await bare.git.run(bare.scope(), *arguments)).line())
 
 
 async def new_markers(bare: Bare, base: Commit, commit: Commit) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import unicodedata
 
 # Code points that HFS+ ignores in names: with them `.g<ignored>it` is `.git` (CVE-2014-9390).
 HFS_IGNORED = frozenset(
@@ -9,13 +10,26 @@ HFS_IGNORED = frozenset(
 )
 DOT_GIT_BEGINS = frozenset(b".gG")
 """First bytes of ASCII names that may mean `.git` somewhere."""
-LINK_HOPS = 40
+UNSHOWABLE = frozenset({"Cc", "Zl", "Zp"})
+"""Unicode categories: controls, line and paragraph separators."""
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""They turn the direction of writing, so that a name reads as another."""
+LINK_HOPS = 4000
+"""Parts of links followed before it counts as a circle; the system gives up after 40 links."""
 
 
 def shown(path: bytes) -> str:
     """Return a path for a person or a model: valid text, control characters visible."""
     text = path.decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(_escaped(c) if _is_unshowable(c) else c for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def _is_unshowable(character: str) -> bool:
+    return unicodedata.category(character) in UNSHOWABLE or character in TURNING
 
 
 def is_dot_git(name: bytes) -> bool:
@@ -33,7 +47,7 @@ def name_fault(path: bytes) -> str | None:
         text = path.decode("utf-8")
     except UnicodeDecodeError:
         return "its name is not UTF-8"
-    if any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 or c in "\u2028\u2029" for c in text):
+    if any(_is_unshowable(c) for c in text):
         return "its name has control characters"
     return None
 
@@ -52,7 +66,7 @@ def link_fault(root: bytes, path: bytes) -> str | None:
     if target.startswith(b"/"):
         return "its target is absolute"
     done, rest = path.split(b"/")[:-1], target.split(b"/")
-    for _ in range(LINK_HOPS * 100):
+    for _ in range(LINK_HOPS):
         if not rest:
             return "it leads into .git" if done and is_dot_git(done[0]) else None
         part, *rest = rest

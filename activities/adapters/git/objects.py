@@ -17,7 +17,13 @@ from pathlib import Path
 from workflows.domain.ids import Commit, Tree
 
 IDENTITY = "Blue Flame <blueflame@localhost>"
+SHA256_DIGITS = 64
 TRAILER = re.compile(r"^([A-Za-z][A-Za-z-]*): (.+)$")
+
+
+def is_sha256(name: str) -> bool:
+    """Say whether an object name is a SHA-256 one."""
+    return len(name) == SHA256_DIGITS
 
 
 def digest(kind: str, data: bytes, like: str) -> str:
@@ -29,7 +35,7 @@ def digest(kind: str, data: bytes, like: str) -> str:
         like: any object name of the repository; its length tells SHA-1 from SHA-256.
     """
     framed = f"{kind} {len(data)}\0".encode() + data
-    if len(like) == 64:
+    if is_sha256(like):
         return hashlib.sha256(framed).hexdigest()
     return hashlib.sha1(framed, usedforsecurity=False).hexdigest()
 

@@ -47,8 +47,9 @@ async def inspect(
         if "ermission denied" not in error.stderr:
             raise
         raise RepositoryUnreadableError(
-            f"{str(found.root)!r} belongs to {found.owner} and cannot be read ({error.stderr.strip()}); "
-            "give the account that runs Blue Flame read access, or start it as the owner"
+            f"{str(found.root)!r} belongs to {found.owner} and cannot be read "
+            f"({error.stderr.strip()}); give the account that runs Blue Flame read access, or "
+            "start it as the owner"
         ) from error
 
 
@@ -96,7 +97,7 @@ async def _base_commit(git: Git, scope: Scope, found: Found, base: str | None) -
             f"HEAD of {str(found.root)!r} names no commit; name a base, for example {some.line()!r}"
         )
     raise BaseMissingError(
-        f"{base!r} is no branch, tag or commit of {str(found.root)!r}; fetch it, or name another base"
+        f"{base!r} is no branch, tag or commit of {str(found.root)!r}; fetch it, or name another"
     )
 
 

@@ -161,10 +161,7 @@ class GitHostRepository:
 
     async def delete_refs(self, session: SessionId) -> None:
         """Drop all refs of a session."""
-        doomed = await self.refs(session)
-        asked = "".join(f"delete {ref} {commit}\n" for ref, commit in sorted(doomed.items()))
-        async with self._bare.mutex() as scope:
-            await self._git.run(scope, "update-ref", "--no-deref", "--stdin", stdin=asked.encode())
+        await self._bare.delete_refs(await self.refs(session))
 
     async def bundle(self, ref: str, base: Commit) -> bytes:
         """Bundle what `ref` has beyond `base`."""

@@ -5,7 +5,8 @@ Ignored files stay (they are a cache), by the ignore rules of that commit. Empty
 
 import asyncio
 import os
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
+from pathlib import Path
 
 from activities.adapters.git.command import Git, Scope
 from activities.adapters.git.names import shown
@@ -13,7 +14,6 @@ from activities.adapters.git.scan import entries, folders_of
 from activities.adapters.git.worktree import delete, unlock_folders
 from activities.ports.git import GitCommandError, WorktreeDamagedError
 from workflows.domain.ids import Commit
-from pathlib import Path
 
 
 async def restore(git: Git, scope: Scope, commit: Commit) -> None:
@@ -44,7 +44,9 @@ async def _anew(git: Git, scope: Scope, commit: Commit) -> None:
     await git.run(scope, "checkout-index", "-a", "-f", "-u", "-q")
 
 
-def prune(root: bytes, tracked: Set[bytes], links: Set[bytes], kept: Set[bytes]) -> None:
+def prune(
+    root: bytes, tracked: AbstractSet[bytes], links: AbstractSet[bytes], kept: AbstractSet[bytes]
+) -> None:
     """Delete what is neither tracked nor kept.
 
     Args:

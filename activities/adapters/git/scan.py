@@ -1,13 +1,14 @@
-"""Looks through a worktree's folders for what git does not tell: nested `.git`, pipes, sockets, devices.
+"""Looks through a worktree's folders for what git does not tell: nested `.git`, pipes, sockets.
 
-Only folders that hold tracked or collectable files are entered; ignored ones may be huge, and nothing
-in them reaches a tree. A new folder that holds nothing but a pipe is therefore not seen.
+Only folders that hold tracked or collectable files are entered; ignored ones may be huge, and
+nothing in them reaches a tree. A new folder that holds nothing but a pipe is therefore not seen.
 """
 
 import errno
 import os
 import stat
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from activities.adapters.git.names import DOT_GIT_BEGINS, is_dot_git
@@ -33,7 +34,7 @@ def folders_of(paths: Iterable[bytes]) -> set[bytes]:
     return folders
 
 
-def scan(root: bytes, folders: Set[bytes], start: Iterable[bytes] = (b"",)) -> Oddities:
+def scan(root: bytes, folders: AbstractSet[bytes], start: Iterable[bytes] = (b"",)) -> Oddities:
     """Look through the given folders.
 
     Args:
@@ -66,8 +67,8 @@ def scan(root: bytes, folders: Set[bytes], start: Iterable[bytes] = (b"",)) -> O
 def entries(folder: bytes) -> list[os.DirEntry[bytes]]:
     """List a folder, made accessible to us first where its mode forbids it; gone: nothing."""
     try:
-        if stat.S_IMODE(os.lstat(folder).st_mode) & 0o700 != 0o700:
-            os.chmod(folder, 0o755)
+        if os.lstat(folder).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.chmod(folder, stat.S_IRWXU)
         with os.scandir(folder) as listing:
             return list(listing)
     except (FileNotFoundError, NotADirectoryError):

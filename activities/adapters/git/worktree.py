@@ -1,8 +1,8 @@
 """Worktrees: made, found whole or made anew, held by one at a time, removed.
 
-A worktree is whole when its state file says so; the file is written last and removed first. Its text is
-`used`, or `at <commit> <boot>` when the files are known to be exactly `<commit>`. The boot counts because
-after a power cut files may be older than the state that was written after them.
+A worktree is whole when its state file says so; the file is written last and removed first. Its
+text is `used`, or `at <commit> <boot>` when the files are known to be exactly `<commit>`. The boot
+counts because after a power cut files may be older than the state that was written after them.
 """
 
 import asyncio

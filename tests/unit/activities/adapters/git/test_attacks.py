@@ -1,4 +1,4 @@
-"""Nothing that a repository or an agent names is run. One canary for all; it is shown to sing first."""
+"""Nothing that a repository or an agent names is run. One canary for all; it sings first."""
 
 import subprocess
 from pathlib import Path
@@ -6,20 +6,38 @@ from pathlib import Path
 import pytest
 
 from activities.ports.git import FastForwardRequest, Landed, MergePart, WorktreeDamagedError
-
-from .conftest import WHEN, Home, plain_git, write
+from tests.unit.activities.adapters.git.home import WHEN, Home, plain_git, write
+from workflows.domain.ids import Commit
 
 HOOKS = (
-    "applypatch-msg commit-msg fsmonitor-watchman post-applypatch post-checkout post-commit "
-    "post-index-change post-merge post-receive post-rewrite post-update pre-applypatch pre-auto-gc "
-    "pre-commit pre-merge-commit pre-push pre-rebase pre-receive prepare-commit-msg proc-receive "
-    "reference-transaction sendemail-validate update"
-).split()
+    "applypatch-msg",
+    "commit-msg",
+    "fsmonitor-watchman",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-index-change",
+    "post-merge",
+    "post-receive",
+    "post-rewrite",
+    "post-update",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "pre-receive",
+    "prepare-commit-msg",
+    "proc-receive",
+    "reference-transaction",
+    "update",
+)
 ATTRIBUTES = "* filter=evil diff=evil merge=evil text eol=crlf ident\n"
 
 
 def arm(git_dir: Path, canary: Path) -> None:
-    """Make a git directory's hooks and configuration touch the canary wherever git runs something."""
+    """Make a git directory touch the canary wherever git may run something."""
     script = git_dir / "evil.sh"
     script.write_text(f"#!/bin/sh\ntouch {canary}\nexec cat\n")
     script.chmod(0o755)
@@ -61,7 +79,7 @@ def arm(git_dir: Path, canary: Path) -> None:
         subprocess.run(["git", "config", "--file", config, key, value], check=True, cwd=git_dir)
 
 
-async def test_the_canary_sings_for_plain_git(home: Home):
+def test_the_canary_sings_for_plain_git(home: Home):
     home.make({"a.txt": "one\n", ".gitattributes": ATTRIBUTES})
     canary = home.top / "PWNED"
     arm(home.path / ".git", canary)
@@ -92,24 +110,28 @@ async def test_a_hostile_user_repository(home: Home):
     assert not canary.exists()
 
 
-async def test_a_hostile_agent(home: Home):
-    home.make({"a.txt": "one\n", "d/b.txt": "two\n"})
-    canary = home.top / "PWNED"
-    place = await home.start()
+def set_traps(place: Path, canary: Path) -> None:
+    """What an agent can prepare for a git that is not careful."""
     write(place, {".gitattributes": ATTRIBUTES, "d/.gitattributes": ATTRIBUTES})
     write(place, {".gitmodules": '[submodule "n"]\n\tpath = n\n\turl = ./n\n\tignore = none\n'})
-    nested = place / "n"
-    nested.mkdir()
+    nested, bare = place / "n", place / "trap"
+    for folder in (nested, bare):
+        folder.mkdir()
     plain_git(nested, "init", "-q")
     write(nested, {"f": "x", ".gitattributes": ATTRIBUTES})
     plain_git(nested, "add", "f")
     plain_git(nested, "commit", "-q", "-m", "x")
     arm(nested / ".git", canary)
-    # A bare repository in plain sight, for a git that looks for one on its way.
-    trap = place / "trap"
-    trap.mkdir()
-    plain_git(trap, "init", "-q", "--bare", ".")
-    arm(trap, canary)
+    # In plain sight, for a git that looks for a repository on its way.
+    plain_git(bare, "init", "-q", "--bare", ".")
+    arm(bare, canary)
+
+
+async def test_a_hostile_agent(home: Home):
+    home.make({"a.txt": "one\n", "d/b.txt": "two\n"})
+    canary = home.top / "PWNED"
+    place = await home.start()
+    set_traps(place, canary)
     for turn in range(3):
         write(place, {"a.txt": f"{turn}\n", "d/b.txt": f"{turn}\n", "n/f": f"{turn}\n"})
         collected = await home.collect()
@@ -124,7 +146,7 @@ async def test_a_hostile_agent(home: Home):
     async with home.host.lock("t1"):
         await home.host.restore("t1", home.base)
     assert (place / "a.txt").read_text() == "one\n"
-    assert not nested.exists()
+    assert not (place / "n").exists()
     await home.land(commit)
     assert not canary.exists()
 
@@ -146,7 +168,7 @@ async def test_a_worktree_whose_git_file_leads_elsewhere_is_not_used(home: Home)
     assert not canary.exists()
 
 
-async def branch_of(home: Home, files: dict[str, str | bytes]) -> str:
+async def branch_of(home: Home, files: dict[str, str | bytes]) -> Commit:
     """A second task's commit on the base."""
     place = (await home.host.create_worktree("other", home.base)).path
     write(place, files)

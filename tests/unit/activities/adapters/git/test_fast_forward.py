@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from activities.ports.git import FastForwardRequest, Landed, LandOutcome, Refused
+from tests.unit.activities.adapters.git.home import Home, fingerprint, write
 from workflows.domain.ids import Commit
-
-from .conftest import Home, fingerprint, write
 
 
 async def prepared(home: Home, changes: dict[str, str | bytes]) -> Commit:

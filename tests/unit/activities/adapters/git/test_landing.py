@@ -15,9 +15,15 @@ from activities.ports.git import (
     LandRequest,
     Refused,
 )
-from workflows.domain.ids import Commit
-
-from .conftest import BRANCH, RESULT, Home, fingerprint, plain_git
+from tests.unit.activities.adapters.git.home import (
+    BRANCH,
+    RESULT,
+    SESSION,
+    Home,
+    fingerprint,
+    plain_git,
+)
+from workflows.domain.ids import Commit, SessionId
 
 
 async def work(home: Home, text: str = "changed\n") -> Commit:
@@ -166,11 +172,11 @@ async def test_a_base_has_to_be_what_the_bundle_brings(home: Home):
     home.make({"a.txt": "one\n"})
     exported = await home.user.export(home.path, home.base)
     with pytest.raises(BundleError):
-        await home.host.import_base(exported, Commit("1" * 40), "s1")
+        await home.host.import_base(exported, Commit("1" * 40), SESSION)
     with pytest.raises(BundleError):
-        await home.host.import_base(BaseBundle(bundle=b"x"), home.base, "s1")
+        await home.host.import_base(BaseBundle(bundle=b"x"), home.base, SESSION)
     with pytest.raises(BundleError):
-        await home.host.import_base(None, home.base, "s1")
+        await home.host.import_base(None, home.base, SESSION)
 
 
 async def test_a_known_base_needs_no_bundle(home: Home):
@@ -178,8 +184,8 @@ async def test_a_known_base_needs_no_bundle(home: Home):
     assert not await home.host.has_base(home.base)
     await home.start()
     assert await home.host.has_base(home.base)
-    await home.host.import_base(None, home.base, "s2")
-    assert (await home.host.refs("s2")) == {"refs/blueflame/s2/base": home.base}
+    await home.host.import_base(None, home.base, SessionId("s2"))
+    assert (await home.host.refs(SessionId("s2"))) == {"refs/blueflame/s2/base": home.base}
 
 
 async def test_only_the_base_reaches_the_host(home: Home):
@@ -191,10 +197,14 @@ async def test_only_the_base_reaches_the_host(home: Home):
     await home.start()
     assert await home.host.read_file(base, "a.txt") == b"one\n"
     bare = home.top / "host/repositories" / f"{'k' * 32}.git"
-    found = plain_git(bare, "-c", "safe.bareRepository=all", "cat-file", "--batch-all-objects", "--batch-check")
+    found = plain_git(
+        bare, "-c", "safe.bareRepository=all", "cat-file", "--batch-all-objects", "--batch-check"
+    )
     assert secret not in found
     assert not (bare / "FETCH_HEAD").exists()
-    assert str(home.path).encode() not in b"".join(p.read_bytes() for p in bare.rglob("*") if p.is_file())
+    assert str(home.path).encode() not in b"".join(
+        p.read_bytes() for p in bare.rglob("*") if p.is_file()
+    )
 
 
 @pytest.fixture

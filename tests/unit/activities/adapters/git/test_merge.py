@@ -1,15 +1,13 @@
 """Merging without a worktree: what is clean, and every kind of conflict."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from activities.ports.git import Change, Conflict, Merged, MergePart
-from workflows.domain.ids import Commit
-
-from .conftest import WHEN, Home, write
+from tests.unit.activities.adapters.git.home import WHEN, Home, names, write
+from workflows.domain.ids import Commit, Tree
 
 Deed = Callable[[Path], object]
 
@@ -100,7 +98,7 @@ async def test_forwards_where_it_can_and_merges_where_it_must(home: Home):
     assert isinstance(again, Merged)
     assert again.commit == outcome.commit
     assert await home.host.merge(home.base, (), WHEN) == Merged(
-        commit=home.base, tree=home.run("rev-parse", "HEAD^{tree}"), heads=()
+        commit=home.base, tree=Tree(home.run("rev-parse", "HEAD^{tree}")), heads=()
     )
 
 
@@ -126,7 +124,9 @@ async def test_five_entries_under_one_heading(home: Home):
         old, new = f"- slot {number}\n", f"- slot {number}\n- entry {number}\n"
         text = lines.replace(old, new)
         commits.append(
-            await task(home, f"t{number}x", lambda place, text=text: write(place, {"CHANGELOG.md": text}))
+            await task(
+                home, f"t{number}x", lambda place, text=text: write(place, {"CHANGELOG.md": text})
+            )
         )
     outcome = await home.host.merge(home.base, parts(*commits), WHEN)
     assert isinstance(outcome, Merged)
@@ -139,7 +139,11 @@ async def test_the_repositorys_union_driver_does_not_hide_a_conflict(home: Home)
     home.make({"CHANGELOG.md": "## Unreleased\n", ".gitattributes": "*.md merge=union\n"})
     await home.start()
     first, second = [
-        await task(home, name, lambda place, name=name: write(place, {"CHANGELOG.md": f"## Unreleased\n- {name}\n"}))
+        await task(
+            home,
+            name,
+            lambda place, name=name: write(place, {"CHANGELOG.md": f"## Unreleased\n- {name}\n"}),
+        )
         for name in ("a", "b")
     ]
     assert isinstance(await home.host.merge(home.base, parts(first, second), WHEN), Conflict)
@@ -151,8 +155,12 @@ MARKED = "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n"
 async def test_markers_are_refused_and_underlines_are_not(home: Home):
     home.make({"docs/git.rst": f"Example\n=======\n\n{MARKED}", "a.txt": "one\n"})
     await home.start()
-    heading = await task(home, "a", lambda p: write(p, {"new.rst": "Chapter\n=======\n", "a.txt": "x\n"}))
-    edit = await task(home, "b", lambda p: write(p, {"docs/git.rst": f"Sample!\n=======\n\n{MARKED}more\n"}))
+    heading = await task(
+        home, "a", lambda p: write(p, {"new.rst": "Chapter\n=======\n", "a.txt": "x\n"})
+    )
+    edit = await task(
+        home, "b", lambda p: write(p, {"docs/git.rst": f"Sample!\n=======\n\n{MARKED}more\n"})
+    )
     marked = await task(home, "c", lambda p: write(p, {"c.txt": MARKED}))
     again = await task(home, "d", lambda p: write(p, {"docs/git.rst": MARKED + MARKED}))
     outcome = await home.host.merge(home.base, parts(heading, edit), WHEN)
@@ -208,4 +216,4 @@ async def test_reads_files_of_a_commit(home: Home):
     }
     found = {path: await home.host.read_file(home.base, path) for path in expected}
     assert found == expected
-    assert os.listdir(home.top / "host")
+    assert names(home.top / "host")

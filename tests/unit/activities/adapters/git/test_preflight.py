@@ -12,9 +12,8 @@ from activities.ports.git import (
     NotARepositoryError,
     PartialCloneError,
 )
+from tests.unit.activities.adapters.git.home import SESSION, Home, fingerprint, plain_git
 from workflows.domain.ids import SessionId
-
-from .conftest import SESSION, Home, fingerprint, plain_git
 
 
 async def test_tells_the_facts_of_a_plain_repository(home: Home):
@@ -42,7 +41,8 @@ async def test_changes_nothing(home: Home):
 
 
 @pytest.mark.parametrize(
-    ("staged", "text", "is_dirty"), [(False, "one\n", False), (False, "1\n", True), (True, "1\n", True)]
+    ("staged", "text", "is_dirty"),
+    [(False, "one\n", False), (False, "1\n", True), (True, "1\n", True)],
 )
 async def test_is_dirty_by_content(home: Home, staged: bool, text: str, is_dirty: bool):
     home.make({"a.txt": "one\n"})

@@ -1,4 +1,4 @@
-"""Worktrees: made whole or made anew, held by one, brought back exactly, removed with everything."""
+"""Worktrees: made whole or made anew, held by one, brought back exactly, removed whole."""
 
 import asyncio
 import os
@@ -11,9 +11,8 @@ import pytest
 from activities.adapters.git.bare import checked_name
 from activities.adapters.git.locks import exclusive
 from activities.ports.git import WorktreeMissingError
+from tests.unit.activities.adapters.git.home import GIT, Home, names, plain_git, write
 from workflows.domain.ids import Commit
-
-from .conftest import GIT, Home, plain_git, write
 
 
 def inside(home: Home, *arguments: str) -> str:
@@ -67,17 +66,17 @@ async def test_a_half_made_one_is_made_anew(home: Home, damage: str):
             shutil.rmtree(admin(home))
     write(place, {"left": "over"})
     await home.host.create_worktree("t1", home.base)
-    assert sorted(os.listdir(place)) == [".git", "a.txt"]
+    assert names(place) == [".git", "a.txt"]
     assert inside(home, "status", "--porcelain") == ""
-    assert os.listdir(admin(home).parent) == ["t1"]
+    assert names(admin(home).parent) == ["t1"]
 
 
 async def test_many_are_made_at_once(home: Home):
     home.make({"a.txt": "one\n"})
     await home.start()
-    names = [f"w{number}" for number in range(8)]
-    await asyncio.gather(*(home.host.create_worktree(name, home.base) for name in names))
-    assert sorted(os.listdir(admin(home).parent)) == sorted(["t1", *names])
+    many = [f"w{number}" for number in range(8)]
+    await asyncio.gather(*(home.host.create_worktree(name, home.base) for name in many))
+    assert names(admin(home).parent) == sorted(["t1", *many])
 
 
 async def test_removing_takes_everything_and_may_be_repeated(home: Home):
@@ -95,7 +94,9 @@ async def test_removing_takes_everything_and_may_be_repeated(home: Home):
             await home.host.collect("t1")
 
 
-@pytest.mark.parametrize("name", ["", "A", "../x", "a/b", "a..b", "x.lock", ".a", "a.", "a b", "x" * 200])
+@pytest.mark.parametrize(
+    "name", ["", "A", "../x", "a/b", "a..b", "x.lock", ".a", "a.", "a b", "x" * 200]
+)
 def test_names_are_ours(name: str):
     with pytest.raises(ValueError, match="worktree name"):
         checked_name(name)
@@ -126,16 +127,19 @@ async def test_the_lock_is_exclusive_and_calls_while_it_waits(home: Home):
 async def test_a_child_that_inherited_the_lock_keeps_it(tmp_path: Path):
     path = tmp_path / "lock"
     async with exclusive(path) as descriptor:
-        child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(descriptor,))
-    waited = asyncio.Event()
+        child = await asyncio.create_subprocess_exec(
+            "cat", stdin=asyncio.subprocess.PIPE, pass_fds=(descriptor,)
+        )
+    waited, is_told = asyncio.Event(), asyncio.Event()
 
     async def second() -> bool:
         async with exclusive(path, waited.set):
-            return child.poll() is not None
+            return is_told.is_set()
 
     waiting = asyncio.create_task(second())
     await waited.wait()
-    child.communicate()
+    is_told.set()
+    await child.communicate(b"")
     assert await waiting
 
 
@@ -257,7 +261,7 @@ async def test_restoring_empties_and_makes_submodule_folders(home: Home):
         (place / "sub2").rmdir()
         await home.host.restore("t1", home.base)
         assert (await home.host.collect("t1")).findings == ()
-    assert os.listdir(place / "sub") == os.listdir(place / "sub2") == []
+    assert names(place / "sub") == names(place / "sub2") == []
 
 
 async def test_a_gate_checkout_is_whole_and_has_no_git(home: Home):
@@ -265,8 +269,12 @@ async def test_a_gate_checkout_is_whole_and_has_no_git(home: Home):
     await home.start()
     gate = home.top / "gates/g1"
     await home.host.checkout(home.base, gate)
-    assert sorted(str(path.relative_to(gate)) for path in gate.rglob("*")) == ["a.txt", "d", "d/b.txt"]
-    assert os.listdir(gate.parent) == ["g1"]
+    assert sorted(str(path.relative_to(gate)) for path in gate.rglob("*")) == [
+        "a.txt",
+        "d",
+        "d/b.txt",
+    ]
+    assert names(gate.parent) == ["g1"]
 
 
 def test_git_is_recent_enough():

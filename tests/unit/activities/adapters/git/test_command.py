@@ -1,0 +1,107 @@
+"""The hardened command: what reaches git, and that nothing of it is left behind."""
+
+import asyncio
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from activities.adapters.git.command import Git, Scope, configuration
+from activities.ports.git import GitCommandError, OutputTooLargeError
+from tests.unit.activities.adapters.git.home import GIT
+
+
+def stand_in(folder: Path, script: str) -> Git:
+    """A program in git's place."""
+    place = folder / "stand-in"
+    place.write_text(f"#!/bin/sh\n{script}\n")
+    place.chmod(0o755)
+    return Git(place)
+
+
+async def test_nothing_of_our_environment_reaches_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    monkeypatch.setenv("X_API_KEY", "canary-1")
+    done = await stand_in(tmp_path, "env").run(Scope(tmp_path, {"ADDED": "1"}), "status")
+    variables = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())
+    assert "GIT_DIR" not in variables
+    assert "canary-1" not in variables.values()
+    assert variables["ADDED"] == "1"
+    assert variables["GIT_CONFIG_GLOBAL"] == "/dev/null"
+    assert variables["GIT_ALLOW_PROTOCOL"] == ""
+
+
+async def test_what_git_says_and_how_it_ends(tmp_path: Path):
+    git = stand_in(tmp_path, "cat; echo oops >&2; exit 3")
+    done = await git.run(Scope(tmp_path), "x", stdin=b"a\0b\0", accept=(3,))
+    assert (done.code, done.records(), done.stderr) == (3, [b"a", b"b"], "oops\n")
+    with pytest.raises(GitCommandError, match="ended with 3: oops") as raised:
+        await git.run(Scope(tmp_path), "x")
+    assert raised.value.code == 3
+
+
+async def test_input_that_nobody_reads_is_no_failure(tmp_path: Path):
+    done = await stand_in(tmp_path, "exit 0").run(Scope(tmp_path), "x", stdin=b"x" * (4 << 20))
+    assert done.code == 0
+
+
+async def test_large_input_and_output_pass_at_once(tmp_path: Path):
+    data = os.urandom(8 << 20)
+    done = await stand_in(tmp_path, "exec cat").run(Scope(tmp_path), "x", stdin=data)
+    assert done.stdout == data
+
+
+async def test_output_is_bounded(tmp_path: Path):
+    scope = Scope(tmp_path, limit_bytes=1 << 20)
+    with pytest.raises(OutputTooLargeError, match="1048576"):
+        await stand_in(tmp_path, "exec cat /dev/zero").run(scope, "x")
+
+
+async def test_much_on_stderr_does_not_block(tmp_path: Path):
+    script = "head -c 300000 /dev/zero | tr '\\0' e >&2; exit 0"
+    done = await stand_in(tmp_path, script).run(Scope(tmp_path), "x")
+    assert len(done.stderr) == 64 << 10
+
+
+@pytest.mark.parametrize("traps", ["", "trap '' TERM;"])
+async def test_cancelling_ends_the_whole_group(
+    tmp_path: Path, traps: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("activities.adapters.git.command.GRACE_SECONDS", 0.05)
+    fifo = tmp_path / "started"
+    os.mkfifo(fifo)
+    git = stand_in(tmp_path, f"{traps} sh -c '{traps} echo $$ > started; sleep 600' & wait; wait")
+    running = asyncio.create_task(git.run(Scope(tmp_path), "x"))
+    child = int(await asyncio.to_thread(fifo.read_text))
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert is_dead(child)
+
+
+def is_dead(pid: int) -> bool:
+    """Say whether a process is gone, or a zombie that nobody of ours has to reap."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return "(zombie)" in Path(f"/proc/{pid}/status").read_text()
+
+
+async def test_configuration_of_any_name(tmp_path: Path):
+    git = Git(GIT)
+    pairs = [("filter.a=b c.clean", "x=y"), ("branch.ü.mergeOptions", "")]
+    scope = Scope(tmp_path).having(**configuration(pairs))
+    for key, value in pairs:
+        assert (await git.run(scope, "config", "--get", key)).line() == value
+
+
+async def test_dies_with_a_signal_as_its_code(tmp_path: Path):
+    git = stand_in(tmp_path, "kill -9 $$")
+    with pytest.raises(GitCommandError) as raised:
+        await git.run(replace(Scope(tmp_path)), "x")
+    assert raised.value.code == -signal.SIGKILL

@@ -1,0 +1,118 @@
+"""A kill between any two commands, then everything again: the end is the same.
+
+The process dies as a double of the command that runs no further; what the dead one held is let go,
+as the system does it. A kill inside a command leaves git's own lock files, which are tested apart.
+"""
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from activities.adapters.git.command import Completed, Git, Scope
+from activities.adapters.git.landing import GitUserRepository
+from activities.adapters.git.repository import GitHostRepository
+from activities.ports.git import FastForwardRequest, LandRequest, MergePart, TaskCommit
+from tests.unit.activities.adapters.git.home import (
+    BRANCH,
+    GIT,
+    RESULT,
+    SESSION,
+    WHEN,
+    Home,
+    names,
+    write,
+)
+from workflows.domain.ids import Commit
+
+
+class Killed(BaseException):
+    """The process is dead."""
+
+
+class Mortal(Git):
+    """Dies before or after the n-th command."""
+
+    def __init__(self, lives: int, *, is_after: bool) -> None:
+        super().__init__(GIT)
+        self.lives = lives
+        self._is_after = is_after
+
+    async def run(
+        self,
+        scope: Scope,
+        *arguments: str | bytes,
+        stdin: bytes = b"",
+        accept: tuple[int, ...] = (0,),
+    ) -> Completed:
+        self.lives -= 1
+        if self.lives <= 0 and not (self._is_after and self.lives == 0):
+            raise Killed
+        done = await super().run(scope, *arguments, stdin=stdin, accept=accept)
+        if self.lives == 0:
+            raise Killed
+        return done
+
+
+async def session(home: Home, git: Git) -> Commit:
+    """One whole small session: base, worktree, turn, task commit, merge, landing."""
+    host = GitHostRepository(git, home.top / "host", "k" * 32)
+    user = GitUserRepository(git, home.person)
+    await host.import_base(await user.export(home.path, home.base), home.base, SESSION)
+    place = (await host.create_worktree("t1", home.base)).path
+    async with host.lock("t1"):
+        await host.restore("t1", home.base)
+        write(place, {"a.txt": "two\n", "n/new.txt": "x\n"})
+        (place / "b.txt").unlink(missing_ok=True)
+        collected = await host.collect("t1")
+        await host.checkpoint(home.request("t1", collected))
+    task = await host.squash(
+        TaskCommit(base=home.base, tree=collected.tree, message="Work", when=WHEN)
+    )
+    merged = await host.merge(home.base, (MergePart(commit=task, message="m"),), WHEN)
+    assert merged.kind == "merged"
+    await host.advance(RESULT, merged.commit, None)
+    await host.checkout(merged.commit, fresh(home.top / "gate"))
+    bundle = await host.bundle(RESULT, home.base)
+    land = LandRequest(path=home.path, bundle=bundle, ref=BRANCH, old=None, new=merged.commit)
+    assert (await user.land(land)).kind == "landed"
+    forward = FastForwardRequest(path=home.path, branch="main", old=home.base, new=merged.commit)
+    assert (await user.fast_forward(forward)).kind == "landed"
+    await host.remove_worktree("t1")
+    return merged.commit
+
+
+def fresh(gate: Path) -> Path:
+    """A gate checkout's place, emptied by its user."""
+    shutil.rmtree(gate, ignore_errors=True)
+    return gate
+
+
+async def undisturbed(home: Home) -> tuple[Commit, int]:
+    """The session without a kill, and how many commands it takes."""
+    counting = Mortal(10_000, is_after=False)
+    commit = await session(home, counting)
+    return commit, 10_000 - counting.lives
+
+
+async def test_a_kill_at_any_command_changes_nothing_at_the_end(tmp_path: Path):
+    model = Home(tmp_path / "model")
+    model.top.mkdir()
+    model.make({"a.txt": "one\n", "b.txt": "gone\n"})
+    seed = tmp_path / "seed"
+    shutil.copytree(model.top, seed, symlinks=True)
+    expected, commands = await undisturbed(model)
+    assert commands > 30
+    for number in range(1, commands + 1, 3):
+        home = Home(tmp_path / f"{number}")
+        shutil.copytree(seed, home.top, symlinks=True)
+        home.base = model.base
+        # One killed before, the next one after its command; then one that is let finish.
+        for mortal in (Mortal(number, is_after=False), Mortal(number + 1, is_after=True)):
+            with suppress(Killed):
+                await session(home, mortal)
+        assert await session(home, Git(GIT)) == expected
+        assert home.run("rev-parse", "main", BRANCH).split() == [expected, expected]
+        assert home.run("status", "--porcelain") == ""
+        assert names(home.path) == [".git", "a.txt", "n"]
+        assert names(home.top / "host/worktrees" / ("k" * 32)) == []
+        shutil.rmtree(home.top)
