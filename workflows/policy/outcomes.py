@@ -196,6 +196,8 @@ def _merging(state: SessionState, changeset: Changeset) -> list[TaskId]:
 
 def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> SessionState:
     record = state.records[task]
+    if record.state is not TaskState.MERGING:
+        return state  # it stands on the returned task, and was reset with it
     if task != item.task:
         return put(state, move(record, TaskEvent.HELD))
     reason = (
@@ -215,6 +217,8 @@ def send_back(state: SessionState, task: TaskId, reason: str) -> SessionState:
     The task gets one more attempt than it had: a person's word is no failed attempt.
     """
     record = state.records[task]
+    if record.state is not TaskState.VALIDATED:
+        return state  # it stands on a task that was sent back before, and was reset with it
     facts = {"attempts_allowed": max(record.attempts_allowed, record.attempt + 1)}
     record = _note(_with(record, facts), f"a person rejected the work: {reason}")
     state = put(state, move(record, TaskEvent.REWORK, "rejected by a person"))
