@@ -46,17 +46,19 @@ def is_satisfied(dependency: TaskRecord, dependant: TaskRecord, pacing: Pacing) 
     | dependency                         | wave                       | flow |
     | merged                             | yes                        | yes  |
     | skipped, and a person waived it    | yes                        | yes  |
-    | validated or merging               | in the same changeset only | yes  |
+    | validated or merging               | in the same changeset only | yes* |
     | anything else                      | no                         | no   |
 
-    A changeset merges only as a whole, so inside of one nobody can wait for a merge.
+    * not from another changeset for a task that waits for the merge. A changeset merges only as a
+    whole, so inside of one nobody can wait for that.
     """
     if dependency.state is Is.MERGED:
         return True
     if dependency.state is Is.SKIPPED:
         return dependency.waived
     together = changeset_of(dependency.task) == changeset_of(dependant.task)
-    return dependency.state in _VALID and (pacing is Pacing.FLOW or together)
+    is_early = pacing is Pacing.FLOW and not dependant.waits_for_merge
+    return dependency.state in _VALID and (is_early or together)
 
 
 def newly_ready(records: Records, pacing: Pacing) -> tuple[TaskId, ...]:

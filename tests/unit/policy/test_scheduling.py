@@ -23,7 +23,7 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
+    run_state_machine_as_test,  # pyright: ignore[reportUnknownVariableType]  # hypothesis: untyped
 )
 from pydantic import JsonValue
 
@@ -46,6 +46,7 @@ from workflows.domain.stages import (
     Validated,
     ValidateItem,
     ValidateResult,
+    Waits,
 )
 from workflows.domain.task import TaskRecord
 from workflows.domain.task import TaskState as Is
@@ -155,7 +156,8 @@ class Session(RuleBasedStateMachine):
         match wave.stage:
             case "develop":
                 fates = [
-                    data.draw(st.sampled_from(["ok", "ok", "bad", "time"])) for _ in wave.tasks
+                    data.draw(st.sampled_from(["ok", "ok", "bad", "time", "waits"]))
+                    for _ in wave.tasks
                 ]
                 self.take(self.developed(wave.tasks, fates))
             case "validate":
@@ -217,7 +219,8 @@ class Session(RuleBasedStateMachine):
             for dependency in self.tasks[name].depends_on:
                 record = self.state.records[dependency]
                 together = changeset_of(record.task) == changeset_of(self.tasks[name])
-                early = self.config.pacing is Pacing.FLOW or together
+                waits = self.state.records[name].waits_for_merge
+                early = together or (self.config.pacing is Pacing.FLOW and not waits)
                 assert (
                     record.state is Is.MERGED
                     or (record.state is Is.SKIPPED and record.waived)
@@ -278,7 +281,10 @@ class Session(RuleBasedStateMachine):
 
     def _developed(self, task: TaskId, fate: str) -> DevelopItem:
         attempt = self.state.records[task].attempt
-        if fate == "ok":
+        needed = (self.state.records[d].state for d in self.tasks[task].depends_on)
+        if fate == "waits" and VALID.intersection(needed):
+            return Waits(task=task, attempt=attempt, detail="its dependencies conflict")
+        if fate in {"ok", "waits"}:
             return Developed(
                 task=task,
                 attempt=attempt,
@@ -339,7 +345,7 @@ class Session(RuleBasedStateMachine):
         )
 
 
-TestSession = Session.TestCase
+TestSession = Session.TestCase  # pyright: ignore[reportUnknownVariableType]  # hypothesis: untyped
 TestSession.settings = settings(max_examples=80, stateful_step_count=30)
 
 
