@@ -113,7 +113,7 @@ class ExactLedger(Ledger):
 
 
 TestCap = ExactLedger.TestCase  # pyright: ignore[reportUnknownVariableType]  # hypothesis: untyped
-TestCap.settings = settings(max_examples=60, stateful_step_count=40)
+TestCap.settings = settings(max_examples=40, stateful_step_count=30)
 
 
 class ForgetsOthers(Ledger):
