@@ -82,5 +82,7 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     cost_usd: Decimal = Decimal(0)
     reason: str = ""
     """One sentence on the current state, for a person."""
+    waits_for_merge: bool = False
+    """Its dependencies' validated commits conflict with each other: only merged ones will do."""
     waived: bool = False
     """A person said that this skipped task satisfies its dependants."""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 from workflows.domain.changeset import Changeset, ChangesetItem
 from workflows.domain.changeset import ChangesetEvent as On
@@ -88,6 +88,8 @@ def move_changeset(
             return moved.model_copy(update={"items": (), "digest": None})
         case On.QUEUED | On.TAKEN | On.MERGED | On.SUPERSEDED:
             return moved
+        case _:
+            assert_never(event)
 
 
 def _pinned(moved: Changeset, items: tuple[ChangesetItem, ...]) -> Changeset:

@@ -150,9 +150,21 @@ def _segments_meet(a: Segment, b: Segment) -> bool:
 
 
 def _texts_meet(a: Tokens, b: Tokens) -> bool:
-    if isinstance(a, str) and isinstance(b, str) and not (_WILD.search(a) or _WILD.search(b)):
-        return a == b
+    """Compare two readings of a segment; what most claims look like needs no automaton."""
+    if isinstance(a, str) and isinstance(b, str) and _ONE not in a and _ONE not in b:
+        stars = a.count(_STAR), b.count(_STAR)
+        if stars == (0, 0):
+            return a == b
+        if stars == (1, 1):
+            return _single_stars_meet(a, b)
     return _languages_meet(a, b, _STAR, _tokens_meet)
+
+
+def _single_stars_meet(a: str, b: str) -> bool:
+    """Where the heads and the tails agree, the longer head with the longer tail fits both."""
+    (head_a, _, tail_a), (head_b, _, tail_b) = a.partition(_STAR), b.partition(_STAR)
+    heads = head_a.startswith(head_b) or head_b.startswith(head_a)
+    return heads and (tail_a.endswith(tail_b) or tail_b.endswith(tail_a))
 
 
 def _tokens_meet(a: Token, b: Token) -> bool:

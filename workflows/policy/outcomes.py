@@ -31,6 +31,7 @@ from workflows.domain.stages import (
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy import notices
 from workflows.policy.changesets import move_changeset
+from workflows.policy.plan import changeset_of
 from workflows.policy.tasks import can_move, move
 
 _NOTES_KEPT = 6
@@ -110,10 +111,24 @@ def develop_item(state: SessionState, item: DevelopItem, at: datetime) -> Sessio
         case Developed():
             return _developed(state, record, item, at)
         case Waits():
-            more = {"attempts_allowed": record.attempts_allowed + 1}
-            return put(state, move(_with(record, more), TaskEvent.RESET, item.detail))
+            return put(state, _wait(state, record, item))
         case NotDeveloped():
             return _not_developed(state, record, item, at)
+
+
+def _wait(state: SessionState, record: TaskRecord, item: Waits) -> TaskRecord:
+    """Let a task wait until its conflicting dependencies are merged, where that can come to pass.
+
+    Those of its own changeset merge only together with it: then no wait helps, and it fails.
+    """
+    needed = [state.records[each] for each in record.task.depends_on]
+    unmerged = [each for each in needed if each.state in {TaskState.VALIDATED, TaskState.MERGING}]
+    home = changeset_of(record.task)
+    if unmerged and all(changeset_of(each.task) == home for each in unmerged):
+        reason = f"{item.detail}; but they merge only together with it: skip one or replan"
+        return move(move(record, TaskEvent.REJECTED), TaskEvent.GAVE_UP, reason[:200])
+    facts = {"attempts_allowed": record.attempts_allowed + 1, "waits_for_merge": True}
+    return move(_with(record, facts), TaskEvent.RESET, item.detail)
 
 
 def _developed(
@@ -196,6 +211,8 @@ def _merging(state: SessionState, changeset: Changeset) -> list[TaskId]:
 
 def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> SessionState:
     record = state.records[task]
+    if record.state is not TaskState.MERGING:
+        return state  # it stands on the returned task, and was reset with it
     if task != item.task:
         return put(state, move(record, TaskEvent.HELD))
     reason = (
@@ -215,6 +232,8 @@ def send_back(state: SessionState, task: TaskId, reason: str) -> SessionState:
     The task gets one more attempt than it had: a person's word is no failed attempt.
     """
     record = state.records[task]
+    if record.state is not TaskState.VALIDATED:
+        return state  # it stands on a task that was sent back before, and was reset with it
     facts = {"attempts_allowed": max(record.attempts_allowed, record.attempt + 1)}
     record = _note(_with(record, facts), f"a person rejected the work: {reason}")
     state = put(state, move(record, TaskEvent.REWORK, "rejected by a person"))

@@ -28,7 +28,8 @@ Records = Mapping[TaskId, TaskRecord]
 _WAITING: Final = frozenset({Is.PENDING, Is.READY})
 _VALID: Final = frozenset({Is.VALIDATED, Is.MERGING})
 _IN_MOTION: Final = frozenset({Is.DEVELOPING, Is.DEVELOPED, Is.VALIDATING, Is.REJECTED, Is.MERGING})
-_COMPLETE: Final = _VALID | {Is.MERGED, Is.SKIPPED}
+_OVER: Final = frozenset({Is.MERGED, Is.SKIPPED})
+_COMPLETE: Final = _OVER | {Is.VALIDATED}
 _LOST: Final = FINAL - {Is.MERGED}
 _BECAUSE: Final = {
     Is.FAILED: "failed",
@@ -45,17 +46,19 @@ def is_satisfied(dependency: TaskRecord, dependant: TaskRecord, pacing: Pacing) 
     | dependency                         | wave                       | flow |
     | merged                             | yes                        | yes  |
     | skipped, and a person waived it    | yes                        | yes  |
-    | validated or merging               | in the same changeset only | yes  |
+    | validated or merging               | in the same changeset only | yes* |
     | anything else                      | no                         | no   |
 
-    A changeset merges only as a whole, so inside of one nobody can wait for a merge.
+    * not from another changeset for a task that waits for the merge. A changeset merges only as a
+    whole, so inside of one nobody can wait for that.
     """
     if dependency.state is Is.MERGED:
         return True
     if dependency.state is Is.SKIPPED:
         return dependency.waived
     together = changeset_of(dependency.task) == changeset_of(dependant.task)
-    return dependency.state in _VALID and (pacing is Pacing.FLOW or together)
+    is_early = pacing is Pacing.FLOW and not dependant.waits_for_merge
+    return dependency.state in _VALID and (is_early or together)
 
 
 def newly_ready(records: Records, pacing: Pacing) -> tuple[TaskId, ...]:
@@ -205,10 +208,19 @@ def _is_stuck(records: Records) -> bool:
     """Tell whether nothing moves: no work in hand and no changeset that could merge."""
     if any(record.state in _IN_MOTION for record in records.values()):
         return False
-    states: dict[ChangesetId, set[Is]] = {}
+    members: dict[ChangesetId, list[TaskRecord]] = {}
     for record in records.values():
-        states.setdefault(changeset_of(record.task), set()).add(record.state)
-    return not any(Is.VALIDATED in found and found <= _COMPLETE for found in states.values())
+        members.setdefault(changeset_of(record.task), []).append(record)
+    return not any(_could_merge(group, records) for group in members.values())
+
+
+def _could_merge(members: list[TaskRecord], records: Records) -> bool:
+    """Tell whether a changeset lacks at most an approval."""
+    work = [record for record in members if record.state is Is.VALIDATED]
+    if not work or any(record.state not in _COMPLETE for record in members):
+        return False
+    needed = {d for r in work for d in r.task.depends_on}.difference(r.task.id for r in members)
+    return all(records[d].state in _OVER for d in needed)
 
 
 def _stands(record: TaskRecord, records: Records, pacing: Pacing) -> bool:

@@ -167,7 +167,8 @@ def _mergeable(state: SessionState) -> tuple[ChangesetId, ...]:
 
 
 def _needs(state: SessionState, changeset: Changeset) -> list[TaskId]:
-    return [need for task in changeset.tasks for need in state.records[task].task.depends_on]
+    """Name what the commits that would be merged stand on; tasks left out need nothing."""
+    return [need for item in changeset.items for need in state.records[item.task].task.depends_on]
 
 
 def _may_precede(state: SessionState, changeset: Changeset, task: TaskId) -> bool:

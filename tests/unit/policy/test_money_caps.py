@@ -11,7 +11,12 @@ from decimal import Decimal
 import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,  # pyright: ignore[reportUnknownVariableType]  # hypothesis: untyped
+)
 
 from workflows.domain.budget import Accounts, Ask, Grant
 from workflows.domain.ids import AgentId
@@ -107,8 +112,8 @@ class ExactLedger(Ledger):
         assert committed(self.accounts) == self.at_risk()
 
 
-TestCap = ExactLedger.TestCase
-TestCap.settings = settings(max_examples=60, stateful_step_count=40)
+TestCap = ExactLedger.TestCase  # pyright: ignore[reportUnknownVariableType]  # hypothesis: untyped
+TestCap.settings = settings(max_examples=40, stateful_step_count=30)
 
 
 class ForgetsOthers(Ledger):

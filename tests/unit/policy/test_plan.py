@@ -1,7 +1,7 @@
 """Plans: every fault is named, and changesets come in dependency order."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -127,6 +127,7 @@ def test_changesets_and_their_tasks_come_in_dependency_order():
     ]
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_every_task_is_in_one_changeset_behind_all_it_needs(data: st.DataObject):
     count = data.draw(st.integers(1, 8))

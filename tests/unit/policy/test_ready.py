@@ -59,6 +59,14 @@ def test_what_satisfies_a_dependency(state: Is, wave: bool, wave_together: bool,
     assert is_satisfied(grouped, together, WAVE) is wave_together
 
 
+def test_a_task_that_waits_for_the_merge_starts_upon_merged_work_only():
+    waits = a_record(a_task("b", depends_on=["a"]), waits_for_merge=True)
+    assert not is_satisfied(a_record(a_task("a"), Is.VALIDATED), waits, FLOW)
+    assert is_satisfied(a_record(a_task("a"), Is.MERGED), waits, FLOW)
+    together = a_record(a_task("b", depends_on=["a"], group="g"), waits_for_merge=True)
+    assert is_satisfied(a_record(a_task("a", group="g"), Is.VALIDATED), together, FLOW)
+
+
 @pytest.mark.parametrize("pacing", Pacing)
 def test_a_skipped_dependency_satisfies_only_where_a_person_said_so(pacing: Pacing):
     skipped = a_record(a_task("a"), Is.SKIPPED)
