@@ -175,8 +175,8 @@ _Answer = TypeAdapter(dict[str, JsonValue])
 
 @functools.cache
 def _file_program() -> str:
-    package = importlib.resources.files("activities.adapters.sandbox")
-    return package.joinpath("fileops.py").read_text("utf-8")
+    folder = importlib.resources.files("activities.adapters.sandbox")
+    return (folder / "fileops.py").read_text("utf-8")
 
 
 def _answered(call: ToolCall, answer: Mapping[str, JsonValue], ran: SandboxResult) -> Observation:

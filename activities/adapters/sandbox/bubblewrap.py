@@ -269,7 +269,7 @@ def _result(ended: Ended) -> SandboxResult:
     Raises:
         SandboxUnavailableError: the command was never reached.
     """
-    if not ended.private.startswith(_UP):
+    if _UP not in ended.private:
         raise SandboxUnavailableError(explain(ended.private.decode(errors="replace")))
     left = re.search(rb"^left (\d+)$", ended.private, re.MULTILINE)
     by_itself = ended.end in ("exited", "signalled")

@@ -181,7 +181,10 @@ def write(root: str, request: dict) -> dict:
     """Write a file whole; an existing one keeps its mode, and a link its being a link."""
     path = _target(root, request)
     content = request["content"].encode()
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise Refused(f"{request['path']!r}: a part of its path is a file, not a folder.") from None
     existed = os.path.lexists(path)
     if existed:
         before, _ = load(path)
