@@ -31,7 +31,9 @@ def test_terminal_control_is_made_harmless(output: bytes, text: str):
 def test_no_output_leaves_control_or_surrogates(output: bytes):
     text = decoded(output)
     text.encode()
-    assert not [one for one in text if unicodedata.category(one) in ("Cc", "Cs") and one not in "\t\n"]
+    assert not [
+        one for one in text if unicodedata.category(one) in ("Cc", "Cs") and one not in "\t\n"
+    ]
 
 
 def test_a_lone_surrogate_is_replaced():

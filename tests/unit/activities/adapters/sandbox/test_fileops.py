@@ -1,4 +1,4 @@
-import json
+import marshal
 import os
 import subprocess
 import sys
@@ -13,7 +13,8 @@ from activities.adapters.sandbox import fileops
 
 def ask(root: Path, op: str, path: str, **more: object) -> dict[str, str]:
     request = {"op": op, "path": path, "offset": 1, "limit": 2000, "replace_all": False, **more}
-    return fileops.answer({"judged": [path], **request}, str(root))
+    kind, text = fileops.answer({"judged": [path], **request}, str(root))
+    return {kind: text}
 
 
 def edit(root: Path, path: str, old: str, new: str, **more: object) -> dict[str, str]:
@@ -161,7 +162,7 @@ def test_the_workspaces_own_path_is_taken(tmp_path: Path):
 @pytest.mark.parametrize("path", [".git", ".git/hooks/x", "a/.GIT/config"])
 def test_gits_own_files_are_not_written(tmp_path: Path, path: str):
     assert "git's own" in ask(tmp_path, "write", path, content="x")["error"]
-    assert not os.listdir(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_dangling_link_is_written_where_it_leads(tmp_path: Path):
@@ -228,7 +229,10 @@ def test_a_missing_file_names_its_neighbours(tmp_path: Path):
 
 
 def test_folders_are_made(tmp_path: Path):
-    assert "Created a/b/c.txt (2 lines)" in ask(tmp_path, "write", "a/b/c.txt", content="1\n2\n")["text"]
+    assert (
+        "Created a/b/c.txt (2 lines)"
+        in ask(tmp_path, "write", "a/b/c.txt", content="1\n2\n")["text"]
+    )
     assert (tmp_path / "a/b/c.txt").read_bytes() == b"1\n2\n"
 
 
@@ -241,14 +245,15 @@ def test_what_cannot_be_written_says_why(tmp_path: Path):
 
 def test_it_runs_as_a_program_of_its_own(tmp_path: Path):
     (tmp_path / "f").write_text("ü\n")
-    (tmp_path / "json.py").write_text("raise SystemExit('imported from the workspace')")
+    (tmp_path / "stat.py").write_text("raise SystemExit('imported from the workspace')")
+    (tmp_path / "marshal.py").write_text("raise SystemExit('imported from the workspace')")
     program = Path(fileops.__file__).read_text()
     request = {"op": "read", "path": "f", "offset": 1, "limit": 10}
     done = subprocess.run(
         (sys.executable, "-I", "-S", "-c", program),
-        input=json.dumps(request).encode(),
+        input=marshal.dumps(request),
         cwd=tmp_path,
         capture_output=True,
         check=True,
     )
-    assert json.loads(done.stdout) == {"text": "     1\tü"}
+    assert done.stdout.decode() == "text\n     1\tü"
