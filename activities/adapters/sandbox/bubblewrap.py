@@ -92,9 +92,8 @@ class BubblewrapSandbox:
 
         Args:
             command: what to run, and where.
-            hold: kept open by the first process of the sandbox (its process 1), so that whoever
-                waits for the lock behind it waits until that one is dead, and all others with it.
-                The command itself does not get it: it could release the lock.
+            hold: kept open by the sandbox's process 1, with which all others end. The command does
+                not get it: through an inherited descriptor it could release the lock.
 
         Raises:
             SandboxUnavailableError: as real root, without bubblewrap or libseccomp, or where the

@@ -1,5 +1,4 @@
 import os
-import time
 from pathlib import Path
 
 from activities.adapters.sandbox.watchdog import ProcMeter, session_of, written_since
@@ -7,13 +6,15 @@ from activities.adapters.sandbox.watchdog import ProcMeter, session_of, written_
 
 def test_only_what_was_written_since_then_counts(tmp_path: Path):
     (tmp_path / "old").write_bytes(b"x" * 100_000)
-    os.utime(tmp_path / "old")
     since = (tmp_path / "old").stat().st_ctime_ns + 1
-    while time.time_ns() < since + 50_000_000:
-        pass
     (tmp_path / "d").mkdir()
-    (tmp_path / "d" / "new").write_bytes(b"x" * 50_000)
-    os.link(tmp_path / "d" / "new", tmp_path / "d" / "second-name")
+    new = tmp_path / "d" / "new"
+    new.touch()
+    while new.stat().st_ctime_ns < since:
+        new.write_bytes(b"x" * 50_000)
+    (tmp_path / "d").touch()
+    new.write_bytes(b"x" * 50_000)
+    os.link(new, tmp_path / "d" / "second-name")
     (tmp_path / "link").symlink_to("/usr")
     size, files = written_since(tmp_path, since)
     assert 50_000 <= size < 90_000
