@@ -1,9 +1,9 @@
-"""A pytest plugin: started as root, the test run drops its privileges first, exactly as a worker does.
+"""A pytest plugin: started as root, the test run drops its privileges first, as a worker does.
 
-Nearly everything that Blue Flame does on a host happens as an unprivileged user, and bubblewrap must
-not be started by root. So `pytest` as root executes itself again through `workers.privileges`, and
-all tests run unprivileged, in the same way as for an ordinary user. Tests that need real root carry
-the marker `root`; they are skipped then, and `pytest --as-root -m root` runs them.
+Nearly everything that Blue Flame does on a host happens as an unprivileged user, and bubblewrap
+must not be started by root. So `pytest` as root executes itself again through `workers.privileges`,
+and all tests run unprivileged, in the same way as for an ordinary user. Tests that need real root
+carry the marker `root`; they are skipped then, and `pytest --as-root -m root` runs them.
 """
 
 import os
@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from _pytest.capture import CaptureManager  # the only way to hand the terminal on
 
 from activities.adapters.sandbox.toolchain import default_toolchain
 from workers.privileges import DROPPED_ID, PrivilegeError, PrivilegePlan, enter
@@ -49,7 +50,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if os.geteuid() != 0 or config.option.as_root or "PYTEST_XDIST_WORKER" in os.environ:
         return
     capture = config.pluginmanager.getplugin("capturemanager")
-    if capture is not None:
+    if isinstance(capture, CaptureManager):
         capture.stop_global_capturing()
     writable = [Path(name).resolve() for name in config.option.dropped_writable]
     command = (sys.executable, "-m", "pytest", *config.invocation_params.args)

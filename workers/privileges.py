@@ -1,12 +1,13 @@
 """Drops root for good, once per worker, and keeps what the worker needs in reach.
 
-A worker that was started as root enters a mount namespace of its own. Every directory on the way to
-a path that it needs and that its new uid could not pass (a home of mode 0700, mostly) is covered by an
-empty in-memory file system, and only the named paths are bound back. Then it becomes the new uid with
-no capability and no way back, and executes itself again: from there on it is an ordinary process.
+A worker that was started as root enters a mount namespace of its own. Every directory on the way
+to a path that it needs and that its new uid could not pass (a home of mode 0700, mostly) is covered
+by an empty in-memory file system, and only the named paths are bound back. Then it becomes the new
+uid with no capability and no way back, and executes itself again: from there on it is an ordinary
+process.
 
-Started by an ordinary user, nothing of this happens. What this does not do: confine commands (that is
-the sandbox's), or decide which roles need root (`land` does, it uses the person's own rights).
+Started by an ordinary user, nothing of this happens. What this does not do: confine commands (that
+is the sandbox's), or decide which roles need root (`land` does, it uses the person's own rights).
 """
 
 import ctypes
@@ -50,11 +51,13 @@ class PrivilegePlan(BaseModel, frozen=True, extra="forbid"):
     """Added to the environment."""
 
 
-def prepare_data_dir(data_dir: Path, uid: int = DROPPED_ID, gid: int = DROPPED_ID) -> tuple[Path, ...]:
+def prepare_data_dir(
+    data_dir: Path, uid: int = DROPPED_ID, gid: int = DROPPED_ID
+) -> tuple[Path, ...]:
     """Make the host's part of the data directory and give it to the uid that the host drops to.
 
-    Only `host/` and the shared `store/`; the rest stays root's. Does nothing but create them where we
-    are not root. The top of each tree is given last, so that an interrupted walk is done again.
+    Only `host/` and the shared `store/`; the rest stays root's. Where we are not root they are only
+    made. The top of each tree is given last, so that an interrupted walk is done again.
 
     Returns:
         The two directories: what `PrivilegePlan.writable` wants.
@@ -67,7 +70,7 @@ def prepare_data_dir(data_dir: Path, uid: int = DROPPED_ID, gid: int = DROPPED_I
     return made
 
 
-def enter(plan: PrivilegePlan) -> NoReturn | None:
+def enter(plan: PrivilegePlan) -> None:
     """Drop root and execute `plan.argv`; return at once where we are not root.
 
     Raises:
@@ -75,7 +78,7 @@ def enter(plan: PrivilegePlan) -> NoReturn | None:
             this process's own view of the mounts, and it should end.
     """
     if os.geteuid() != 0:
-        return None
+        return
     _require_capabilities()
     _require_owner(plan)
     _hide_and_bind(plan)
@@ -86,7 +89,7 @@ def enter(plan: PrivilegePlan) -> NoReturn | None:
 
 
 def closed_directories(paths: Iterable[Path], uid: int, gid: int) -> tuple[Path, ...]:
-    """Return the outermost directories that keep `uid` from reaching `paths`, each once, in order."""
+    """Return the outermost directories that keep `uid` from `paths`, each once, in order."""
     closed = (_first_closed(path, uid, gid) for path in paths)
     return tuple(sorted({path for path in closed if path is not None}))
 
@@ -113,9 +116,9 @@ def _require_capabilities() -> None:
     missing = [name for name, bit in _CAPABILITIES.items() if not effective >> bit & 1]
     if missing:
         raise PrivilegeError(
-            f"This process is root but lacks {', '.join(missing)}, so it cannot drop its privileges "
-            "in order. In a container add `--cap-add SYS_ADMIN`, or start the worker as an ordinary "
-            "user (`--user`)."
+            f"This process is root but lacks {', '.join(missing)}, so it cannot drop its "
+            "privileges in order. In a container add `--cap-add SYS_ADMIN`, or start the worker as "
+            "an ordinary user (`--user`)."
         )
 
 
@@ -129,8 +132,8 @@ def _require_owner(plan: PrivilegePlan) -> None:
     for path in plan.readable:
         if not _may_pass(path.stat(), plan.uid, plan.gid):
             raise PrivilegeError(
-                f"{str(path)!r} is closed to all but root, so the worker could not read it. Open it: "
-                f"`chmod -R go+rX {path}`, or install elsewhere."
+                f"{str(path)!r} is closed to all but root, so the worker could not read it. Open "
+                f"it: `chmod -R go+rX {path}`, or install elsewhere."
             )
 
 
@@ -141,18 +144,19 @@ def _hide_and_bind(plan: PrivilegePlan) -> None:
     `/proc/self/fd`, however hidden its path is by then. Opened after `unshare`, because the kernel
     binds only from mounts of the own namespace.
     """
-    kept = {**dict.fromkeys(_names(plan.readable), _RDONLY), **dict.fromkeys(_names(plan.writable), 0)}
+    kept = dict.fromkeys(_names(plan.readable), _RDONLY)
+    kept |= dict.fromkeys(_names(plan.writable), 0)
     closed = closed_directories(kept, plan.uid, plan.gid)
     _call("unshare", _CLONE_NEWNS)
     _mount("none", "/", _REC | _PRIVATE)
-    below = {path: flag for path, flag in kept.items() if any(path.is_relative_to(c) for c in closed)}
+    below = [path for path in kept if any(map(path.is_relative_to, closed))]
     opened = {path: os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for path in below}
     for path in closed:
         _mount("tmpfs", str(path), _NOSUID | _NODEV, "tmpfs", "mode=0755,size=1m")
     for path in sorted(below, key=lambda one: len(one.parts)):
         path.mkdir(parents=True, exist_ok=True)
         _mount(f"/proc/self/fd/{opened[path]}", str(path), _BIND | _REC)
-        _mount("none", str(path), _REMOUNT | _BIND | _NOSUID | _NODEV | below[path])
+        _mount("none", str(path), _REMOUNT | _BIND | _NOSUID | _NODEV | kept[path])
     for path in closed:
         _mount("none", str(path), _REMOUNT | _NOSUID | _NODEV | _RDONLY)
 
@@ -160,7 +164,7 @@ def _hide_and_bind(plan: PrivilegePlan) -> None:
 def _names(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield each path as it is named and as what it really is: both names are in use somewhere."""
     for path in paths:
-        yield Path(os.path.abspath(path))
+        yield path.absolute()
         yield path.resolve(strict=True)
 
 
@@ -172,7 +176,8 @@ def _become(plan: PrivilegePlan, env: Mapping[str, str]) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     try:
-        os.execve("/usr/bin/setpriv", ("setpriv", *options, "--", *plan.argv), env)
+        os.execve(  # noqa: S606 -- no shell is wanted
+            "/usr/bin/setpriv", ("setpriv", *options, "--", *plan.argv), env)
     except OSError as error:
         raise PrivilegeError(
             f"'/usr/bin/setpriv' does not start: {error}. Install it: `apt-get install util-linux`."

@@ -85,8 +85,10 @@ class Sandbox(Protocol):
 
         Args:
             command: what to run, and where.
-            hold: a file descriptor (the worktree's lock) that every process of the command inherits,
-                so that the lock is free only when the last of them is dead.
+            hold: a file descriptor (the worktree's lock) that stays open as long as the command
+                runs, even if we die: the lock is free only when its processes are dead. Whoever had
+                to wait for the lock gives the kernel 50 ms more: where we were killed, the first
+                process closes its files up to a millisecond before the others are ended.
 
         Raises:
             SandboxUnavailableError: the arrangement could not be made; nothing ran.

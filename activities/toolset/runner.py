@@ -5,54 +5,34 @@ that cannot start is raised, for that is nothing that a model could mend. Which 
 write is decided elsewhere; here that decision is asked for before anything is written.
 """
 
-import functools
-import importlib.resources
-import json
 import posixpath
 import re
 import secrets
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import assert_never
 
-from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
-from activities.ports.sandbox import (
-    WORKSPACE,
-    Limits,
-    Sandbox,
-    SandboxCommand,
-    SandboxResult,
-    Workspace,
-)
+from activities.ports.sandbox import WORKSPACE, Limits, Sandbox, SandboxCommand, Workspace
 from activities.ports.store import BlobStore
-from activities.toolset.endings import ending, notes_on
+from activities.toolset.endings import notes_on
+from activities.toolset.files import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
-from activities.toolset.schemas import (
-    Bash,
-    Edit,
-    Read,
-    SandboxCall,
-    Write,
-    parse,
-    problems,
-)
+from activities.toolset.schemas import Bash, Edit, Read, SandboxCall, Write, parse, problems
 from workflows.domain.ids import Digest
 from workflows.domain.messages import ToolCall, ToolResult
 
-_FILE_TIMEOUT = timedelta(seconds=20)
-_FILE_ANSWER_BYTES = 1 << 20
 _MOST_JUDGED = 4
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 _PRELUDE = "exec 250>&1; trap 'printf \"\\n{mark} ${{PIPESTATUS[*]}}\\n\" >&250' EXIT; "
-"""Before the command, on its first line so that bash counts its lines right: at the end the codes of
-all members of the last pipe are printed behind a mark that nobody can guess."""
+"""Before the command, on its first line so that bash counts its lines right: at the end the codes
+of all members of the last pipe are printed behind a mark that nobody can guess."""
 
 MayWrite = Callable[[str], str | None]
-"""Asked with a path relative to the workspace, all links followed; a text is the rule that denies."""
+"""Asked with a path relative to the workspace, links followed; a text is the rule that denies."""
 
 
 class Observation(BaseModel, frozen=True, extra="forbid"):
@@ -77,9 +57,7 @@ class Toolset:
     may_write: MayWrite | None = None
     """None: everything in the workspace."""
     hold: int | None = None
-    """The worktree's lock; every process of a call keeps it."""
-    interpreter: str = sys.executable
-    """A Python that the sandbox shows, for the file tools."""
+    """The worktree's lock; it is held until the last process of a call is dead."""
 
     async def run_call(self, call: ToolCall) -> Observation:
         """Run one call and answer it.
@@ -91,10 +69,7 @@ class Toolset:
             tools = ", ".join(self.tools)
             return _refused(call, f"There is no tool {call.name!r} here. Tools: {tools}.")
         if call.malformed is not None:
-            return _refused(
-                call,
-                f"{call.name}: the arguments are not a JSON object. Call it again.",
-            )
+            return _refused(call, f"{call.name}: the arguments are not a JSON object.")
         try:
             arguments = parse(call.name, _clean(call.arguments))
         except ValidationError as error:
@@ -106,7 +81,7 @@ class Toolset:
             case Bash():
                 return await self._bash(call, arguments)
             case Read():
-                return _answered(call, *await self._ask({"op": "read", **arguments.model_dump()}))
+                return _told(call, await self._files().ask({"op": "read", **dict(arguments)}))
             case Edit() | Write():
                 return await self._change(call, arguments)
             case _:
@@ -118,7 +93,8 @@ class Toolset:
             limits = limits.model_copy(update={"timeout": timedelta(seconds=arguments.timeout_s)})
         mark = secrets.token_hex(8)
         argv = ("bash", "-c", _PRELUDE.format(mark=mark) + arguments.command)
-        ran = await self._sandboxed(argv, b"", limits)
+        command = SandboxCommand(argv=argv, workspace=self.workspace, limits=limits)
+        ran = await self.sandbox.run(command, self.hold)
         output, members = _split_members(ran.output, mark)
         seen = shown(output)
         whole = await self.blobs.put(output) if seen.is_cut else None
@@ -130,8 +106,8 @@ class Toolset:
     async def _change(self, call: ToolCall, arguments: Edit | Write) -> Observation:
         """Write only to a path that was judged as what it resolves to.
 
-        The path as it is named is judged first; where links lead it elsewhere the script answers with
-        the real one, writes nothing, and is asked again once that one was judged.
+        The path as it is named is judged first. Where links lead it elsewhere, the program inside
+        writes nothing and answers with the real path; it is asked again once that one was judged.
         """
         judged: list[JsonValue] = []
         candidate = posixpath.normpath(arguments.path.removeprefix(f"{WORKSPACE}/"))
@@ -139,50 +115,22 @@ class Toolset:
             if (rule := self.may_write(candidate) if self.may_write else None) is not None:
                 return _refused(call, f"{candidate!r} may not be written: {rule}")
             judged.append(candidate)
-            answer, ran = await self._ask(
-                {**arguments.model_dump(), "op": call.name, "judged": judged}
-            )
-            if "judge" not in answer:
-                return _answered(call, answer, ran)
-            candidate = str(answer["judge"])
+            request = {"op": call.name, "judged": judged, **dict(arguments)}
+            answer = await self._files().ask(request)
+            if answer.kind != "judge":
+                return _told(call, answer)
+            candidate = answer.text
         return _refused(
             call, f"{arguments.path!r} leads elsewhere each time. Name the file itself."
         )
 
-    async def _ask(
-        self, request: Mapping[str, JsonValue]
-    ) -> tuple[dict[str, JsonValue], SandboxResult]:
-        limits = self.limits.model_copy(
-            update={"timeout": _FILE_TIMEOUT, "output_bytes": _FILE_ANSWER_BYTES}
-        )
-        argv = (self.interpreter, "-I", "-S", "-c", _file_program())
-        ran = await self._sandboxed(argv, json.dumps(request).encode(), limits)
-        try:
-            return _Answer.validate_json(ran.output), ran
-        except ValidationError:
-            tail = harmless(ran.output[-500:].decode("utf-8", "replace"))
-            return {"error": f"The file tool was ended ({ending(ran, limits)}). {tail}"}, ran
-
-    async def _sandboxed(
-        self, argv: tuple[str, ...], stdin: bytes, limits: Limits
-    ) -> SandboxResult:
-        command = SandboxCommand(argv=argv, workspace=self.workspace, stdin=stdin, limits=limits)
-        return await self.sandbox.run(command, self.hold)
+    def _files(self) -> FileTools:
+        return FileTools(self.sandbox, self.workspace, self.limits, self.hold)
 
 
-_Answer = TypeAdapter(dict[str, JsonValue])
-
-
-@functools.cache
-def _file_program() -> str:
-    package = importlib.resources.files("activities.adapters.sandbox")
-    return package.joinpath("fileops.py").read_text("utf-8")
-
-
-def _answered(call: ToolCall, answer: Mapping[str, JsonValue], ran: SandboxResult) -> Observation:
-    is_error = "text" not in answer
-    text = harmless(str(answer.get("text", answer.get("error"))))
-    return Observation(result=_result(call, text, is_error=is_error), elapsed=ran.elapsed)
+def _told(call: ToolCall, answer: FileAnswer) -> Observation:
+    result = _result(call, harmless(answer.text), is_error=answer.kind != "text")
+    return Observation(result=result, elapsed=answer.elapsed)
 
 
 def _refused(call: ToolCall, text: str) -> Observation:

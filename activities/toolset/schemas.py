@@ -1,7 +1,7 @@
 """The tools as the models see them, and the strict arguments of those that run in the sandbox.
 
-The three `submit` tools have only their schema here: the workflow handles them, and judges what they
-say. What a wrong argument is answered with is worded in `problems`.
+The three `submit` tools have only their schema here: the workflow handles them, and judges what
+they say. What a wrong argument is answered with is worded in `problems`.
 """
 
 from collections.abc import Mapping
@@ -22,8 +22,11 @@ class _Arguments(BaseModel, frozen=True, extra="forbid", strict=True):
 
 
 class Bash(_Arguments, frozen=True):
-    """Run a command with bash in the workspace. No network, no terminal, empty stdin; background
-    processes are ended with the command. The exit code of every pipe member is shown."""
+    """Run a command with bash in the workspace.
+
+    No network, no terminal, empty stdin; background processes are ended with the command. The exit
+    code of every pipe member is shown.
+    """
 
     command: str = Field(min_length=1, description="One bash command line, or a script.")
     timeout_s: int | None = Field(
@@ -43,8 +46,11 @@ class Read(_Arguments, frozen=True):
 
 
 class Edit(_Arguments, frozen=True):
-    """Replace text in a file. `old` must be quoted exactly and be found once, unless replace_all is
-    set. All other bytes of the file, its line ends and its mode stay."""
+    """Replace text in a file.
+
+    `old` must be quoted exactly and be found once, unless replace_all is set. All other bytes of
+    the file, its line ends and its mode stay.
+    """
 
     path: _Text = Field(description="Relative to the workspace.")
     old: _Text = Field(description="The text to replace, without line numbers.")
@@ -130,7 +136,7 @@ SandboxCall = Bash | Read | Edit | Write
 
 
 def tools_for(role: Role) -> tuple[ToolSchema, ...]:
-    """Return the tools of a role, in an order that never changes (it is part of the cached prefix)."""
+    """Return a role's tools, in an order that never changes: it is part of the cached prefix."""
     return tuple(schema(name) for name in _TOOLS[role])
 
 

@@ -157,8 +157,7 @@ async def test_a_time_out_kills_what_does_not_listen(bash: Run, workspace: Path)
 
 async def test_cancellation_leaves_nothing_behind(bash: Run, workspace: Path):
     task = asyncio.ensure_future(bash("setsid sleep 600 & touch started; sleep 600"))
-    while not (workspace / "started").exists():
-        await asyncio.sleep(0.01)
+    await appears(workspace / "started")
     assert processes_in(workspace)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -173,8 +172,7 @@ async def test_the_lock_is_held_while_the_command_runs_and_free_after(
     held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
     fcntl.flock(held, fcntl.LOCK_EX)
     task = asyncio.ensure_future(bash("touch started; until [ -e go ]; do sleep 0.02; done", held))
-    while not (workspace / "started").exists():
-        await asyncio.sleep(0.01)
+    await appears(workspace / "started")
     os.close(held)
     assert not may_lock(path)
     (workspace / "go").touch()
@@ -228,16 +226,21 @@ async def test_many_at_once_do_not_disturb_each_other(sandbox: Sandbox, workspac
 
 def processes_in(workspace: Path) -> list[str]:
     """Processes whose working directory is this workspace, from outside or inside a sandbox."""
-    wanted = os.stat(workspace)
+    wanted = workspace.stat()
     found: list[str] = []
-    for name in os.listdir("/proc"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            here = os.stat(f"/proc/{name}/cwd")
+            here = (process / "cwd").stat()
         except OSError:
             continue
-        if name.isdigit() and (here.st_dev, here.st_ino) == (wanted.st_dev, wanted.st_ino):
-            found.append(name)
+        if (here.st_dev, here.st_ino) == (wanted.st_dev, wanted.st_ino):
+            found.append(process.name)
     return found
+
+
+async def appears(path: Path) -> None:
+    while not path.exists():  # noqa: ASYNC110, ASYNC240 -- another process makes it
+        await asyncio.sleep(0.01)
 
 
 def may_lock(path: Path) -> bool:

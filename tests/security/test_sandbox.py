@@ -19,6 +19,7 @@ from activities.ports.sandbox import (
     SandboxUnavailableError,
     Workspace,
 )
+from tests.contract.test_sandbox import processes_in
 
 Attack = Callable[..., Awaitable[SandboxResult]]
 
@@ -61,7 +62,9 @@ def worktree(tmp_path: Path) -> Workspace:
     git("init", "-q", "--bare", str(bare), cwd=tmp_path)
     git("fetch", "-q", f"file://{source}", "main:refs/heads/secret-branch", cwd=bare)
     git("worktree", "add", "-q", "--detach", str(tmp_path / "t1"), "secret-branch", cwd=bare)
-    git("worktree", "add", "-q", "--detach", str(tmp_path / "other-task"), "secret-branch", cwd=bare)
+    git(
+        "worktree", "add", "-q", "--detach", str(tmp_path / "other-task"), "secret-branch", cwd=bare
+    )
     return Workspace(path=tmp_path / "t1", git_dir=bare, git_name="t1")
 
 
@@ -87,6 +90,10 @@ def attacking(workspace: Workspace) -> Attack:
         return await sandbox.run(command)
 
     return run
+
+
+def core_pattern() -> bytes:
+    return Path("/proc/sys/kernel/core_pattern").read_bytes()
 
 
 def snapshot(top: Path) -> dict[str, bytes]:
@@ -153,7 +160,9 @@ async def test_no_network_not_even_the_hosts_loopback(attack: Attack):
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0)
         port = server.getsockname()[1]
-        result = await attack(f"echo x >/dev/tcp/127.0.0.1/{port}; ls /sys/class/net; cat /proc/net/dev")
+        result = await attack(
+            f"echo x >/dev/tcp/127.0.0.1/{port}; ls /sys/class/net; cat /proc/net/dev"
+        )
         with pytest.raises(BlockingIOError):
             server.accept()
     assert b"Connection refused" in result.output
@@ -184,12 +193,11 @@ async def test_no_socket_of_another_family(attack: Attack, family: int):
 
 
 async def test_core_pattern_and_every_other_setting_stay(attack: Attack):
-    before = Path("/proc/sys/kernel/core_pattern").read_bytes()
+    before = core_pattern()
     result = await attack(
-        "echo '|/bin/false' >/proc/sys/kernel/core_pattern;"
-        "find /proc/sys -type f -writable"
+        "echo '|/bin/false' >/proc/sys/kernel/core_pattern;find /proc/sys -type f -writable"
     )
-    assert Path("/proc/sys/kernel/core_pattern").read_bytes() == before
+    assert core_pattern() == before
     assert b"Read-only file system" in result.output
     assert b"\n/proc/sys" not in result.output
 
@@ -198,7 +206,11 @@ async def test_no_capability_and_no_way_to_one(attack: Attack):
     result = await attack("grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status")
     words = result.output.decode().split()
     assert words == [
-        *(part for name in ("Inh", "Prm", "Eff", "Bnd", "Amb") for part in (f"Cap{name}:", "0" * 16)),
+        *(
+            part
+            for name in ("Inh", "Prm", "Eff", "Bnd", "Amb")
+            for part in (f"Cap{name}:", "0" * 16)
+        ),
         *("NoNewPrivs:", "1", "Seccomp:", "2"),
     ]
 
@@ -207,8 +219,19 @@ async def test_no_capability_and_no_way_to_one(attack: Attack):
     "command",
     [
         *("unshare -U true", "unshare -Ur true", "unshare -n true", "unshare -m true"),
-        *("mount -t tmpfs none /tmp", "mount --bind /usr /tmp", "umount /proc/sys", "umount -l /usr"),
-        *("chroot / true", "nsenter -t 1 -m true", "hostname evil", "dmesg", "mknod /tmp/d b 254 0"),
+        *(
+            "mount -t tmpfs none /tmp",
+            "mount --bind /usr /tmp",
+            "umount /proc/sys",
+            "umount -l /usr",
+        ),
+        *(
+            "chroot / true",
+            "nsenter -t 1 -m true",
+            "hostname evil",
+            "dmesg",
+            "mknod /tmp/d b 254 0",
+        ),
         *("bwrap --ro-bind / / true", "setpriv --reuid 0 true", "su -c true", "chown 0 /tmp/."),
     ],
 )
@@ -275,11 +298,14 @@ async def test_git_shows_the_work_and_takes_no_commit(attack_git: Attack, worktr
     assert worktree.git_dir is not None
     before = snapshot(worktree.git_dir)
     shown = await attack_git(
-        "echo two >>a.txt; git status --short; git diff --stat; git log --format=%s; git show HEAD:a.txt"
+        "echo two >>a.txt; git status --short; git diff --stat; git log --format=%s;"
+        "git show HEAD:a.txt"
     )
     assert shown.output.decode().splitlines()[0] == " M a.txt"
     assert shown.output.endswith(b"base\none\n")
-    tried = await attack_git("git commit -qam x; git add .; git stash; git gc; git config user.name x")
+    tried = await attack_git(
+        "git commit -qam x; git add .; git stash; git gc; git config user.name x"
+    )
     assert tried.output.count(b"Read-only file system") >= 3
     assert snapshot(worktree.git_dir) == before
 
@@ -302,14 +328,18 @@ async def test_gits_own_files_stay(attack_git: Attack, worktree: Workspace, comm
 
 
 async def test_the_repository_names_nothing_of_the_user_or_of_others(attack_git: Attack):
-    result = await attack_git("grep -rl users-own-path /git .git; git for-each-ref; ls -R /git | grep -v ^/")
+    result = await attack_git(
+        "grep -rl users-own-path /git .git; git for-each-ref; ls -R /git | grep -v ^/"
+    )
     assert b"users-own-path" not in result.output
     assert b"secret-branch" not in result.output
     assert b"other-task" not in result.output
     assert b"FETCH_HEAD" not in result.output
 
 
-async def test_a_planted_git_link_stops_the_start(attack_git: Attack, worktree: Workspace, tmp_path: Path):
+async def test_a_planted_git_link_stops_the_start(
+    attack_git: Attack, worktree: Workspace, tmp_path: Path
+):
     victim = tmp_path / "victim"
     victim.write_text("whole")
     (worktree.path / ".git").unlink()
@@ -319,7 +349,9 @@ async def test_a_planted_git_link_stops_the_start(attack_git: Attack, worktree: 
     assert victim.read_text() == "whole"
 
 
-@pytest.mark.parametrize("content", ["gitdir: /etc\n", "", "gitdir: ../bare.git/worktrees/other-task\n"])
+@pytest.mark.parametrize(
+    "content", ["gitdir: /etc\n", "", "gitdir: ../bare.git/worktrees/other-task\n"]
+)
 async def test_a_forged_git_file_stops_the_start(
     attack_git: Attack, worktree: Workspace, content: str
 ):
@@ -330,14 +362,18 @@ async def test_a_forged_git_file_stops_the_start(
 
 async def test_links_lead_nowhere_on_the_host(attack: Attack, workspace: Workspace, tmp_path: Path):
     (tmp_path / "secret").write_text("canary-1")
-    result = await attack(f"ln -s {tmp_path}/secret s; ln -s ../secret t; cat s t; echo y >s; echo y >t")
+    result = await attack(
+        f"ln -s {tmp_path}/secret s; ln -s ../secret t; cat s t; echo y >s; echo y >t"
+    )
     assert b"canary-1" not in result.output
     assert (tmp_path / "secret").read_text() == "canary-1"
 
 
 async def test_a_read_only_workspace_stays(attack: Attack, workspace: Workspace):
     before = snapshot(workspace.path)
-    result = await attack("echo x >a.txt; touch b; rm a.txt; chmod 777 a.txt; mkdir d", writable=False)
+    result = await attack(
+        "echo x >a.txt; touch b; rm a.txt; chmod 777 a.txt; mkdir d", writable=False
+    )
     assert snapshot(workspace.path) == before
     assert result.output.count(b"Read-only file system") == 5
 
@@ -418,13 +454,7 @@ async def test_a_daemon_in_a_session_of_its_own_dies(attack: Attack, workspace: 
     assert result.survivors >= 1
     beat = (workspace.path / "beat").read_bytes()
     assert (workspace.path / "beat").read_bytes() == beat
-    inside = os.stat(workspace.path)
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            here = os.stat(f"/proc/{name}/cwd")
-        except OSError:
-            continue
-        assert (here.st_dev, here.st_ino) != (inside.st_dev, inside.st_ino)
+    assert not processes_in(workspace.path)
 
 
 async def test_killing_everything_inside_is_an_end_like_another(attack: Attack):

@@ -2,8 +2,8 @@
 
 Each line closes a hole that was seen open; the attack suite names them.
 The rules behind it: the root is an allow-list; every in-memory file system has a size; no mount
-target lies below a directory that the agent can write (bubblewrap before 0.12 follows a link planted
-there), except `/workspace/.git`, which is checked before each start.
+target lies below a directory that the agent can write (bubblewrap before 0.12 follows a link that
+was planted there), except `/workspace/.git`, which is checked before each start.
 """
 
 import os
@@ -48,8 +48,8 @@ _FILES = {
 }
 
 _GIT_PARTS = ("HEAD", "config", "objects", "packed-refs", "shallow", "info")
-"""What of a bare repository is shown. Not FETCH_HEAD and logs (they name the user's paths), not hooks,
-not other worktrees, and no refs: a detached HEAD is all that a task needs to see."""
+"""What of a bare repository is shown. Not FETCH_HEAD and logs (they name the user's paths), not
+hooks, not other worktrees, and no refs: a detached HEAD is all that a task needs to see."""
 
 _ENVIRONMENT = {
     "HOME": HOME,

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Self
 
@@ -58,12 +58,12 @@ set -- /proc/[0-9]*
 echo "left $(($# - 2))" >&2
 exit $code
 """
-"""The first process inside: sets the kernel's limits (the number of processes is counted per sandbox
-only if it is set here), runs the command, then counts who is left beside bubblewrap and itself.
+"""The first process inside: sets the kernel's limits (the number of processes is counted for each
+sandbox only if it is set here), runs the command, then counts who is left beside bubblewrap and it.
 
 Descriptor 2 is a channel of ours: bubblewrap complains there too, so that its failure to start is
-never taken for the command's. The command itself gets the output as its 2. The trap keeps this shell
-alive through the SIGTERM of a time-out; in the subshell the default holds again.
+never taken for the command's. The command itself gets the output as its 2. The trap keeps this
+shell alive through the SIGTERM of a time-out; in the subshell the default holds again.
 """
 _FILE_UNIT_BYTES = 512
 """POSIX: what `ulimit -f` counts in."""
@@ -92,9 +92,8 @@ class BubblewrapSandbox:
 
         Args:
             command: what to run, and where.
-            hold: kept open by the first process of the sandbox (its process 1), so that whoever
-                waits for the lock behind it waits until that one is dead, and all others with it.
-                The command itself does not get it: it could release the lock.
+            hold: kept open by the sandbox's process 1, with which all others end. The command does
+                not get it: through an inherited descriptor it could release the lock.
 
         Raises:
             SandboxUnavailableError: as real root, without bubblewrap or libseccomp, or where the
@@ -226,7 +225,7 @@ async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
         with _Namespace(child, info) as inside:
 
             async def watch() -> Breach:
-                # Earlier, process 1 still stands in the host's root, and its /tmp would be measured.
+                # Earlier, process 1 still stands in the host's root: its /tmp would be measured.
                 await child.private.started.wait()
                 root = Path(f"/proc/{inside.first}/root")
                 return await watchdog.breach(ProcMeter(root / "proc", scratch_mounts(root)))
@@ -235,7 +234,7 @@ async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
 
 
 @contextlib.asynccontextmanager
-async def _started(spawn: Spawn, output_bytes: int) -> AsyncIterator[Child]:
+async def _started(spawn: Spawn, output_bytes: int) -> AsyncGenerator[Child]:
     child = Child(spawn, output_bytes)
     try:
         await child.__aenter__()
@@ -257,7 +256,7 @@ def _inside(command: SandboxCommand) -> tuple[str, ...]:
 def _refuse_root() -> None:
     if 0 in (os.getuid(), os.geteuid()):
         raise SandboxUnavailableError(
-            "No sandbox is started as real root: a command could write /proc/sys with root's rights. "
+            "No sandbox is started as real root: a command could write /proc/sys with its rights. "
             "The host worker has to drop its privileges first (`python -m workers` started as root "
             "does so by itself), or start it as an ordinary user."
         )
@@ -269,7 +268,7 @@ def _result(ended: Ended) -> SandboxResult:
     Raises:
         SandboxUnavailableError: the command was never reached.
     """
-    if not ended.private.startswith(_UP):
+    if _UP not in ended.private:
         raise SandboxUnavailableError(explain(ended.private.decode(errors="replace")))
     left = re.search(rb"^left (\d+)$", ended.private, re.MULTILINE)
     by_itself = ended.end in ("exited", "signalled")

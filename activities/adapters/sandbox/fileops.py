@@ -1,20 +1,31 @@
-"""The file tools, run inside the sandbox: one JSON request on stdin, one JSON answer on stdout.
+"""The file tools, run inside the sandbox: one request on stdin, one answer on stdout.
 
-This file is started as a program of its own (`python3 -I -S -c <this text>`) with the standard library
-only, so that every access to a file happens where nothing but the sandbox's own view exists. It works
-on bytes and never decodes with loss. It does not decide what a task may write: a request that writes
-names the resolved paths that were judged and allowed, and any other is answered with the path that
-has to be judged first.
+This module is executed as a program of its own, with the standard library only, so that every
+access to a file happens where nothing but the sandbox's own view exists. It comes compiled on
+stdin, before the request, and imports next to nothing: starting Python is most of what a file tool
+costs.
+
+It works on bytes and never decodes with loss. It does not decide what a task may write: a request
+that writes names the resolved paths that were judged and allowed, and any other is answered with
+the path that has to be judged first.
 
 Requests: {"op": "read", "path", "offset", "limit"}, {"op": "write", "path", "content", "judged"},
 {"op": "edit", "path", "old", "new", "replace_all", "judged"}.
-Answers: {"text": …}, {"error": …} or {"judge": resolved path}.
+Answers: a line `text`, `error` or `judge`, then the text, the reason or the path.
 """
 
-import json
+import marshal
 import os
 import stat
 import sys
+
+TYPE_CHECKING = False  # `typing` would cost as much as all the rest
+if TYPE_CHECKING:
+    from typing import Any
+
+    Request = dict[str, Any]
+    Answer = tuple[str, str]
+    Changes = list[tuple[int, int, bytes]]
 
 WORKSPACE = "/workspace"
 LARGEST_BYTES = 16 << 20
@@ -24,24 +35,26 @@ MOST_NAMES = 500
 NEAREST = 3
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The answer is this sentence."""
 
 
-class Unjudged(Exception):
+class UnjudgedError(Exception):
     """The answer is the resolved path."""
 
 
 def resolve(path: str, root: str) -> str:
     """Return the real path relative to `root`, all links followed; the last part may be absent."""
     if not path or "\0" in path:
-        raise Refused("The path is empty or holds a NUL byte. Name a file below the workspace.")
+        raise RefusedError(
+            "The path is empty or holds a NUL byte. Name a file below the workspace."
+        )
     if path == WORKSPACE or path.startswith(WORKSPACE + "/"):
         path = path[len(WORKSPACE) + 1 :] or "."
     whole = os.path.join(root, path)
     real, top = os.path.realpath(whole), os.path.realpath(root)
     if os.path.commonpath([real, top]) != top:
-        raise Refused(_outside(path, whole, real, top))
+        raise RefusedError(_outside(path, whole, real, top))
     return os.path.relpath(real, top)
 
 
@@ -55,24 +68,24 @@ def _outside(path: str, whole: str, real: str, top: str) -> str:
     return f"{path!r} is outside the workspace. Rule: only files below {WORKSPACE!r} are reached."
 
 
-def load(path: str) -> "tuple[bytes, os.stat_result]":
+def load(path: str) -> bytes:
     """Read a regular file whole, without ever waiting on a FIFO or a device."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     except FileNotFoundError:
-        raise Refused(_absent(path)) from None
+        raise RefusedError(_absent(path)) from None
     except OSError as error:
-        raise Refused(f"{shown(path)!r} cannot be opened: {error.strerror}.") from None
+        raise RefusedError(f"{shown(path)!r} cannot be opened: {error.strerror}.") from None
     with open(fd, "rb", closefd=True) as file:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
-            raise Refused(f"{shown(path)!r} is {_kind(found.st_mode)}, not a file.")
+            raise RefusedError(f"{shown(path)!r} is {_kind(found.st_mode)}, not a file.")
         if found.st_size > LARGEST_BYTES:
-            raise Refused(
+            raise RefusedError(
                 f"{shown(path)!r} has {found.st_size} bytes; the largest that this tool takes is "
                 f"{LARGEST_BYTES}. Use bash (head, sed -n, grep)."
             )
-        return file.read(), found
+        return file.read()
 
 
 def _kind(mode: int) -> str:
@@ -102,9 +115,11 @@ def _likeness(one: str, other: str) -> float:
 def require_text(path: str, data: bytes) -> None:
     """Refuse what cannot be shown or edited without loss."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise Refused(f"{shown(path)!r} is UTF-16 text, which this tool does not take. Use bash.")
+        raise RefusedError(
+            f"{shown(path)!r} is UTF-16 text, which this tool does not take. Use bash."
+        )
     if b"\0" in data:
-        raise Refused(f"{shown(path)!r} is binary (it holds NUL bytes). Use bash.")
+        raise RefusedError(f"{shown(path)!r} is binary (it holds NUL bytes). Use bash.")
 
 
 def shown(text: str) -> str:
@@ -112,21 +127,21 @@ def shown(text: str) -> str:
     return os.fsencode(text).decode("utf-8", "replace")
 
 
-def read(root: str, request: dict) -> dict:
+def read(root: str, request: "Request") -> str:
     """Return lines `offset` to `offset + limit`, numbered, and how many there are."""
     path = os.path.join(root, resolve(request["path"], root))
     if os.path.isdir(path):
-        return {"text": _listing(path)}
-    data, _ = load(path)
+        return _listing(path)
+    data = load(path)
     require_text(path, data)
     lines = data.split(b"\n")
     if lines[-1] == b"":
         lines.pop()
     if not lines:
-        return {"text": "(empty file)"}
+        return "(empty file)"
     first = request["offset"]
     if first > len(lines):
-        raise Refused(
+        raise RefusedError(
             f"{request['path']!r} has {len(lines)} lines; offset {first} is past the end."
         )
     part = _fitting(lines[first - 1 : first - 1 + request["limit"]], first)
@@ -134,12 +149,13 @@ def read(root: str, request: dict) -> dict:
     if first > 1 or last < len(lines):
         more = f"; go on with offset {last + 1}" if last < len(lines) else ""
         part.append(f"(lines {first} to {last} of {len(lines)}{more})")
-    return {"text": "\n".join([*part, *_peculiarities(data)])}
+    return "\n".join([*part, *_peculiarities(data)])
 
 
-def _fitting(lines: list, first: int) -> list:
+def _fitting(lines: list[bytes], first: int) -> list[str]:
     """Number the lines, and stop before the observation would have to be cut in its middle."""
-    part, size = [], 0
+    part: list[str] = []
+    size = 0
     for number, line in enumerate(lines, first):
         part.append(f"{number:6}\t{_line(line)}")
         size += len(part[-1]) + 1
@@ -155,8 +171,9 @@ def _line(line: bytes) -> str:
     return f"{text[:LONGEST_LINE]}… ({len(text) - LONGEST_LINE} more characters in this line)"
 
 
-def _peculiarities(data: bytes) -> list:
-    notes, crlf, lf = [], data.count(b"\r\n"), data.count(b"\n")
+def _peculiarities(data: bytes) -> list[str]:
+    notes: list[str] = []
+    crlf, lf = data.count(b"\r\n"), data.count(b"\n")
     if crlf:
         notes.append("(line ends: CRLF)" if crlf == lf else "(line ends: CRLF and LF, mixed)")
     if data.startswith(b"\xef\xbb\xbf"):
@@ -177,30 +194,35 @@ def _listing(path: str) -> str:
     return "\n".join(["(a folder)", *map(shown, marked[:MOST_NAMES]), *cut])
 
 
-def write(root: str, request: dict) -> dict:
+def write(root: str, request: "Request") -> str:
     """Write a file whole; an existing one keeps its mode, and a link its being a link."""
     path = _target(root, request)
     content = request["content"].encode()
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise RefusedError(
+            f"{request['path']!r}: a part of its path is a file, not a folder."
+        ) from None
     existed = os.path.lexists(path)
     if existed:
-        before, _ = load(path)
+        before = load(path)
         if before == content:
-            return {"text": f"{request['path']} already has this content; nothing changed."}
+            return f"{request['path']} already has this content; nothing changed."
     _store(path, content)
     lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
-    return {"text": f"{'Replaced' if existed else 'Created'} {request['path']} ({lines} lines)."}
+    return f"{'Replaced' if existed else 'Created'} {request['path']} ({lines} lines)."
 
 
-def _target(root: str, request: dict) -> str:
+def _target(root: str, request: "Request") -> str:
     """Return the real path, once it was judged."""
     resolved = resolve(request["path"], root)
     if resolved == ".":
-        raise Refused(f"{request['path']!r} is the workspace itself. Name a file.")
+        raise RefusedError(f"{request['path']!r} is the workspace itself. Name a file.")
     if ".git" in (part.lower() for part in resolved.split("/")):
-        raise Refused(f"{request['path']!r} is git's own. Rule: `.git` is never written.")
+        raise RefusedError(f"{request['path']!r} is git's own. Rule: `.git` is never written.")
     if resolved not in request["judged"]:
-        raise Unjudged(resolved)
+        raise UnjudgedError(resolved)
     return os.path.join(root, resolved)
 
 
@@ -212,57 +234,57 @@ def _store(path: str, content: bytes) -> None:
         file.truncate()
 
 
-def edit(root: str, request: dict) -> dict:
+def edit(root: str, request: "Request") -> str:
     """Replace one span of text (or all equal ones); every other byte stays as it was."""
     path = _target(root, request)
-    data, _ = load(path)
+    data = load(path)
     require_text(path, data)
     old, new = request["old"].encode(), request["new"].encode()
     if not old:
-        raise Refused("`old` is empty. Quote the text to replace; use write for a new file.")
+        raise RefusedError("`old` is empty. Quote the text to replace; use write for a new file.")
     changes, loosely = find(data, old, new)
     if not changes:
-        raise Refused(_not_found(data, old))
+        raise RefusedError(_not_found(data, old))
     if len(changes) > 1 and not request["replace_all"]:
         lines = ", ".join(str(_line_number(data, start)) for start, _, _ in changes[:20])
-        raise Refused(
+        raise RefusedError(
             f"`old` is found {len(changes)} times (lines {lines}). Quote more of its surroundings, "
             "or set replace_all."
         )
     changed = applied(data, changes)
     if changed == data:
-        raise Refused("`old` and `new` are the same; nothing would change.")
+        raise RefusedError("`old` and `new` are the same; nothing would change.")
     _store(path, changed)
     how = " (white space at line ends or the indentation differed)" if loosely else ""
     where = f"{len(changes)} places, first" if len(changes) > 1 else "at"
-    return {
-        "text": f"Edited {request['path']}: {where} line {_line_number(data, changes[0][0])}{how}."
-    }
+    first = _line_number(data, changes[0][0])
+    return f"Edited {request['path']}: {where} line {first}{how}."
 
 
 def _line_number(data: bytes, at: int) -> int:
     return data.count(b"\n", 0, at) + 1
 
 
-def find(data: bytes, old: bytes, new: bytes) -> "tuple[list, bool]":
-    """Find what to replace: exactly, else with the file's other line ends, else whole lines loosely.
+def find(data: bytes, old: bytes, new: bytes) -> "tuple[Changes, bool]":
+    """Find what to replace: exactly, else with the other line ends, else whole lines loosely.
 
     Returns:
         Changes (start, end, new bytes) in order, and whether they were found loosely.
     """
     for wanted in dict.fromkeys((old, old.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))):
-        changes, at = [], data.find(wanted)
+        changes: Changes = []
+        at = data.find(wanted)
         while at >= 0:
             end = at + len(wanted)
-            changes.append((at, end, _with_line_ends(data, at, end, new)))
+            changes.append((at, end, _with_line_ends(data, at, new)))
             at = data.find(wanted, end)
         if changes:
             return changes, False
     return _find_loosely(data, old, new), True
 
 
-def _find_loosely(data: bytes, old: bytes, new: bytes) -> list:
-    """Find runs of whole lines that differ only in trailing white space and one common indentation."""
+def _find_loosely(data: bytes, old: bytes, new: bytes) -> "Changes":
+    """Find runs of lines that differ only in trailing white space and one common indentation."""
     wanted = old.removesuffix(b"\n").split(b"\n")
     bare = [line.strip() for line in wanted]
     if not any(bare):
@@ -271,7 +293,8 @@ def _find_loosely(data: bytes, old: bytes, new: bytes) -> list:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
-    changes, row = [], 0
+    changes: Changes = []
+    row = 0
     while row + len(wanted) <= len(lines):
         here = lines[row : row + len(wanted)]
         shifted = None
@@ -283,24 +306,26 @@ def _find_loosely(data: bytes, old: bytes, new: bytes) -> list:
         start, end = starts[row], min(starts[row + len(wanted)], len(data))
         if not old.endswith(b"\n"):
             end = _before_line_end(data, end)
-        changes.append((start, end, _with_line_ends(data, start, end, shifted)))
+        changes.append((start, end, _with_line_ends(data, start, shifted)))
         row += len(wanted)
     return changes
 
 
-def _shifted(here: list, wanted: list, new: bytes) -> "bytes | None":
-    """Indent `new` as the file is; None where the indentations do not differ by one common prefix."""
-    moves = {_move(_indent(a), _indent(b)) for a, b in zip(here, wanted) if a.strip()}
-    if len(moves) != 1 or None in moves:
+def _shifted(here: list[bytes], wanted: list[bytes], new: bytes) -> bytes | None:
+    """Indent `new` as the file is; None where indentations differ by more than one prefix."""
+    pairs = zip(here, wanted, strict=True)
+    moves = {_move(_indent(there), _indent(quoted)) for there, quoted in pairs if there.strip()}
+    move = moves.pop()
+    if moves or move is None:
         return None
-    added, removed = moves.pop()
+    added, removed = move
     lines = new.split(b"\n")
     if any(line.strip() and not line.startswith(removed) for line in lines):
         return None
     return b"\n".join(added + line[len(removed) :] if line.strip() else line for line in lines)
 
 
-def _move(there: bytes, quoted: bytes) -> "tuple[bytes, bytes] | None":
+def _move(there: bytes, quoted: bytes) -> tuple[bytes, bytes] | None:
     if there.endswith(quoted):
         return there[: len(there) - len(quoted)], b""
     if quoted.endswith(there):
@@ -317,16 +342,17 @@ def _before_line_end(data: bytes, end: int) -> int:
     return end - data.endswith(b"\r", 0, end)
 
 
-def applied(data: bytes, changes: list) -> bytes:
+def applied(data: bytes, changes: "Changes") -> bytes:
     """Carry out the changes; all bytes between them stay."""
-    parts, at = [], 0
+    parts: list[bytes] = []
+    at = 0
     for start, end, new in changes:
         parts += [data[at:start], new]
         at = end
     return b"".join([*parts, data[at:]])
 
 
-def _with_line_ends(data: bytes, start: int, end: int, new: bytes) -> bytes:
+def _with_line_ends(data: bytes, start: int, new: bytes) -> bytes:
     """Give `new` the line ends of the span, or of the nearest line end after or before it."""
     if b"\n" not in new or b"\r\n" in new:
         return new
@@ -347,17 +373,20 @@ def _not_found(data: bytes, old: bytes) -> str:
     return "\n".join(["`old` is not in the file. Nearest lines:", *near, hint or "Read it again."])
 
 
-def answer(request: dict, root: str) -> dict:
+def answer(request: "Request", root: str) -> "Answer":
     """Carry out one request."""
     try:
-        return {"read": read, "write": write, "edit": edit}[request["op"]](root, request)
-    except Refused as refusal:
-        return {"error": str(refusal)}
-    except Unjudged as unjudged:
-        return {"judge": str(unjudged)}
+        operations = {"read": read, "write": write, "edit": edit}
+        return "text", operations[request["op"]](root, request)
+    except RefusedError as refusal:
+        return "error", str(refusal)
+    except UnjudgedError as unjudged:
+        return "judge", str(unjudged)
     except OSError as error:
-        return {"error": f"{request['path']!r}: {error.strerror or error}."}
+        return "error", f"{request['path']!r}: {error.strerror or error}."
 
 
 if __name__ == "__main__":
-    json.dump(answer(json.load(sys.stdin.buffer), os.getcwd()), sys.stdout)
+    # Only from outside to inside; what comes back is text, for nobody should unmarshal an agent's.
+    kind, text = answer(marshal.load(sys.stdin.buffer), os.getcwd())  # noqa: S302 -- as above
+    sys.stdout.buffer.write(f"{kind}\n{text}".encode("utf-8", "replace"))

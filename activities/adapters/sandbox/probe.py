@@ -1,8 +1,8 @@
 """Whether bubblewrap works here: one real start, and its complaints put into words that help."""
 
 import asyncio
-import os
 import re
+import subprocess
 import tempfile
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -24,18 +24,25 @@ _PROBE_TIMEOUT = timedelta(seconds=20)
 _MENDS = (
     (
         r"setting up uid map|loopback: Failed RTM_NEWADDR",
-        "The system restricts user namespaces (AppArmor does on Ubuntu 24.04 and later). Allow them: "
-        "`sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for bwrap.",
+        (
+            "The system restricts user namespaces (AppArmor does on Ubuntu 24.04 and later). Allow "
+            "them: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or a profile for bwrap."
+        ),
     ),
     (
         r"No permissions to creat\w+ new namespace|Creating new namespace failed",
-        "User namespaces are switched off. Allow them: `sysctl kernel.unprivileged_userns_clone=1` "
-        "and `sysctl user.max_user_namespaces=15000`; in a container start it with a seccomp "
-        "profile that allows them.",
+        (
+            "User namespaces are switched off. Allow them: "
+            "`sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000`; "
+            "in a container start it with a seccomp profile that allows them."
+        ),
     ),
     (
         r"Can't mount proc",
-        "The container hides parts of /proc. Start it with `--security-opt systempaths=unconfined`.",
+        (
+            "The container hides parts of /proc. "
+            "Start it with `--security-opt systempaths=unconfined`."
+        ),
     ),
     (
         r"Unknown option",
@@ -43,8 +50,10 @@ _MENDS = (
     ),
     (
         r"Can't find source path|Permission denied",
-        "A path that has to be shown is missing or closed to this user (often below a home directory "
-        "of mode 0700). Open it (`chmod o+x`), or install the toolchain elsewhere.",
+        (
+            "A path that has to be shown is missing or closed to this user (often below a home of "
+            "mode 0700). Open it (`chmod o+x`), or install the toolchain elsewhere."
+        ),
     ),
 )
 
@@ -93,13 +102,14 @@ async def probe_bubblewrap(
 
 async def _try(run: Callable[[SandboxCommand], Awaitable[SandboxResult]]) -> str | None:
     with tempfile.TemporaryDirectory(prefix="blueflame-probe-") as folder:
-        workspace = Workspace(path=Path(os.path.realpath(folder)))
+        workspace = Workspace(path=Path(folder))
         limits = Limits(timeout=_PROBE_TIMEOUT)
         argv = ("cat", "/proc/self/status", "/proc/1/environ")
         result = await run(SandboxCommand(argv=argv, workspace=workspace, limits=limits))
     missing = [one for one in _WANTED if not re.search(one, result.output, re.MULTILINE)]
     if result.end != "exited" or result.code != 0 or missing:
-        return f"The sandbox starts but does not hold: {missing or result.output!r} is not as expected."
+        seen = missing or result.output
+        return f"The sandbox starts but does not hold: {seen!r} is not as expected."
     return None
 
 
@@ -113,8 +123,6 @@ _WANTED = (
 
 def _version(program: str) -> tuple[int, ...] | None:
     """Ask bubblewrap for its version; None where it does not answer."""
-    import subprocess
-
     try:
         asked = subprocess.run(
             (program, "--version"), capture_output=True, timeout=10, check=False, env={}
@@ -129,6 +137,8 @@ def _warnings(name: str, version: tuple[int, ...] | None) -> tuple[str, ...]:
     if version is None or version >= _NO_CVE_FROM:
         return ()
     return (
-        f"{name} has CVE-2026-87766 (fixed in 0.12.0). It is not exploitable here: nothing is mounted "
-        "below a directory that a command can write, save for the checked `.git`.",
+        (
+            f"{name} has CVE-2026-87766 (fixed in 0.12.0). It is not exploitable here: nothing is "
+            "mounted below a directory that a command can write, save for the checked `.git`."
+        ),
     )

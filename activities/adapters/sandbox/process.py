@@ -1,9 +1,9 @@
 """One child process from its start to its certain end: bounded output, limits, kill, reap.
 
 The child is started with `subprocess.Popen` on the event loop's own thread and watched through a
-pidfd. Not through asyncio's child watchers: their `wait` can hang on a pipe that a background process
-keeps open, and bubblewrap's `--die-with-parent` follows the thread that started it, so that thread
-must live as long as the worker.
+pidfd. Not through asyncio's child watchers: their `wait` can hang on a pipe that a background
+process keeps open, and bubblewrap's `--die-with-parent` follows the thread that started it, so that
+thread must live as long as the worker.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ GRACE = timedelta(seconds=1)
 """Between SIGTERM and SIGKILL."""
 
 _DRAIN_S = 0.5
-"""How long the rest of the output is awaited once the first process has ended and all were killed."""
+"""How long the rest of the output is awaited once the first process has ended."""
 _DEATH_S = 10.0
 """SIGKILL acts at once, save for a process stuck in the kernel."""
 _CHUNK_BYTES = 1 << 16
@@ -150,7 +150,7 @@ class Child:
             stdout = _owned(ours, self.output.open())
             stderr = _owned(ours, self.private.open()) if self._spawn.private_stderr else stdout
             try:
-                self._process = subprocess.Popen(
+                self._process = subprocess.Popen(  # noqa: ASYNC220 -- see the module
                     self._spawn.argv,
                     stdin=stdin,
                     stdout=stdout,
@@ -217,8 +217,8 @@ class Child:
                 await within(self.exited(), _DEATH_S)
             if not self.has_exited:
                 raise RuntimeError(
-                    f"Process {self.pid} does not die from SIGKILL: it is stuck in the kernel. "
-                    "Look at its `wchan` under /proc; a dead network file system is the usual cause."
+                    f"Process {self.pid} does not die from SIGKILL: it is stuck in the kernel, "
+                    "mostly in a dead network file system. Look at its `wchan` under /proc."
                 )
         finally:
             self._close()
@@ -235,7 +235,7 @@ class Child:
 async def run_bounded(
     child: Child,
     reach: Reach,
-    timeout: timedelta,
+    longest: timedelta,
     watch: Callable[[], Awaitable[Breach]],
 ) -> Ended:
     """Let a started child run to its end or to its first breach of a limit, and end the rest.
@@ -243,13 +243,13 @@ async def run_bounded(
     Args:
         child: entered already; its own exit reaps it whatever happens here.
         reach: how to end its processes.
-        timeout: wall-clock time; then SIGTERM, `GRACE`, SIGKILL.
+        longest: wall-clock time; then SIGTERM, `GRACE`, SIGKILL.
         watch: returns when a limit is broken, and otherwise never; cancelled at the end.
     """
     started = time.monotonic()
     survivors = 0
     try:
-        verdict = await _first_end(child, timeout, watch)
+        verdict = await _first_end(child, longest, watch)
         if verdict == "timed_out":
             reach.terminate()
             await within(child.exited(), GRACE.total_seconds())
@@ -269,14 +269,14 @@ async def run_bounded(
 
 
 async def _first_end(
-    child: Child, timeout: timedelta, watch: Callable[[], Awaitable[Breach]]
+    child: Child, longest: timedelta, watch: Callable[[], Awaitable[Breach]]
 ) -> Breach | Literal["timed_out"] | None:
     exited = asyncio.ensure_future(child.exited())
     watching = asyncio.ensure_future(watch())
     try:
         await asyncio.wait(
             {exited, watching},
-            timeout=timeout.total_seconds(),
+            timeout=longest.total_seconds(),
             return_when=asyncio.FIRST_COMPLETED,
         )
         if exited.done():
@@ -344,7 +344,7 @@ async def readable(fd: int, seconds: float = _DEATH_S) -> bool:
 
 
 async def uninterrupted(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run `work` to its end even if we are cancelled meanwhile; the cancellation is raised after it."""
+    """Run `work` to its end even if cancelled meanwhile; the cancellation is raised after it."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,8 +1,8 @@
 """The system calls that a sandboxed command may not make, as a program for bubblewrap.
 
 What is denied is what widens the kernel's attack surface or reaches another process or namespace:
-the list only removes, so that ordinary toolchains run unchanged. It deliberately judges no paths and
-no arguments in memory: seccomp cannot see them.
+the list only removes, so that ordinary toolchains run unchanged. It deliberately judges no paths
+and no arguments in memory: seccomp cannot see them.
 """
 
 import ctypes.util
@@ -35,7 +35,9 @@ _MACHINE = (
 )
 _KEYS = "add_key request_key keyctl"
 _HANDLES = "name_to_handle_at open_by_handle_at fanotify_init fanotify_mark"
-_DENIED = " ".join((_NAMESPACES, _MOUNTS, _OTHER_PROCESSES, _KERNEL, _MACHINE, _KEYS, _HANDLES))
+_DENIED = (
+    f"{_NAMESPACES} {_MOUNTS} {_OTHER_PROCESSES} {_KERNEL} {_MACHINE} {_KEYS} {_HANDLES}".split()
+)
 
 _ABSENT = "clone3 io_uring_setup io_uring_enter io_uring_register"
 """Answered ENOSYS, so that libraries take their older way (whose flags can be judged)."""
@@ -52,7 +54,7 @@ _CLONE_FLAGS = (
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."""
 
 _FAMILIES = (1, 2, 10)
-"""AF_UNIX, AF_INET and AF_INET6 of the sandbox's own empty network; every other family is refused."""
+"""AF_UNIX, AF_INET and AF_INET6 of the sandbox's own empty network; all others are refused."""
 _LAST_FAMILY = 64
 
 _TERMINAL_IOCTLS = (0x5412, 0x541C, 0x5423)
@@ -73,8 +75,8 @@ def program() -> bytes:
     """Return the compiled filter; made once in a process.
 
     Raises:
-        SandboxUnavailableError: libseccomp or its binding is missing. There is no way round: without
-            the filter ptrace, keyctl, io_uring, vsock and netlink are open.
+        SandboxUnavailableError: libseccomp or its binding is missing. There is no way round:
+            without the filter ptrace, keyctl, io_uring, vsock and netlink are open.
     """
     library = _binding()
     filters = library.SyscallFilter(library.ALLOW)
@@ -102,7 +104,7 @@ def _binding() -> Any:
 
 def _rules(library: Any) -> Iterator[_Rule]:
     denied, absent = library.ERRNO(errno.EPERM), library.ERRNO(errno.ENOSYS)
-    for name in _DENIED.split():
+    for name in _DENIED:
         yield denied, name, ()
     for name in _ABSENT.split():
         yield absent, name, ()

@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 _SYSTEM = Path("/usr")
+_MOST_LINKS = 40
 
 
 def default_toolchain() -> tuple[Path, ...]:
-    """Return the prefixes of the interpreter that runs us, so that `python` and `pytest` work inside.
+    """Return the prefixes of the interpreter that runs us, so that `python` works inside.
 
     Returns:
         Absolute directories, the most specific first; those under /usr are left out, for /usr is
@@ -32,6 +33,6 @@ def interpreter_prefixes(executable: str, prefix: str, base_prefix: str) -> tupl
 
 def _hops(path: Path) -> list[Path]:
     hops = [path]
-    while hops[-1].is_symlink() and len(hops) < 40:
+    while hops[-1].is_symlink() and len(hops) < _MOST_LINKS:
         hops.append(hops[-1].parent / hops[-1].readlink())
     return [Path(os.path.normpath(hop)) for hop in hops]

@@ -1,10 +1,10 @@
 """`sandbox: none`: commands with limits and a clean environment, but without any confinement.
 
-Honest about what it is: the probe names it `none` and warns, and every view shows that. It keeps the
-port's promises about ends, output, limits and left-over processes as far as they go without
-namespaces: a process is found by its session or by a mark in its environment, so one that leaves the
-session and clears its environment escapes. Network, home, secrets on disk, `Workspace.writable` and
-`WORKSPACE` as a path are not kept at all.
+Honest about what it is: the probe names it `none` and warns, and every view shows that. It keeps
+the port's promises about ends, output, limits and left-over processes as far as they go without
+namespaces: a process is found by its session or by a mark in its environment, so one that leaves
+the session and clears its environment escapes. Network, home, secrets on disk, `Workspace.writable`
+and `WORKSPACE` as a path are not kept at all.
 """
 
 import asyncio

@@ -24,7 +24,7 @@ _ROUNDS_PER_WALK = 100
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _BLOCK_BYTES = 512
 _MOST_NEW_FILES = 200_000
-"""On disk, and on the in-memory file systems, where an empty file costs a kilobyte of kernel memory."""
+"""On disk, and on the in-memory file systems, where an empty one costs a kilobyte of memory."""
 _CLOCK_LEEWAY_NS = 20_000_000
 """Files are stamped with the clock of the kernel's last tick."""
 

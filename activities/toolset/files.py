@@ -1,0 +1,67 @@
+"""The host's side of the file tools: sends `fileops` into the sandbox and reads what it answers."""
+
+import functools
+import importlib.resources
+import marshal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import JsonValue
+
+from activities.ports.sandbox import Limits, Sandbox, SandboxCommand, Workspace
+from activities.toolset.endings import ending
+
+_TIMEOUT = timedelta(seconds=20)
+_ANSWER_BYTES = 1 << 20
+_LOADER = "import marshal, sys; exec(marshal.load(sys.stdin.buffer), {'__name__': '__main__'})"
+_KINDS = ("text", "error", "judge")
+
+
+@dataclass(frozen=True)
+class FileAnswer:
+    """What the program inside said."""
+
+    kind: Literal["text", "error", "judge"]
+    text: str
+    elapsed: timedelta
+
+
+@dataclass(frozen=True)
+class FileTools:
+    """Runs file operations on one workspace."""
+
+    sandbox: Sandbox
+    workspace: Workspace
+    limits: Limits
+    hold: int | None = None
+
+    async def ask(self, request: Mapping[str, JsonValue]) -> FileAnswer:
+        """Run one request; `fileops` says what they look like.
+
+        Raises:
+            SandboxUnavailableError: there is no sandbox; nothing ran.
+        """
+        limits = self.limits.model_copy(update={"timeout": _TIMEOUT, "output_bytes": _ANSWER_BYTES})
+        command = SandboxCommand(
+            # The same Python as ours: the program is handed over compiled.
+            argv=(sys.executable, "-I", "-S", "-c", _LOADER),
+            workspace=self.workspace,
+            stdin=_program() + marshal.dumps(dict(request)),
+            limits=limits,
+        )
+        ran = await self.sandbox.run(command, self.hold)
+        kind, _, text = ran.output.decode("utf-8", "replace").partition("\n")
+        if ran.end == "exited" and ran.code == 0 and kind in _KINDS:
+            return FileAnswer(kind, text, ran.elapsed)
+        said = ran.output[-500:].decode("utf-8", "replace")
+        return FileAnswer("error", f"The file tool: {ending(ran, limits)}. {said}", ran.elapsed)
+
+
+@functools.cache
+def _program() -> bytes:
+    folder = importlib.resources.files("activities.adapters.sandbox")
+    source = (folder / "fileops.py").read_text("utf-8")
+    return marshal.dumps(compile(source, "fileops.py", "exec", dont_inherit=True))

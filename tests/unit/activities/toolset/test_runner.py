@@ -1,0 +1,215 @@
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.ports.sandbox import Limits, Workspace
+from activities.toolset.runner import Observation, Toolset
+from workflows.domain.ids import Digest
+from workflows.domain.messages import ToolCall
+
+Call = Callable[..., Awaitable[Observation]]
+
+
+class Blobs:
+    """A store in a dictionary."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Digest, bytes] = {}
+
+    async def put(self, data: bytes) -> Digest:
+        digest = Digest(hashlib.sha256(data).hexdigest())
+        self.kept[digest] = data
+        return digest
+
+    async def get(self, digest: Digest) -> bytes:
+        return self.kept[digest]
+
+
+@pytest.fixture
+def blobs() -> Blobs:
+    return Blobs()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "tree"
+    path.mkdir()
+    return path
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def only_free(path: str) -> str | None:
+    return None if path.startswith("free/") else "the task's claims are: free/**"
+
+
+@pytest.fixture
+def toolset(tree: Path, blobs: Blobs) -> Toolset:
+    return Toolset(
+        sandbox=BubblewrapSandbox(),
+        blobs=blobs,
+        workspace=Workspace(path=tree),
+        tools=("bash", "read", "edit", "write"),
+        limits=Limits(timeout=timedelta(seconds=20)),
+        may_write=only_free,
+    )
+
+
+@pytest.fixture
+def call(toolset: Toolset) -> Call:
+    async def run(name: str, **arguments: JsonValue) -> Observation:
+        observation = await toolset.run_call(ToolCall(id="1", name=name, arguments=arguments))
+        observation.model_dump_json()
+        return observation
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("true", "(no output)\n[exit code 0]"),
+        ("exit 300", "(no output)\n[exit code 44]"),
+        ("set -e; false; echo no", "(no output)\n[exit code 1]"),
+        ("false | tail -1", "(no output)\n[exit code 0; pipe members: 1, 0]"),
+        ("false | true; exit 7", "(no output)\n[exit code 7]"),
+        (
+            "false | tail -1; echo done",
+            "done\n[exit code 0; with a pipe 0 is only the last member's code]",
+        ),
+        ("false || echo or", "or\n[exit code 0]"),
+        ("kill -SEGV $$", "(no output)\n[ended by signal 11 (SIGSEGV)]"),
+        ("kill -KILL $$", "(no output)\n[ended by signal 9 (SIGKILL)]"),
+        ("(sleep 600 &) ; echo up", "up\n[exit code 0]\n[1 process left, ended]"),
+        ("printf 'no newline'", "no newline\n[exit code 0]"),
+        ("# a comment\necho $0 $# $BASH_SUBSHELL", "bash 0 0\n[exit code 0]"),
+        ("exec >out; echo hidden", "(no output)\n[exit code 0]"),
+        ("trap 'echo bye' EXIT; echo hi", "hi\nbye\n[exit code 0]"),
+        ("cat <<X\nhere\nX", "here\n[exit code 0]"),
+        ("printf '\\e[31mred\\e[0m\\n'", "red\n[exit code 0]"),
+    ],
+)
+async def test_how_a_command_ended_is_said(call: Call, command: str, text: str):
+    assert (await call("bash", command=command)).result.text == text
+
+
+async def test_two_left_processes_are_counted(call: Call):
+    text = (await call("bash", command="sleep 600 & sleep 600 & echo up")).result.text
+    assert text.endswith("[2 processes left, ended]")
+
+
+async def test_a_syntax_error_names_its_own_line(call: Call):
+    text = (await call("bash", command="echo 1\nif; then")).result.text
+    assert "line 2: syntax error" in text
+
+
+async def test_a_time_out_keeps_the_output_and_advises(call: Call):
+    observation = await call("bash", command="echo started; sleep 60", timeout_s=1)
+    assert observation.result.is_error
+    assert observation.result.text.startswith(
+        "started\n[did not finish: ended after 1 s, its limit."
+    )
+    assert "timeout_s (at most 600)" in observation.result.text
+
+
+async def test_memory_is_named_as_the_cause(toolset: Toolset):
+    limits = Limits(memory_bytes=100 << 20, timeout=timedelta(seconds=60))
+    small = Toolset(toolset.sandbox, toolset.blobs, toolset.workspace, ("bash",), limits)
+    script = "python3 -c 'import time; x=bytearray(b\"1\"*300*10**6); time.sleep(60)'"
+    call = ToolCall(id="1", name="bash", arguments={"command": script})
+    observation = await small.run_call(call)
+    assert "[did not finish: ended at more than 100 MiB of memory]" in observation.result.text
+
+
+async def test_long_output_is_cut_and_kept_whole(call: Call, blobs: Blobs):
+    observation = await call("bash", command="python3 -c \"print('😀'*200000)\"")
+    text = observation.result.text
+    assert "\ufffd" not in text
+    assert len(text) < 10_400
+    assert observation.whole is not None
+    assert observation.whole in text
+    assert await blobs.get(observation.whole) == ("😀" * 200_000 + "\n").encode()
+
+
+async def test_short_output_is_not_stored(call: Call, blobs: Blobs):
+    assert (await call("bash", command="echo short")).whole is None
+    assert not blobs.kept
+
+
+async def test_half_an_emoji_is_replaced_and_the_call_goes_on(call: Call, tree: Path):
+    await call("write", path="free/e.txt", content="ok \ud83d end")
+    assert (tree / "free" / "e.txt").read_text() == "ok \ufffd end"
+    assert "ok \ufffd end" in (await call("read", path="free/e.txt")).result.text
+
+
+async def test_an_unknown_tool_is_answered_with_those_there_are(call: Call):
+    result = (await call("browser", url="x")).result
+    assert (result.is_error, result.text) == (
+        True,
+        "There is no tool 'browser' here. Tools: bash, read, edit, write.",
+    )
+
+
+async def test_a_wrong_type_is_refused_before_anything_runs(call: Call, tree: Path):
+    (tree / "a").write_text("x x")
+    result = (await call("edit", path="a", old="x", new="y", replace_all="false")).result
+    assert "- replace_all: Input should be a valid boolean (given: 'false')" in result.text
+    assert (tree / "a").read_text() == "x x"
+
+
+async def test_malformed_arguments_are_told(toolset: Toolset):
+    call = ToolCall(id="1", name="bash", arguments={}, malformed="[]")
+    result = (await toolset.run_call(call)).result
+    assert "not a JSON object" in result.text
+
+
+@pytest.mark.parametrize("path", ["other/x", "./other/x", "/workspace/other/x", "free/../other/x"])
+async def test_a_path_outside_the_claims_is_denied_with_the_rule(call: Call, tree: Path, path: str):
+    result = (await call("write", path=path, content="x")).result
+    assert result.is_error
+    assert result.text == "'other/x' may not be written: the task's claims are: free/**"
+    assert not names_in(tree)
+
+
+async def test_claims_are_judged_on_where_links_lead(call: Call, tree: Path):
+    (tree / "protected").mkdir()
+    (tree / "free").symlink_to("protected")
+    result = (await call("write", path="free/x", content="x")).result
+    assert result.text == "'protected/x' may not be written: the task's claims are: free/**"
+    assert not (tree / "protected" / "x").exists()
+
+
+async def test_an_allowed_link_is_followed(toolset: Toolset, tree: Path):
+    (tree / "AGENTS.md").write_text("a\n")
+    (tree / "CLAUDE.md").symlink_to("AGENTS.md")
+    free = Toolset(toolset.sandbox, toolset.blobs, toolset.workspace, ("edit",))
+    arguments: dict[str, JsonValue] = {"path": "CLAUDE.md", "old": "a", "new": "b"}
+    observation = await free.run_call(ToolCall(id="1", name="edit", arguments=arguments))
+    assert not observation.result.is_error
+    assert (tree / "AGENTS.md").read_text() == "b\n"
+    assert (tree / "CLAUDE.md").is_symlink()
+
+
+async def test_a_read_only_workspace_answers_as_such(toolset: Toolset, tree: Path):
+    (tree / "a").write_text("x")
+    closed = toolset.workspace.model_copy(update={"writable": False})
+    reader = Toolset(toolset.sandbox, toolset.blobs, closed, ("write",))
+    call = ToolCall(id="1", name="write", arguments={"path": "a", "content": "y"})
+    assert "Read-only file system" in (await reader.run_call(call)).result.text
+    assert (tree / "a").read_text() == "x"
+
+
+async def test_calls_may_be_cancelled(call: Call):
+    task = asyncio.ensure_future(call("bash", command="sleep 600"))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
