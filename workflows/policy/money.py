@@ -1,8 +1,9 @@
-"""Money: what calls cost, what the ledger grants, how fast money goes.
+"""Money: what a call can cost at most, what the ledger grants, how fast money goes.
 
 The one invariant: at each grant, what closed accounts cost plus all that open ones were granted
 stays within the cap. Agents spend only from grants, so the cap holds under any concurrency. A grant
-whose holder ended without a report counts as spent. Does not know models' prices or keep time.
+whose holder ended without a report counts as spent. Does not know models' prices or keep time;
+`policy.cost` says what a call did cost.
 """
 
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from pydantic import JsonValue
 
 from workflows.domain.budget import Accounts, AgentAccount, Ask, Grant, SpendSample
 from workflows.domain.ids import AgentId
-from workflows.domain.models import ModelFacts, Prices, Usage
+from workflows.domain.models import ModelFacts
 
 SHARE: Final = Decimal("0.05")
 """The part of the cap that one agent may hold unspent, if its next call does not need more."""
@@ -23,27 +24,6 @@ SAMPLE_EVERY: Final = timedelta(seconds=5)
 MAX_USD: Final = 1_000_000
 _PER_MILLION: Final = -6
 _ZERO: Final = Decimal(0)
-
-
-def cost(prices: Prices, usage: Usage) -> Decimal:
-    """Price one call.
-
-    Args:
-        prices: USD per million tokens.
-        usage: as the provider counted it; `input_tokens` includes cached and written ones.
-
-    Returns:
-        USD, exact.
-    """
-    cached, written = usage.cached_input_tokens, usage.cache_write_tokens
-    plain = max(0, usage.input_tokens - cached - written)
-    total = (
-        plain * prices.input_usd
-        + cached * prices.cached_input_usd
-        + written * prices.cache_write_usd
-        + usage.output_tokens * prices.output_usd
-    )
-    return total.scaleb(_PER_MILLION)
 
 
 def quote(facts: ModelFacts, prompt_tokens: int, max_output_tokens: int) -> Decimal | None:
