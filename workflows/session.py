@@ -254,6 +254,11 @@ class SessionWorkflow:
         if self._baseline is not None:
             self._update(baseline=await self._attend(_result_of(self._baseline)))
         while True:
+            if self._state.halt:
+                reason = self._state.halt
+                await self._apply(signals.halt(self._state, self._config, reason))
+            if self._state.phase is SessionPhase.STOPPING:
+                raise _Stopped
             if self._state.phase is SessionPhase.RUNNING:
                 ending = self._step()
                 if ending is not None:
@@ -437,8 +442,7 @@ class SessionWorkflow:
         if event.kind == "warning":
             return
         self._update(is_cap_reached=self._state.is_cap_reached or event.kind == "cap_reached")
-        end = signals.stop if self._config.on_cap == "stop" else signals.pause
-        await self._apply(end(self._state, event.text))
+        await self._apply(signals.halt(self._state, self._config, event.text))
 
     # --- the end -----------------------------------------------------------------------------
 

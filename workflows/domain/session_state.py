@@ -74,3 +74,5 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     resumes_to: SessionPhase | None = None
     """Set while PAUSED."""
     is_cap_reached: bool = False
+    halt: str = ""
+    """Set by an outcome after which the session must not go on by itself, and why."""

@@ -36,8 +36,9 @@ from workflows.policy.tasks import can_move, move
 
 _NOTES_KEPT = 6
 _GREEN_KEPT = 50
-_NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.PROVIDER, AgentEnd.BUDGET, AgentEnd.HOST})
-"""Ends that use up no attempt: the task could not help them."""
+_NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.PROVIDER})
+"""Ends that use up no attempt: a person stopped it, or nobody could have spoken. After the second
+kind the session halts until a person acts, so it cannot go round for ever."""
 
 
 def put(state: SessionState, record: TaskRecord) -> SessionState:
@@ -153,11 +154,14 @@ def _not_developed(
     facts: dict[str, object] = {}
     if item.checkpoint is not None:
         facts = {"base": item.base, "restart_from": item.checkpoint}
-    if item.end in _NOT_ITS_FAULT:
+    is_cap = item.end is AgentEnd.BUDGET and state.is_cap_reached
+    if item.end in _NOT_ITS_FAULT or is_cap:
         facts["attempts_allowed"] = record.attempts_allowed + 1
-    if item.end in {AgentEnd.PROVIDER, AgentEnd.HOST}:
-        kind = NoticeKind.PROVIDER if item.end is AgentEnd.PROVIDER else NoticeKind.REPOSITORY
-        state = notice(state, kind, item.task, item.detail, at)
+    if item.end is AgentEnd.PROVIDER:
+        state = notice(state, NoticeKind.PROVIDER, item.task, item.detail, at)
+        state = state.model_copy(update={"halt": f"no model can be asked: {item.detail}"[:300]})
+    if item.end is AgentEnd.HOST:
+        state = notice(state, NoticeKind.REPOSITORY, item.task, item.detail, at)
     text = f"attempt {item.attempt} ended ({item.end}): {item.detail}"
     record = _note(_with(record, facts), text)
     return put(state, _again(move(record, TaskEvent.REJECTED, text[:200]), item.end))
@@ -174,9 +178,13 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
             green = (*state.green, item.tree)[-_GREEN_KEPT:]
             state = state.model_copy(update={"green": green})
             return put(state, move(record, TaskEvent.PASSED))
+        case Refused(by="abstention"):
+            # The work may be good: another attempt at it would mend nothing.
+            state = notice(state, NoticeKind.ABSTENTION, item.task, item.notes, at)
+            rejected = move(record, TaskEvent.REJECTED)
+            reason = f"no reviewer gave a verdict: {item.notes}"
+            return put(state, move(rejected, TaskEvent.GAVE_UP, reason[:200]))
         case Refused():
-            if item.by == "abstention":
-                state = notice(state, NoticeKind.ABSTENTION, item.task, item.notes, at)
             text = f"attempt {item.attempt} was refused by the {item.by}"
             record = _note(record, f"{text}: {item.notes}")
             return put(state, _again(move(record, TaskEvent.REJECTED, text)))

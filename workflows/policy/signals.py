@@ -183,6 +183,8 @@ def _skip(case: _Case, signal: SkipTask) -> Applied:
         return case.unknown("task", signal.id)
     if not can_move(record, TaskEvent.SKIPPED):
         return case.not_possible(signal.id, f"task {signal.id!r} is {record.state} already")
+    if record.state is TaskState.MERGING:
+        return case.not_possible(signal.id, f"task {signal.id!r} is being merged: too late to skip")
     was_running = record.state in _RUNNING_STATES
     skipped = move(record, TaskEvent.SKIPPED, "skipped by a person")
     skipped = skipped.model_copy(update={"waived": signal.satisfies})
@@ -283,6 +285,12 @@ def _resume(case: _Case, _: Nothing) -> Applied:
 
 def _stop(case: _Case, signal: Nothing) -> Applied:
     return stop(case.state, f"stopped by {signal.by or 'a person'}")
+
+
+def halt(state: SessionState, config: SessionConfig, reason: str) -> Applied:
+    """Pause the session until a person acts, or stop it where nobody watches."""
+    state = state.model_copy(update={"halt": ""})
+    return stop(state, reason) if config.on_cap == "stop" else pause(state, reason)
 
 
 def stop(state: SessionState, reason: str) -> Applied:
