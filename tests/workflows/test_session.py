@@ -101,8 +101,9 @@ async def test_a_conflict_sends_the_task_back_onto_the_new_head(
     world.merge = merge
     result = await played(server, world, pacing=pacing)
     assert states(result) == {"a": ("merged", 1), "b": ("merged", 2)}
-    again = next(each for each in world.finished if (each.task, each.attempt) == ("b", 2))
-    assert again.base == name_of(name_of("base"), name_of("task", "a", 1, name_of("base")))
+    if pacing is Pacing.WAVE:  # in flow, `b` may come to its merge before `a`
+        again = next(each for each in world.finished if (each.task, each.attempt) == ("b", 2))
+        assert again.base == name_of(name_of("base"), name_of("task", "a", 1, name_of("base")))
 
 
 async def test_a_task_out_of_attempts_fails_blocks_its_dependants_and_the_rest_goes_on(
