@@ -4,6 +4,7 @@ A key that is a function (a file, `pass`, `sops`) is asked again after a few sec
 rotated key counts without a restart. It writes keys nowhere.
 """
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -14,6 +15,8 @@ from workflows.domain.models import Provider
 
 KeySource = SecretStr | Callable[[], Awaitable[SecretStr]]
 """A key, or what is asked for it."""
+
+_SENDABLE = re.compile(r"[!-~]+")
 
 FRESH_S = 10.0
 """One call asks once; the next minute's call asks anew."""
@@ -71,4 +74,8 @@ class KeyRing:
         value = secret.get_secret_value().strip()
         if not value:
             raise AuthenticationFailedError(f"the key for {provider!r} is empty")
+        if not _SENDABLE.fullmatch(value):
+            raise AuthenticationFailedError(
+                f"the key for {provider!r} holds spaces, line breaks or other signs that no key has"
+            )
         return value

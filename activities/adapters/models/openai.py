@@ -13,7 +13,7 @@ from activities.adapters.models.openai_responses import read_reply, wire_request
 from activities.adapters.models.retry_after import retry_after
 from activities.adapters.models.transport import SdkClient, Transport, exchange
 from activities.adapters.models.verdicts import Reported, decide
-from activities.ports.models import ModelError, ModelReply, ModelRequest
+from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
@@ -59,11 +59,13 @@ class OpenAIProvider:
 
 def _classify(error: Exception) -> ModelError | None:
     """Read the SDK's error body; what it means is decided elsewhere."""
-    from openai import APIStatusError
+    from openai import APIError, APIStatusError
 
-    if not isinstance(error, APIStatusError):
-        return None
-    return decide(_reported(error))
+    if isinstance(error, APIStatusError):
+        return decide(_reported(error))
+    if isinstance(error, APIError):
+        return OutcomeUnknownError(f"openai: {type(error).__name__}: {error.message}")
+    return None
 
 
 def _reported(error: "APIStatusError") -> Reported:

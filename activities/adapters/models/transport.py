@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from activities.ports.models import (
+    InvalidRequestError,
     ModelError,
     OutcomeUnknownError,
     ProviderUnavailableError,
@@ -154,10 +155,11 @@ def _json_object(body: str | bytes) -> dict[str, Any]:
 def _transport_failure(error: BaseException) -> ModelError | None:
     """Judge by the first HTTP failure in the chain of causes; SDKs wrap it or let it through.
 
-    | failure                                       | meaning                                    |
-    |-----------------------------------------------|--------------------------------------------|
-    | no connection, no proxy, wrong URL, no socket | not sent: unavailable                      |
-    | anything else of the transport                | may have been read and billed: unknown     |
+    | failure                        | meaning                                        |
+    |--------------------------------|------------------------------------------------|
+    | the URL or a header is no such | not sent, and never will be: invalid           |
+    | no connection, no proxy        | not sent: unavailable                          |
+    | anything else of the transport | may have been read and billed: outcome unknown |
     """
     import httpx2
 
@@ -172,10 +174,10 @@ def _transport_failure(error: BaseException) -> ModelError | None:
         httpx2.ConnectTimeout,
         httpx2.PoolTimeout,
         httpx2.ProxyError,
-        httpx2.UnsupportedProtocol,
-        httpx2.LocalProtocolError,
-        httpx2.InvalidURL,
     )
+    impossible = (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, httpx2.InvalidURL)
+    if isinstance(cause, impossible):
+        return InvalidRequestError(f"nothing can be sent ({kind}); check the base URL: {cause}")
     if isinstance(cause, unsent):
         return ProviderUnavailableError(f"the provider cannot be reached ({kind}): {cause}")
     return OutcomeUnknownError(f"the connection ended before the whole answer ({kind}): {cause}")

@@ -6,7 +6,7 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from activities.adapters.models.simulator.anthropic import AnthropicDialect
@@ -64,6 +64,10 @@ class SimulatedProviders:
 
     def __init__(self, playbook: Playbook) -> None:
         """Args: what the simulated models say."""
+        self.play(playbook)
+
+    def play(self, playbook: Playbook) -> None:
+        """Answer by another playbook from now on; the log and all counts begin anew."""
         self._playbook = playbook
         self._asked: Counter[Place] = Counter()
         self.log = Log()
@@ -72,14 +76,15 @@ class SimulatedProviders:
         self, dialect: Dialect, raw: bytes, headers: Mapping[str, str], model: str = ""
     ) -> "Response":
         """Answer one request of a dialect, after the playbook's latency."""
-        from starlette.responses import JSONResponse
+        from starlette.responses import JSONResponse, Response
 
-        outcome = self._outcome(dialect, raw, headers, model)
-        latency_s, body, failure = outcome
+        latency_s, body, failure = self._outcome(dialect, raw, headers, model)
         await asyncio.sleep(latency_s)
         limits = dialect.limits(len(self.log.entries))
         if failure is None:
-            return JSONResponse(body | {"simulated": True}, headers=dict(limits))
+            # Plain ASCII: a playbook may hold half of a surrogate pair, as real answers do.
+            whole = json.dumps(body | {"simulated": True})
+            return Response(whole, media_type="application/json", headers=dict(limits))
         if failure.status == 0:
             return cut_response(json.dumps(body).encode())
         extra = dict(limits) | dict(failure.headers)
@@ -134,17 +139,12 @@ def make_app(providers: SimulatedProviders) -> "Starlette":
     from starlette.responses import JSONResponse
     from starlette.routing import Route
 
-    async def messages(request: "Request") -> "Response":
-        return await providers.respond(AnthropicDialect(), await request.body(), request.headers)
+    def speak(dialect: Dialect) -> "Callable[[Request], Awaitable[Response]]":
+        async def endpoint(request: "Request") -> "Response":
+            model = str(request.path_params.get("model", ""))
+            return await providers.respond(dialect, await request.body(), request.headers, model)
 
-    async def responses(request: "Request") -> "Response":
-        return await providers.respond(OpenAIDialect(), await request.body(), request.headers)
-
-    async def generate(request: "Request") -> "Response":
-        model = request.path_params["model"]
-        return await providers.respond(
-            GeminiDialect(), await request.body(), request.headers, model
-        )
+        return endpoint
 
     async def models(_: "Request") -> "Response":
         return JSONResponse(_models())
@@ -155,10 +155,12 @@ def make_app(providers: SimulatedProviders) -> "Starlette":
 
     return Starlette(
         routes=[
-            Route("/v1/messages", messages, methods=["POST"]),
-            Route("/v1/responses", responses, methods=["POST"]),
-            Route("/v1/models/{model}:generateContent", generate, methods=["POST"]),
-            Route("/v1beta/models/{model}:generateContent", generate, methods=["POST"]),
+            Route("/v1/messages", speak(AnthropicDialect()), methods=["POST"]),
+            Route("/v1/responses", speak(OpenAIDialect()), methods=["POST"]),
+            Route("/v1/models/{model}:generateContent", speak(GeminiDialect()), methods=["POST"]),
+            Route(
+                "/v1beta/models/{model}:generateContent", speak(GeminiDialect()), methods=["POST"]
+            ),
             Route("/v1/models", models),
             Route("/v1beta/models", models),
             Route("/_simulator/requests", requests),

@@ -41,6 +41,10 @@ class Simulator:
         """Base URLs for the providers' SDKs."""
         return base_urls(self.url)
 
+    def play(self, playbook: Playbook) -> None:
+        """Answer by another playbook from now on; the log and all counts begin anew."""
+        self._providers.play(playbook)
+
     async def __aenter__(self) -> Self:
         listening = socket.create_server(self._address)
         self.url = _url(listening)
