@@ -1,4 +1,4 @@
-"""A scripted model costs nothing, unless its playbook pretends otherwise; a real one never listens."""
+"""A scripted model is free unless its playbook pretends otherwise; a real one never listens."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
