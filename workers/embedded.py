@@ -134,7 +134,12 @@ class EmbeddedServer:
         return Program(
             name="temporal server",
             argv=(*tether, str(os.getpid()), *server),
-            environment={k: v for k, v in os.environ.items() if k in {"PATH", "HOME", "TMPDIR"}},
+            environment={
+                # The program asks for both, and a user without an entry in passwd has neither.
+                "HOME": str(settings.data_dir),
+                "USER": "blueflame",
+                **{k: v for k, v in os.environ.items() if k in {"PATH", "HOME", "USER", "TMPDIR"}},
+            },
             directory=settings.data_dir,
             log=settings.logs_dir / "temporal.log",
             inherited=(self._lock.fileno(),),

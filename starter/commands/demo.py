@@ -71,16 +71,16 @@ async def _demo(pacing: Literal["wave", "flow"], *, keep: bool) -> ExitCode:
     settings = _settings(played)
     async with engine.running(settings) as supervisor:
         await _workers(supervisor, settings)
-        code, page = await _play(played, settings, pacing, teller)
+        code = await _play(played, settings, pacing, teller)
         if keep:
-            teller.plain(wording.stays(page))
+            teller.plain(wording.STAYS)
             await _until_told()
     return code
 
 
 async def _play(
     played: "Stage", settings: "Settings", pacing: Literal["wave", "flow"], teller: _Teller
-) -> tuple[ExitCode, str | None]:
+) -> ExitCode:
     from starter import engine
     from starter.demo import evidence, stage, wording
     from starter.demo.course import Course
@@ -100,7 +100,7 @@ async def _play(
     )
     teller.plain(wording.ending(proof, played, teller.elapsed_s))
     teller.plain(wording.look_further(played, request.session, page, _program()))
-    return ExitCode.COMPLETE if proof.is_whole else ExitCode.FAILED, page
+    return ExitCode.COMPLETE if proof.is_whole else ExitCode.FAILED
 
 
 def _settings(played: "Stage") -> "Settings":

@@ -25,6 +25,7 @@ INTRODUCTION: Final = (
     "the Temporal server, the sandbox, git, the tests, the merges, and your part as signals.",
     "",
 )
+STAYS: Final = ("", "Server and workers run on (--keep); Ctrl-C ends them.")
 _WIDTH: Final = 90
 _LINES: Final = 3
 
@@ -199,7 +200,7 @@ def _cost(spent: Decimal) -> str:
 
 
 def look_further(stage: Stage, session: str, page: str | None, program: str) -> list[str]:
-    """Say where to look when the demo has ended.
+    """Say where to look at the result, and how at the session once the demo has ended.
 
     Args:
         stage: where it played.
@@ -215,14 +216,7 @@ def look_further(stage: Stage, session: str, page: str | None, program: str) -> 
         "Look further",
         f"  {at} log --graph --oneline {branch}",
         f"  {at} diff main..{branch}",
-        f"  {with_data} up",
-        "and while that runs",
+        f"  {with_data} up     (server and workers again; while they run:)",
         f"  {with_data} status {session}",
     ]
     return [*lines, f"  {page}"] if page else lines
-
-
-def stays(page: str | None) -> list[str]:
-    """Say that server and workers run on."""
-    look = f": {page}" if page else ""
-    return ["", f"Server and workers run until Ctrl-C{look}"]

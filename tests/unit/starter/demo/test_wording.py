@@ -108,5 +108,5 @@ def test_foreign_text_cannot_act_on_the_terminal():
 def test_whoever_looks_further_is_given_the_branch_and_the_page():
     lines = wording.look_further(STAGE, "s1", "http://127.0.0.1:8233/s1", "blueflame")
     assert "  git -C /d/orderdesk diff main..blueflame/s1" in lines
-    assert "  BLUEFLAME_DATA_DIR=/d/data blueflame up" in lines
+    assert any(line.startswith("  BLUEFLAME_DATA_DIR=/d/data blueflame up ") for line in lines)
     assert lines[-1] == "  http://127.0.0.1:8233/s1"

@@ -1,0 +1,83 @@
+"""`demo` as it is typed: server, workers, sandbox, git, and everything that it promises to show."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROMISED = (
+    "session: complete",
+    "the sample's own tests: 34, all pass",
+    "parallel development: 4 agents at the same time",
+    "rejected by a gate, then reworked: discounts, attempt 1",
+    "rejected by the reviewer, then reworked: tax, attempt 1",
+    "conflict, then reworked on the new head: invoice-numbers",
+    "decided by signal: the plan once, changesets 7 times",
+)
+
+
+@pytest.mark.e2e
+@pytest.mark.sandbox
+@pytest.mark.timeout(400)
+def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(tmp_path: Path):
+    environment = {name: text for name, text in os.environ.items() if name != "TEMPORAL_ADDRESS"}
+    # A server that is not there: the demo brings its own.
+    environment |= {"TMPDIR": str(tmp_path), "TEMPORAL_ADDRESS": "127.0.0.1:9"}
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "starter", "demo"],
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert process.returncode == 0, output
+    for promise in PROMISED:
+        assert f"  [x] {promise}" in output, output
+    assert "SCRIPTED" in output
+    branch = re.search(r"^Branch +(blueflame/\S+) in (\S+)$", output, re.MULTILINE)
+    assert branch, output
+    changed = subprocess.run(
+        ["git", "-C", branch[2], "diff", "--name-only", f"main..{branch[1]}"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert changed == [
+        "CHANGELOG.md",
+        "docs/guide.md",
+        *(
+            f"orderdesk/{name}.py"
+            for name in ("amounts", "currencies", "discounts", "invoices", "numbering", "tax")
+        ),
+        "tests/test_tax.py",
+    ]
+    assert processes_of(tmp_path) == []
+
+
+def processes_of(folder: Path) -> list[str]:
+    """List the command lines of processes that name `folder` in command or environment."""
+    found: list[str] = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if str(folder).encode() in text:
+            found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
