@@ -177,7 +177,8 @@ def _become(plan: PrivilegePlan, env: Mapping[str, str]) -> NoReturn:
     sys.stderr.flush()
     try:
         os.execve(  # noqa: S606 -- no shell is wanted
-            "/usr/bin/setpriv", ("setpriv", *options, "--", *plan.argv), env)
+            "/usr/bin/setpriv", ("setpriv", *options, "--", *plan.argv), env
+        )
     except OSError as error:
         raise PrivilegeError(
             f"'/usr/bin/setpriv' does not start: {error}. Install it: `apt-get install util-linux`."

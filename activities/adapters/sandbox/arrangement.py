@@ -6,6 +6,7 @@ target lies below a directory that the agent can write (bubblewrap before 0.12 f
 was planted there), except `/workspace/.git`, which is checked before each start.
 """
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -117,7 +118,7 @@ def arguments(plan: Plan) -> list[str]:
         *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *("--uid", str(_ID), "--gid", str(_ID), "--hostname", "sandbox"),
         *_system(),
-        *_etc(plan.data),
+        *_files(plan.data),
         *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"),
         *("--dev", "/dev", *_tmpfs("/dev/shm", plan.limits.memory_bytes // 8)),  # noqa: S108
         *("--remount-ro", "/dev"),
@@ -137,8 +138,15 @@ def scratch_mounts(root: Path) -> tuple[Path, ...]:
     return tuple(root / one for one in ("tmp", "dev/shm", HOME.lstrip("/")))
 
 
-def _system() -> Iterator[str]:
-    yield from ("--ro-bind", "/usr", "/usr")
+@functools.cache
+def _system() -> tuple[str, ...]:
+    """Return the system's own programs and settings; looked for once in a process."""
+    etc = (part for path in filter(os.path.exists, _ETC) for part in ("--ro-bind", path, path))
+    stubs = (part for name in _INTERACTIVE for part in ("--symlink", "stub", f"{_STUBS}/{name}"))
+    return ("--ro-bind", "/usr", "/usr", *_roots(), "--dir", "/etc", *etc, "--dir", _STUBS, *stubs)
+
+
+def _roots() -> Iterator[str]:
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         path = f"/{name}"
         if os.path.islink(path):
@@ -147,16 +155,10 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", path, path)
 
 
-def _etc(data: Data) -> Iterator[str]:
-    yield from ("--dir", "/etc")
-    for path in filter(os.path.exists, _ETC):
-        yield from ("--ro-bind", path, path)
+def _files(data: Data) -> Iterator[str]:
     for path, content in _FILES.items():
         yield from _file(path, content, "0444", data)
-    yield from ("--dir", _STUBS)
     yield from _file(f"{_STUBS}/stub", _STUB, "0555", data)
-    for name in _INTERACTIVE:
-        yield from ("--symlink", "stub", f"{_STUBS}/{name}")
 
 
 def _file(path: str, content: str, mode: str, data: Data) -> tuple[str, ...]:

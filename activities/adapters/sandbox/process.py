@@ -326,7 +326,8 @@ def _reading(returncode: int) -> tuple[Literal["exited", "signalled"], int]:
 async def within(waiting: Coroutine[Any, Any, Any], seconds: float) -> bool:
     """Wait at most `seconds`; return whether what was awaited happened."""
     try:
-        await asyncio.wait_for(waiting, seconds)
+        async with asyncio.timeout(seconds):
+            await waiting
     except TimeoutError:
         return False
     return True
