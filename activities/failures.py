@@ -1,6 +1,6 @@
 """Errors of the ports as failures that workflows decide on: one mapping, used by every activity."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from temporalio.exceptions import ApplicationError
@@ -24,7 +24,7 @@ _NEVER: dict[type[Exception], FailureType] = {
 
 
 @contextmanager
-def mapped() -> Iterator[None]:
+def mapped() -> Generator[None]:
     """Turn what no retry can mend into a failure that says so; let the rest be retried."""
     try:
         yield

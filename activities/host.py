@@ -4,6 +4,7 @@ An agent's worktree and refs are named after the agent and its attempt, so that 
 earlier attempt can never reach a later one's.
 """
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,23 +56,21 @@ async def write_copied(store: BlobStore, root: Path, copied: tuple[CopiedFile, .
     The tree is a stranger's: no component of a path is followed if it is a link.
     """
     for file in copied:
-        _write_inside(root, file.path, await store.get(file.content), file.executable)
+        mode = 0o755 if file.executable else 0o644
+        _write_inside(root, file.path, await store.get(file.content), mode)
 
 
-def _write_inside(root: Path, path: str, data: bytes, executable: bool) -> None:
+def _write_inside(root: Path, path: str, data: bytes, mode: int) -> None:
     *folders, name = path.split("/")
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
     folder = os.open(root, flags)
     try:
         for part in folders:
-            try:
+            with contextlib.suppress(FileExistsError):
                 os.mkdir(part, 0o755, dir_fd=folder)
-            except FileExistsError:
-                pass
             below = os.open(part, flags, dir_fd=folder)
             os.close(folder)
             folder = below
-        mode = 0o755 if executable else 0o644
         create = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         with os.fdopen(os.open(name, create, mode, dir_fd=folder), "wb") as file:
             file.write(data)

@@ -2,7 +2,7 @@
 
 The worktree's lock is held and inherited by every process of a call, so it is free only when the
 last of them is dead. The ref of the agent's checkpoints is the record: a retry that finds its own
-checkpoint there returns what that one observed and runs nothing; one that finds any other is fenced.
+checkpoint there returns what it observed and runs nothing; one that finds any other is fenced.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ class ToolActivities:
         seen: list[Observation] = []
         try:
             async for each in self._calls(repository, request, hold):
-                seen.append(each)
+                seen.append(each)  # noqa: PERF401  (what was seen counts when a call is cancelled)
         except asyncio.CancelledError:
             if _was_asked_to_stop():
                 # The work so far is kept: the attempt ends here and nobody repeats this turn.

@@ -59,7 +59,7 @@ class WorktreeActivities:
         start: Commit,
         copied: tuple[CopiedFile, ...],
     ) -> None:
-        """Take back what set-up changed beside ignored files: it would pass for the agent's work."""
+        """Take back what set-up changed beside ignored files: it would pass for work."""
         changed = {change.path for change in (await repository.collect(name)).changes}
         if shown := sorted(changed & {file.path for file in copied}):
             raise _setup_failed(

@@ -31,6 +31,7 @@ ROUTES = Routes(
     planner=("scripted/alpha",), developer=("scripted/alpha",), reviewer=("scripted/beta",)
 )
 
+
 @asynccontextmanager
 async def stage(
     playbook: Mapping[str, Any], models: int = 1
@@ -43,12 +44,10 @@ async def stage(
     """
     with tempfile.TemporaryDirectory(prefix="blueflame-bench-") as name:
         folder = Path(name)
-        folder.chmod(0o755)
+        os.chmod(folder, 0o755)  # noqa: PTH101 (made by tempfile, before anything else runs)
         script = folder / "playbook.yaml"
         script.write_text(json.dumps(playbook))  # JSON is YAML
-        settings = Settings(
-            data_dir=folder / "data", temporal_port=0, ui_port=0, playbook=script
-        )
+        settings = Settings(data_dir=folder / "data", temporal_port=0, ui_port=0, playbook=script)
         roles = (Role.WORKFLOWS, *[Role.MODELS] * models, Role.HOST, Role.LAND)
         supervisor = Supervisor(settings, _environment(), roles=roles)
         keeping = asyncio.create_task(supervisor.keep())
@@ -60,8 +59,10 @@ async def stage(
             with contextlib.suppress(asyncio.CancelledError):
                 await keeping
 
+
 def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+
 
 def make_repository(folder: Path, files: int) -> Path:
     """Make a repository of so many small files, in folders of a hundred."""
@@ -75,10 +76,12 @@ def make_repository(folder: Path, files: int) -> Path:
     git(root, "-c", "user.name=b", "-c", "user.email=b@localhost", "commit", "-q", "-m", "base")
     return root
 
+
 def git(root: Path, *arguments: str) -> str:
     """Run git in a repository of the benchmark's own."""
     ran = subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True)
     return ran.stdout
+
 
 async def start_session(
     client: Client, repository: Path, plan: Plan, **config: Any
@@ -102,9 +105,11 @@ async def start_session(
         result_type=SessionResult,
     )
 
+
 def concurrency(develop: int, validation: int) -> Concurrency:
     """Return a session's concurrency."""
     return Concurrency.model_validate({"develop": develop, "validate": validation})
+
 
 def approving_scene() -> dict[str, Any]:
     """Return a reviewer who approves any task of the benchmarks, with evidence that holds."""
@@ -112,10 +117,9 @@ def approving_scene() -> dict[str, Any]:
     verdict = {"approve": True, "summary": "good", "evidence": [{**cited, "quote": "file 0"}]}
     return {"role": "reviewer", "turns": [{"calls": [{"submit_verdict": verdict}]}]}
 
+
 def report(figures: Mapping[str, object], notes: Sequence[str] = ()) -> None:
     """Print notes for a person on standard error, and the figures as one line of JSON."""
     for note in notes:
         print(note, file=sys.stderr)
     print(json.dumps(figures))
-
-__all__ = ["Pacing", "Role"]

@@ -16,6 +16,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,12 +92,12 @@ def _by_turn(events: list[HistoryEvent]) -> Measured:
         for place, event in enumerate(events)
         if event.activity_task_scheduled_event_attributes.activity_type.name == "models.call"
     ]
-    turns = [events[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+    turns = [events[a:b] for a, b in pairwise(starts)]
     at = [events[place].event_time.ToDatetime() for place in starts]
     scheduled = sum(event.HasField("activity_task_scheduled_event_attributes") for event in events)
     return Measured(
         [sum(event.ByteSize() for event in turn) for turn in turns],
-        [_seconds(a, b) for a, b in zip(at, at[1:], strict=False)],
+        [_seconds(a, b) for a, b in pairwise(at)],
         scheduled,
     )
 
@@ -117,7 +118,7 @@ async def bare(client: Client, turns: int) -> list[float]:
         for event in events
         if event.HasField("activity_task_scheduled_event_attributes")
     ][::2]
-    return [_seconds(a, b) for a, b in zip(at, at[1:], strict=False)]
+    return [_seconds(a, b) for a, b in pairwise(at)]
 
 
 @asynccontextmanager

@@ -1,9 +1,10 @@
+#!/usr/bin/env python3
 """A session on a released third-party project, through all three official SDKs over HTTP.
 
-The project's source is fetched by its package name and becomes a git repository in a scratch folder.
-The models are simulated (a playbook answers in the providers' dialects), everything else is real: the
-SDKs, the server, git, the sandbox, and the project's own tests as the gate. Ends with one line of
-JSON, and with code 0 only if every check holds.
+The project's source is fetched by its package name and becomes a git repository in a scratch
+folder. The models are simulated (a playbook answers in the providers' dialects), everything else is
+real: the SDKs, the server, git, the sandbox, and the project's own tests as the gate. Ends with one
+line of JSON, and with code 0 only if every check holds.
 """
 
 import asyncio
@@ -138,7 +139,7 @@ async def main() -> int:
 
 async def checked(scratch: Path) -> int:
     """Run in a scratch folder and report."""
-    scratch.chmod(0o755)
+    os.chmod(scratch, 0o755)  # noqa: PTH101, S103 (the host's user must pass; made by tempfile, before anything else runs)
     repository = fetch(scratch)
     make_repository(repository)
     before = picture(repository)

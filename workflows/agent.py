@@ -344,7 +344,7 @@ class AgentWorkflow:
         return quote
 
     async def _afford(self, quote: Decimal) -> None:
-        """Hold until the grant covers the quote; end where the ledger or the own limit denies it."""
+        """Hold until the grant covers the quote; end where ledger or own limit denies it."""
         limit = self._request.limits.usd
         if self._state.spent_usd + quote > limit:
             raise _Ended(AgentEnd.BUDGET, f"the next call could pass the agent's limit of ${limit}")

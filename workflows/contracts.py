@@ -317,7 +317,7 @@ class CheckEvidence(BaseModel, frozen=True, extra="forbid"):
 
 
 class EvidenceChecked(BaseModel, frozen=True, extra="forbid"):
-    """For each citation, in order: do its quoted words stand at (or within 3 lines of) its lines?"""
+    """For each citation, in order: do its words stand at (or within 3 lines of) its lines?"""
 
     holds: tuple[bool, ...]
 
@@ -348,7 +348,7 @@ class MergeConflict(BaseModel, frozen=True, extra="forbid"):
     commit: Commit
     paths: tuple[str, ...]
     text: str
-    """Git's messages, by kind (content, modify/delete, rename/rename …), at most 4,000 characters."""
+    """Git's messages by kind (content, modify/delete, …), at most 4,000 characters."""
 
 
 MergeOutcome = Annotated[MergedCommits | MergeConflict, Field(discriminator="kind")]

@@ -10,7 +10,7 @@ ApplicationError.type
 ├── ContextOverflow      not retried as it is: the agent compacts
 ├── InvalidRequest       not retried: our request was wrong
 ├── OutcomeUnknown       not retried: may be billed, so charged at its quote and asked anew
-├── WorkerLost           the worker died with the activity in flight: tools are retried, calls are not
+├── WorkerLost           the worker died meanwhile: tools are retried, model calls are not
 ├── RepositoryRefused    the repository cannot be used as it is; the message says how to mend it
 ├── SandboxUnavailable   there is no sandbox on the host; the message says how to mend it
 ├── Fenced               a newer attempt or another checkpoint owns the worktree

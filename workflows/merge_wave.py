@@ -35,7 +35,7 @@ from workflows.policy.gates import judge_gates
 
 @workflow.defn(name="MergeWave")
 class MergeWave:
-    """Purpose: head only ever moves to a tree that was seen green. No signals; carries nothing over."""
+    """Purpose: head only ever moves to a tree seen green. No signals; carries nothing over."""
 
     @workflow.init
     def __init__(self, request: MergeRequest) -> None:
@@ -47,9 +47,7 @@ class MergeWave:
     @workflow.run
     async def run(self, request: MergeRequest) -> MergeResult:
         """Merge what merges, return the rest with notes, and deliver the branch."""
-        items: list[MergeItem] = []
-        for changeset in request.queue:
-            items.append(await self._guarded(changeset))
+        items = [await self._guarded(changeset) for changeset in request.queue]
         delivered, branch, refused = await self._deliver()
         return MergeResult(
             items=tuple(items),

@@ -1,4 +1,4 @@
-"""Task queues. Each worker role serves one; a host also serves a queue of its own, where its disk is."""
+"""Task queues: one for each worker role, and one of its own for each host, where its disk is."""
 
 from typing import Final
 

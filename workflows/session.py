@@ -362,7 +362,7 @@ class SessionWorkflow:
                 await self._hear(task)
         except _Stopped:
             task.cancel()
-            await asyncio.wait([task])
+            await workflow.wait([task])
             raise
         return task.result()
 
@@ -452,7 +452,7 @@ class SessionWorkflow:
         for wave in waves:
             wave.cancel()
         if waves:
-            await asyncio.wait(waves)
+            await workflow.wait(waves)
         for task in list(self._state.records):
             record = self._state.records[task]
             if can_move(record, TaskEvent.CANCELLED):
@@ -495,7 +495,7 @@ class SessionWorkflow:
         return SessionResult.model_validate(facts)
 
     def _show(self) -> None:
-        workflow.set_current_details(views.details(self._request, self._state))
+        workflow.set_current_details(views.details(self._state))
 
     def _update(self, **changes: Any) -> None:
         self._state = self._state.model_copy(update=changes)

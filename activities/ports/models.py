@@ -1,7 +1,7 @@
 """What the model layer offers: one call, one answer, and one tree of failures."""
 
-from decimal import Decimal
 from datetime import timedelta
+from decimal import Decimal
 from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field, JsonValue
@@ -22,7 +22,7 @@ class ToolSchema(BaseModel, frozen=True, extra="forbid"):
 
 
 class ModelRequest(BaseModel, frozen=True, extra="forbid"):
-    """One whole request in neutral form. The order system, tools, messages is the cache's prefix."""
+    """One whole request in neutral form; its order is the cache's: system, tools, messages."""
 
     model: ModelFacts
     system: str
@@ -69,7 +69,7 @@ class ModelError(Exception):
     ├── AuthenticationFailedError not billed; no retry: a person mends the key
     ├── ContextOverflowError      not billed; no retry as it is: compact, then call anew
     ├── InvalidRequestError       not billed; no retry: our request was wrong
-    └── OutcomeUnknownError       may be billed: cut stream, time-out after sending; charged at its quote
+    └── OutcomeUnknownError       may be billed: cut stream, time-out after sending; charged
     """
 
 

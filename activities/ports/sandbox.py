@@ -1,4 +1,4 @@
-"""A command in a sandbox, as typed request and response. Implementations share one contract suite."""
+"""A command in a sandbox, as typed request and response; one contract suite for all adapters."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, Field
 
 WORKSPACE = "/workspace"
-"""Where every worktree and gate checkout appears inside, so that paths recorded in it stay valid."""
+"""Where every worktree and gate checkout appears inside, so that recorded paths stay valid."""
 
 
 class Limits(BaseModel, frozen=True, extra="forbid"):
@@ -32,7 +32,7 @@ class Workspace(BaseModel, frozen=True, extra="forbid"):
     git_dir: Path | None = None
     """The own bare repository, bound read-only at `/git`; None: no git inside."""
     git_name: str | None = None
-    """The worktree's name under `git_dir/worktrees/`; inside, `.git` says `/git/worktrees/<name>`."""
+    """Its name under `git_dir/worktrees/`; inside, `.git` says `/git/worktrees/<name>`."""
     writable: bool = True
 
 

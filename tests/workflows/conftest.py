@@ -1,11 +1,10 @@
 """A time-skipping server and workers with fake activities, for tests of workflows."""
 
-import shutil
+import sys
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-import sys
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from workers import wiring
 from workers.roles import Role
 from workers.serving import workflow_runner
 from workflows import queues
-from workflows.domain.config import Approvals, Pacing, Routes, SessionConfig
+from workflows.domain.config import Approvals, Routes, SessionConfig
 from workflows.domain.ids import SessionId
 from workflows.domain.session import SessionRequest, SessionView
 
@@ -44,9 +43,7 @@ async def serving(client: Client, world: World) -> AsyncIterator[None]:
     activities = world.activities()
     async with AsyncExitStack() as stack:
         for queue in (queues.MODELS, queues.HOST, "host/h", queues.LAND):
-            await stack.enter_async_context(
-                Worker(client, task_queue=queue, activities=activities)
-            )
+            await stack.enter_async_context(Worker(client, task_queue=queue, activities=activities))
         await stack.enter_async_context(
             Worker(
                 client,

@@ -14,7 +14,7 @@ ModelName = Annotated[str, StringConstraints(pattern=r"^[a-z]+/[A-Za-z0-9._:/-]{
 
 
 class Pacing(StrEnum):
-    """When dependants start: after the merge of a whole wave, or as soon as dependencies are validated."""
+    """When dependants start: after a wave's merge, or as soon as dependencies are validated."""
 
     WAVE = "wave"
     FLOW = "flow"
@@ -53,7 +53,7 @@ class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
     setup: tuple[tuple[str, ...], ...] = ()
     """Commands (argument lists) run in the sandbox, once per worktree or checkout."""
     copies: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("copy", "copies"))
-    """`copy` in the file: ignored files of the person's checkout that builds need; secret files are refused."""
+    """`copy` in the file: ignored files of the checkout that builds need; secrets are refused."""
     allow_secret: tuple[str, ...] = ()
     """Those of them that may be copied although they look secret."""
 

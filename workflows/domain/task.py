@@ -73,7 +73,7 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     """The task commit: the submitted work as one commit on `base`."""
     tree: Tree | None = None
     restart_from: Commit | None = None
-    """Where the next attempt's worktree starts: the last work where that helps, None for the base."""
+    """Where the next attempt starts: the last work where that helps, None for the base."""
     notes: tuple[str, ...] = ()
     """What failed so far, and what persons said; given to the next attempt."""
     steers: tuple[str, ...] = ()

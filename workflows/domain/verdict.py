@@ -24,7 +24,7 @@ class Finding(BaseModel, frozen=True, extra="forbid"):
 
 
 class Submission(BaseModel, frozen=True, extra="forbid", strict=True):
-    """What `submit_verdict` takes. Strict: a text for a truth value is an abstention, never a pass."""
+    """What `submit_verdict` takes; strict, so that a text for a truth value is never a pass."""
 
     approve: bool
     summary: str = Field(min_length=1, max_length=4_000)

@@ -1,4 +1,4 @@
-"""Grouping of notices: repeated ones of a kind and subject are counted, so a storm stays one line."""
+"""Grouping of notices: repeated ones of a kind and subject are counted: a storm is one line."""
 
 from datetime import datetime
 from typing import Final

@@ -1,8 +1,9 @@
 """The words that open an agent's conversation and that reach it on the way.
 
 Every opening begins with a header block (`Role:`, `Task:`, `Attempt:`), which names the agent for
-people, logs and playbooks. Text that was not written by the orchestrator or a person (plan, notes of
-tools, diffs, repository) stands between data marks with a nonce, so that it cannot end its own block.
+people, logs and playbooks. Text that was not written by the orchestrator or a person (plan, notes
+of tools, diffs, repository) stands between data marks with a nonce, so that it cannot end its own
+block.
 """
 
 from collections.abc import Sequence
@@ -94,7 +95,8 @@ def resumed(opening: str, turns: int, summary: str) -> str:
     """
     header, _, rest = opening.partition("\n\n")
     said = summary or "No summary could be made. Look at `git diff` and `git log` to see your work."
-    return f"{header}\nTurn: {turns}\n\n{rest}\n\nYou have worked on this already. Your summary:\n{said}"
+    before = f"You have worked on this already. Your summary:\n{said}"
+    return f"{header}\nTurn: {turns}\n\n{rest}\n\n{before}"
 
 
 def steered(text: str) -> str:

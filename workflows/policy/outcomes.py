@@ -1,7 +1,7 @@
 """What a wave's outcome does to the session's state.
 
-An outcome of an attempt that is no longer the task's current one (skipped, reset, retried meanwhile)
-moves nothing; only its cost counts.
+An outcome of an attempt that is no longer the task's current one (skipped, reset, retried
+meanwhile) moves nothing; only its cost counts.
 """
 
 from collections.abc import Mapping
@@ -104,7 +104,7 @@ def develop_item(state: SessionState, item: DevelopItem, at: datetime) -> Sessio
     """Take up what one attempt came to."""
     record = state.records[item.task]
     if not isinstance(item, Waits):
-        state = _spend(state, item.task, item.cost_usd, item.scripted)
+        state = _spend(state, item.task, item.cost_usd, scripted=item.scripted)
         record = state.records[item.task]
     if (record.attempt, record.state) != (item.attempt, TaskState.DEVELOPING):
         return state
@@ -169,7 +169,7 @@ def _not_developed(
 
 def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> SessionState:
     """Take up what the gates and the reviewer said of one task."""
-    state = _spend(state, item.task, item.cost_usd, item.scripted)
+    state = _spend(state, item.task, item.cost_usd, scripted=item.scripted)
     record = state.records[item.task]
     if (record.attempt, record.state) != (item.attempt, TaskState.VALIDATING):
         return state
@@ -288,7 +288,7 @@ def _with(record: TaskRecord, facts: Mapping[str, object]) -> TaskRecord:
     return record.model_copy(update=facts)
 
 
-def _spend(state: SessionState, task: TaskId, usd: Decimal, scripted: bool) -> SessionState:
+def _spend(state: SessionState, task: TaskId, usd: Decimal, *, scripted: bool) -> SessionState:
     record = state.records[task]
     state = put(state, _with(record, {"cost_usd": record.cost_usd + usd}))
     facts = {"spent_usd": state.spent_usd + usd, "scripted": state.scripted or scripted}

@@ -4,6 +4,7 @@ Reads what the planner submitted, names every fault in words that help to mend i
 changesets. Does not judge whether the plan is any good: that is for the person who approves it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
@@ -13,11 +14,12 @@ from pydantic import JsonValue, ValidationError
 from workflows.domain.changeset import Changeset
 from workflows.domain.ids import ChangesetId, TaskId
 from workflows.domain.plan import Plan, PlanFault, Task
-from workflows.policy.claims import claim_fault
+from workflows.policy.claims import claim_fault, overlap
 from workflows.policy.graph import dependency_order, find_cycles
 from workflows.policy.shape import shape_faults
 
 MAX_FAULTS: Final = 20
+MAX_GROUP: Final = 50
 
 
 def read_plan(submitted: JsonValue) -> Plan | tuple[PlanFault, ...]:
@@ -49,7 +51,9 @@ def plan_faults(plan: Plan) -> tuple[PlanFault, ...]:
     names = (*_duplicates(plan.tasks), *_unknown(plan.tasks), *_bad_claims(plan.tasks))
     # On a graph with doubled or missing nodes a cycle could be named that is none.
     faults = names or (*_cycles(plan.tasks), *_group_names(plan.tasks))
-    return tuple(islice(faults or _group_cycles(plan.tasks), MAX_FAULTS))
+    if not faults:
+        faults = (*_group_cycles(plan.tasks), *_large_groups(plan.tasks))
+    return tuple(islice(faults or _overlaps_in_groups(plan.tasks), MAX_FAULTS))
 
 
 def changeset_of(task: Task) -> ChangesetId:
@@ -145,6 +149,47 @@ def _group_cycles(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
             text=f"changesets {_arrows(cycle)} wait for each other, and each merges only as a"
             " whole: regroup their tasks or put them into one group",
         )
+
+
+def _large_groups(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
+    sizes = Counter(task.group for task in tasks if task.group is not None)
+    for group, size in sizes.items():
+        if size > MAX_GROUP:
+            yield PlanFault(
+                kind="groups",
+                text=f"group {group!r} has {size} tasks, and nobody can approve more than "
+                f"{MAX_GROUP} as one change: part it",
+            )
+
+
+def _overlaps_in_groups(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
+    """Name pairs of a group that write the same paths, neither after the other.
+
+    Neither's base would hold the other's work, so their merge would conflict at every attempt.
+    """
+    above = _ancestors(tasks)
+    for place, task in enumerate(tasks):
+        for other in tasks[place + 1 :]:
+            if task.group is None or task.group != other.group:
+                continue
+            if task.id in above[other.id] or other.id in above[task.id]:
+                continue
+            if overlap(task.claims, other.claims):
+                yield PlanFault(
+                    kind="groups",
+                    text=f"tasks {task.id!r} and {other.id!r} of group {task.group!r} claim the "
+                    "same paths: let one depend on the other, or part their claims",
+                )
+
+
+def _ancestors(tasks: tuple[Task, ...]) -> dict[TaskId, frozenset[TaskId]]:
+    """Return for each task all that it depends on, transitively; only for plans without cycles."""
+    wanted = {task.id: task.depends_on for task in tasks}
+    above: dict[TaskId, frozenset[TaskId]] = {}
+    for task_id in dependency_order(wanted):
+        direct = wanted[task_id]
+        above[task_id] = frozenset(direct).union(*(above[each] for each in direct))
+    return above
 
 
 def _arrows(cycle: tuple[str, ...]) -> str:

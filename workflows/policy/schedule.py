@@ -1,10 +1,10 @@
 """The session's scheduling: what is ready, which waves start, and when the session is over.
 
-| pacing | develop                                  | validate            | merge                      |
-|--------|------------------------------------------|---------------------|----------------------------|
-| wave   | all ready tasks, when nothing else runs  | all developed, when | all approved changesets,   |
-|        | and no approved changeset waits          | no development runs | when the merge slot frees  |
-| flow   | each ready task, as slots free           | each developed task | the same                   |
+| pacing | develop                               | validate            | merge                     |
+|--------|---------------------------------------|---------------------|---------------------------|
+| wave   | all ready tasks, when no stage runs   | all developed, when | all approved changesets,  |
+|        | and no approved changeset waits       | no development runs | when the merge slot frees |
+| flow   | each ready task, as slots free        | each developed task | the same                  |
 """
 
 from typing import Literal
@@ -30,6 +30,7 @@ from workflows.policy.plan import form_changesets
 from workflows.policy.ready import newly_blocked, newly_ready, newly_unblocked, next_batch
 from workflows.policy.tasks import FINAL, move
 
+_NAMED = 10
 _TO_MERGE = frozenset({ChangesetState.APPROVED, ChangesetState.QUEUED})
 
 
@@ -221,8 +222,8 @@ def _can_be_retried(left: list[TaskRecord]) -> bool:
 def _waiting_for(waiting: list[ChangesetId], left: list[TaskRecord]) -> str:
     if waiting:
         return f"waits for approval of {', '.join(waiting)}"
-    names = ", ".join(f"{each.task.id} ({each.state})" for each in left[:10])
-    more = f" and {len(left) - 10} more" if len(left) > 10 else ""
+    names = ", ".join(f"{each.task.id} ({each.state})" for each in left[:_NAMED])
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     return f"not done: {names}{more}; retry, skip or stop"
 
 

@@ -1,4 +1,4 @@
-"""What a person's signals do: each changes the session's state, asks for effects, or becomes a notice.
+"""What a person's signals do: change the session's state, ask for effects, or become a notice.
 
 Nothing a person sends is lost without a word: a payload that cannot be read, a stale digest, an
 unknown id or a thing that is not possible now each becomes a notice that names it.

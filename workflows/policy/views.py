@@ -63,7 +63,7 @@ def _changeset_line(changeset: Changeset) -> ChangesetLine:
     )
 
 
-def details(request: SessionRequest, state: SessionState) -> str:
+def details(state: SessionState) -> str:
     """Return the Markdown summary that the Web UI shows as current details.
 
     Titles come from a model: they are shown as code, so that nothing in them is markup.

@@ -1,5 +1,7 @@
 """Plans: every fault is named, and changesets come in dependency order."""
 
+from typing import cast
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +9,14 @@ from pydantic import JsonValue
 
 from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.plan import Plan, PlanFault
-from workflows.policy.plan import MAX_FAULTS, changeset_of, form_changesets, plan_faults, read_plan
+from workflows.policy.plan import (
+    MAX_FAULTS,
+    MAX_GROUP,
+    changeset_of,
+    form_changesets,
+    plan_faults,
+    read_plan,
+)
 
 
 def written(name: str, **fields: JsonValue) -> JsonValue:
@@ -150,3 +159,30 @@ def test_every_task_is_in_one_changeset_behind_all_it_needs(data: st.DataObject)
     for task in plan.tasks:
         assert formed[place[task.id][0]].id == changeset_of(task)
         assert all(place[d] < place[task.id] for d in task.depends_on)
+
+
+def test_tasks_of_a_group_that_write_the_same_paths_must_follow_each_other() -> None:
+    def pair(**second: object) -> object:
+        common = {"title": "t", "acceptance_criteria": ["c"], "claims": ["a/**"], "group": "g"}
+        return read_plan({"tasks": [{"id": "x", **common}, {"id": "y", **common, **second}]})
+
+    (fault,) = cast("tuple[PlanFault, ...]", pair())
+    assert "'x' and 'y' of group 'g' claim the same paths" in fault.text
+    assert isinstance(pair(depends_on=["x"]), Plan)
+    assert isinstance(pair(claims=["b/**"]), Plan)
+    assert isinstance(pair(group="h"), Plan)
+
+
+def test_a_group_that_nobody_could_approve_as_one_is_refused() -> None:
+    tasks = [
+        {
+            "id": f"t{n}",
+            "title": "t",
+            "acceptance_criteria": ["c"],
+            "claims": [f"{n}"],
+            "group": "g",
+        }
+        for n in range(MAX_GROUP + 1)
+    ]
+    (fault,) = cast("tuple[PlanFault, ...]", read_plan({"tasks": tasks}))
+    assert f"{MAX_GROUP + 1} tasks" in fault.text
