@@ -11,11 +11,12 @@ astray silently.
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, model_validator
 
-from activities.documents import parse_document
+from activities.documents import DocumentError, parse_document
 from activities.ports.models import Stop
 from workflows.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from workflows.domain.models import Prices, Role, Usage
@@ -191,6 +192,20 @@ def parse_playbook(text: str, name: str) -> Playbook:
         DocumentError: with file, line and column of up to ten mistakes.
     """
     return parse_document(Playbook, text, name)
+
+
+def read_playbook(path: Path) -> Playbook:
+    """Read a playbook from its file.
+
+    Raises:
+        DocumentError: with file, line and column of up to ten mistakes, or it is no text.
+        OSError: the file cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"{path}: no UTF-8 text at byte {error.start}") from None
+    return parse_playbook(text, str(path))
 
 
 def locate(conversation: Sequence[Message]) -> Place:

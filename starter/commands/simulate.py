@@ -1,6 +1,5 @@
 """`simulate`: the providers' dialects over HTTP, spoken by a playbook."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -22,9 +21,19 @@ def simulate(
 
 
 async def _simulate(playbook: Path, port: int) -> ExitCode:
-    from activities.adapters.models import simulator
+    from activities.adapters.models.simulator.server import serve
+    from activities.documents import DocumentError
     from starter import views
 
-    write(views.simulating(str(playbook), port))
-    await asyncio.to_thread(simulator.serve, playbook, "127.0.0.1", port)
+    try:
+        await serve(
+            playbook,
+            "127.0.0.1",
+            port,
+            lambda _url: write(views.simulating(str(playbook), port)),
+        )
+    except DocumentError as error:
+        raise CommandError(str(error)) from None
+    except OSError as error:
+        raise CommandError(f"port {port} cannot be served ({error.strerror})") from None
     return ExitCode.COMPLETE

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from activities.adapters.models.simulator.app import Log, SimulatedProviders, make_app
-from activities.playbook import Playbook, parse_playbook
+from activities.playbook import Playbook, read_playbook
 from workflows.domain.models import Provider
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class Simulator:
 
     async def __aenter__(self) -> Self:
         listening = socket.create_server(self._address)
-        self.url = _url(listening)
+        host, port = listening.getsockname()[:2]
+        self.url = f"http://{host}:{port}"
         ready = asyncio.Event()
         self._server = _server(self._providers, ready)
         self._task = asyncio.create_task(self._server.serve(sockets=[listening]))
@@ -69,11 +70,11 @@ def base_urls(url: str) -> Mapping[Provider, str]:
     return {"anthropic": url, "openai": f"{url}/v1", "google": url}
 
 
-def serve(playbook_path: Path, host: str, port: int, announce: Callable[[str], None]) -> None:
-    """Run the simulator until it is interrupted.
+async def serve(path: Path, host: str, port: int, announce: Callable[[str], None]) -> None:
+    """Run the simulator until this call is cancelled.
 
     Args:
-        playbook_path: what it says.
+        path: the playbook's file.
         host: the address to listen on.
         port: 0 takes any that is free.
         announce: is told the URL once requests are accepted; `base_urls` makes the SDKs' of it.
@@ -82,19 +83,12 @@ def serve(playbook_path: Path, host: str, port: int, announce: Callable[[str], N
         DocumentError: the playbook is wrong.
         OSError: the playbook cannot be read, or the port is taken.
     """
-    playbook = parse_playbook(playbook_path.read_text(encoding="utf-8"), str(playbook_path))
-    with socket.create_server((host, port)) as listening:
-        announce(_url(listening))
-        server = _server(SimulatedProviders(playbook), None)
-        server.run(sockets=[listening])
+    async with Simulator(read_playbook(path), port, host) as simulator:
+        announce(simulator.url)
+        await asyncio.Event().wait()
 
 
-def _url(listening: socket.socket) -> str:
-    host, port = listening.getsockname()[:2]
-    return f"http://{host}:{port}"
-
-
-def _server(providers: SimulatedProviders, ready: asyncio.Event | None) -> "Server":
+def _server(providers: SimulatedProviders, ready: asyncio.Event) -> "Server":
     from uvicorn import Config, Server
 
     class _EmbeddedServer(Server):
@@ -102,16 +96,11 @@ def _server(providers: SimulatedProviders, ready: asyncio.Event | None) -> "Serv
 
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
-            if ready is not None:
-                ready.set()
+            ready.set()
 
         @contextlib.contextmanager
         def capture_signals(self) -> Generator[None]:
-            if ready is None:
-                with super().capture_signals():
-                    yield
-            else:
-                yield
+            yield
 
     config = Config(
         make_app(providers),

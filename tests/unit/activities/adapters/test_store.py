@@ -15,7 +15,6 @@ from activities.adapters.store import LocalStore, MemoryStore, digest_of
 from activities.ports.store import BlobMissingError
 
 ROOT = Path(__file__).resolve().parents[4]
-AS_ROOT = os.geteuid() == 0
 
 
 def names_in(directory: Path) -> set[str]:
@@ -94,7 +93,7 @@ def open_path() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.skipif(not AS_ROOT, reason="only root can be two users")
+@pytest.mark.root
 @pytest.mark.parametrize(
     ("uid", "gid", "mode"), [(0, 4321, 0o2770), (4321, 0, 0o700), (0, 0, 0o1777)]
 )

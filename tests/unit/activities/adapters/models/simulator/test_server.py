@@ -17,11 +17,12 @@ from tests.unit.activities.adapters.models.wire import play
 ROOT = Path(__file__).resolve().parents[6]
 PLAYBOOK = "schema: 1\nname: s\nscenes: [{role: planner, turns: [{text: hi}]}]\n"
 PROGRAM = """
-import sys
+import asyncio, sys
 from pathlib import Path
 from activities.adapters.models.simulator.server import serve
-serve(Path(sys.argv[1]), "127.0.0.1", 0, lambda url: print(url, flush=True))
-print("temporalio" in sys.modules, flush=True)
+def announce(url):
+    print(url, "temporalio" in sys.modules, flush=True)
+asyncio.run(serve(Path(sys.argv[1]), "127.0.0.1", 0, announce))
 """
 
 
@@ -29,33 +30,44 @@ def test_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     playbook = tmp_path / "p.yaml"
     playbook.write_text(PLAYBOOK)
     command = [sys.executable, "-c", PROGRAM, str(playbook)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
-        url = process.stdout.readline().strip()
+        url, has_engine = process.stdout.readline().split()
         with httpx2.Client(trust_env=False) as client:
             answer = client.get(url + "/_simulator/requests")
-        process.send_signal(signal.SIGTERM)
-        said, _ = process.communicate(timeout=30)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
     assert answer.json() == {"schema": 1, "counts": [], "requests": []}
-    assert "True" not in said
-    assert process.returncode in {0, -signal.SIGTERM}
+    assert has_engine == "False"
+    assert said.strip().endswith("KeyboardInterrupt")
 
 
-def test_a_wrong_playbook_is_refused_before_the_port_is_taken(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (PLAYBOOK.replace("text", "txet").encode(), r"p\.yaml:3:.*did you mean 'text'"),
+        (b"schema: \xff", r"p\.yaml: no UTF-8 text at byte 8"),
+    ],
+)
+async def test_a_wrong_playbook_is_refused_before_the_port_is_taken(
+    tmp_path: Path, content: bytes, why: str
+) -> None:
     playbook = tmp_path / "p.yaml"
-    playbook.write_text(PLAYBOOK.replace("text", "txet"))
+    playbook.write_bytes(content)
     told: list[str] = []
-    with pytest.raises(DocumentError, match=r"p\.yaml:3:.*did you mean 'text'"):
-        serve(playbook, "127.0.0.1", 0, told.append)
+    with pytest.raises(DocumentError, match=why):
+        await serve(playbook, "127.0.0.1", 0, told.append)
     assert told == []
 
 
-def test_a_taken_port_is_an_error(tmp_path: Path) -> None:
+async def test_a_taken_port_is_an_error(tmp_path: Path) -> None:
     playbook = tmp_path / "p.yaml"
     playbook.write_text(PLAYBOOK)
     told: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
-        serve(playbook, "127.0.0.1", taken.getsockname()[1], told.append)
+        await serve(playbook, "127.0.0.1", taken.getsockname()[1], told.append)
     assert told == []
 
 
