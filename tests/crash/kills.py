@@ -1,25 +1,25 @@
 """One session, undisturbed or under kills at seeded random points; and what became of it.
 
-A point is a moment of the undisturbed run: so many seconds after its n-th model call. In a disturbed
-run the n-th call is awaited, and then those seconds, so that points hit the same phases however slow
-the machine or the recovery is.
+A point is a moment of the undisturbed run: so many seconds after its n-th model call. In a
+disturbed run the n-th call is awaited, and then those seconds, so that points hit the same phases
+however slow the machine or the recovery is.
 """
 
 import asyncio
+import itertools
 import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client
 
 from tests.crash.play import git, make_repository, start
 from tests.crash.stage import PATIENCE, SERVER, Stage
 from workers.roles import Role
 from workflows.domain.config import Pacing
-from workflows.domain.session import SessionResult
 
 VICTIMS: Final[Sequence[tuple[str, ...]]] = (
     (Role.HOST,),
@@ -66,6 +66,8 @@ class Course:
     outcome: str
     tree: str
     """The final tree of its branch."""
+    lines: tuple[str, ...]
+    """All lines of all logs in that tree."""
     tasks: tuple[tuple[str, str, int], ...]
     """Each task's id, state and attempt."""
     asks: tuple[Ask, ...]
@@ -100,6 +102,11 @@ class _Watch:
             self.moments.append(self._loop.time() - self._began)
         return different
 
+    def end(self) -> None:
+        """Note the end of the session."""
+        self.look()
+        self.moments.append(self._loop.time() - self._began)
+
     async def follow(self) -> None:
         """Look for ever."""
         while True:
@@ -114,25 +121,49 @@ class _Watch:
 
 
 async def run(
-    stage: Stage, name: str, points: Sequence[Point] = (), pacing: Pacing = Pacing.FLOW
+    stage: Stage,
+    name: str,
+    points: Sequence[Point] = (),
+    pacing: Pacing = Pacing.FLOW,
+    dying: str | None = None,
 ) -> Course:
-    """Play the session on a repository of its own and strike at the points, in their order."""
+    """Play the session on a repository of its own and strike at the points, in their order.
+
+    Args:
+        stage: server and workers.
+        name: of the repository.
+        points: when to strike.
+        pacing: of the session.
+        dying: who ends by itself at a fail point, once, and is started again then.
+    """
     repository = await asyncio.to_thread(make_repository, stage.folder / name)
     watch = _Watch(stage)
     following = asyncio.create_task(watch.follow())
     try:
         handle = await start(stage.client, repository, pacing)
-        kills = await _strikes(stage, watch, points, handle)
+        kills = await _strikes(stage, watch, points)
+        if dying is not None:
+            await stage.actors[dying].died()
+            kills.append(len(watch.asks()))
+            await stage.restart(dying)
         result = await asyncio.wait_for(handle.result(), _LEAST_PATIENCE)
-        watch.moments.append(asyncio.get_running_loop().time() - watch._began)
+        watch.end()
     finally:
         following.cancel()
-    return await _course(stage.client, handle, repository, result, watch, kills)
+    tree = git(repository, "rev-parse", f"{result.branch}^{{tree}}") if result.branch else ""
+    return Course(
+        outcome=result.outcome,
+        tree=tree,
+        lines=tuple(_lines(repository, result.branch)) if result.branch else (),
+        tasks=tuple(sorted((task.id, task.state, task.attempt) for task in result.tasks)),
+        asks=tuple(watch.asks()),
+        settled=await _settled(stage.client, handle.id),
+        kills=tuple(kills),
+        moments=tuple(watch.moments),
+    )
 
 
-async def _strikes(
-    stage: Stage, watch: _Watch, points: Sequence[Point], handle: WorkflowHandle[Any, SessionResult]
-) -> list[int]:
+async def _strikes(stage: Stage, watch: _Watch, points: Sequence[Point]) -> list[int]:
     kills: list[int] = []
     for point in points:
         await watch.reached(point.after)
@@ -149,33 +180,14 @@ def points(course: Course, count: int, seed: int) -> list[Point]:
     """
     chance = random.Random(seed)
     moments = course.moments
-    gaps = [after - before for before, after in zip(moments, moments[1:], strict=False)]
+    gaps = [after - before for before, after in itertools.pairwise(moments)]
     chosen: set[int] = set()
     while len(chosen) < min(count, len(gaps)):
         chosen |= set(chance.choices(range(len(gaps)), weights=gaps))
     return [
-        Point(gap + 1, chance.random() * gaps[gap], chance.choice(VICTIMS)) for gap in sorted(chosen)
+        Point(gap + 1, chance.random() * gaps[gap], chance.choice(VICTIMS))
+        for gap in sorted(chosen)
     ]
-
-
-async def _course(
-    client: Client,
-    handle: WorkflowHandle[Any, SessionResult],
-    repository: Path,
-    result: SessionResult,
-    watch: _Watch,
-    kills: list[int],
-) -> Course:
-    tree = git(repository, "rev-parse", f"{result.branch}^{{tree}}") if result.branch else ""
-    return Course(
-        outcome=result.outcome,
-        tree=tree,
-        tasks=tuple(sorted((task.id, task.state, task.attempt) for task in result.tasks)),
-        asks=tuple(watch.asks()),
-        settled=await _settled(client, handle.id),
-        kills=tuple(kills),
-        moments=tuple(watch.moments),
-    )
 
 
 async def _settled(client: Client, session: str) -> Counter[tuple[str, int]]:
@@ -201,22 +213,16 @@ async def _settled(client: Client, session: str) -> Counter[tuple[str, int]]:
 class Judged:
     """A disturbed course held against the undisturbed one."""
 
-    lost: tuple[str, ...]
+    lost: tuple[str, ...] = ()
     """What the undisturbed course has and this one has not."""
-    doubled: tuple[str, ...]
+    doubled: tuple[str, ...] = ()
     """Effects that happened more than once."""
-    repeated: tuple[str, ...]
+    repeated: tuple[str, ...] = ()
     """Model calls that were made again although their answer was settled."""
 
 
-def judge(calm: Course, course: Course, lines: Sequence[str]) -> Judged:
-    """Compare.
-
-    Args:
-        calm: the undisturbed course.
-        course: the disturbed one.
-        lines: of every file of its final tree, to name what is doubled.
-    """
+def judge(calm: Course, course: Course) -> Judged:
+    """Compare a disturbed course with the undisturbed one."""
     lost: list[str] = []
     if course.outcome != calm.outcome:
         lost.append(f"outcome {course.outcome!r}, not {calm.outcome!r}")
@@ -224,7 +230,7 @@ def judge(calm: Course, course: Course, lines: Sequence[str]) -> Judged:
     lost += [f"turn {ask}" for ask in sorted(set(calm.asks) - set(course.asks), key=str)]
     if course.tree != calm.tree:
         lost.append(f"tree {course.tree}, not {calm.tree}")
-    doubled = [line for line, count in Counter(lines).items() if count > 1]
+    doubled = [line for line, count in Counter(course.lines).items() if count > 1]
     doubled += [f"turn {ask}" for ask in sorted(set(course.asks) - set(calm.asks), key=str)]
     return Judged(tuple(lost), tuple(doubled), tuple(repeated_settled(course)))
 
@@ -252,8 +258,7 @@ def repeated_settled(course: Course) -> list[str]:
     return faults
 
 
-def lines(repository: Path, branch: str) -> list[str]:
-    """Return all lines of all logs in a branch's final tree."""
+def _lines(repository: Path, branch: str) -> list[str]:
     names = git(repository, "ls-tree", "-r", "--name-only", branch).splitlines()
-    logs = [name for name in names if name.endswith("log.txt")]
-    return [line for log in logs for line in git(repository, "show", f"{branch}:{log}").splitlines()]
+    logs = [git(repository, "show", f"{branch}:{name}") for name in names if "log.txt" in name]
+    return [line for log in logs for line in log.splitlines()]

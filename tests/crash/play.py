@@ -6,6 +6,7 @@ simulator's log.
 
 import subprocess
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +24,42 @@ ROUTES = Routes(
     developer=("openai/gpt-4.1-nano",),
     reviewer=("google/gemini-2.5-flash-lite",),
 )
-TASKS: dict[str, tuple[str, ...]] = {"left": (), "right": (), "top": ("left", "right"), "side": ()}
+TASKS: Mapping[str, tuple[str, ...]] = {
+    "left": (),
+    "right": (),
+    "top": ("left", "right"),
+    "side": (),
+}
 TURNS = 4
 LATENCY_S = 0.1
+_SUBMIT: Mapping[str, Any] = {"calls": [{"submit": {"summary": "filled"}}]}
 
 
-def playbook(tasks: dict[str, tuple[str, ...]], turns: int) -> Playbook:
+def stalling(command: str) -> Playbook:
+    """Return a playbook of one task whose only turn runs `command`."""
+    tasks = {"slow": ()}
+    turns = [{"calls": [{"bash": {"command": command}}]}, _SUBMIT]
+    developer: dict[str, Any] = {"role": "developer", "turns": turns}
+    cited = {"criterion": "1", "path": "README.md", "line_start": 1, "line_end": 1}
+    return _book(_planner(tasks), developer, _reviewer("slow", {**cited, "quote": "# logs"}))
+
+
+def playbook(tasks: Mapping[str, tuple[str, ...]] = TASKS, turns: int = TURNS) -> Playbook:
     """Return a playbook in which each task appends one line a turn, a second one after a moment."""
     scenes: list[dict[str, Any]] = [_planner(tasks)]
     for name in tasks:
-        scenes += [_developer(name, turns), _reviewer(name)]
+        cited = {"criterion": "1", "path": f"{name}/log.txt", "line_start": 1, "line_end": 1}
+        evidence = {**cited, "quote": f"{name} 1 begins"}
+        scenes += [_developer(name, turns), _reviewer(name, evidence)]
+    return _book(*scenes)
+
+
+def _book(*scenes: dict[str, Any]) -> Playbook:
     document = {"schema": 1, "name": "crash", "latency_s": LATENCY_S, "scenes": scenes}
     return Playbook.model_validate(document)
 
 
-def _planner(tasks: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+def _planner(tasks: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     planned = [
         {
             "id": name,
@@ -64,14 +86,11 @@ def _developer(name: str, turns: int) -> dict[str, Any]:
         }
         for turn in range(1, turns + 1)
     ]
-    submit = {"calls": [{"submit": {"summary": "filled"}}]}
-    return {"role": "developer", "task": name, "turns": [*work, submit]}
+    return {"role": "developer", "task": name, "turns": [*work, _SUBMIT]}
 
 
-def _reviewer(name: str) -> dict[str, Any]:
-    cited = {"criterion": "1", "path": f"{name}/log.txt", "line_start": 1, "line_end": 1}
-    evidence = [{**cited, "quote": f"{name} 1 begins"}]
-    verdict = {"approve": True, "summary": "good", "evidence": evidence}
+def _reviewer(name: str, evidence: dict[str, Any]) -> dict[str, Any]:
+    verdict = {"approve": True, "summary": "good", "evidence": [evidence]}
     return {"role": "reviewer", "task": name, "turns": [{"calls": [{"submit_verdict": verdict}]}]}
 
 

@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -22,10 +23,10 @@ from activities.adapters.models.simulator.server import Simulator
 from activities.playbook import Playbook
 from workers import layout, tether
 from workers.children import Child, Program, running
-from workers.embedded import choose_address, server_command
+from workers.embedded import choose_address, server_command, server_environment
 from workers.roles import Role, environment_for
 from workers.settings import Settings
-from workers.supervisor import READY_LINE, worker_command
+from workers.supervisor import READY_LINE, Command, worker_command
 from workers.temporal import ServerAddress, TemporalUnavailableError, connect
 
 SERVER: Final = "server"
@@ -43,11 +44,17 @@ class Actor:
         self._ready = asyncio.Event()
         self.tail: deque[str] = deque(maxlen=60)
 
-    async def start(self) -> None:
-        """Start the process; `ready` tells when it serves."""
+    async def start(self, variables: Mapping[str, str] | None = None) -> None:
+        """Start the process; `ready` tells when it serves.
+
+        Args:
+            variables: more for its environment, in this life only.
+        """
         self._ready.clear()
         self._stack = AsyncExitStack()
-        self._child = await self._stack.enter_async_context(running(self.program, self._heard))
+        environment = {**self.program.environment, **(variables or {})}
+        program = replace(self.program, environment=environment)
+        self._child = await self._stack.enter_async_context(running(program, self._heard))
 
     async def ready(self) -> None:
         """Wait until it says that it serves."""
@@ -104,9 +111,11 @@ class Actor:
 class Stage:
     """All actors by name: `server`, and one for each role."""
 
-    def __init__(self, folder: Path, simulator: Simulator) -> None:
+    def __init__(self, folder: Path, simulator: Simulator, lifeline: int) -> None:
+        folder.chmod(0o755)
         self.folder = folder
         self.simulator = simulator
+        self._lifeline = lifeline
         self.settings = Settings(data_dir=folder / "data", temporal_port=0, ui_port=0)
         layout.prepare(self.settings)
         self.address = choose_address(self.settings)
@@ -114,35 +123,47 @@ class Stage:
         self.actors: dict[str, Actor] = {}
         self.client: Client
 
-    async def open(self, lifeline: int, host: Mapping[str, str] | None = None) -> None:
+    async def open(self, host: Command = worker_command) -> None:
         """Start everything and wait until it serves.
 
         Args:
-            lifeline: a descriptor that ends with this process.
-            host: more variables for the host worker.
+            host: makes the command line of the host worker.
         """
         self.actors[SERVER] = Actor(_server_program(self.settings, self.address))
         for role in Role:
-            more = dict(host or {}) if role is Role.HOST else {}
-            self.add(role, self.worker_program(role, worker_command(role), lifeline, more))
+            command = host if role is Role.HOST else worker_command
+            self.actors[role] = Actor(self._worker_program(role, command(role)))
         await self.actors[SERVER].start()
         self.client = await self.connected()
         roles = [self.actors[role] for role in Role]
         await asyncio.gather(*(each.start() for each in roles))
         await asyncio.gather(*(each.ready() for each in roles))
 
-    def add(self, name: str, program: Program) -> Actor:
-        """Put one more process on the stage, without starting it."""
-        self.actors[name] = Actor(program)
-        return self.actors[name]
+    async def understudy(self, name: str, role: Role) -> None:
+        """Start one more process of a role, as the one on the stage was started."""
+        self.actors[name] = Actor(self.actors[role].program)
+        await self.restart(name)
+
+    async def restart(self, name: str, **variables: str) -> None:
+        """Start a process anew, ending it first where it runs, and wait until it serves.
+
+        Args:
+            name: whose.
+            variables: of its environment, for this life only.
+        """
+        actor = self.actors[name]
+        await actor.close()
+        await actor.start(variables)
+        await actor.ready()
 
     async def connected(self) -> Client:
         """Connect as soon as the server answers."""
         async with asyncio.timeout(PATIENCE):
-            while True:
+            while self.actors[SERVER].child.process.returncode is None:
                 with contextlib.suppress(TemporalUnavailableError):
                     return await connect(self.settings, timedelta(seconds=5))
                 await asyncio.sleep(0.05)
+        raise AssertionError("the server ended:\n" + self.actors[SERVER].said())
 
     async def strike(self, names: Sequence[str]) -> None:
         """Kill these at once, start them again, and wait until they serve."""
@@ -164,21 +185,20 @@ class Stage:
         if SERVER in self.actors:
             await self.actors[SERVER].close()
 
-    def worker_program(
-        self, role: Role, command: Sequence[str], lifeline: int, more: Mapping[str, str]
-    ) -> Program:
-        """Return how a worker is started, with keys and base URLs of the simulator for `models`."""
-        environment = environment_for([role], {**_own_environment(), **self._provider_environment()})
+    def _worker_program(self, role: Role, command: Sequence[str]) -> Program:
+        environment = environment_for(
+            [role], {**_own_environment(), **self._provider_environment()}
+        )
         environment |= {"PYTHONPATH": str(layout.packages_root())}
-        environment |= self.settings.as_environment() | dict(more)
+        environment |= self.settings.as_environment()
         environment["BLUEFLAME_SERVER"] = self.address.address
         return Program(
             name=f"worker {role}",
-            argv=(*command, "--lifeline", str(lifeline)),
+            argv=(*command, "--lifeline", str(self._lifeline)),
             environment=environment,
             directory=self.settings.data_dir,
             log=self.settings.logs_dir / f"worker-{role}.log",
-            inherited=(lifeline,),
+            inherited=(self._lifeline,),
         )
 
     def _provider_environment(self) -> dict[str, str]:
@@ -195,21 +215,20 @@ class Stage:
 
 @asynccontextmanager
 async def stage(
-    folder: Path, playbook: Playbook, host: Mapping[str, str] | None = None
+    folder: Path, playbook: Playbook, host: Command = worker_command
 ) -> AsyncGenerator[Stage]:
     """Run server, workers and simulator on a fresh data directory; all end with the block.
 
     Args:
         folder: an empty folder of the test's own.
         playbook: what the simulated models say.
-        host: more variables for the host worker (a fail point).
+        host: makes the command line of the host worker.
     """
-    folder.chmod(0o755)
     async with Simulator(playbook) as simulator:
         read_end, write_end = os.pipe()
-        built = Stage(folder, simulator)
+        built = await asyncio.to_thread(Stage, folder, simulator, read_end)
         try:
-            await built.open(read_end, host)
+            await built.open(host)
             yield built
         finally:
             await built.close()
@@ -222,7 +241,7 @@ def _server_program(settings: Settings, address: ServerAddress) -> Program:
     return Program(
         name="temporal server",
         argv=(*tied, *server_command(address, settings.data_dir / "temporal.db")),
-        environment=_own_environment(),
+        environment=server_environment(os.environ),
         directory=settings.data_dir,
         log=settings.logs_dir / "temporal.log",
     )
