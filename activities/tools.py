@@ -14,10 +14,17 @@ from temporalio.exceptions import ApplicationError
 
 from activities.failures import mapped
 from activities.host import Host, checkpoint_ref, workspace, worktree_name
-from activities.ports.git import Checkpoint, CheckpointRequest, Finding, HostRepository
+from activities.ports.git import (
+    Checkpoint,
+    CheckpointRequest,
+    Finding,
+    HostRepository,
+    WorktreePlace,
+)
 from activities.ports.sandbox import Limits
 from activities.toolset.runner import Toolset
 from activities.toolset.schemas import sandbox_tools
+from activities.uninterrupted import uninterrupted
 from workflows.contracts import Observation, RunTools, ToolsOutcome
 from workflows.domain.ids import TaskId, Tree
 from workflows.errors import FailureType
@@ -55,7 +62,10 @@ class ToolActivities:
         self, repository: HostRepository, request: RunTools, hold: int
     ) -> ToolsOutcome:
         """Run calls that can change nothing: there is nothing to record, a retry may run them."""
-        observations = [each async for each in self._calls(repository, request, hold)]
+        place = await repository.create_worktree(
+            worktree_name(request.worktree), request.checkpoint
+        )
+        observations = [each async for each in self._calls(place, request, hold)]
         return ToolsOutcome(
             observations=tuple(observations), checkpoint=request.checkpoint, tree=Tree("")
         )
@@ -68,25 +78,24 @@ class ToolActivities:
         hold: int,
     ) -> ToolsOutcome:
         name = worktree_name(request.worktree)
+        place = await repository.create_worktree(name, request.checkpoint)
         await repository.restore(name, request.checkpoint)
         seen: list[Observation] = []
         try:
-            async for each in self._calls(repository, request, hold):
-                seen.append(each)  # noqa: PERF401  (what was seen counts when a call is cancelled)
+            async for each in self._calls(place, request, hold):
+                seen.append(each)  # noqa: PERF401 (a cancellation must leave what was seen)
         except asyncio.CancelledError:
             if _was_asked_to_stop():
                 # The work so far is kept: the attempt ends here and nobody repeats this turn.
-                await asyncio.shield(self._record(repository, request, recorded, seen))
+                await uninterrupted(self._record(repository, request, recorded, seen))
             raise
         self._host.fail_point("after-run")
-        return await self._record(repository, request, recorded, seen)
+        # A batch that ran to its end is recorded, whoever cancels now: nothing has to run twice.
+        return await uninterrupted(self._record(repository, request, recorded, seen))
 
     async def _calls(
-        self, repository: HostRepository, request: RunTools, hold: int
+        self, place: WorktreePlace, request: RunTools, hold: int
     ) -> AsyncIterator[Observation]:
-        place = await repository.create_worktree(
-            worktree_name(request.worktree), request.checkpoint
-        )
         toolset = Toolset(
             sandbox=self._host.sandbox,
             blobs=self._host.store,

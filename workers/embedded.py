@@ -13,7 +13,7 @@ import shutil
 import socket
 import sys
 import sysconfig
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -134,16 +134,20 @@ class EmbeddedServer:
         return Program(
             name="temporal server",
             argv=(*tether, str(os.getpid()), *server),
-            environment={
-                # The program asks for both, and a user without an entry in passwd has neither.
-                "HOME": str(settings.data_dir),
-                "USER": "blueflame",
-                **{k: v for k, v in os.environ.items() if k in {"PATH", "HOME", "USER", "TMPDIR"}},
-            },
+            environment=server_environment(os.environ),
             directory=settings.data_dir,
             log=settings.logs_dir / "temporal.log",
             inherited=(self._lock.fileno(),),
         )
+
+
+def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what the bundled server gets of a process's environment.
+
+    It asks who it is, and where no account has its uid (in a container) it believes the variables.
+    """
+    given = {k: v for k, v in environment.items() if k in {"PATH", "HOME", "TMPDIR", "USER"}}
+    return {"USER": "blueflame", "HOME": "/", **given}
 
 
 def server_command(address: ServerAddress, database: Path) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from workers.settings import Settings
 from workflows.queues import host_queue
 
 if TYPE_CHECKING:
+    from activities.adapters.git.locks import Locking
     from activities.host import Host
     from activities.ports.git import HostRepository
     from activities.ports.sandbox import Sandbox
@@ -32,19 +33,27 @@ def git_program() -> Path:
     return Path(found)
 
 
-def make_host(settings: Settings) -> "Host":
-    """Return this host's means; nothing is created on disk yet."""
+def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
+    """Return this host's means; nothing is created on disk yet.
+
+    Args:
+        settings: the process's.
+        locking: how a worktree is locked; None: exclusively. A test shows what happens without.
+    """
     from activities.adapters.git.command import Git
-    from activities.adapters.git.repository import GitHostRepository
+    from activities.adapters.git.locks import exclusive
+    from activities.adapters.git.repository import GitHostRepository, Seams
     from activities.adapters.store import LocalStore
     from activities.host import Host
 
     git = Git(git_program())
+    fail_point = _FailPoint(settings.fail_point, settings.host_dir)
+    seams = Seams(locking or exclusive, fail_point)
     opened: dict[str, HostRepository] = {}
 
     def repository(key: str) -> "HostRepository":
         if key not in opened:
-            opened[key] = GitHostRepository(git, settings.host_dir, key)
+            opened[key] = GitHostRepository(git, settings.host_dir, key, seams)
         return opened[key]
 
     name = layout.host_name(settings)
@@ -54,7 +63,7 @@ def make_host(settings: Settings) -> "Host":
         store=LocalStore(settings.store_dir),
         sandbox=_sandbox(settings),
         repository=repository,
-        fail_point=_FailPoint(settings.fail_point, settings.host_dir),
+        fail_point=fail_point,
     )
 
 

@@ -13,10 +13,13 @@ does not need. Adapters are made here and given to the activity classes; no deci
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from workers.roles import Role
 from workers.settings import Settings
+
+if TYPE_CHECKING:
+    from activities.host import Host
 
 Activity = Callable[..., Any]
 
@@ -81,6 +84,13 @@ def _models(settings: Settings) -> Sequence[Activity]:
 
 
 def _host(settings: Settings) -> Sequence[Activity]:
+    from workers.hosting import make_host
+
+    return host_activities(make_host(settings))
+
+
+def host_activities(host: "Host") -> Sequence[Activity]:
+    """Return what role `host` offers on the given means."""
     from activities.gates import GateActivities
     from activities.hosts import HostActivities
     from activities.merging import MergingActivities
@@ -88,9 +98,7 @@ def _host(settings: Settings) -> Sequence[Activity]:
     from activities.reviews import ReviewActivities
     from activities.tools import ToolActivities
     from activities.worktrees import WorktreeActivities
-    from workers.hosting import make_host
 
-    host = make_host(settings)
     worktrees, reviews, merging = (
         WorktreeActivities(host),
         ReviewActivities(host),

@@ -9,11 +9,14 @@ import asyncio
 import fcntl
 import os
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 FIRST_PAUSE_SECONDS = 0.002
 LONGEST_PAUSE_SECONDS = 0.1
+
+Locking = Callable[[Path, Callable[[], None] | None], AbstractAsyncContextManager[int]]
+"""How a lock is taken: `exclusive`, or what a test puts in its place to see that it is needed."""
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ import asyncio
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from activities.adapters.git.bare import Bare, Layout
 from activities.adapters.git.collect import Collector
 from activities.adapters.git.command import Git
 from activities.adapters.git.lfs import AttributeRepository
+from activities.adapters.git.locks import Locking, exclusive
 from activities.adapters.git.names import shown
 from activities.adapters.git.worktree import Worktrees, delete
 from activities.ports.git import (
@@ -37,15 +38,30 @@ from activities.ports.git import (
 from workflows.domain.ids import Commit, SessionId, Tree
 
 
+def _nothing(_: str) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Seams:
+    """Where tests of crashes take hold; ordinary runs leave them as they are."""
+
+    locking: Locking = exclusive
+    """How a worktree is locked."""
+    fail_point: Callable[[str], None] = _nothing
+    """Called with `after-commit`: the checkpoint's commit exists and its ref has not moved."""
+
+
 class GitHostRepository:
     """The host's side; see the port for what each operation promises."""
 
-    def __init__(self, git: Git, data: Path, key: str) -> None:
+    def __init__(self, git: Git, data: Path, key: str, seams: Seams = Seams()) -> None:
         """Take the program, the host's data folder and the repository's key. Nothing is touched."""
         self._git = git
+        self._fail_point = seams.fail_point
         self._bare = Bare(git, Layout(data, key))
         self._objects = self._bare.layout.bare / "objects"
-        self._worktrees = Worktrees(self._bare)
+        self._worktrees = Worktrees(self._bare, seams.locking)
         attributes = AttributeRepository(git, data / "attributes.git")
         self._collector = Collector(git, attributes)
 
@@ -123,6 +139,7 @@ class GitHostRepository:
         """Record the collected tree with its observations."""
         self._worktrees.scope(request.name)
         commit = await asyncio.to_thread(checkpoints.write, self._objects, request)
+        self._fail_point("after-commit")
         await self._bare.update_ref(request.ref, commit, request.previous)
         self._worktrees.mark(request.name, commit)
         return commit

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from activities.adapters.git.bare import Bare, replace
 from activities.adapters.git.command import Scope
-from activities.adapters.git.locks import exclusive, remove_stale
+from activities.adapters.git.locks import Locking, exclusive, remove_stale
 from activities.ports.git import (
     WorktreeDamagedError,
     WorktreeMissingError,
@@ -36,9 +36,10 @@ _HERE: ContextVar[Mapping[Path, int]] = ContextVar("held worktrees", default=Map
 class Worktrees:
     """The worktrees of one bare repository."""
 
-    def __init__(self, bare: Bare) -> None:
-        """Take the repository; nothing is touched yet."""
+    def __init__(self, bare: Bare, locking: Locking = exclusive) -> None:
+        """Take the repository and the way to lock a worktree; nothing is touched yet."""
         self.bare = bare
+        self._locking = locking
         self._held: dict[str, int] = {}
 
     def place(self, name: str) -> WorktreePlace:
@@ -51,7 +52,7 @@ class Worktrees:
         self, name: str, on_wait: Callable[[], None] | None = None
     ) -> AsyncGenerator[int, None]:
         """Hold a worktree; see the port."""
-        async with exclusive(self.bare.layout.lock(name), on_wait) as descriptor:
+        async with self._locking(self.bare.layout.lock(name), on_wait) as descriptor:
             remove_stale(self.bare.layout.admin(name))
             self._held[name] = descriptor
             here = _HERE.set({**_HERE.get(), self.bare.layout.lock(name): descriptor})

@@ -15,9 +15,10 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Literal, Protocol, Self
 
 from activities.adapters.sandbox.descriptors import standard_input
+from activities.uninterrupted import uninterrupted
 
 End = Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]
 Breach = Literal["out_of_memory", "out_of_disk"]
@@ -33,9 +34,6 @@ _CHUNK_BYTES = 1 << 16
 _MOST_CHUNKS = 64
 OPEN_FILES = 8192
 """Descriptors that one process may have."""
-
-_T = TypeVar("_T")
-
 
 @dataclass(frozen=True)
 class Spawn:
@@ -342,25 +340,6 @@ async def readable(fd: int, seconds: float = _DEATH_S) -> bool:
         return await within(ready.wait(), seconds)
     finally:
         loop.remove_reader(fd)
-
-
-async def uninterrupted(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run `work` to its end even if cancelled meanwhile; the cancellation is raised after it."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            if task.cancelled():
-                raise
-            cancelled = error
-        except BaseException:  # noqa: BLE001 -- raised again by `result` below
-            break
-    if cancelled is not None:
-        task.exception()
-        raise cancelled
-    return task.result()
 
 
 def _owned(stack: contextlib.ExitStack, fd: int) -> int:

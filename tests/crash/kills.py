@@ -1,0 +1,264 @@
+"""One session, undisturbed or under kills at seeded random points; and what became of it.
+
+A point is a moment of the undisturbed run: so many seconds after its n-th model call. In a
+disturbed run the n-th call is awaited, and then those seconds, so that points hit the same phases
+however slow the machine or the recovery is.
+"""
+
+import asyncio
+import itertools
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from temporalio.client import Client
+
+from tests.crash.play import git, make_repository, start
+from tests.crash.stage import PATIENCE, SERVER, Stage
+from workers.roles import Role
+from workflows.domain.config import Pacing
+
+VICTIMS: Final[Sequence[tuple[str, ...]]] = (
+    (Role.HOST,),
+    (Role.HOST,),
+    (Role.MODELS,),
+    (Role.WORKFLOWS,),
+    (SERVER,),
+    (Role.LAND, Role.HOST),
+    (SERVER, *Role),
+)
+"""Who dies together; the last is a power cut."""
+_LOOK_SECONDS: Final = 0.02
+_LEAST_PATIENCE: Final = 4 * PATIENCE
+
+
+class Ask(NamedTuple):
+    """One turn of one agent."""
+
+    role: str
+    task: str | None
+    attempt: int
+    turn: int
+
+    @property
+    def agent(self) -> tuple[str, str | None, int]:
+        """Whose turn it is; the play has one agent for each role, task and attempt."""
+        return self[:3]
+
+
+class Point(NamedTuple):
+    """When somebody is killed, and who."""
+
+    after: int
+    """How many different turns have been asked for."""
+    delay: float
+    """Seconds from then."""
+    victims: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Course:
+    """What became of one session."""
+
+    outcome: str
+    tree: str
+    """The final tree of its branch."""
+    lines: tuple[str, ...]
+    """All lines of all logs in that tree."""
+    tasks: tuple[tuple[str, str, int], ...]
+    """Each task's id, state and attempt."""
+    asks: tuple[Ask, ...]
+    """Every model call as the provider saw it, repeats included, in order."""
+    settled: Counter[tuple[str, int]]
+    """By agent's workflow and turn: model calls that the history holds as answered."""
+    kills: tuple[int, ...] = ()
+    """For each kill, how many asks came before it."""
+    moments: tuple[float, ...] = field(default=(), compare=False)
+    """When each different turn was first asked for, in seconds from the start; last, the end."""
+
+
+class _Watch:
+    """Follows the simulator's log."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._first = len(stage.simulator.log.entries)
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self.moments: list[float] = []
+
+    def asks(self) -> list[Ask]:
+        """Return all asks of this session so far."""
+        entries = self._stage.simulator.log.entries[self._first :]
+        return [Ask(e["role"], e["task"], e["attempt"], e["turn"]) for e in entries]
+
+    def look(self) -> int:
+        """Note what is new and return how many different turns have been asked for."""
+        different = len(set(self.asks()))
+        while len(self.moments) < different:
+            self.moments.append(self._loop.time() - self._began)
+        return different
+
+    def end(self) -> None:
+        """Note the end of the session."""
+        self.look()
+        self.moments.append(self._loop.time() - self._began)
+
+    async def follow(self) -> None:
+        """Look for ever."""
+        while True:
+            self.look()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def reached(self, count: int) -> None:
+        """Wait until so many different turns have been asked for."""
+        async with asyncio.timeout(_LEAST_PATIENCE):
+            while self.look() < count:
+                await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def run(
+    stage: Stage,
+    name: str,
+    points: Sequence[Point] = (),
+    pacing: Pacing = Pacing.FLOW,
+    dying: str | None = None,
+) -> Course:
+    """Play the session on a repository of its own and strike at the points, in their order.
+
+    Args:
+        stage: server and workers.
+        name: of the repository.
+        points: when to strike.
+        pacing: of the session.
+        dying: who ends by itself at a fail point, once, and is started again then.
+    """
+    repository = await asyncio.to_thread(make_repository, stage.folder / name)
+    watch = _Watch(stage)
+    following = asyncio.create_task(watch.follow())
+    try:
+        handle = await start(stage.client, repository, pacing)
+        kills = await _strikes(stage, watch, points)
+        if dying is not None:
+            await stage.actors[dying].died()
+            kills.append(len(watch.asks()))
+            await stage.restart(dying)
+        result = await asyncio.wait_for(handle.result(), _LEAST_PATIENCE)
+        watch.end()
+    finally:
+        following.cancel()
+    tree = git(repository, "rev-parse", f"{result.branch}^{{tree}}") if result.branch else ""
+    return Course(
+        outcome=result.outcome,
+        tree=tree,
+        lines=tuple(_lines(repository, result.branch)) if result.branch else (),
+        tasks=tuple(sorted((task.id, task.state, task.attempt) for task in result.tasks)),
+        asks=tuple(watch.asks()),
+        settled=await _settled(stage.client, handle.id),
+        kills=tuple(kills),
+        moments=tuple(watch.moments),
+    )
+
+
+async def _strikes(stage: Stage, watch: _Watch, points: Sequence[Point]) -> list[int]:
+    kills: list[int] = []
+    for point in points:
+        await watch.reached(point.after)
+        await asyncio.sleep(point.delay)
+        kills.append(len(watch.asks()))
+        await stage.strike(point.victims)
+    return kills
+
+
+def points(course: Course, count: int, seed: int) -> list[Point]:
+    """Choose random moments of an undisturbed course, each between another two of its calls.
+
+    Two in one gap could kill the same call three times over, which ends an agent by design.
+    """
+    chance = random.Random(seed)
+    moments = course.moments
+    gaps = [after - before for before, after in itertools.pairwise(moments)]
+    chosen: set[int] = set()
+    while len(chosen) < min(count, len(gaps)):
+        chosen |= set(chance.choices(range(len(gaps)), weights=gaps))
+    return [
+        Point(gap + 1, chance.random() * gaps[gap], chance.choice(VICTIMS))
+        for gap in sorted(chosen)
+    ]
+
+
+async def _settled(client: Client, session: str) -> Counter[tuple[str, int]]:
+    """Count, by agent and turn, the model calls that are answered in the histories."""
+    settled: Counter[tuple[str, int]] = Counter()
+    converter = client.data_converter
+    query = f"WorkflowId STARTS_WITH '{session}/' AND WorkflowType = 'AgentWorkflow'"
+    async for found in client.list_workflows(query):
+        asked: dict[int, int] = {}
+        handle = client.get_workflow_handle(found.id, run_id=found.run_id)
+        async for event in handle.fetch_history_events():
+            scheduled = event.activity_task_scheduled_event_attributes
+            if scheduled.activity_type.name == "models.call":
+                (request,) = await converter.decode(scheduled.input.payloads)
+                asked[event.event_id] = request["turn"]
+            done = event.activity_task_completed_event_attributes
+            if done.scheduled_event_id in asked:
+                settled[found.id.partition("/")[2], asked[done.scheduled_event_id]] += 1
+    return settled
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A disturbed course held against the undisturbed one."""
+
+    lost: tuple[str, ...] = ()
+    """What the undisturbed course has and this one has not."""
+    doubled: tuple[str, ...] = ()
+    """Effects that happened more than once."""
+    repeated: tuple[str, ...] = ()
+    """Model calls that were made again although their answer was settled."""
+
+
+def judge(calm: Course, course: Course) -> Judged:
+    """Compare a disturbed course with the undisturbed one."""
+    lost: list[str] = []
+    if course.outcome != calm.outcome:
+        lost.append(f"outcome {course.outcome!r}, not {calm.outcome!r}")
+    lost += [f"task {task}" for task in sorted(set(calm.tasks) - set(course.tasks))]
+    lost += [f"turn {ask}" for ask in sorted(set(calm.asks) - set(course.asks), key=str)]
+    if course.tree != calm.tree:
+        lost.append(f"tree {course.tree}, not {calm.tree}")
+    doubled = [line for line, count in Counter(course.lines).items() if count > 1]
+    doubled += [f"turn {ask}" for ask in sorted(set(course.asks) - set(calm.asks), key=str)]
+    return Judged(tuple(lost), tuple(doubled), tuple(repeated_settled(course)))
+
+
+def repeated_settled(course: Course) -> list[str]:
+    """Return the repeats that no kill with the call in flight explains.
+
+    An agent has one call at a time. So a call is settled once its agent asks for the next turn, and
+    until then it may repeat only if somebody was killed since it was asked for.
+    """
+    faults = [
+        f"{agent} turn {turn} answered {count} times"
+        for (agent, turn), count in sorted(course.settled.items())
+        if count > 1
+    ]
+    last: dict[tuple[str, str | None, int], tuple[Ask, int]] = {}
+    for place, ask in enumerate(course.asks):
+        before = last.get(ask.agent)
+        if before is not None:
+            earlier, at = before
+            killed = any(at < kill <= place for kill in course.kills)
+            if ask.turn < earlier.turn or (ask.turn == earlier.turn and not killed):
+                faults.append(f"{ask} asked again after {earlier}")
+        last[ask.agent] = (ask, place)
+    return faults
+
+
+def _lines(repository: Path, branch: str) -> list[str]:
+    names = git(repository, "ls-tree", "-r", "--name-only", branch).splitlines()
+    logs = [git(repository, "show", f"{branch}:{name}") for name in names if "log.txt" in name]
+    return [line for log in logs for line in log.splitlines()]

@@ -1,0 +1,51 @@
+"""Kill server and workers at random points: nothing is lost, doubled, or paid for twice."""
+
+from pathlib import Path
+
+import pytest
+
+from activities.playbook import Playbook
+from tests.crash import kills, play
+from tests.crash.stage import stage
+from workers.roles import Role
+from workflows.domain.config import Pacing
+
+SMALL = play.playbook({"left": (), "top": ("left",)}, turns=2)
+
+
+async def _undisturbed_and_disturbed(
+    folder: Path, played: Playbook, count: int, seed: int, pacing: Pacing
+) -> kills.Judged:
+    async with stage(folder, played) as running:
+        calm = await kills.run(running, "calm", pacing=pacing)
+        points = kills.points(calm, count, seed)
+        course = await kills.run(running, "disturbed", points, pacing)
+    assert calm.outcome == "complete"
+    assert len(calm.asks) == len(set(calm.asks))
+    assert len(course.kills) == count
+    return kills.judge(calm, course)
+
+
+@pytest.mark.e2e
+async def test_three_kills_leave_the_session_as_it_would_have_been(tmp_path: Path):
+    found = await _undisturbed_and_disturbed(tmp_path, SMALL, 3, 1, Pacing.FLOW)
+    assert found == kills.Judged()
+
+
+@pytest.mark.crash
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("pacing", list(Pacing))
+async def test_twenty_kills_leave_the_session_as_it_would_have_been(tmp_path: Path, pacing: Pacing):
+    found = await _undisturbed_and_disturbed(tmp_path, play.playbook(), 20, 2, pacing)
+    assert found == kills.Judged()
+
+
+@pytest.mark.crash
+@pytest.mark.timeout(900)
+async def test_a_host_that_dies_at_a_fail_point_loses_and_repeats_nothing(tmp_path: Path):
+    async with stage(tmp_path, SMALL) as running:
+        calm = await kills.run(running, "calm")
+        for point in ("after-run", "after-commit", "after-update-ref"):
+            await running.restart(Role.HOST, BLUEFLAME_FAIL_POINT=point)
+            course = await kills.run(running, point, dying=Role.HOST)
+            assert kills.judge(calm, course) == kills.Judged(), point

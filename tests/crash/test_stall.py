@@ -1,0 +1,100 @@
+"""A host worker that stalls past its heartbeat while its command goes on, and another beside it.
+
+To the server the first one is lost, so the second gets the same batch; then the first wakes up. With
+the lock the batch has run once. Without it, it has run twice: this test must be able to fail.
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.crash import play
+from tests.crash.stage import PATIENCE, Stage, stage
+from workers.roles import Role
+from workers.supervisor import worker_command
+from workflows.domain.config import Pacing
+
+pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
+
+BATCH = (
+    "mkdir -p slow; echo x >> count.seen; n=$(wc -l < count.seen); echo begun >> slow/log.txt; "
+    "until [ -e go$n.seen ]; do sleep 0.1; done; echo run >> slow/log.txt"
+)
+"""`*.seen` is ignored, so it outlives the restoration before another run, and counts the runs."""
+
+
+def unlocked_command(role: Role) -> Sequence[str]:
+    assert role is Role.HOST
+    return (sys.executable, "-P", "-m", "tests.crash.unlocked_host", "--roles", role)
+
+
+async def _until(holds: Callable[[], bool], what: str) -> None:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not holds():
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"did not happen in {PATIENCE:.0f} s: {what}") from None
+
+
+async def _retried(running: Stage, session: str) -> None:
+    """Wait until the server has given the batch out again."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            query = f"WorkflowId STARTS_WITH '{session}/' AND WorkflowType = 'AgentWorkflow'"
+            async for found in running.client.list_workflows(query):
+                described = await running.client.get_workflow_handle(found.id).describe()
+                for pending in described.raw_description.pending_activities:
+                    if pending.activity_type.name == "tools.run" and pending.attempt > 1:
+                        return
+            await asyncio.sleep(0.5)
+
+
+async def _stalled(folder: Path, command: Callable[[Role], Sequence[str]]) -> list[str]:
+    """Play the stall and return the log in the final tree."""
+    locks = command is worker_command
+    async with stage(folder, play.stalling(BATCH), command) as running:
+        repository = await asyncio.to_thread(play.make_repository, folder / "user")
+        handle = await play.start(running.client, repository, Pacing.FLOW)
+        log = await _worktree_log(running)
+        worktree = log.parent.parent
+        await _until(lambda: log.exists() and log.read_text() == "begun\n", "the batch begins")
+        first = running.actors[Role.HOST]
+        first.send(signal.SIGSTOP)
+        await running.understudy("second host", Role.HOST)
+        await _retried(running, handle.id)
+        if not locks:
+            count = worktree / "count.seen"
+            await _until(lambda: len(count.read_text().split()) == 2, "the batch begins again")
+        (worktree / "go1.seen").touch()
+        await _until(lambda: "run" in log.read_text(), "the stalled host's command ends")
+        (worktree / "go2.seen").touch()
+        if not locks:
+            await _until(lambda: log.read_text().count("run") == 2, "the second command ends")
+        first.send(signal.SIGCONT)
+        result = await asyncio.wait_for(handle.result(), PATIENCE)
+        return play.git(repository, "show", f"{result.branch}:slow/log.txt").split()
+
+
+async def _worktree_log(running: Stage) -> Path:
+    found: list[Path] = []
+
+    def is_there() -> bool:
+        host = running.settings.host_dir
+        found[:] = [path for path in host.glob("**/count.seen") if path.is_file()]
+        return bool(found)
+
+    await _until(is_there, "the worktree is made")
+    return found[0].parent / "slow" / "log.txt"
+
+
+async def test_a_stalled_host_and_its_replacement_run_a_batch_once(tmp_path: Path):
+    assert await _stalled(tmp_path, worker_command) == ["begun", "run"]
+
+
+async def test_without_the_lock_they_run_it_twice(tmp_path: Path):
+    assert (await _stalled(tmp_path, unlocked_command)).count("run") == 2

@@ -1,0 +1,20 @@
+"""A host worker as `python -m workers`, without the worktree's lock: the control of an experiment."""
+
+import sys
+
+from tests.fakes.locks import not_locked
+from workers import wiring
+from workers.__main__ import main
+from workers.hosting import make_host
+from workers.roles import Role
+from workers.serving import Code
+from workers.settings import Settings
+
+
+def _activities(role: Role, settings: Settings) -> list[wiring.Activity]:
+    assert role is Role.HOST
+    return list(wiring.host_activities(make_host(settings, not_locked)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(code=Code(activities=_activities)))
