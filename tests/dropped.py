@@ -70,6 +70,7 @@ def dropped_plan(argv: tuple[str, ...], writable: tuple[Path, ...] = ()) -> Priv
         "HYPOTHESIS_STORAGE_DIRECTORY": str(home / "hypothesis"),
         # Temporal's sandbox imports workflow code anew for each workflow: compiling it each time
         # would be half of the time that those tests take.
+        "PYTHONDONTWRITEBYTECODE": "",
         "PYTHONPYCACHEPREFIX": str(home / "pycache"),
         "COVERAGE_FILE": os.environ.get("COVERAGE_FILE", str(home / "coverage")),
     }

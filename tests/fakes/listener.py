@@ -1,4 +1,4 @@
-"""A workflow that writes down the signals of a ledger, in the place of agents and of the session."""
+"""A workflow that writes down the signals of a ledger, in place of agents and the session."""
 
 from temporalio import workflow
 

@@ -58,7 +58,7 @@ Script = Callable[[CallModel], Sequence[ToolCall]]
 
 def name_of(*parts: object) -> str:
     """Return a commit-like name that follows from its parts."""
-    return hashlib.sha1(json.dumps([str(part) for part in parts]).encode()).hexdigest()  # noqa: S324
+    return hashlib.sha1(json.dumps([str(part) for part in parts]).encode()).hexdigest()
 
 
 def tool(name: str, **arguments: Any) -> ToolCall:

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import sys
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -109,8 +109,8 @@ class Playing:
 
     async def until(self, holds: Callable[[SessionView], bool]) -> SessionView:
         """Wait until the picture is as wanted."""
-        while not holds(view := await self.view()):
-            await asyncio.sleep(0.01)  # a query cannot be awaited
+        while not holds(view := await self.view()):  # noqa: ASYNC110  (a query is no event)
+            await asyncio.sleep(0.01)
         return view
 
     async def state_of(self, task: str) -> str:

@@ -17,9 +17,7 @@ GATES = (GateSpec(name="tests", argv=("pytest",)),)
 
 
 @pytest.mark.parametrize("pacing", list(Pacing))
-async def test_all_tasks_are_merged_in_both_pacings(
-    theatre: Theatre, pacing: Pacing
-) -> None:
+async def test_all_tasks_are_merged_in_both_pacings(theatre: Theatre, pacing: Pacing) -> None:
     world = World(planned({"id": "a"}, {"id": "b"}, {"id": "c", "depends_on": ["a", "b"]}))
     result = await played(theatre, world, pacing=pacing)
     assert result.outcome == "complete"
@@ -29,9 +27,7 @@ async def test_all_tasks_are_merged_in_both_pacings(
 
 
 @pytest.mark.parametrize("pacing", list(Pacing))
-async def test_what_a_gate_refuses_is_reworked_with_notes(
-    theatre: Theatre, pacing: Pacing
-) -> None:
+async def test_what_a_gate_refuses_is_reworked_with_notes(theatre: Theatre, pacing: Pacing) -> None:
     world = World(planned({"id": "a"}))
     first = name_of("task", "a", 1, name_of("base"))
     world.gate_fails = lambda asked: asked.commit == first
