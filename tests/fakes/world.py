@@ -1,17 +1,17 @@
-"""Every activity of the contracts as a fake, registered by name: workflows are tested without disk,
-git, sandbox or models. `World` is what a test scripts and afterwards looks at.
+"""Every activity of the contracts as a fake, by its contract's name: workflows are tested without
+disk, git, sandbox or models. `World` is what a test scripts and afterwards looks at.
 """
 
+import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from temporalio import activity
-
+from workflows import contracts
 from workflows.contracts import (
     AdvanceBranch,
     Advanced,
@@ -119,7 +119,6 @@ class World:
 
     # --- activities ---
 
-    @activity.defn(name="repository.export")
     async def export(self, request: ExportBase) -> Base:
         return Base(
             repository=request.repository,
@@ -132,24 +131,19 @@ class World:
             tree_bytes=300,
         )
 
-    @activity.defn(name="landing.deliver")
     async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
         self.delivered.append(request)
         return Delivered(branch=f"blueflame/{request.session}")
 
-    @activity.defn(name="hosts.claim")
     async def claim(self, request: ClaimHost) -> HostClaim:
         return HostClaim(host="h", queue="host/h", sandbox="fake")
 
-    @activity.defn(name="repository.import")
     async def import_base(self, request: ImportBase) -> ImportedBase:
         return ImportedBase(gates=request.gates or (), brief="three files")
 
-    @activity.defn(name="worktrees.prepare")
     async def prepare(self, request: PrepareWorktree) -> WorktreeReady:
         return WorktreeReady(checkpoint=request.start)
 
-    @activity.defn(name="tools.run")
     async def run_tools(self, request: RunTools) -> ToolsOutcome:
         self.tools.append(request)
         agent = request.worktree.agent
@@ -160,7 +154,6 @@ class World:
         commit = Commit(name_of(agent, request.turn))
         return ToolsOutcome(observations=seen, checkpoint=commit, tree=Tree(commit))
 
-    @activity.defn(name="worktrees.finish")
     async def finish_task(self, request: FinishTask) -> FinishOutcome:
         self.finished.append(request)
         if (other := self.finish(request)) is not None:
@@ -168,11 +161,9 @@ class World:
         commit = Commit(name_of("task", request.task, request.attempt, request.base))
         return TaskCommitted(commit=commit, tree=Tree(name_of(commit)), paths=("a",))
 
-    @activity.defn(name="worktrees.remove")
     async def remove(self, request: RemoveWorktree) -> Removed:
         return Removed()
 
-    @activity.defn(name="gates.run")
     async def run_gates(self, request: RunGates) -> GateReport:
         fails = request.baseline is not None and self.gate_fails(request)
         results = tuple(
@@ -187,26 +178,21 @@ class World:
         )
         return GateReport(tree=Tree(name_of(request.commit)), results=results)
 
-    @activity.defn(name="reviews.diff")
     async def diff(self, request: ReadDiff) -> DiffText:
         return DiffText(text="+a", whole=Digest("1" * 64), paths=("a",))
 
-    @activity.defn(name="reviews.evidence")
     async def evidence(self, request: CheckEvidence) -> EvidenceChecked:
         return EvidenceChecked(holds=tuple(self.holds for _ in request.evidence))
 
-    @activity.defn(name="merging.merge")
     async def merge_commits(self, request: MergeCommits) -> MergeOutcome:
         if (other := self.merge(request)) is not None:
             return other
         commit = Commit(name_of(request.head, *request.commits))
         return MergedCommits(commit=commit, tree=Tree(name_of(commit)))
 
-    @activity.defn(name="merging.advance")
     async def advance(self, request: AdvanceBranch) -> Advanced:
         return Advanced(bundle=Digest("2" * 64))
 
-    @activity.defn(name="models.resolve")
     async def resolve(self, request: ResolveModels) -> ResolvedRoutes:
         def facts(names: tuple[str, ...]) -> tuple[ModelFacts, ...]:
             return tuple(self._facts(name) for name in names)
@@ -236,7 +222,6 @@ class World:
             prices=prices,
         )
 
-    @activity.defn(name="models.call")
     async def call(self, request: CallModel) -> ModelOutcome:
         self.calls.append(request)
         self.running[str(request.agent)] += 1
@@ -260,25 +245,47 @@ class World:
             scripted=True,
         )
 
-    def activities(self) -> list[Callable[..., Any]]:
-        """Return every fake, for a worker."""
-        return [
-            self.export,
-            self.deliver,
-            self.claim,
-            self.import_base,
-            self.prepare,
-            self.run_tools,
-            self.finish_task,
-            self.remove,
-            self.run_gates,
-            self.diff,
-            self.evidence,
-            self.merge_commits,
-            self.advance,
-            self.resolve,
-            self.call,
-        ]
+    def activities(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
+        """Return every fake by the name of its contract."""
+        return {
+            contracts.EXPORT_BASE.name: self.export,
+            contracts.DELIVER_BRANCH.name: self.deliver,
+            contracts.CLAIM_HOST.name: self.claim,
+            contracts.IMPORT_BASE.name: self.import_base,
+            contracts.PREPARE_WORKTREE.name: self.prepare,
+            contracts.RUN_TOOLS.name: self.run_tools,
+            contracts.FINISH_TASK.name: self.finish_task,
+            contracts.REMOVE_WORKTREE.name: self.remove,
+            contracts.RUN_GATES.name: self.run_gates,
+            contracts.READ_DIFF.name: self.diff,
+            contracts.CHECK_EVIDENCE.name: self.evidence,
+            contracts.MERGE_COMMITS.name: self.merge_commits,
+            contracts.ADVANCE_BRANCH.name: self.advance,
+            contracts.RESOLVE_MODELS.name: self.resolve,
+            contracts.CALL_MODEL.name: self.call,
+        }
+
+
+class Hold:
+    """Makes model calls wait until the test lets them go; set as a world's `on_call`."""
+
+    def __init__(self, wanted: Callable[[CallModel], bool] = lambda _: True) -> None:
+        self._wanted = wanted
+        self._free = asyncio.Event()
+        self.reached = asyncio.Event()
+        """Set when the first such call arrived."""
+
+    def __call__(self, call: CallModel) -> Awaitable[ModelOutcome | None] | None:
+        """Hold this call, if it is one of those wanted."""
+        return self._wait() if self._wanted(call) else None
+
+    def release(self) -> None:
+        """Let all of them go, from now on."""
+        self._free.set()
+
+    async def _wait(self) -> None:
+        self.reached.set()
+        await self._free.wait()
 
 
 def approve() -> ToolCall:

@@ -1,41 +1,25 @@
 """The session against fakes: the whole course, in both pacings, with rework and conflicts."""
 
-from typing import Any
-
 import pytest
 from temporalio.client import WorkflowFailureError
-from temporalio.testing import WorkflowEnvironment
 
 from tests.fakes.world import World, approve, name_of, planned, reject, tool
-from tests.workflows.conftest import request, serving, start
+from tests.workflows.conftest import Theatre, played, request, states
 from workflows.contracts import CallModel, FinishTask, MergeCommits, MergeConflict, WorkRefused
 from workflows.domain.config import Approvals, Pacing
 from workflows.domain.gate import GateSpec
 from workflows.domain.messages import ToolCall, UserMessage
 from workflows.domain.models import Role
-from workflows.domain.session import SessionResult
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 GATES = (GateSpec(name="tests", argv=("pytest",)),)
 
 
-async def played(server: WorkflowEnvironment, world: World, **config: Any) -> SessionResult:
-    """Run a session to its end."""
-    async with serving(server.client, world):
-        handle = await start(server.client, request(**config))
-        return SessionResult.model_validate(await handle.result())
-
-
-def states(result: SessionResult) -> dict[str, tuple[str, int]]:
-    """Return each task's state and its number of attempts."""
-    return {task.id: (task.state, task.attempt) for task in result.tasks}
-
-
 @pytest.mark.parametrize("pacing", list(Pacing))
-async def test_all_tasks_are_merged_in_both_pacings(
-    server: WorkflowEnvironment, pacing: Pacing
-) -> None:
+async def test_all_tasks_are_merged_in_both_pacings(theatre: Theatre, pacing: Pacing) -> None:
     world = World(planned({"id": "a"}, {"id": "b"}, {"id": "c", "depends_on": ["a", "b"]}))
-    result = await played(server, world, pacing=pacing)
+    result = await played(theatre, world, pacing=pacing)
     assert result.outcome == "complete"
     assert states(result) == {"a": ("merged", 1), "b": ("merged", 1), "c": ("merged", 1)}
     assert world.delivered[-1].new == result.head
@@ -43,13 +27,11 @@ async def test_all_tasks_are_merged_in_both_pacings(
 
 
 @pytest.mark.parametrize("pacing", list(Pacing))
-async def test_what_a_gate_refuses_is_reworked_with_notes(
-    server: WorkflowEnvironment, pacing: Pacing
-) -> None:
+async def test_what_a_gate_refuses_is_reworked_with_notes(theatre: Theatre, pacing: Pacing) -> None:
     world = World(planned({"id": "a"}))
     first = name_of("task", "a", 1, name_of("base"))
     world.gate_fails = lambda asked: asked.commit == first
-    result = await played(server, world, pacing=pacing, gates=GATES)
+    result = await played(theatre, world, pacing=pacing, gates=GATES)
     assert states(result) == {"a": ("merged", 2)}
     again = next(call for call in world.calls if call.agent == "dev.a.2")
     opening = again.messages[0]
@@ -58,7 +40,7 @@ async def test_what_a_gate_refuses_is_reworked_with_notes(
 
 
 async def test_what_a_reviewer_rejects_is_reworked_with_its_findings(
-    server: WorkflowEnvironment,
+    theatre: Theatre,
 ) -> None:
     world = World(planned({"id": "a"}))
 
@@ -69,18 +51,18 @@ async def test_what_a_reviewer_rejects_is_reworked_with_its_findings(
         return list(world.usual(call))
 
     world.script = script
-    result = await played(server, world)
+    result = await played(theatre, world)
     assert states(result) == {"a": ("merged", 2)}
     again = next(call for call in world.calls if call.agent == "dev.a.2")
     assert "the edge is missing" in again.messages[0].model_dump_json()
 
 
 async def test_approval_without_evidence_that_holds_is_never_a_pass(
-    server: WorkflowEnvironment,
+    theatre: Theatre,
 ) -> None:
     world = World(planned({"id": "a"}))
     world.holds = False
-    result = await played(server, world, attempts=1)
+    result = await played(theatre, world, attempts=1)
     assert result.outcome == "incomplete"
     assert states(result) == {"a": ("failed", 1)}
     assert [a for a in world.agents() if a.startswith("review")] == ["review.a.1.1", "review.a.1.2"]
@@ -88,7 +70,7 @@ async def test_approval_without_evidence_that_holds_is_never_a_pass(
 
 @pytest.mark.parametrize("pacing", list(Pacing))
 async def test_a_conflict_sends_the_task_back_onto_the_new_head(
-    server: WorkflowEnvironment, pacing: Pacing
+    theatre: Theatre, pacing: Pacing
 ) -> None:
     world = World(planned({"id": "a"}, {"id": "b"}))
 
@@ -99,7 +81,7 @@ async def test_a_conflict_sends_the_task_back_onto_the_new_head(
         return None
 
     world.merge = merge
-    result = await played(server, world, pacing=pacing)
+    result = await played(theatre, world, pacing=pacing)
     assert states(result) == {"a": ("merged", 1), "b": ("merged", 2)}
     if pacing is Pacing.WAVE:  # in flow, `b` may come to its merge before `a`
         again = next(each for each in world.finished if (each.task, each.attempt) == ("b", 2))
@@ -107,7 +89,7 @@ async def test_a_conflict_sends_the_task_back_onto_the_new_head(
 
 
 async def test_a_task_out_of_attempts_fails_blocks_its_dependants_and_the_rest_goes_on(
-    server: WorkflowEnvironment,
+    theatre: Theatre,
 ) -> None:
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c"}))
 
@@ -117,14 +99,14 @@ async def test_a_task_out_of_attempts_fails_blocks_its_dependants_and_the_rest_g
         return None
 
     world.finish = finish
-    result = await played(server, world, attempts=2)
+    result = await played(theatre, world, attempts=2)
     assert result.outcome == "incomplete"
     assert states(result) == {"a": ("failed", 2), "b": ("blocked", 0), "c": ("merged", 1)}
     assert "a (failed)" in result.reason
 
 
 async def test_a_plan_with_a_cycle_is_repaired_once_by_the_planner(
-    server: WorkflowEnvironment,
+    theatre: Theatre,
 ) -> None:
     bad = planned({"id": "a", "depends_on": ["b"]}, {"id": "b", "depends_on": ["a"]})
     world = World(planned({"id": "a"}))
@@ -135,46 +117,46 @@ async def test_a_plan_with_a_cycle_is_repaired_once_by_the_planner(
         return list(world.usual(call))
 
     world.script = script
-    result = await played(server, world)
+    result = await played(theatre, world)
     assert result.outcome == "complete"
     repair = next(c for c in world.calls if c.role is Role.PLANNER and c.turn == 2)
     assert "a→b→a" in repair.messages[0].model_dump_json()
 
 
 async def test_without_an_acceptable_plan_an_unattended_session_fails_in_words(
-    server: WorkflowEnvironment,
+    theatre: Theatre,
 ) -> None:
     bad = planned({"id": "a", "depends_on": ["zz"]})
     world = World(bad)
     with pytest.raises(WorkflowFailureError) as failure:
-        await played(server, world)
+        await played(theatre, world)
     assert "zz" in str(failure.value.cause)
 
 
-async def test_a_changeset_of_a_group_is_merged_whole(server: WorkflowEnvironment) -> None:
+async def test_a_changeset_of_a_group_is_merged_whole(theatre: Theatre) -> None:
     world = World(
         planned({"id": "a", "group": "g"}, {"id": "b", "group": "g", "depends_on": ["a"]})
     )
-    result = await played(server, world)
+    result = await played(theatre, world)
     assert result.outcome == "complete"
     assert len(world.delivered) == 1
 
 
-async def test_claims_that_overlap_never_run_together(server: WorkflowEnvironment) -> None:
+async def test_claims_that_overlap_never_run_together(theatre: Theatre) -> None:
     same = ["CHANGELOG.md"]
     world = World(planned(*({"id": name, "claims": same} for name in "abcd")))
-    result = await played(server, world, pacing=Pacing.FLOW)
+    result = await played(theatre, world, pacing=Pacing.FLOW)
     assert result.outcome == "complete"
     assert world.most_running == 1
 
 
 async def test_a_reviewer_of_the_authors_family_is_refused_before_any_call(
-    server: WorkflowEnvironment,
+    theatre: Theatre,
 ) -> None:
     world = World(planned({"id": "a"}))
     wanted = request()
     routes = wanted.config.routes.model_copy(update={"reviewer": ("scripted/alpha",)})
     with pytest.raises(WorkflowFailureError) as failure:
-        await played(server, world, routes=routes, approvals=Approvals())
+        await played(theatre, world, routes=routes, approvals=Approvals())
     assert "family" in str(failure.value.cause)
     assert world.calls == []
