@@ -165,6 +165,22 @@ async def test_cancellation_leaves_nothing_behind(bash: Run, workspace: Path):
     assert not processes_in(workspace)
 
 
+async def test_a_start_may_be_cancelled_at_any_moment(bash: Run, workspace: Path, tmp_path: Path):
+    path = tmp_path / "lock"
+    for turns in (1, 2, 3, 5, 8):
+        held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        task = asyncio.ensure_future(bash("sleep 60; touch ran", held))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        os.close(held)
+        assert may_lock(path)
+    assert not (workspace / "ran").exists()
+
+
 async def test_the_lock_is_held_while_the_command_runs_and_free_after(
     bash: Run, workspace: Path, tmp_path: Path
 ):

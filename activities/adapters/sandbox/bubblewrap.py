@@ -24,6 +24,7 @@ from activities.adapters.sandbox.arrangement import (
     scratch_mounts,
 )
 from activities.adapters.sandbox.descriptors import memory_file
+from activities.adapters.sandbox.orphans import sweep_orphans
 from activities.adapters.sandbox.probe import explain, probe_bubblewrap
 from activities.adapters.sandbox.process import (
     OPEN_FILES,
@@ -33,6 +34,7 @@ from activities.adapters.sandbox.process import (
     Spawn,
     readable,
     run_bounded,
+    within,
 )
 from activities.adapters.sandbox.toolchain import default_toolchain
 from activities.adapters.sandbox.watchdog import ProcMeter, Watchdog
@@ -44,7 +46,9 @@ from activities.ports.sandbox import (
 )
 
 _PROGRAMS = "/usr/bin:/usr/local/bin:/bin"
-_UP = b"up\n"
+_UP, _GO = b"up\n", b"go\n"
+_TOLD_S = 5.0
+"""Far longer than bubblewrap takes to name its process 1."""
 
 _FIRST = """\
 ulimit -c 0 && ulimit -f "$1" && ulimit -n "$2" && { ulimit -p "$3" || ulimit -u "$3"; } || exit
@@ -52,6 +56,7 @@ shift 3
 trap : TERM
 echo 1000 >/proc/self/oom_score_adj
 echo up >&2
+read -r go <&2 || exit
 (exec "$@" 2>&1)
 code=$?
 set -- /proc/[0-9]*
@@ -62,8 +67,9 @@ exit $code
 sandbox only if it is set here), runs the command, then counts who is left beside bubblewrap and it.
 
 Descriptor 2 is a channel of ours: bubblewrap complains there too, so that its failure to start is
-never taken for the command's. The command itself gets the output as its 2. The trap keeps this
-shell alive through the SIGTERM of a time-out; in the subshell the default holds again.
+never taken for the command's. The command itself gets the output as its 2. It is not started until
+we say so: in its first milliseconds bubblewrap misses the death of whoever started it. The trap
+keeps this shell alive through the SIGTERM of a time-out; in the subshell the default holds again.
 """
 _FILE_UNIT_BYTES = 512
 """POSIX: what `ulimit -f` counts in."""
@@ -84,7 +90,11 @@ class BubblewrapSandbox:
         self._program = program
 
     async def probe(self) -> SandboxProbe:
-        """Try the real arrangement once and say what works; never raises."""
+        """Try the real arrangement once and say what works; never raises.
+
+        What a killed worker left half made is ended by the way: a host calls this when it starts.
+        """
+        await asyncio.to_thread(sweep_orphans)
         return await probe_bubblewrap(self.run, self._program)
 
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
@@ -116,7 +126,7 @@ class BubblewrapSandbox:
             # Handed over in a file, so that process 1 inside shows no path of the host.
             hidden = fds.data("".join(f"{one}\0" for one in options).encode(), "options")
             argv = (program, "--args", str(hidden), "--", *_inside(command))
-            spawn = Spawn(argv, {}, "/", command.stdin, fds.passed, private_stderr=True)
+            spawn = Spawn(argv, {}, "/", command.stdin, fds.passed, (_UP, _GO))
             return _result(await _supervise(spawn, command, info))
 
     def _located(self) -> str:
@@ -168,6 +178,7 @@ class _Namespace:
         self._told = b""
         self._pidfd = -1
         self.first = 0
+        self._named = asyncio.Event()
         asyncio.get_running_loop().add_reader(info, self._learn)
 
     def __enter__(self) -> Self:
@@ -184,8 +195,13 @@ class _Namespace:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.first, signal.SIGTERM)
 
-    def kill(self) -> None:
-        """Kill process 1, and with it all others; bubblewrap outside, if it is not that far yet."""
+    async def kill(self) -> None:
+        """Kill process 1, and with it all others.
+
+        If it is not named yet, wait for that: killing bubblewrap outside alone would leave a
+        process 1 that waits for ever for its set-up, with the worktree's lock in its hand.
+        """
+        await within(self._named.wait(), _TOLD_S)
         with contextlib.suppress(ProcessLookupError):
             if self._pidfd >= 0:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
@@ -211,6 +227,7 @@ class _Namespace:
         found = re.search(rb'"child-pid": (\d+)\D', self._told)
         if found and not self.first:
             self.first = int(found[1])
+            self._named.set()
             with contextlib.suppress(ProcessLookupError):
                 self._pidfd = os.pidfd_open(self.first)
 

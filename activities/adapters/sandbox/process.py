@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -44,8 +45,10 @@ class Spawn:
     cwd: str | None = None
     stdin: bytes = b""
     pass_fds: tuple[int, ...] = ()
-    private_stderr: bool = False
-    """True: descriptor 2 is a channel of ours, kept apart from the output."""
+    handshake: tuple[bytes, bytes] | None = None
+    """Not None: descriptor 2 is a channel of ours, kept apart from the output; once the child says
+    the first there, it is told the second. If we die or give up before, it sees the channel's end.
+    """
 
 
 class Reach(Protocol):
@@ -55,7 +58,7 @@ class Reach(Protocol):
         """Ask all of them to end (SIGTERM)."""
         ...
 
-    def kill(self) -> None:
+    async def kill(self) -> None:
         """End all of them (SIGKILL); the first is ours to reap."""
         ...
 
@@ -82,17 +85,22 @@ class PipeReader:
     """Reads a pipe as it fills; keeps the first bytes and counts the rest."""
 
     limit: int
+    handshake: tuple[bytes, bytes] | None = None
     kept: bytearray = field(default_factory=bytearray)
     total: int = 0
     started: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set with the first byte."""
+    """Set once hands were shaken."""
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when nobody can write any more."""
     _fd: int = -1
 
     def open(self) -> int:
         """Start reading and return the descriptor to write to; the caller closes that one."""
-        self._fd, writer = os.pipe2(os.O_CLOEXEC)
+        if self.handshake:
+            ours, theirs = socket.socketpair()
+            self._fd, writer = ours.detach(), theirs.detach()
+        else:
+            self._fd, writer = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._fd, False)
         asyncio.get_running_loop().add_reader(self._fd, self._read)
         return writer
@@ -122,12 +130,17 @@ class PipeReader:
             data = os.read(self._fd, _CHUNK_BYTES)
         except BlockingIOError:
             return False
+        except ConnectionResetError:
+            data = b""
         if not data:
             self.close()
             return False
-        self.started.set()
         self.total += len(data)
         self.kept += data[: self.limit - len(self.kept)]
+        if self.handshake and not self.started.is_set() and self.handshake[0] in self.kept:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._fd, self.handshake[1])
+            self.started.set()
         return True
 
 
@@ -137,7 +150,7 @@ class Child:
     def __init__(self, spawn: Spawn, output_bytes: int) -> None:
         self._spawn = spawn
         self.output = PipeReader(output_bytes)
-        self.private = PipeReader(_CHUNK_BYTES)
+        self.private = PipeReader(_CHUNK_BYTES, spawn.handshake)
         self._exited = asyncio.Event()
         self._pidfd = -1
         self._process: subprocess.Popen[bytes] | None = None
@@ -146,7 +159,7 @@ class Child:
         with contextlib.ExitStack() as ours:
             stdin = _owned(ours, standard_input(self._spawn.stdin))
             stdout = _owned(ours, self.output.open())
-            stderr = _owned(ours, self.private.open()) if self._spawn.private_stderr else stdout
+            stderr = _owned(ours, self.private.open()) if self._spawn.handshake else stdout
             try:
                 self._process = subprocess.Popen(  # noqa: ASYNC220 -- see the module
                     self._spawn.argv,
@@ -288,7 +301,7 @@ async def _first_end(
 
 async def _end_all(child: Child, reach: Reach) -> int:
     if not child.has_exited:
-        reach.kill()
+        await reach.kill()
         await within(child.exited(), _DEATH_S)
     return await reach.after_exit()
 

@@ -117,7 +117,7 @@ class _Session:
         for pid in self._found():
             _send(pid, signal.SIGTERM)
 
-    def kill(self) -> None:
+    async def kill(self) -> None:
         """Send SIGKILL to all that are found."""
         for pid in self._found():
             _send(pid, signal.SIGKILL)

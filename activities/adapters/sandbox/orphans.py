@@ -1,0 +1,62 @@
+"""Ends sandboxes that a killed worker left half made.
+
+Bubblewrap dies with whoever started it. If that happens after it has cloned the process 1 of the
+sandbox and before it has let that go on, process 1 waits for ever: it runs nothing, but it holds
+the worktree's lock. Every later moment is covered by bubblewrap itself and by the handshake in
+`bubblewrap`; this one is seen from outside: a process 1 of bubblewrap's whose parent is no
+bubblewrap.
+"""
+
+import contextlib
+import os
+import re
+import signal
+from pathlib import Path
+
+_PROC = Path("/proc")
+_COMM = "bwrap"
+
+
+def sweep_orphans() -> int:
+    """End every half-made sandbox of this user whose bubblewrap is dead; safe at any time.
+
+    To be called when a host starts, and by whoever waits long for a worktree's lock.
+
+    Returns:
+        How many there were.
+    """
+    return sum(_end_if_orphan(int(name)) for name in os.listdir(_PROC) if name.isdigit())
+
+
+def _end_if_orphan(pid: int) -> bool:
+    try:
+        if (_PROC / str(pid)).stat().st_uid != os.getuid():
+            return False
+        pidfd = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        # Judged after the descriptor was opened, so that no other process can have got the number.
+        if not _is_orphan(pid):
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        return True
+    finally:
+        os.close(pidfd)
+
+
+def _is_orphan(pid: int) -> bool:
+    status = _status(pid)
+    is_first_inside = status.get("NSpid", "").split()[1:][-1:] == ["1"]
+    if status.get("Name") != _COMM or not is_first_inside:
+        return False
+    return _status(int(status["PPid"])).get("Name") != _COMM
+
+
+def _status(pid: int) -> dict[str, str]:
+    try:
+        text = (_PROC / str(pid) / "status").read_text(errors="replace")
+    except OSError:
+        return {}
+    return dict(re.findall(r"^(\w+):\s*(.*)$", text, re.MULTILINE))
