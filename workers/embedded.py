@@ -134,7 +134,7 @@ class EmbeddedServer:
         return Program(
             name="temporal server",
             argv=(*tether, str(os.getpid()), *server),
-            environment={k: v for k, v in os.environ.items() if k in {"PATH", "HOME", "TMPDIR"}},
+            environment=server_environment(settings.data_dir),
             directory=settings.data_dir,
             log=settings.logs_dir / "temporal.log",
             inherited=(self._lock.fileno(),),
@@ -156,6 +156,15 @@ def server_command(address: ServerAddress, database: Path) -> tuple[str, ...]:
         f"--ui-port={_port(address.ui)}",
         *FLAGS,
     )
+
+
+def server_environment(directory: Path) -> dict[str, str]:
+    """Return the bundled server's environment: nothing secret, and what it cannot start without.
+
+    It asks who runs it, and fails where the uid has no name (a container's, say) and USER is unset.
+    """
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "USER") if os.environ.get(name)}
+    return {"USER": f"uid{os.geteuid()}", "HOME": str(directory), **kept}
 
 
 def choose_address(settings: Settings) -> ServerAddress:
