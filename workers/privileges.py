@@ -50,7 +50,9 @@ class PrivilegePlan(BaseModel, frozen=True, extra="forbid"):
     """Added to the environment."""
 
 
-def prepare_data_dir(data_dir: Path, uid: int = DROPPED_ID, gid: int = DROPPED_ID) -> tuple[Path, ...]:
+def prepare_data_dir(
+    data_dir: Path, uid: int = DROPPED_ID, gid: int = DROPPED_ID
+) -> tuple[Path, ...]:
     """Make the host's part of the data directory and give it to the uid that the host drops to.
 
     Only `host/` and the shared `store/`; the rest stays root's. Does nothing but create them where we
@@ -141,11 +143,16 @@ def _hide_and_bind(plan: PrivilegePlan) -> None:
     `/proc/self/fd`, however hidden its path is by then. Opened after `unshare`, because the kernel
     binds only from mounts of the own namespace.
     """
-    kept = {**dict.fromkeys(_names(plan.readable), _RDONLY), **dict.fromkeys(_names(plan.writable), 0)}
+    kept = {
+        **dict.fromkeys(_names(plan.readable), _RDONLY),
+        **dict.fromkeys(_names(plan.writable), 0),
+    }
     closed = closed_directories(kept, plan.uid, plan.gid)
     _call("unshare", _CLONE_NEWNS)
     _mount("none", "/", _REC | _PRIVATE)
-    below = {path: flag for path, flag in kept.items() if any(path.is_relative_to(c) for c in closed)}
+    below = {
+        path: flag for path, flag in kept.items() if any(path.is_relative_to(c) for c in closed)
+    }
     opened = {path: os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for path in below}
     for path in closed:
         _mount("tmpfs", str(path), _NOSUID | _NODEV, "tmpfs", "mode=0755,size=1m")

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from workers.roles import Role
 from workers.settings import Settings
@@ -116,13 +117,13 @@ def kill(pid: int) -> None:
 
 
 def blueflame(
-    settings: Settings, *arguments: str, cwd: Path | None = None, **more: str
+    settings: Settings, *arguments: str, more: Mapping[str, str] = MappingProxyType({})
 ) -> "subprocess.CompletedProcess[str]":
     """Run one command to its end, without a terminal."""
     return subprocess.run(
         [sys.executable, "-m", "starter", *arguments],
         env=environment(settings, **more),
-        cwd=cwd or ROOT,
+        cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
