@@ -1,6 +1,7 @@
 """Fixtures: the real bundled Temporal server with our flags, one for each test process."""
 
 import contextlib
+import os
 import socket
 import subprocess
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from workers.embedded import choose_address, server_command
+from workers.embedded import choose_address, server_command, server_environment
 from workers.settings import Settings
 from workers.temporal import ServerAddress, connect
 
@@ -22,7 +23,10 @@ def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
     address = choose_address(Settings(data_dir=directory, temporal_port=0, ui_port=0))
     with (directory / "temporal.log").open("wb") as log:
         process = subprocess.Popen(
-            server_command(address, directory / "temporal.db"), stdout=log, stderr=log
+            server_command(address, directory / "temporal.db"),
+            env=server_environment(os.environ),
+            stdout=log,
+            stderr=log,
         )
         try:
             _wait_for_port(address, process, directory / "temporal.log")
@@ -51,4 +55,4 @@ def _wait_for_port(address: ServerAddress, process: "subprocess.Popen[bytes]", l
         with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
             return
         time.sleep(0.05)  # a port cannot be awaited
-    pytest.fail(f"the server did not come up: {log.read_text()}")
+    pytest.fail(f"the server did not come up: {log.read_text()[-500:]}")

@@ -115,7 +115,7 @@ class Supervisor:
         def on_line(line: str) -> None:
             if line.startswith(READY_LINE):
                 self._waiting.discard(role)
-                if not self._waiting and not self.workers_ready.is_set():
+                if not self._waiting:
                     self._write_state(ready=True)
                     self.workers_ready.set()
 

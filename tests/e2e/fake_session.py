@@ -119,4 +119,4 @@ class FakeSession:
 
     def _tasks(self) -> tuple[TaskLine, ...]:
         state = TaskState.MERGED if self.changeset == "merged" else TaskState.VALIDATED
-        return (TaskLine(id=TaskId("t1"), state=state, attempt=1, priority=0, title=TITLE[:60]),)
+        return (TaskLine(id=TaskId("t1"), state=state, attempt=1, priority=0, title=TITLE[:48]),)

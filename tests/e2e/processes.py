@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from workers.roles import Role
 from workers.settings import Settings
@@ -57,6 +58,26 @@ def children(pid: int) -> list[int]:
 @contextlib.contextmanager
 def up(settings: Settings) -> "Generator[subprocess.Popen[bytes]]":
     """Run server and fake workers in a process of their own, ready when the block is entered."""
+    with _supervisor(settings) as process:
+        until(lambda: is_ready(settings, process.pid), "server and workers are ready")
+        yield process
+
+
+def standing_by_mark(settings: Settings) -> Path:
+    """Return the file that a second supervisor makes once it waits."""
+    return settings.data_dir / "standing-by"
+
+
+@contextlib.contextmanager
+def up_standing_by(settings: Settings) -> "Generator[subprocess.Popen[bytes]]":
+    """Run a second supervisor; it waits for the first one's end when the block is entered."""
+    with _supervisor(settings) as process:
+        until(standing_by_mark(settings).exists, "the second supervisor stands by")
+        yield process
+
+
+@contextlib.contextmanager
+def _supervisor(settings: Settings) -> "Generator[subprocess.Popen[bytes]]":
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with (settings.data_dir / "fake-up.log").open("ab") as log:
         process = subprocess.Popen(
@@ -66,10 +87,10 @@ def up(settings: Settings) -> "Generator[subprocess.Popen[bytes]]":
             stderr=log,
         )
         try:
-            until(lambda: is_ready(settings, process.pid), "server and workers are ready")
             yield process
         finally:
-            end(process)
+            if process.poll() is None:
+                end(process)
 
 
 def is_ready(settings: Settings, pid: int) -> bool:
@@ -96,13 +117,13 @@ def kill(pid: int) -> None:
 
 
 def blueflame(
-    settings: Settings, *arguments: str, cwd: Path | None = None, **more: str
+    settings: Settings, *arguments: str, more: Mapping[str, str] = MappingProxyType({})
 ) -> "subprocess.CompletedProcess[str]":
     """Run one command to its end, without a terminal."""
     return subprocess.run(
         [sys.executable, "-m", "starter", *arguments],
         env=environment(settings, **more),
-        cwd=cwd or ROOT,
+        cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

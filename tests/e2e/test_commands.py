@@ -1,0 +1,307 @@
+"""The commands on a real server, with sessions that wait and end as told."""
+
+import asyncio
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from starter.cli import app
+from starter.exit_codes import ExitCode
+from starter.sessions import decider
+from starter.shown_session import ShownSession
+from tests.e2e.fake_session import TITLE
+from tests.e2e.processes import blueflame, environment, repository, until, up
+from workers.settings import Settings
+from workers.temporal import connect
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("commands")]
+
+CONFIGURATION = """
+version: 1
+models: {planner: [scripted/a], developer: [scripted/a], reviewer: [scripted/b]}
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one command said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def session(self) -> str:
+        """The session that it started."""
+        return self.out.split()[1]
+
+
+@dataclass
+class Person:
+    """Somebody who types commands, without a terminal."""
+
+    settings: Settings
+    repo: Path
+    config: Path
+
+    def types(self, *arguments: str) -> Answer:
+        """Run one command in this process."""
+        result = CliRunner().invoke(app, arguments, env=environment(self.settings))
+        return Answer(result.exit_code, result.stdout, result.stderr)
+
+    def starts(self, *arguments: str) -> Answer:
+        """Start a session."""
+        return self.types(
+            "run", "Mend it", "--repo", str(self.repo), "--config", str(self.config), *arguments
+        )
+
+    def view(self, session: str) -> ShownSession:
+        """Return the view that `status --json` gives."""
+        return ShownSession.model_validate_json(self.types("status", session, "--json").out)
+
+
+@pytest.fixture(scope="module")
+def _standing(tmp_path_factory: pytest.TempPathFactory) -> "Generator[tuple[Person, object]]":
+    directory = tmp_path_factory.mktemp("commands")
+    settings = Settings(data_dir=directory / "data", temporal_port=0, ui_port=0)
+    repo = repository(directory / "repo", {"a.txt": "a\n"})
+    config = directory / "config.yaml"
+    config.write_text(CONFIGURATION)
+    with up(settings) as supervisor:
+        yield Person(settings, repo, config), supervisor
+
+
+@pytest.fixture
+def person(_standing: "tuple[Person, object]") -> Person:
+    return _standing[0]
+
+
+def test_a_session_is_decided_step_by_step(person: Person) -> None:
+    started = person.starts()
+    assert started.code == ExitCode.WAITING
+    session, at = started.session, ("--session", started.session)
+    assert f"approve plan --session {session}" in started.out
+    assert "SCRIPTED" in started.out
+    assert "NONE: commands of agents run unconfined" in started.out
+
+    assert person.types("approve", "c1", *at).code == ExitCode.STALE
+    assert person.types("approve", *at).code == ExitCode.COMPLETE
+    stale = person.types("approve", "c1", "--digest", "ffff", *at)
+    assert (stale.code, "'ffff' is stale" in stale.err) == (ExitCode.STALE, True)
+    assert "'nope' does not exist" in person.types("approve", "nope", *at).err
+    assert person.types("approve", "c1", "--digest", "000000", *at).code == ExitCode.COMPLETE
+
+    assert person.types("watch", session).code == ExitCode.COMPLETE
+    ended = person.view(session)
+    assert (ended.outcome, ended.live) == ("complete", False)
+    again = person.types("approve", "c1", *at)
+    assert (again.code, "has ended: complete" in again.err) == (ExitCode.STALE, True)
+
+
+def test_a_rejected_changeset_waits_with_another_digest(person: Person) -> None:
+    session = person.starts().session
+    at = ("--session", session)
+    person.types("approve", "plan", *at)
+    first = person.view(session).changesets[0].digest
+    assert person.types("reject", "c1", "--notes", "too large", *at).code == ExitCode.COMPLETE
+    assert person.view(session).changesets[0].digest != first
+    assert person.types("approve", "c1", "--digest", str(first), *at).code == ExitCode.STALE
+    assert person.types("stop", session).code == ExitCode.COMPLETE
+    assert person.types("watch", session).code == ExitCode.STOPPED
+
+
+async def _heard(settings: Settings, session: str) -> list[tuple[str, Any]]:
+    handle = (await connect(settings)).get_workflow_handle(f"session/{session}")
+    heard: list[list[Any]] = await handle.query("heard")
+    return [(name, content) for name, content in heard]
+
+
+def test_every_signal_is_sent_as_its_name_says(person: Person) -> None:
+    session = person.starts().session
+    at = ("--session", session)
+    for arguments in (
+        ("skip", "t1", "--satisfies", *at),
+        ("retry", "t1", "--notes", "n", *at),
+        ("steer", "t1", "look there", *at),
+        ("priority", "t1", *at, "--", "-5"),
+        ("budget", "12.50", *at),
+        ("proceed", session),
+        ("pause", session),
+        # An end of the id is enough.
+        ("resume", session[-8:]),
+        ("stop", session),
+    ):
+        answer = person.types(*arguments)
+        assert answer.code == ExitCode.COMPLETE, (arguments, answer.err)
+    by = decider()
+    assert asyncio.run(_heard(person.settings, session)) == [
+        ("skip_task", {"id": "t1", "satisfies": True}),
+        ("retry_task", {"id": "t1", "notes": "n"}),
+        ("steer_task", {"id": "t1", "text": "look there"}),
+        ("set_priority", {"id": "t1", "n": -5}),
+        ("set_budget", {"usd": 12.5, "by": by}),
+        ("proceed", {"by": by}),
+        ("pause", {"by": by}),
+        ("resume", {"by": by}),
+        ("stop", {"by": by}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("steer", "nope", "x", "-s", "{}"), "task 'nope' does not exist"),
+        (("budget", "lots", "-s", "{}"), "'lots' is no amount"),
+        (("budget", "nan", "-s", "{}"), "no amount"),
+        (("budget", "-s", "{}", "--", "-1"), "negative"),
+        (("status", "zzzz"), "no session fits 'zzzz'"),
+        (("status", "0" * 26), "there is no session"),
+        (("priority", "t1", "101", "-s", "{}"), ""),
+    ],
+)
+def test_what_cannot_be_is_refused_before_it_is_sent(
+    person: Person, arguments: tuple[str, ...], words: str
+) -> None:
+    session = person.starts().session
+    refused = person.types(*(argument.replace("{}", session) for argument in arguments))
+    assert refused.code == ExitCode.USAGE
+    assert words in refused.err
+    person.types("stop", session)
+
+
+def test_nobody_is_asked_with_auto_approve(person: Person) -> None:
+    done = person.starts("--auto-approve")
+    assert done.code == ExitCode.COMPLETE
+    assert "complete" in done.out
+
+
+def test_a_dry_run_starts_nothing(person: Person) -> None:
+    before = person.types("ls", "--json").out
+    shown = person.starts("--dry-run", "--pacing", "flow")
+    assert shown.code == ExitCode.COMPLETE
+    assert "nothing was started" in shown.out
+    assert "Pacing     flow" in shown.out
+    assert person.types("ls", "--json").out == before
+
+
+def test_json_is_one_document(person: Person) -> None:
+    session = person.starts("--auto-approve").session
+    document = json.loads(person.types("status", session, "--json").out)
+    assert document["schema_version"] == 1
+    assert document["tasks"][0]["title"] == TITLE[:48]
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"COLUMNS": "40"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}, {"TERM": "dumb", "NO_COLOR": "1"}],
+)
+def test_odd_terminals_get_the_title_literally(person: Person, variables: dict[str, str]) -> None:
+    session = person.starts("--auto-approve").session
+    shown = blueflame(person.settings, "status", session, more=variables)
+    assert shown.returncode == 0
+    assert "[/red] [link=x]y[/link] \\x1b[2J" in shown.stdout
+    assert "\u001b" not in shown.stdout
+    assert shown.stderr == ""
+
+
+def test_a_closed_pipe_is_no_error(person: Person) -> None:
+    session = person.starts("--auto-approve").session
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = subprocess.run(
+        [sys.executable, "-m", "starter", "status", session],
+        env=environment(person.settings),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert (run.returncode, run.stderr) == (0, b"")
+
+
+class Terminal:
+    """A command at a terminal, with somebody who reads and types."""
+
+    def __init__(self, settings: Settings, *arguments: str) -> None:
+        self._end, other = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "starter", *arguments],
+            env=environment(settings, TERM="xterm", COLUMNS="100"),
+            stdin=other,
+            stdout=other,
+            stderr=other,
+            start_new_session=True,
+        )
+        os.close(other)
+        self.seen = ""
+
+    def reads_until(self, words: str) -> None:
+        """Read until the words were shown."""
+        while words not in self.seen:
+            self.seen += os.read(self._end, 65_536).decode(errors="replace")
+
+    def types(self, text: str) -> None:
+        """Type a line."""
+        os.write(self._end, text.encode())
+
+    def leaves(self) -> int:
+        """Read to the end and return the exit code."""
+        try:
+            while chunk := os.read(self._end, 65_536):
+                self.seen += chunk.decode(errors="replace")
+        except OSError:
+            pass  # this is how a terminal's end shows
+        os.close(self._end)
+        return self.process.wait()
+
+
+def test_at_a_terminal_a_person_is_asked(person: Person) -> None:
+    session = person.starts().session
+    terminal = Terminal(person.settings, "watch", session)
+    terminal.reads_until("Approve the plan?")
+    assert "it works" in terminal.seen
+    terminal.types("maybe\ny\n")
+    terminal.reads_until("Merge c1?")
+    terminal.types("n\n")
+    terminal.reads_until("Why?")
+    terminal.types("too large\n")
+    # It waits again, with another digest.
+    terminal.seen = ""
+    terminal.reads_until("Merge c1?")
+    terminal.types("y\n")
+    assert terminal.leaves() == ExitCode.COMPLETE
+
+
+def test_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
+    session = person.starts().session
+    terminal = Terminal(person.settings, "watch", session)
+    terminal.reads_until("Approve the plan?")
+    os.kill(terminal.process.pid, 2)
+    assert terminal.leaves() == ExitCode.INTERRUPTED
+    assert "goes on" in terminal.seen
+    assert f"watch {session}" in terminal.seen
+    assert "Traceback" not in terminal.seen
+    person.types("stop", session)
+
+
+def test_without_an_id_the_open_session_is_meant(person: Person) -> None:
+    # The others of this module are ended, or end, by their own tests; an open one goes first.
+    session = person.starts().session
+    until(lambda: session in person.types("ls").out, "the list has it")
+    assert session in person.types("status").out
+    person.types("stop", session)
+
+
+def test_without_a_worker_or_a_server_it_says_what_to_do(person: Person, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    away = Person(settings, person.repo, person.config).types("status")
+    assert (away.code, "`blueflame up` starts" in away.err) == (ExitCode.UNAVAILABLE, True)

@@ -1,0 +1,78 @@
+"""Server and workers under a supervisor: killed, restarted, handed over, and never left behind."""
+
+import os
+import signal
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.processes import (
+    blueflame,
+    children,
+    end,
+    is_alive,
+    is_ready,
+    kill,
+    until,
+    up,
+    up_standing_by,
+)
+from workers.locks import is_held
+from workers.settings import Settings
+from workers.supervisor import read_state
+from workers.temporal import read_server_file
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "data", temporal_port=0, ui_port=0)
+
+
+def _named(pid: int, word: str) -> Generator[int]:
+    for child in children(pid):
+        if word in Path(f"/proc/{child}/cmdline").read_text():
+            yield child
+
+
+def _answers(settings: Settings) -> bool:
+    return blueflame(settings, "ls").returncode == 0
+
+
+def test_a_killed_worker_and_a_killed_server_come_back(settings: Settings) -> None:
+    with up(settings) as supervisor:
+        address = read_server_file(settings)
+        (worker,) = _named(supervisor.pid, "fake_worker")
+        kill(worker)
+        until(lambda: set(_named(supervisor.pid, "fake_worker")) - {worker} != set(), "a worker")
+        (server,) = _named(supervisor.pid, "start-dev")
+        kill(server)
+        until(lambda: set(_named(supervisor.pid, "start-dev")) - {server} != set(), "a server")
+        until(lambda: _answers(settings), "the server answers")
+        assert read_server_file(settings) == address
+
+
+def test_a_killed_supervisor_leaves_nothing_behind(settings: Settings) -> None:
+    with up(settings) as supervisor:
+        started = children(supervisor.pid)
+        assert len(started) == 2
+        (server,) = _named(supervisor.pid, "start-dev")
+        # A stopped process dies of no polite signal: long enough to look at its lock.
+        os.kill(server, signal.SIGSTOP)
+        kill(supervisor.pid)
+        supervisor.wait()
+        assert is_held(settings.data_dir / "temporal.lock")
+        os.kill(server, signal.SIGCONT)
+        until(lambda: not any(map(is_alive, started)), "server and worker ended")
+    until(lambda: not is_held(settings.data_dir / "temporal.lock"), "the server's lock is free")
+    assert read_state(settings) is None
+
+
+def test_a_second_supervisor_stands_by_and_takes_over(settings: Settings) -> None:
+    with up(settings) as first, up_standing_by(settings) as second:
+        assert children(second.pid) == []
+        end(first)
+        until(lambda: is_ready(settings, second.pid), "the second one has workers")
+        assert _answers(settings)
