@@ -67,7 +67,7 @@ class Layout:
         return self.data / "locks" / self.key / checked_name(name)
 
     def state(self, name: str) -> Path:
-        """What is known of the worktree; see `worktree.py`."""
+        """The folder of what is known of the worktree; see `worktree.py`."""
         return self.data / "state" / self.key / checked_name(name)
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 from activities.adapters.git import lfs, objects
 from activities.adapters.git.command import Git, Scope, first_failure
 from activities.adapters.git.names import is_dot_git, link_fault, name_fault, shown
-from activities.adapters.git.scan import Oddities, folders_of, scan
+from activities.adapters.git.scan import Cache, Oddities, folders_of, scan
 from activities.ports.git import Change, Collected, Finding, FindingKind
 from workflows.domain.ids import Tree
 
@@ -77,14 +77,18 @@ class Collector:
         self._git = git
         self._attributes = attributes
         self._known: dict[Path, Known] = {}
+        self._listings: dict[Path, Cache] = {}
 
     async def collect(self, scope: Scope) -> Collected:
         """Collect the worktree of `scope`."""
         known = await self._what_is_known(scope)
         root = os.fsencode(scope.cwd)
+        cache = self._listings.setdefault(scope.cwd, {})
         with first_failure():
             async with asyncio.TaskGroup() as group:
-                scanned = group.create_task(asyncio.to_thread(scan, root, known.folders))
+                scanned = group.create_task(
+                    asyncio.to_thread(scan, root, known.folders, (b"",), cache)
+                )
                 others = group.create_task(self._others(scope))
                 differing = group.create_task(self._differing(scope))
         new = others.result()
@@ -97,6 +101,11 @@ class Collector:
             changes=tuple(sorted(sorted_.changes, key=lambda change: change.path)),
             findings=tuple(sorted(sorted_.findings, key=lambda finding: finding.path)),
         )
+
+    def forget(self, worktree: Path) -> None:
+        """Drop what is remembered of a worktree that is removed."""
+        self._known.pop(worktree, None)
+        self._listings.pop(worktree, None)
 
     async def _others(self, scope: Scope) -> list[bytes]:
         listed = await self._git.run(scope, "ls-files", "-z", "-o", "--exclude-standard")

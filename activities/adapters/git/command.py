@@ -132,7 +132,7 @@ class Git:
             GitCommandError: it ended otherwise.
             OutputTooLargeError: it wrote more than `scope.limit_bytes`.
         """
-        process = await self._start(scope, arguments)
+        process = await self._start(scope, arguments, is_fed=bool(stdin))
         try:
             stdout, stderr = await _exchange(process, stdin, scope.limit_bytes)
             code = await process.wait()
@@ -146,14 +146,14 @@ class Git:
         return done
 
     async def _start(
-        self, scope: Scope, arguments: Sequence[str | bytes]
+        self, scope: Scope, arguments: Sequence[str | bytes], *, is_fed: bool
     ) -> asyncio.subprocess.Process:
         settings = [part for setting in scope.settings for part in ("-c", setting)]
         return await asyncio.create_subprocess_exec(
             self._executable,
             *settings,
             *arguments,
-            stdin=asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.PIPE if is_fed else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=PIPE_BYTES,
@@ -180,12 +180,12 @@ async def _exchange(
     process: asyncio.subprocess.Process, stdin: bytes, limit: int
 ) -> tuple[bytes, bytes]:
     """Feed and drain at once; a failure of one ends all three."""
-    assert process.stdin is not None, "every command is started with three pipes"
-    assert process.stdout is not None, "every command is started with three pipes"
-    assert process.stderr is not None, "every command is started with three pipes"
+    assert process.stdout is not None, "every command is started with pipes"
+    assert process.stderr is not None, "every command is started with pipes"
     with first_failure():
         async with asyncio.TaskGroup() as group:
-            group.create_task(_feed(process.stdin, stdin))
+            if process.stdin is not None:
+                group.create_task(_feed(process.stdin, stdin))
             out = group.create_task(_drain(process.stdout, limit))
             err = group.create_task(_keep(process.stderr, STDERR_BYTES))
     return out.result(), err.result()
@@ -194,9 +194,8 @@ async def _exchange(
 async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
     # git may end before it has read everything; its exit code tells why.
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        if data:
-            pipe.write(data)
-            await pipe.drain()
+        pipe.write(data)
+        await pipe.drain()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         pipe.close()
 

@@ -107,6 +107,7 @@ class GitHostRepository:
     async def remove_worktree(self, name: str) -> None:
         """Delete a worktree with all its files."""
         await self._worktrees.remove(name)
+        self._collector.forget(self._worktrees.place(name).path)
 
     def lock(
         self, name: str, on_wait: Callable[[], None] | None = None

@@ -1,8 +1,8 @@
 """Worktrees: made, found whole or made anew, held by one at a time, removed.
 
-A worktree is whole when its state file says so; the file is written last and removed first. Its
-text is `used`, or `at <commit> <boot>` when the files are known to be exactly `<commit>`. The boot
-counts because after a power cut files may be older than the state that was written after them.
+A worktree is whole when the file `made` says so; it is written last and removed first. A second
+file, `at`, exists while the files are known to be exactly one commit: it holds the commit and the
+boot, which counts because after a power cut files may be older than what was written after them.
 """
 
 import asyncio
@@ -25,7 +25,6 @@ from activities.ports.git import (
 )
 from workflows.domain.ids import Commit
 
-USED = "used"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -82,7 +81,7 @@ class Worktrees:
         """
         if name not in self._held:
             raise WorktreeNotHeldError(f"worktree {name!r} is used without its lock; hold it first")
-        if not self.bare.layout.state(name).exists():
+        if not self._made(name).exists():
             raise WorktreeMissingError(f"there is no whole worktree {name!r}; create it first")
         if not self._is_whole(name):
             raise WorktreeDamagedError(
@@ -104,12 +103,12 @@ class Worktrees:
 
     async def create(self, name: str, commit: Commit) -> WorktreePlace:
         """Make a worktree, or find it whole; see the port."""
-        layout = self.bare.layout
         async with self._locked(name) as descriptor:
-            if not (layout.state(name).exists() and self._is_whole(name)):
+            if not (self._made(name).exists() and self._is_whole(name)):
                 await self._wipe(name)
                 await self._add(name, commit, descriptor)
                 self.mark(name, commit)
+                replace(self._made(name), b"")
         return self.place(name)
 
     async def _add(self, name: str, commit: Commit, descriptor: int) -> None:
@@ -131,22 +130,32 @@ class Worktrees:
 
     async def _wipe(self, name: str) -> None:
         layout = self.bare.layout
-        layout.state(name).unlink(missing_ok=True)
+        self._made(name).unlink(missing_ok=True)
+        self.mark(name, None)
         await asyncio.to_thread(delete, layout.worktree(name))
         async with self.bare.mutex():
             await asyncio.to_thread(delete, layout.admin(name))
 
     def mark(self, name: str, commit: Commit | None) -> None:
         """Record that the files are exactly `commit`; None: that they may be anything."""
-        text = USED if commit is None else f"at {commit} {_boot()}"
-        replace(self.bare.layout.state(name), text.encode())
+        place = self._at(name)
+        # Never renamed over an old one: some file systems then wait for the disk.
+        place.unlink(missing_ok=True)
+        if commit is not None:
+            replace(place, f"{commit} {_boot()}".encode())
 
     def is_at(self, name: str, commit: Commit) -> bool:
         """Say whether the files are known to be exactly `commit`."""
         try:
-            return self.bare.layout.state(name).read_text() == f"at {commit} {_boot()}"
+            return self._at(name).read_text() == f"{commit} {_boot()}"
         except FileNotFoundError:
             return False
+
+    def _made(self, name: str) -> Path:
+        return self.bare.layout.state(name) / "made"
+
+    def _at(self, name: str) -> Path:
+        return self.bare.layout.state(name) / "at"
 
 
 def _boot() -> str:

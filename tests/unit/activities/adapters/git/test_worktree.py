@@ -49,10 +49,10 @@ async def test_creating_a_whole_one_again_keeps_what_it_holds(home: Home):
 async def test_a_half_made_one_is_made_anew(home: Home, damage: str):
     home.make({"a.txt": "one\n"})
     place = await home.start()
-    state = home.top / "host/state" / ("k" * 32) / "t1"
+    made = home.top / "host/state" / ("k" * 32) / "t1/made"
     match damage:
         case "state":
-            state.unlink()
+            made.unlink()
         case "git":
             (place / ".git").unlink()
         case "admin":
@@ -62,7 +62,7 @@ async def test_a_half_made_one_is_made_anew(home: Home, damage: str):
         case "tree":
             shutil.rmtree(place)
         case _:
-            state.unlink()
+            made.unlink()
             shutil.rmtree(admin(home))
     write(place, {"left": "over"})
     await home.host.create_worktree("t1", home.base)
