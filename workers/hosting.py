@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,14 +43,13 @@ def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
         locking: how a worktree is locked; None: exclusively. A test shows what happens without.
     """
     from activities.adapters.git.command import Git
-    from activities.adapters.git.locks import exclusive
     from activities.adapters.git.repository import GitHostRepository, Seams
     from activities.adapters.store import LocalStore
     from activities.host import Host
 
     git = Git(git_program())
     fail_point = _FailPoint(settings.fail_point, settings.host_dir)
-    seams = Seams(locking or exclusive, fail_point)
+    seams = Seams(locking or _sweeping, fail_point)
     opened: dict[str, HostRepository] = {}
 
     def repository(key: str) -> "HostRepository":
@@ -65,6 +66,21 @@ def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
         repository=repository,
         fail_point=fail_point,
     )
+
+
+def _sweeping(
+    path: Path, on_wait: Callable[[], None] | None = None
+) -> AbstractAsyncContextManager[int]:
+    """Lock exclusively; where the holder is only a half-made sandbox, end that."""
+    from activities.adapters.git.locks import exclusive
+    from activities.adapters.sandbox.orphans import sweep_orphans
+
+    def wait() -> None:
+        sweep_orphans()
+        if on_wait is not None:
+            on_wait()
+
+    return exclusive(path, wait)
 
 
 def _sandbox(settings: Settings) -> "Sandbox":

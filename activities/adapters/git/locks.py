@@ -14,6 +14,7 @@ from pathlib import Path
 
 FIRST_PAUSE_SECONDS = 0.002
 LONGEST_PAUSE_SECONDS = 0.1
+SETTLE_SECONDS = 0.05
 
 Locking = Callable[[Path, Callable[[], None] | None], AbstractAsyncContextManager[int]]
 """How a lock is taken: `exclusive`, or what a test puts in its place to see that it is needed."""
@@ -33,12 +34,17 @@ async def exclusive(
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         pause = FIRST_PAUSE_SECONDS
+        has_waited = False
         while not _try(descriptor):
+            has_waited = True
             if on_wait is not None:
                 on_wait()
             # Polled, because a thread blocked in flock() cannot be cancelled.
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+        if has_waited:
+            # A sandbox's process 1 closes its files a moment before the kernel ends the others.
+            await asyncio.sleep(SETTLE_SECONDS)
         yield descriptor
     finally:
         os.close(descriptor)
