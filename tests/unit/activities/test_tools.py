@@ -22,7 +22,7 @@ from activities.host import Host, checkpoint_ref, worktree_name
 from activities.ports.sandbox import Sandbox
 from activities.tools import ToolActivities
 from tests.fakes.locks import not_locked
-from tests.unit.activities.adapters.git.conftest import SESSION, WHEN, Home
+from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
 from workflows.contracts import RunTools, ToolsOutcome
 from workflows.domain.agent import WorktreeRef
 from workflows.domain.ids import AgentId, Commit
