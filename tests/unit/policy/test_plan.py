@@ -1,7 +1,5 @@
 """Plans: every fault is named, and changesets come in dependency order."""
 
-from typing import cast
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -161,28 +159,25 @@ def test_every_task_is_in_one_changeset_behind_all_it_needs(data: st.DataObject)
         assert all(place[d] < place[task.id] for d in task.depends_on)
 
 
-def test_tasks_of_a_group_that_write_the_same_paths_must_follow_each_other() -> None:
-    def pair(**second: object) -> object:
-        common = {"title": "t", "acceptance_criteria": ["c"], "claims": ["a/**"], "group": "g"}
-        return read_plan({"tasks": [{"id": "x", **common}, {"id": "y", **common, **second}]})
+def _member(name: str, **other: JsonValue) -> dict[str, JsonValue]:
+    common: dict[str, JsonValue] = {"title": "t", "acceptance_criteria": ["c"], "group": "g"}
+    return {"id": name, "claims": ["a/**"], **common, **other}
 
-    (fault,) = cast("tuple[PlanFault, ...]", pair())
-    assert "'x' and 'y' of group 'g' claim the same paths" in fault.text
+
+def test_tasks_of_a_group_that_write_the_same_paths_must_follow_each_other() -> None:
+    def pair(**second: JsonValue) -> Plan | tuple[PlanFault, ...]:
+        return read_plan({"tasks": [_member("x"), _member("y", **second)]})
+
+    faults = pair()
+    assert isinstance(faults, tuple)
+    assert "'x' and 'y' of group 'g' claim the same paths" in faults[0].text
     assert isinstance(pair(depends_on=["x"]), Plan)
     assert isinstance(pair(claims=["b/**"]), Plan)
     assert isinstance(pair(group="h"), Plan)
 
 
 def test_a_group_that_nobody_could_approve_as_one_is_refused() -> None:
-    tasks = [
-        {
-            "id": f"t{n}",
-            "title": "t",
-            "acceptance_criteria": ["c"],
-            "claims": [f"{n}"],
-            "group": "g",
-        }
-        for n in range(MAX_GROUP + 1)
-    ]
-    (fault,) = cast("tuple[PlanFault, ...]", read_plan({"tasks": tasks}))
-    assert f"{MAX_GROUP + 1} tasks" in fault.text
+    tasks: list[JsonValue] = [_member(f"t{n}", claims=[f"{n}"]) for n in range(MAX_GROUP + 1)]
+    faults = read_plan({"tasks": tasks})
+    assert isinstance(faults, tuple)
+    assert f"{MAX_GROUP + 1} tasks" in faults[0].text
