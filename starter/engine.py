@@ -6,11 +6,12 @@ A command that works on sessions calls `connected`; one that must keep them goin
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import sys
 from collections.abc import AsyncGenerator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from starter.errors import CommandError
@@ -60,6 +61,27 @@ async def connected(settings: "Settings") -> "Client":
         raise CommandError(str(error), ExitCode.UNAVAILABLE) from error
 
 
+async def has_workers(client: "Client") -> bool:
+    """Tell whether somebody's workers served sessions within the last minute.
+
+    Of a server that is not ours: there they may run on other machines, and need none of ours.
+    """
+    from temporalio.api.enums.v1 import TaskQueueType
+    from temporalio.api.taskqueue.v1 import TaskQueue
+    from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+
+    from workflows.queues import WORKFLOWS
+
+    request = DescribeTaskQueueRequest(
+        namespace=client.namespace,
+        task_queue=TaskQueue(name=WORKFLOWS),
+        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+    )
+    answer = await client.workflow_service.describe_task_queue(request)
+    recent = datetime.now(UTC) - timedelta(minutes=1)
+    return any(p.last_access_time.ToDatetime(UTC) > recent for p in answer.pollers)
+
+
 @contextlib.asynccontextmanager
 async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
     """Keep server and workers going while the block runs; the server answers when it is entered.
@@ -69,15 +91,40 @@ async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
     """
     from workers.supervisor import Supervisor
 
+    _log_to_file(settings)
     supervisor = Supervisor(settings, {**os.environ, **settings.as_environment()})
     keeping = asyncio.create_task(supervisor.keep())
     try:
         await _ready(supervisor.server_ready, keeping)
+        keeping.add_done_callback(_tell)
         yield supervisor
     finally:
+        keeping.remove_done_callback(_tell)
         keeping.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await keeping
+        await asyncio.wait([keeping])
+
+
+def _tell(keeping: "asyncio.Task[None]") -> None:
+    if not keeping.cancelled() and (error := keeping.exception()) is not None:
+        logging.getLogger("workers").error("server and workers are no longer kept: %s", error)
+
+
+def _log_to_file(settings: "Settings") -> None:
+    """Write what the supervisor notes beside the other logs; a person sees only what is serious."""
+    from logging.handlers import RotatingFileHandler
+
+    from workers import layout
+
+    layout.prepare(settings)
+    log = logging.getLogger("workers")
+    noted = RotatingFileHandler(
+        settings.logs_dir / "supervisor.log", maxBytes=1_000_000, backupCount=1, delay=True
+    )
+    noted.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    said = logging.StreamHandler()
+    said.setLevel(logging.ERROR)
+    log.handlers = [noted, said]
+    log.setLevel(logging.INFO)
 
 
 async def _ready(event: asyncio.Event, keeping: "asyncio.Task[None]") -> None:
@@ -91,7 +138,7 @@ async def _ready(event: asyncio.Event, keeping: "asyncio.Task[None]") -> None:
     finally:
         waiting.cancel()
     if keeping.done() and (error := keeping.exception()) is not None:
-        raise CommandError(f"the server could not be started: {error}", ExitCode.UNAVAILABLE)
+        raise CommandError(f"nothing could be started: {error}", ExitCode.UNAVAILABLE)
     if not event.is_set():
         raise CommandError(
             "the server does not answer; `doctor` and the files in the data directory's `logs` "

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from datetime import UTC, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import ValidationError
 from temporalio.client import (
@@ -65,6 +65,16 @@ def decider() -> str:
 
 class Sessions:
     """The sessions of one namespace."""
+
+    PASSING: ClassVar = frozenset(
+        {
+            RPCStatusCode.UNAVAILABLE,
+            RPCStatusCode.DEADLINE_EXCEEDED,
+            RPCStatusCode.CANCELLED,
+            RPCStatusCode.RESOURCE_EXHAUSTED,
+        }
+    )
+    """Failures of the server that pass by themselves."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from starter.errors import CommandError
+from starter.errors import CommandError, explained
 from starter.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -102,15 +102,18 @@ def _outcome(command: Coroutine[None, None, ExitCode]) -> ExitCode:
     try:
         code = asyncio.run(_until_told(command))
         sys.stdout.flush()
-    except CommandError as error:
-        say_error(str(error))
-        return error.code
     except BrokenPipeError:
         # Whoever read us has enough; the interpreter must not complain at its end either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.COMPLETE
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
+    except Exception as error:
+        known = explained(error)
+        if known is None:
+            raise
+        say_error(str(known))
+        return known.code
     return code
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from starter.sessions import Sessions
 
 _LOOK_SECONDS: Final = 0.5
+_PATIENT_LOOKS: Final = 240
+"""Looks that may fail in a row: a server restarts in seconds, a cluster fails over in a minute."""
 _NO_WORKER_LOOKS: Final = 3
 """Looks without an answer before it is said: a worker may just be starting."""
 
@@ -47,7 +49,7 @@ class Watch:
         before: ShownSession | None = None
         silent = 0
         while True:
-            now = await self._sessions.view(self._session)
+            now = await self._look()
             silent = 0 if now.live or now.outcome else silent + 1
             if silent in {0, _NO_WORKER_LOOKS}:
                 _write(views.changes(before, now))
@@ -61,6 +63,19 @@ class Watch:
                     return ExitCode.WAITING
             await asyncio.sleep(_LOOK_SECONDS)
 
+    async def _look(self) -> ShownSession:
+        """Return the session's view; a server that is away for a while does not end the watch."""
+        from temporalio.service import RPCError
+
+        for _ in range(_PATIENT_LOOKS):
+            try:
+                return await self._sessions.view(self._session)
+            except RPCError as error:
+                if error.status not in self._sessions.PASSING:
+                    raise
+                await asyncio.sleep(_LOOK_SECONDS)
+        return await self._sessions.view(self._session)
+
     async def _live(self) -> ExitCode:
         from rich.live import Live
         from rich.text import Text
@@ -69,7 +84,10 @@ class Watch:
         while True:
             with Live(console=out, auto_refresh=False, transient=True) as live:
                 now = await self._until_asked_or_ended(
-                    lambda lines: live.update(Text("\n".join(lines)), refresh=True)
+                    lambda lines: live.update(
+                        Text("\n").join(Text(line, views.style(line)) for line in lines),
+                        refresh=True,
+                    )
                 )
             if now.outcome:
                 _write(views.status(now, self._program))
@@ -78,7 +96,7 @@ class Watch:
 
     async def _until_asked_or_ended(self, show: Callable[[list[str]], None]) -> ShownSession:
         while True:
-            now = await self._sessions.view(self._session)
+            now = await self._look()
             if now.outcome or _open_asks(now) - self._asked:
                 return now
             show(views.status(now, self._program))

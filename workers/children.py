@@ -24,6 +24,8 @@ BACK_OFF: Final = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before each restart in a row; the last one repeats."""
 STEADY: Final = timedelta(seconds=60)
 """A child that lived so long is well: its next restart is the first in a row again."""
+_TOO_OFTEN: Final = 3
+"""After so many ends in a row a person is told."""
 _CHUNK: Final = 65_536
 _LINE_LIMIT: Final = 10_000
 _DRAIN_SECONDS: Final = 2.0
@@ -124,15 +126,16 @@ async def running(program: Program, on_line: Callable[[str], None]) -> AsyncGene
 
 async def keep_running(program: Program, on_line: Callable[[str], None]) -> None:
     """Run a program for ever: restart it, with back-off, each time that it ends."""
-    delays = back_off()
+    in_a_row = 0
     loop = asyncio.get_running_loop()
     while True:
         started = loop.time()
-        code = await _run_once(program, on_line)
-        if loop.time() - started >= STEADY.total_seconds():
-            delays = back_off()
-        delay = next(delays)
-        _log.warning("%s ended (%s); restarted in %s s", program.name, code, delay)
+        end = await _run_once(program, on_line)
+        in_a_row = 1 if loop.time() - started >= STEADY.total_seconds() else in_a_row + 1
+        delay = BACK_OFF[min(in_a_row, len(BACK_OFF)) - 1]
+        _log.warning("%s ended (%s); started again in %s s", program.name, end, delay)
+        if in_a_row == _TOO_OFTEN:
+            _log.error("%s keeps ending; %r tells why", program.name, str(program.log))
         await asyncio.sleep(delay)
 
 

@@ -57,6 +57,8 @@ FLAGS: Final = (
 
 _START: Final = timedelta(seconds=30)
 """How long a server may take until it answers."""
+_FIRST_TRIES: Final = 3
+"""A port may be taken from under us once; what fails so often at the start will not mend itself."""
 _POLL_SECONDS: Final = 0.05
 _LOCK_POLL_SECONDS: Final = 0.5
 
@@ -89,26 +91,38 @@ class EmbeddedServer:
         self._lock = FileLock(settings.data_dir / "temporal.lock")
         self.ready = asyncio.Event()
         """Set as long as a server answers, ours or another process's."""
+        self._failures = 0
+        self._was_up = False
 
     async def keep(self) -> None:
-        """Run for ever: use the server that is there, start one where there is none."""
-        delays = back_off()
+        """Run for ever: use the server that is there, start one where there is none.
+
+        Raises:
+            TemporalUnavailableError: it does not come up at all, at the first tries; the message
+                says why. Once it was up, it is started again for ever.
+        """
+        await self._wait_for_lock()
         try:
-            while True:
-                await self._wait_for_lock()
-                try:
-                    async with self._started() as child:
-                        delays = back_off()
-                        await child.wait()
-                    reason = "it ended"
-                except (OSError, TemporalUnavailableError) as error:
-                    reason = str(error)
-                self.ready.clear()
-                delay = next(delays)
+            for delay in back_off():
+                reason = await self._run_once()
+                self._failures += 1
+                if self._failures >= _FIRST_TRIES and not self._was_up:
+                    raise TemporalUnavailableError(reason)
                 _log.warning("Temporal server: %s; started again in %s s", reason, delay)
                 await asyncio.sleep(delay)
         finally:
             self._lock.release()
+
+    async def _run_once(self) -> str:
+        try:
+            async with self._started() as child:
+                self._was_up = True
+                await child.wait()
+        except (OSError, RPCError, TemporalUnavailableError) as error:
+            return str(error)
+        finally:
+            self.ready.clear()
+        return "it ended"
 
     async def _wait_for_lock(self) -> None:
         # Another process of ours runs the server, or one that it left is just dying.

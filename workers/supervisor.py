@@ -104,8 +104,8 @@ class Supervisor:
             yield
         finally:
             keeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await keeper
+            # Its failure was told where it was waited for.
+            await asyncio.wait([keeper])
 
     def _write_state(self, *, ready: bool) -> None:
         state = SupervisorState(pid=os.getpid(), ready=ready, playbook=self._settings.playbook)

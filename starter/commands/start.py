@@ -1,6 +1,7 @@
 """Commands that start something: `run`, `up`."""
 
 import asyncio
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +107,8 @@ async def _detached(options: RunOptions) -> ExitCode:
     _, request, _ = await _request(options)
     settings = _settings(options, request)
     _check_playbook(settings)
-    await engine.ensure_background(settings)
+    if not await _is_served_elsewhere(settings):
+        await engine.ensure_background(settings)
     await _start(await engine.connected(settings), settings, request)
     return ExitCode.COMPLETE
 
@@ -117,14 +119,25 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
     _, request, _ = await _request(options)
     settings = _settings(options, request)
     _check_playbook(settings)
-    async with engine.running(settings) as supervisor:
+    async with contextlib.AsyncExitStack() as stack:
+        supervisor: Supervisor | None = None
+        if not await _is_served_elsewhere(settings):
+            supervisor = await stack.enter_async_context(engine.running(settings))
         client = await engine.connected(settings)
         await _start(client, settings, request)
         return await _follow(client, supervisor, request, patient=patient)
 
 
+async def _is_served_elsewhere(settings: "Settings") -> bool:
+    from starter import engine
+
+    if not settings.has_external_server:
+        return False
+    return await engine.has_workers(await engine.connected(settings))
+
+
 async def _follow(
-    client: "Client", supervisor: "Supervisor", request: "SessionRequest", *, patient: bool
+    client: "Client", supervisor: "Supervisor | None", request: "SessionRequest", *, patient: bool
 ) -> ExitCode:
     from starter import views
     from starter.sessions import Sessions
@@ -134,10 +147,10 @@ async def _follow(
     try:
         code = await watch.follow()
     except asyncio.CancelledError:
-        goes_on = not supervisor.supervises
+        goes_on = supervisor is None or not supervisor.supervises
         write(views.detached(request.session, program(), goes_on=goes_on))
         raise
-    if code is ExitCode.WAITING and supervisor.supervises:
+    if code is ExitCode.WAITING and supervisor is not None and supervisor.supervises:
         write(views.rests(program()))
     return code
 

@@ -16,6 +16,10 @@ from workers.supervisor import read_state
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
+CONFIGURATION = """
+version: 1
+models: {planner: [scripted/a], developer: [scripted/a], reviewer: [scripted/b]}
+"""
 
 
 def fake_command(role: Role) -> Sequence[str]:

@@ -19,16 +19,11 @@ from starter.exit_codes import ExitCode
 from starter.sessions import decider
 from starter.shown_session import ShownSession
 from tests.e2e.fake_session import TITLE
-from tests.e2e.processes import blueflame, environment, repository, until, up
+from tests.e2e.processes import CONFIGURATION, blueflame, environment, repository, until, up
 from workers.settings import Settings
 from workers.temporal import connect
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("commands")]
-
-CONFIGURATION = """
-version: 1
-models: {planner: [scripted/a], developer: [scripted/a], reviewer: [scripted/b]}
-"""
 
 
 @dataclass(frozen=True)
@@ -175,6 +170,16 @@ def test_what_cannot_be_is_refused_before_it_is_sent(
     refused = person.types(*(argument.replace("{}", session) for argument in arguments))
     assert refused.code == ExitCode.USAGE
     assert words in refused.err
+    person.types("stop", session)
+
+
+def test_texts_that_are_too_long_are_refused_in_words(person: Person) -> None:
+    session = person.starts().session
+    steer = person.types("steer", "t1", "x" * 10_001, "-s", session)
+    assert (steer.code, steer.err.startswith("error: text: ")) == (ExitCode.USAGE, True)
+    repo, config = str(person.repo), str(person.config)
+    goal = person.types("run", "x" * 50_001, "--repo", repo, "--config", config)
+    assert (goal.code, goal.err.startswith("error: goal: ")) == (ExitCode.USAGE, True)
     person.types("stop", session)
 
 

@@ -2,18 +2,23 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.processes import (
+    CONFIGURATION,
     blueflame,
     children,
     end,
+    environment,
     is_alive,
     is_ready,
     kill,
+    repository,
     until,
     up,
     up_standing_by,
@@ -76,3 +81,47 @@ def test_a_second_supervisor_stands_by_and_takes_over(settings: Settings) -> Non
         end(first)
         until(lambda: is_ready(settings, second.pid), "the second one has workers")
         assert _answers(settings)
+
+
+def test_a_watch_outlives_the_server(settings: Settings, tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", {"a.txt": "a\n"})
+    with up(settings) as supervisor:
+        goal = ("run", "Mend it", "--repo", str(repo), "--playbook", str(repo / "a.txt"))
+        refused = blueflame(settings, *goal)
+        assert "do not play" in refused.stderr
+        config = tmp_path / "config.yaml"
+        config.write_text(CONFIGURATION)
+        started = blueflame(settings, *goal[:4], "--config", str(config))
+        session = started.stdout.split()[1]
+        with subprocess.Popen(
+            [sys.executable, "-m", "starter", "watch", session, "--wait"],
+            env=environment(settings),
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as watch:
+            assert watch.stdout is not None
+            assert watch.stdout.readline()
+            (server,) = _named(supervisor.pid, "start-dev")
+            kill(server)
+            for what in ("plan", "c1"):
+                approve = ("approve", what, "--session", session)
+                until(lambda a=approve: blueflame(settings, *a).returncode == 0, what)
+            assert "complete" in watch.stdout.read()
+        assert watch.returncode == 0
+
+
+def test_a_server_that_cannot_start_is_told_with_its_log(settings: Settings) -> None:
+    (settings.data_dir / "temporal.db").mkdir(parents=True)
+    told = blueflame(settings, "up")
+    assert told.returncode == 5
+    assert "temporal.log" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_a_data_directory_that_cannot_be_is_named(settings: Settings) -> None:
+    nowhere = settings.model_copy(update={"data_dir": Path("/dev/null/data")})
+    for command in (("up",), ("up", "--detach"), ("doctor",)):
+        told = blueflame(nowhere, *command)
+        assert told.returncode == 1, told.stderr
+        assert "/dev/null/data" in told.stdout + told.stderr
+        assert "Traceback" not in told.stderr

@@ -1,0 +1,44 @@
+"""`starter.errors`: what is told instead of a traceback, and what is not."""
+
+import pytest
+from pydantic import BaseModel, Field, ValidationError
+from temporalio.service import RPCError, RPCStatusCode
+
+from starter.errors import CommandError, explained
+from starter.exit_codes import ExitCode
+
+
+class _Short(BaseModel):
+    text: str = Field(max_length=3)
+
+
+def _told(error: Exception) -> tuple[str, ExitCode]:
+    known = explained(error)
+    assert known is not None
+    return str(known), known.code
+
+
+def test_our_own_errors_stand_for_themselves() -> None:
+    assert _told(CommandError("so it is", ExitCode.STALE)) == ("so it is", ExitCode.STALE)
+
+
+def test_a_value_that_is_refused_is_named_and_not_repeated() -> None:
+    with pytest.raises(ValidationError) as refused:
+        _Short(text="a canary")
+    told = ("text: String should have at most 3 characters", ExitCode.USAGE)
+    assert _told(refused.value) == told
+
+
+def test_the_systems_errors_name_the_file() -> None:
+    error = PermissionError(13, "Permission denied", "/data")
+    assert _told(error) == ("Permission denied: /data", ExitCode.FAILED)
+
+
+def test_temporal_is_unavailable() -> None:
+    text, code = _told(RPCError("gone", RPCStatusCode.UNAVAILABLE, b""))
+    assert text.startswith("Temporal: gone")
+    assert code is ExitCode.UNAVAILABLE
+
+
+def test_a_fault_of_the_program_is_none_of_these() -> None:
+    assert explained(KeyError("x")) is None
