@@ -192,7 +192,9 @@ async def _ran(handle: WorkflowHandle[Any, SessionResult], used: float) -> Ran:
 
 
 def _named(begun: Mapping[str, float], stage_name: str) -> list[str]:
-    return sorted((name for name in begun if name.endswith(f"/{stage_name}")), key=begun.get)
+    return sorted(
+        (name for name in begun if name.endswith(f"/{stage_name}")), key=begun.__getitem__
+    )
 
 
 def bound(jobs: Sequence[Job], lone: Mapping[int, Sequence[Ran]]) -> float:
