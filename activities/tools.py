@@ -15,7 +15,6 @@ from temporalio.exceptions import ApplicationError
 from activities.failures import mapped
 from activities.host import Host, checkpoint_ref, workspace, worktree_name
 from activities.ports.git import (
-    Checkpoint,
     CheckpointRequest,
     Finding,
     HostRepository,
@@ -26,7 +25,7 @@ from activities.toolset.runner import Toolset
 from activities.toolset.schemas import sandbox_tools
 from activities.uninterrupted import uninterrupted
 from workflows.contracts import Observation, RunTools, ToolsOutcome
-from workflows.domain.ids import TaskId, Tree
+from workflows.domain.ids import Commit, TaskId, Tree
 from workflows.errors import FailureType
 from workflows.policy.protection import denies
 
@@ -53,10 +52,10 @@ class ToolActivities:
             async with repository.lock(worktree_name(request.worktree)) as hold:
                 if not request.worktree.writable:
                     return await self._run_reading(repository, request, hold)
-                recorded = await repository.read_checkpoint(checkpoint_ref(request.worktree))
-                if done := _own(recorded, request):
-                    return done
-                return await self._run_once(repository, request, recorded, hold)
+                tip = await repository.tip(checkpoint_ref(request.worktree))
+                if tip is not None and tip != request.checkpoint:
+                    return await _own(repository, request)
+                return await self._run_once(repository, request, tip, hold)
 
     async def _run_reading(
         self, repository: HostRepository, request: RunTools, hold: int
@@ -74,7 +73,7 @@ class ToolActivities:
         self,
         repository: HostRepository,
         request: RunTools,
-        recorded: Checkpoint | None,
+        tip: Commit | None,
         hold: int,
     ) -> ToolsOutcome:
         name = worktree_name(request.worktree)
@@ -87,11 +86,11 @@ class ToolActivities:
         except asyncio.CancelledError:
             if _was_asked_to_stop():
                 # The work so far is kept: the attempt ends here and nobody repeats this turn.
-                await uninterrupted(self._record(repository, request, recorded, seen))
+                await uninterrupted(self._record(repository, request, tip, seen))
             raise
         self._host.fail_point("after-run")
         # A batch that ran to its end is recorded, whoever cancels now: nothing has to run twice.
-        return await uninterrupted(self._record(repository, request, recorded, seen))
+        return await uninterrupted(self._record(repository, request, tip, seen))
 
     async def _calls(
         self, place: WorktreePlace, request: RunTools, hold: int
@@ -119,7 +118,7 @@ class ToolActivities:
         self,
         repository: HostRepository,
         request: RunTools,
-        recorded: Checkpoint | None,
+        tip: Commit | None,
         seen: list[Observation],
     ) -> ToolsOutcome:
         name = worktree_name(request.worktree)
@@ -128,7 +127,7 @@ class ToolActivities:
         checkpoint = CheckpointRequest(
             name=name,
             ref=checkpoint_ref(request.worktree),
-            previous=recorded.commit if recorded else None,
+            previous=tip,
             parent=request.checkpoint,
             tree=collected.tree,
             session=request.worktree.session,
@@ -143,26 +142,27 @@ class ToolActivities:
         return ToolsOutcome(observations=observations, checkpoint=commit, tree=collected.tree)
 
 
-def _own(recorded: Checkpoint | None, request: RunTools) -> ToolsOutcome | None:
+async def _own(repository: HostRepository, request: RunTools) -> ToolsOutcome:
     """Return the recorded outcome where this turn was done already; refuse where it is another's.
 
     | the agent's last checkpoint            | what follows           |
     |----------------------------------------|------------------------|
-    | none, or the one that is expected      | run                    |
+    | none, or the one that is expected      | run; not asked here    |
     | this turn's, on the expected one       | return what it records |
     | any other                              | fenced                 |
     """
-    if recorded is None or recorded.commit == request.checkpoint:
-        return None
-    if (recorded.turn, recorded.parent) == (request.turn, request.checkpoint):
+    recorded = await repository.read_checkpoint(checkpoint_ref(request.worktree))
+    mine = (request.turn, request.checkpoint)
+    if recorded is not None and (recorded.turn, recorded.parent) == mine:
         return ToolsOutcome(
             observations=_Observations.validate_json(recorded.observations),
             checkpoint=recorded.commit,
             tree=recorded.tree,
         )
+    at = f"turn {recorded.turn} ({recorded.commit})" if recorded else "a commit of somebody else"
     raise ApplicationError(
-        f"agent {request.worktree.agent!r} is at turn {recorded.turn} ({recorded.commit}) and not "
-        f"at {request.checkpoint}: a newer run owns this worktree",
+        f"agent {request.worktree.agent!r} is at {at} and not at {request.checkpoint}: "
+        "a newer run owns this worktree",
         type=FailureType.FENCED,
         non_retryable=True,
     )

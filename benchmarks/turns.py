@@ -45,7 +45,7 @@ def playbook(turns: int) -> dict[str, Any]:
             "calls": [
                 {
                     "bash": {
-                        "command": f"echo {number} >> work/log; yes {number} "
+                        "command": f"echo {number} >> work/log; yes {number:06} "
                         f"| head -c {OBSERVATION_BYTES}; true"
                     }
                 }

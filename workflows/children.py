@@ -44,26 +44,32 @@ class AgentOrder:
 async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> AgentHandle:
     """Prepare an agent's worktree and start the agent as a child of this wave.
 
+    A worktree that is only read and needs no set-up is made by the first tool that looks at it:
+    many a reviewer judges by the diff alone.
+
     Raises:
         ActivityError: the worktree could not be prepared.
     """
-    prepare = PrepareWorktree(
-        worktree=order.worktree(grounds),
-        start=order.start,
-        setup=grounds.worktree.setup,
-        copied=grounds.copied,
-    )
-    ready = await PREPARE_WORKTREE.ask(
-        prepare, f"worktree for {order.agent}", queue=grounds.host_queue
-    )
+    worktree = order.worktree(grounds)
+    checkpoint = order.start
+    if worktree.writable or grounds.worktree.setup or grounds.copied:
+        prepare = PrepareWorktree(
+            worktree=worktree,
+            start=order.start,
+            setup=grounds.worktree.setup,
+            copied=grounds.copied,
+        )
+        title = f"worktree for {order.agent}"
+        ready = await PREPARE_WORKTREE.ask(prepare, title, queue=grounds.host_queue)
+        checkpoint = ready.checkpoint
     request = AgentRequest(
         session=grounds.session,
         agent=order.agent,
         role=order.role,
         route=order.route,
         opening=order.opening,
-        worktree=order.worktree(grounds),
-        checkpoint=ready.checkpoint,
+        worktree=worktree,
+        checkpoint=checkpoint,
         host_queue=grounds.host_queue,
         ledger=grounds.ledger,
         claims=order.claims,

@@ -447,6 +447,10 @@ class HostRepository(Protocol):
         """
         ...
 
+    async def tip(self, ref: str) -> Commit | None:
+        """Return what `ref` names; None where it does not exist."""
+        ...
+
     async def read_checkpoint(self, ref: str) -> Checkpoint | None:
         """Return the checkpoint that `ref` names; None where it names none."""
         ...

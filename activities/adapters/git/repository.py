@@ -22,7 +22,7 @@ from activities.adapters.git.command import Git
 from activities.adapters.git.lfs import AttributeRepository
 from activities.adapters.git.locks import Locking, exclusive
 from activities.adapters.git.names import shown
-from activities.adapters.git.worktree import Worktrees, delete
+from activities.adapters.git.worktree import PARALLEL, Worktrees, delete
 from activities.ports.git import (
     BaseBundle,
     BundleError,
@@ -145,6 +145,10 @@ class GitHostRepository:
         self._worktrees.mark(request.name, commit)
         return commit
 
+    async def tip(self, ref: str) -> Commit | None:
+        """Return what `ref` names."""
+        return self._bare.loose(ref) or await self._bare.resolve(ref)
+
     async def read_checkpoint(self, ref: str) -> Checkpoint | None:
         """Return the checkpoint that `ref` names."""
         return await checkpoints.read(self._bare, ref)
@@ -219,8 +223,7 @@ class GitHostRepository:
         scope = replace(self._bare.scope(), cwd=half)
         scope = scope.having(GIT_WORK_TREE=str(half), GIT_INDEX_FILE=str(index))
         await self._git.run(scope, "read-tree", commit)
-        parallel = ("-c", "checkout.workers=0")
-        await self._git.run(scope, *parallel, "checkout-index", "-a", "-f", "-q")
+        await self._git.run(scope, *PARALLEL, "checkout-index", "-a", "-f", "-q")
         index.unlink()
         half.rename(destination)
 

@@ -36,6 +36,7 @@ _MOST_CHUNKS = 64
 OPEN_FILES = 8192
 """Descriptors that one process may have."""
 
+
 @dataclass(frozen=True)
 class Spawn:
     """What to start."""
