@@ -1,0 +1,262 @@
+"""Generate docs/configuration.md: every key of blueflame.yaml and every environment variable.
+
+Names, values and defaults come from the models that read them; only what a key means is written
+here, and a key without a meaning, or a meaning without a key, is an error.
+"""
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator
+from pydantic.fields import FieldInfo
+
+from starter import configuration_file as file
+from workers.settings import Settings
+from workflows.domain.config import SessionConfig
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "configuration.md"
+
+MEANINGS = {
+    "version": "the version of this file's format; the only key that must be there",
+    "pacing": "when dependants start: after the merge of a whole wave, or as soon as their "
+    "dependencies are validated ([concepts](concepts.md#the-two-pacings))",
+    "approvals.plan": "who approves the plan",
+    "approvals.changeset": "who approves a changeset",
+    "concurrency.plan": "agents that plan at once",
+    "concurrency.develop": "agents that develop at once",
+    "concurrency.validate": "tasks that are validated at once",
+    "concurrency.merge": "merge waves at once",
+    "models.planner": "models of the planner, the first that can be used",
+    "models.developer": "models of the developers",
+    "models.reviewer": "models of the reviewers; at least one of another family than the developers",
+    "budget.warn_usd": "a notice above this spend of a session, in USD",
+    "budget.stop_usd": "no call is paid beyond it; what then happens is `on_cap`",
+    "budget.burn_usd_per_minute": "above this rate of spending the same happens as at the cap",
+    "gates": "the checks that judge each change, by name; `{}` means none",
+    "gates.NAME.run": "the command; a text with shell syntax runs under `bash -e -o pipefail`",
+    "gates.NAME.timeout": "the longest that it may run",
+    "worktree.setup": "commands run in the sandbox, once in each worktree or checkout",
+    "worktree.copy": "ignored files of your checkout that builds and tests need",
+    "worktree.allow_secret": "files of `copy` that may be copied although they look secret; models "
+    "can read them then",
+    "attempts": "attempts at a task before it fails",
+    "turns": "turns of one agent; reviewers and tasks of kind docs get half",
+    "command_timeout": "the longest that one command of an agent may run",
+    "sandbox": "`none` runs commands of agents and gates with your own rights; refused in a file "
+    "that was found in the repository",
+    "deliver": "where finished work goes: the branch `blueflame/<session>`",
+    "on_cap": "what reaching the cap does: wait for you, or end the session",
+}
+
+VARIABLES = {
+    "BLUEFLAME_DATA_DIR": "where everything of ours lives on this machine",
+    "BLUEFLAME_HOST_UID": "the unprivileged user that a host worker started as root becomes",
+    "BLUEFLAME_HOST_GID": "its group",
+    "BLUEFLAME_TEMPORAL_PORT": "the port that the bundled server prefers; 0: any free one",
+    "BLUEFLAME_UI_PORT": "the port that the bundled Web UI prefers; 0: any free one",
+    "BLUEFLAME_HOST_NAME": "this host's name in its task queue",
+    "BLUEFLAME_PLAYBOOK": "what the scripted model of these workers plays; `run --playbook` sets it",
+    "BLUEFLAME_SANDBOX": "`none`: this host confines nothing; sessions that do not say the same "
+    "refuse it",
+    "ANTHROPIC_API_KEY": "key of provider `anthropic`",
+    "ANTHROPIC_BASE_URL": "another address of its interface",
+    "OPENAI_API_KEY": "key of provider `openai`",
+    "OPENAI_BASE_URL": "another address of its interface",
+    "GEMINI_API_KEY": "key of provider `google`",
+    "GOOGLE_API_KEY": "the same, by its other name",
+    "GOOGLE_GEMINI_BASE_URL": "another address of its interface",
+}
+
+_DEFAULTS = {
+    "version": "",
+    "models.planner": "by the keys that are set",
+    "models.developer": "by the keys that are set",
+    "models.reviewer": "by the keys that are set",
+    "gates": "detected",
+    "gates.NAME.run": "",
+    "BLUEFLAME_DATA_DIR": "the system's place for a program's data",
+    "BLUEFLAME_HOST_NAME": "made once, and kept",
+}
+"""What no model says: where a default is worked out, or there is none."""
+
+_INTERNAL = frozenset({"BLUEFLAME_SERVER", "BLUEFLAME_FAIL_POINT", "BLUEFLAME_TEMPORAL"})
+"""Set by our own processes or by tests."""
+
+_TEXT = """\
+# Configuration
+
+<!-- Written by scripts/docs from the code; a test compares the two. Change scripts/docs.py. -->
+
+## blueflame.yaml
+
+All keys but `version` may be left out. Layers, the later one winning key by key (lists and `gates`
+are taken whole):
+
+1. the defaults below;
+2. your own file, `blueflame/blueflame.yaml` in your configuration directory (on Linux
+   `~/.config/blueflame/blueflame.yaml`);
+3. `blueflame.yaml` at the root of the repository, or instead of it the file of `--config`;
+4. flags of `run`.
+
+`run --dry-run` prints what a session would get. A session keeps the configuration that it was
+started with. An unknown key, a wrong value or a doubled key is refused with file, line and column.
+An example with every key is [blueflame.example.yaml](../blueflame.example.yaml).
+
+{keys}
+
+A duration is written as `90s`, `10m` or `1h30m`, at most 24h. A command is a text or a list of
+arguments. Models are `provider/model`; providers are {providers}.
+
+Where no model is configured, two keys of different providers in the environment are enough: the
+planner gets the strongest models, the developers the first provider's, the reviewers the others'.
+
+## Environment
+
+{variables}
+
+`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, the `TEMPORAL_TLS_…` variables and
+`TEMPORAL_PROFILE` are Temporal's own; with an address or a profile the bundled server is not used.
+Keys reach workers of role `models` and no other process of ours.
+"""
+
+
+class Row(NamedTuple):
+    """One key or variable."""
+
+    name: str
+    values: str
+    default: str
+
+
+def page() -> str:
+    """Return the whole page."""
+    return _TEXT.format(
+        keys=_table("key", list(keys()), MEANINGS),
+        variables=_table("variable", list(variables()), VARIABLES),
+        providers=", ".join(f"`{name}`" for name in get_args(file.Provider)),
+    )
+
+
+def keys() -> Iterator[Row]:
+    """Name each key of `blueflame.yaml`."""
+    yield from _keys(file.ConfigurationFile, "", SessionConfig.model_fields)
+
+
+def variables() -> Iterator[Row]:
+    """Name each environment variable that a person may set."""
+    for name, field in Settings.model_fields.items():
+        alias = field.validation_alias
+        variable = alias if isinstance(alias, str) else f"BLUEFLAME_{name.upper()}"
+        if variable not in _INTERNAL:
+            default = _DEFAULTS.get(variable, _shown(field.get_default()))
+            yield Row(variable, _values(field.annotation, field.metadata), default)
+
+
+def _keys(model: type[BaseModel], prefix: str, defaults: dict[str, FieldInfo]) -> Iterator[Row]:
+    for name, field in model.model_fields.items():
+        key = f"{prefix}{_spelled(name, field)}"
+        kind, default = _bare(field.annotation), defaults.get(name)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            below = default.annotation if default else None
+            known = below.model_fields if below and issubclass(below, BaseModel) else {}
+            yield from _keys(kind, f"{key}.", known or kind.model_fields)
+            continue
+        shown = _shown((default or field).get_default(call_default_factory=True))
+        yield Row(key, _values(field.annotation, field.metadata), _DEFAULTS.get(key, shown))
+        if get_origin(kind) is dict:
+            entry: type[BaseModel] = get_args(kind)[1]
+            yield from _keys(entry, f"{key}.NAME.", entry.model_fields)
+
+
+def _spelled(name: str, field: FieldInfo) -> str:
+    alias = field.validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else name
+
+
+def _bare(kind: Any) -> Any:
+    """Take off `| None` and annotations."""
+    if get_origin(kind) is Annotated:
+        return _bare(get_args(kind)[0])
+    if get_origin(kind) in {Union, UnionType}:
+        (kind,) = [each for each in get_args(kind) if each is not NoneType]
+        return _bare(kind)
+    return kind
+
+
+def _values(kind: Any, metadata: list[Any]) -> str:
+    bare = _bare(kind)
+    origin = get_origin(bare)
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in get_args(bare))
+    if origin is dict:
+        return "mapping"
+    if origin is tuple:
+        return _listed(get_args(bare)[0], metadata)
+    if isinstance(bare, type) and issubclass(bare, Enum):
+        return ", ".join(f"`{value.value}`" for value in bare)
+    names = {int: "number", Decimal: "amount", timedelta: "duration", Path: "path"}
+    return _bounded(names.get(bare, "text"), metadata)
+
+
+def _listed(item: Any, metadata: list[Any]) -> str:
+    if any(isinstance(each, BeforeValidator) for each in metadata):
+        return "command"
+    if item == file.Command:
+        return "list of commands"
+    return "list of models" if get_origin(item) is Annotated else "list of paths"
+
+
+def _bounded(name: str, metadata: list[Any]) -> str:
+    low = next((each.ge for each in metadata if hasattr(each, "ge")), None)
+    high = next((each.le for each in metadata if hasattr(each, "le")), None)
+    over = next((each.gt for each in metadata if hasattr(each, "gt")), None)
+    if over is not None:
+        return f"{name} above {over}"
+    if low is not None and low == high:
+        return f"{low}"
+    if high is not None:
+        return f"{low} to {high}"
+    return f"{name} from {low}" if low is not None else name
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, timedelta):
+        return f"`{int(value.total_seconds()) // 60}m`"
+    if isinstance(value, tuple):
+        return "`[]`"
+    return f"`{value}`"
+
+
+def _table(title: str, rows: list[Row], meanings: dict[str, str]) -> str:
+    names = [row.name for row in rows]
+    if missing := sorted(set(names) ^ set(meanings)):
+        raise SystemExit(f"scripts/docs.py: {', '.join(missing)}: give it a meaning, or drop it")
+    lines = [f"| {title} | values | default | meaning |", "|---|---|---|---|"]
+    lines += [
+        f"| `{row.name}` | {row.values} | {row.default} | {meanings[row.name]} |" for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Write the page, or with `--check` compare it."""
+    wanted = page()
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(wanted, encoding="utf-8")
+        return 0
+    if PAGE.read_text(encoding="utf-8") == wanted:
+        return 0
+    print("docs/configuration.md is not true to the code: scripts/docs writes it anew")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
