@@ -4,14 +4,16 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.failures import mapped
-from activities.host import Host, workspace, worktree_name, write_copied
+from activities.host import Host, checkpoint_ref, workspace, worktree_name, write_copied
 from activities.ports.git import HostRepository, TaskCommit, WorktreePlace
 from activities.ports.sandbox import Limits, SandboxCommand
 from workflows.contracts import (
     CopiedFile,
     FinishOutcome,
     FinishTask,
+    LastCheckpoint,
     PrepareWorktree,
+    RecordedCheckpoint,
     Removed,
     RemoveWorktree,
     TaskCommitted,
@@ -116,6 +118,14 @@ class WorktreeActivities:
         held = (await repository.refs(request.worktree.session)).get(ref)
         await repository.advance(ref, commit, held)
         return commit
+
+    @activity.defn(name="worktrees.last")
+    async def last(self, request: LastCheckpoint) -> RecordedCheckpoint:
+        """Return what the agent's ref holds."""
+        repository = self._host.repository(request.worktree.repository)
+        with mapped():
+            recorded = await repository.read_checkpoint(checkpoint_ref(request.worktree))
+        return RecordedCheckpoint(checkpoint=recorded.commit if recorded else None)
 
     @activity.defn(name="worktrees.remove")
     async def remove(self, request: RemoveWorktree) -> Removed:

@@ -109,6 +109,7 @@ def host_activities(host: "Host") -> Sequence[Activity]:
         ImportActivities(host).import_base,
         worktrees.prepare,
         worktrees.finish,
+        worktrees.last,
         worktrees.remove,
         ToolActivities(host).run,
         GateActivities(host).run,

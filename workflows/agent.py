@@ -54,7 +54,7 @@ class _Ended(Exception):  # noqa: N818  (control flow inside this module, not an
         self.submission = submission
 
 
-@workflow.defn(name="AgentWorkflow")
+@workflow.defn(name="AgentWorkflow", failure_exception_types=[Exception])
 class AgentWorkflow:
     """Purpose: one model conversation on one worktree, from its opening to its end.
 
@@ -71,8 +71,6 @@ class AgentWorkflow:
             pending=(UserMessage(text=request.opening),),
         )
         self._grants: dict[int, Grant] = {}
-        self._is_paused = False
-        self._stop_reason: str | None = None
         self._running: asyncio.Task[Any] | None = None
         self._turns_here = 0
 
@@ -107,17 +105,17 @@ class AgentWorkflow:
     @workflow.signal
     def pause(self) -> None:
         """Stop at the next turn boundary and keep everything."""
-        self._is_paused = True
+        self._update(is_paused=True)
 
     @workflow.signal
     def resume(self) -> None:
         """Go on from where the pause began."""
-        self._is_paused = False
+        self._update(is_paused=False)
 
     @workflow.signal
     def stop(self, reason: str) -> None:
         """End now: a running call or command is cancelled, the work so far is kept."""
-        self._stop_reason = reason
+        self._update(stop_reason=reason)
         if self._running is not None:
             self._running.cancel()
 
@@ -154,10 +152,12 @@ class AgentWorkflow:
     async def _turn_boundary(self) -> None:
         """Hold while paused, end at a limit, and take up what persons said."""
         began = workflow.now()
-        await workflow.wait_condition(lambda: not self._is_paused or self._stop_reason is not None)
+        await workflow.wait_condition(
+            lambda: not self._state.is_paused or self._state.stop_reason is not None
+        )
         self._update(paused=self._state.paused + (workflow.now() - began))
-        if self._stop_reason is not None:
-            raise _Ended(AgentEnd.STOPPED, self._stop_reason)
+        if self._state.stop_reason is not None:
+            raise _Ended(AgentEnd.STOPPED, self._state.stop_reason)
         limits = self._request.limits
         if end := policy.limit_reached(self._state, limits, workflow.now()):
             raise _Ended(end, f"after {self._state.turn} turns")
@@ -234,7 +234,7 @@ class AgentWorkflow:
     async def _answer(self) -> ModelAnswered:
         """Call until there is a settled answer; compact first where the window is nearly full."""
         if policy.is_compaction_due(self._state, self._model, self._pending_bytes()):
-            await self._compact()
+            await self._compact(is_full=False)
         while True:
             quote = self._quote()
             await self._afford(quote)
@@ -296,34 +296,35 @@ class AgentWorkflow:
             self._update(unknown_outcomes=self._state.unknown_outcomes + 1)
             if self._state.unknown_outcomes < _UNKNOWN_IN_A_ROW:
                 return
-        elif kind == FailureType.CONTEXT_OVERFLOW and not self._state.is_compacted:
-            await self._compact()
+        elif kind == FailureType.CONTEXT_OVERFLOW and self._state.prefix is not None:
+            # Once: a fresh conversation has no prefix, so a second overflow ends the agent.
+            if not self._state.is_compacted:
+                await self._compact(is_full=True)
             return
         elif self._state.model_index + 1 < len(self._request.route):
             self._update(model_index=self._state.model_index + 1)
             return
         raise _Ended(AgentEnd.PROVIDER, f"{kind}: {error.cause}"[:1_000]) from error
 
-    async def _compact(self) -> None:
-        """Replace the conversation by a summary of it, once, and begin a new one."""
+    async def _compact(self, *, is_full: bool) -> None:
+        """Replace the conversation by a summary of it, once, and begin a new one.
+
+        Args:
+            is_full: the provider refused the prompt already, so it cannot be asked for a summary.
+        """
         self._update(is_compacted=True)
-        ask = UserMessage(text=openings.COMPACTION)
-        quote = self._quote()
-        await self._afford(quote)
-        try:
-            outcome = await self._send(self._state.prefix, (*self._state.pending, ask))
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            outcome = None
-        summary = ""
-        if isinstance(outcome, ModelAnswered):
-            self._spend(outcome.cost_usd)
-            summary = outcome.text
-        opening = openings.resumed(self._request.opening, self._state.turn, summary)
-        self._update(
-            prefix=None, conversation=(), pending=(UserMessage(text=opening),), prompt_tokens=0
+        answer = None
+        if not is_full:
+            ask = (*self._state.pending, UserMessage(text=openings.COMPACTION))
+            quote = self._quote()
+            await self._afford(quote)
+            answer = await self._call(ask, quote)
+        words = [message.text for message in self._state.pending if message.role == "user"]
+        opening = openings.resumed(
+            self._request.opening, self._state.turn, answer.text if answer else ""
         )
+        fresh = UserMessage(text="\n\n".join([opening, *words]))
+        self._update(prefix=None, conversation=(), pending=(fresh,), prompt_tokens=0)
         await self._continue()
 
     @property
@@ -331,12 +332,12 @@ class AgentWorkflow:
         return self._request.route[self._state.model_index]
 
     def _pending_bytes(self) -> int:
-        return sum(len(message.model_dump_json()) for message in self._state.pending)
+        return sum(len(message.model_dump_json().encode()) for message in self._state.pending)
 
     # --- money -------------------------------------------------------------------------------
 
     def _quote(self) -> Decimal:
-        prompt = policy.prompt_estimate(self._state, self._pending_bytes())
+        prompt = policy.most_prompt_tokens(self._state, self._pending_bytes())
         quote = money.quote(self._model, prompt, policy.max_output_tokens(self._model))
         if quote is None:
             name = f"{self._model.provider}/{self._model.model}"
@@ -354,10 +355,10 @@ class AgentWorkflow:
                 await self._ask(quote)
                 is_fresh = True
             await workflow.wait_condition(
-                lambda: self._state.asks in self._grants or self._stop_reason is not None
+                lambda: self._state.asks in self._grants or self._state.stop_reason is not None
             )
-            if self._stop_reason is not None:
-                raise _Ended(AgentEnd.STOPPED, self._stop_reason)
+            if self._state.stop_reason is not None:
+                raise _Ended(AgentEnd.STOPPED, self._state.stop_reason)
             # An ask made ahead may have been denied before another agent gave money back.
             if self._take_grant() == 0 and is_fresh:
                 raise _Ended(AgentEnd.BUDGET, "the session's cap leaves no room for the next call")
@@ -382,7 +383,7 @@ class AgentWorkflow:
         try:
             await ledger.signal("ask", ask)
         except ApplicationError as gone:
-            raise _Ended(AgentEnd.STOPPED, "the session's ledger has ended") from gone
+            raise _Ended(AgentEnd.BUDGET, "the session's ledger has ended") from gone
 
     def _has_open_ask(self) -> bool:
         """Say whether an ask was sent whose grant was not yet taken."""
@@ -411,12 +412,15 @@ class AgentWorkflow:
 
     async def _stoppable(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run an activity so that the signal `stop` can cancel it."""
+        if self._state.stop_reason is not None:
+            work.close()
+            raise _Ended(AgentEnd.STOPPED, self._state.stop_reason)
         self._running = asyncio.create_task(work)
         try:
             return await self._running
         except BaseException as error:
-            if is_cancelled_exception(error) and self._stop_reason is not None:
-                raise _Ended(AgentEnd.STOPPED, self._stop_reason) from error
+            if is_cancelled_exception(error) and self._state.stop_reason is not None:
+                raise _Ended(AgentEnd.STOPPED, self._state.stop_reason) from error
             raise
         finally:
             self._running = None
@@ -446,6 +450,7 @@ class AgentWorkflow:
             model=f"{self._model.provider}/{self._model.model}",
             family=self._model.family,
             scripted=self._state.scripted,
+            unheard=self._state.steers,
         )
 
     def _update(self, **changes: Any) -> None:

@@ -5,9 +5,15 @@ An agent's worktree is prepared before it and removed after it; its checkpoints 
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    FailureError,
+    is_cancelled_exception,
+)
 
 from workflows.agent import AgentWorkflow
 from workflows.contracts import PREPARE_WORKTREE, REMOVE_WORKTREE, PrepareWorktree, RemoveWorktree
@@ -99,8 +105,18 @@ async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
 
 
 def failure_text(error: FailureError) -> str:
-    """Return what went wrong in one line for a person."""
+    """Return what went wrong in one line for a person: the first words that were meant for one."""
     cause: BaseException = error
-    while cause.__cause__ is not None:
+    while cause.__cause__ is not None and not isinstance(cause, ApplicationError):
         cause = cause.__cause__
-    return str(cause)[:1_000]
+    text = cause.message if isinstance(cause, ApplicationError) else str(cause)
+    what = f"{error.activity_type}: " if isinstance(error, ActivityError) else ""
+    return f"{what}{text}"[:1_000]
+
+
+async def tell(handle: workflow.ChildWorkflowHandle[Any, Any], signal: str, *words: Any) -> None:
+    """Signal a child; one that has ended meanwhile needs no telling."""
+    try:
+        await handle.signal(signal, *words)
+    except ApplicationError as gone:
+        workflow.logger.info("signal %s to %r not delivered: %s", signal, handle.id, gone)

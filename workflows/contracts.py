@@ -75,7 +75,11 @@ class Contract(Generic[Request, Outcome]):
         )
 
 
-def _retry(attempts: int = 0, never: tuple[str, ...] = NEVER_RETRIED) -> RetryPolicy:
+_PATIENT = 20
+"""Attempts over about a quarter of an hour; what still fails then is told to a person."""
+
+
+def _retry(attempts: int, never: tuple[str, ...] = NEVER_RETRIED) -> RetryPolicy:
     return RetryPolicy(
         initial_interval=timedelta(seconds=1),
         backoff_coefficient=2.0,
@@ -134,7 +138,7 @@ DELIVER_BRANCH = Contract[DeliverBranch, DeliveryOutcome](
     DeliveryOutcome,
     queues.LAND,
     timedelta(minutes=10),
-    _retry(),
+    _retry(_PATIENT),
     _HEARTBEAT,
 )
 
@@ -268,6 +272,18 @@ class WorkRefused(BaseModel, frozen=True, extra="forbid"):
 FinishOutcome = Annotated[TaskCommitted | WorkRefused, Field(discriminator="kind")]
 
 
+class LastCheckpoint(BaseModel, frozen=True, extra="forbid"):
+    """Ask for an agent's last recorded checkpoint, after it was stopped within a turn."""
+
+    worktree: WorktreeRef
+
+
+class RecordedCheckpoint(BaseModel, frozen=True, extra="forbid"):
+    """The checkpoint; None: the agent recorded none."""
+
+    checkpoint: Commit | None
+
+
 class RemoveWorktree(BaseModel, frozen=True, extra="forbid"):
     """Remove one worktree; its checkpoints stay under `refs/blueflame/`."""
 
@@ -392,7 +408,13 @@ PREPARE_WORKTREE = Contract[PrepareWorktree, WorktreeReady](
     _HEARTBEAT,
 )
 RUN_TOOLS = Contract[RunTools, ToolsOutcome](
-    "tools.run", RunTools, ToolsOutcome, queues.HOST, timedelta(hours=1), _retry(), _HEARTBEAT
+    "tools.run",
+    RunTools,
+    ToolsOutcome,
+    queues.HOST,
+    timedelta(hours=1),
+    _retry(_PATIENT),
+    _HEARTBEAT,
 )
 FINISH_TASK = Contract[FinishTask, FinishOutcome](
     "worktrees.finish",
@@ -400,7 +422,16 @@ FINISH_TASK = Contract[FinishTask, FinishOutcome](
     FinishOutcome,
     queues.HOST,
     timedelta(minutes=10),
-    _retry(),
+    _retry(_PATIENT),
+    _HEARTBEAT,
+)
+LAST_CHECKPOINT = Contract[LastCheckpoint, RecordedCheckpoint](
+    "worktrees.last",
+    LastCheckpoint,
+    RecordedCheckpoint,
+    queues.HOST,
+    timedelta(minutes=5),
+    _retry(5),
     _HEARTBEAT,
 )
 REMOVE_WORKTREE = Contract[RemoveWorktree, Removed](
@@ -427,7 +458,7 @@ MERGE_COMMITS = Contract[MergeCommits, MergeOutcome](
     MergeOutcome,
     queues.HOST,
     timedelta(minutes=10),
-    _retry(),
+    _retry(_PATIENT),
     _HEARTBEAT,
 )
 ADVANCE_BRANCH = Contract[AdvanceBranch, Advanced](
@@ -436,7 +467,7 @@ ADVANCE_BRANCH = Contract[AdvanceBranch, Advanced](
     Advanced,
     queues.HOST,
     timedelta(minutes=10),
-    _retry(),
+    _retry(_PATIENT),
     _HEARTBEAT,
 )
 
@@ -509,6 +540,7 @@ ALL: tuple[Contract[Any, Any], ...] = (
     PREPARE_WORKTREE,
     RUN_TOOLS,
     FINISH_TASK,
+    LAST_CHECKPOINT,
     REMOVE_WORKTREE,
     RUN_GATES,
     READ_DIFF,

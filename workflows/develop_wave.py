@@ -1,22 +1,37 @@
 """The develop wave: one agent an assignment, in worktrees of their own, a few at a time."""
 
 import asyncio
+import contextlib
 from decimal import Decimal
 
-from pydantic import BaseModel
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    ChildWorkflowError,
+    is_cancelled_exception,
+)
 
-from workflows.children import AgentHandle, AgentOrder, failure_text, remove_worktree, start_agent
+from workflows.children import (
+    AgentHandle,
+    AgentOrder,
+    failure_text,
+    remove_worktree,
+    start_agent,
+    tell,
+)
 from workflows.contracts import (
     FINISH_TASK,
+    LAST_CHECKPOINT,
     MERGE_COMMITS,
     FinishTask,
+    LastCheckpoint,
     MergeCommits,
     MergeConflict,
     TaskCommitted,
 )
 from workflows.domain.agent import AgentEnd, AgentOutcome
+from workflows.domain.budget import AccountClosed
 from workflows.domain.ids import AgentId, Commit, TaskId
 from workflows.domain.models import Role
 from workflows.domain.stages import (
@@ -26,20 +41,14 @@ from workflows.domain.stages import (
     DevelopRequest,
     DevelopResult,
     NotDeveloped,
+    TaskWord,
     Waits,
 )
 from workflows.policy import openings
 from workflows.policy.limits import limits_for
 
 
-class TaskWord(BaseModel, frozen=True, extra="forbid"):
-    """What a person says to one task's agent, or why it stops."""
-
-    task: TaskId
-    text: str
-
-
-@workflow.defn(name="DevelopWave")
+@workflow.defn(name="DevelopWave", failure_exception_types=[Exception])
 class DevelopWave:
     """Purpose: develop the given tasks; scheduling is the session's.
 
@@ -61,7 +70,12 @@ class DevelopWave:
         attempts = [self._attempt(each) for each in request.assignments]
         items = await asyncio.gather(*attempts)
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return DevelopResult(items=tuple(items))
+        unheard = [
+            TaskWord(task=task, text=text)
+            for task, words in sorted(self._words.items())
+            for text in words
+        ]
+        return DevelopResult(items=tuple(items), unheard=tuple(unheard))
 
     # --- signals -----------------------------------------------------------------------------
 
@@ -69,7 +83,7 @@ class DevelopWave:
     async def steer(self, word: TaskWord) -> None:
         """Pass a person's word on to the task's agent, or keep it until that starts."""
         if handle := self._handles.get(word.task):
-            await handle.signal("steer", word.text)
+            await tell(handle, "steer", word.text)
         else:
             self._words.setdefault(word.task, []).append(word.text)
 
@@ -78,7 +92,7 @@ class DevelopWave:
         """End one task's agent; its work so far is kept."""
         self._stopped[word.task] = word.text
         if handle := self._handles.get(word.task):
-            await handle.signal("stop", word.text)
+            await tell(handle, "stop", word.text)
 
     @workflow.signal
     async def pause(self) -> None:
@@ -100,8 +114,8 @@ class DevelopWave:
             await self.stop_task(TaskWord(task=assignment.task.id, text=reason))
 
     async def _tell_all(self, signal: str) -> None:
-        for task in sorted(self._handles):
-            await self._handles[task].signal(signal)
+        for _, handle in sorted(self._handles.items()):
+            await tell(handle, signal)
 
     # --- one attempt -------------------------------------------------------------------------
 
@@ -113,7 +127,15 @@ class DevelopWave:
             except (ActivityError, ChildWorkflowError) as error:
                 if is_cancelled_exception(error):
                     raise
+                await self._give_up_account(assignment)
                 return _not_developed(assignment, None, AgentEnd.HOST, failure_text(error))
+
+    async def _give_up_account(self, assignment: Assignment) -> None:
+        """Close a lost agent's account: what it was granted counts as spent."""
+        closed = AccountClosed(agent=_agent(assignment), settled_usd=None)
+        ledger = workflow.get_external_workflow_handle(self._request.grounds.ledger)
+        with contextlib.suppress(ApplicationError):  # the session has ended already
+            await ledger.signal("close_account", closed)
 
     async def _develop(self, assignment: Assignment) -> DevelopItem:
         task = assignment.task.id
@@ -131,6 +153,7 @@ class DevelopWave:
             outcome = await handle
         finally:
             del self._handles[task]
+        self._words.setdefault(task, []).extend(outcome.unheard)
         item = await self._finish(assignment, base, order, outcome)
         await remove_worktree(self._request.grounds, order)
         return item
@@ -138,11 +161,11 @@ class DevelopWave:
     async def _hand_over(self, assignment: Assignment, handle: AgentHandle) -> None:
         """Tell a fresh agent what was said while it was being started."""
         for text in (*assignment.steers, *self._words.pop(assignment.task.id, [])):
-            await handle.signal("steer", text)
+            await tell(handle, "steer", text)
         if reason := self._stopped.get(assignment.task.id):
-            await handle.signal("stop", reason)
+            await tell(handle, "stop", reason)
         if self._is_paused:
-            await handle.signal("pause")
+            await tell(handle, "pause")
 
     async def _base(self, assignment: Assignment) -> Commit | Waits:
         """Merge the validated dependencies that are not in the head yet."""
@@ -170,7 +193,7 @@ class DevelopWave:
         task = assignment.task
         grounds = self._request.grounds
         return AgentOrder(
-            agent=AgentId(f"dev.{task.id}.{assignment.attempt}"),
+            agent=_agent(assignment),
             role=Role.DEVELOPER,
             route=self._request.route,
             opening=openings.developer(
@@ -188,6 +211,8 @@ class DevelopWave:
     async def _finish(
         self, assignment: Assignment, base: Commit, order: AgentOrder, outcome: AgentOutcome
     ) -> DevelopItem:
+        if outcome.end is AgentEnd.STOPPED:
+            outcome = await self._with_last_checkpoint(order, outcome)
         if outcome.end is not AgentEnd.SUBMITTED:
             return _not_developed(assignment, base, outcome.end, outcome.detail, outcome)
         finish = FinishTask(
@@ -200,25 +225,52 @@ class DevelopWave:
             claims=assignment.task.claims,
             at=workflow.now(),
         )
-        done = await FINISH_TASK.ask(
-            finish,
-            f"check and commit {assignment.task.id}",
-            queue=self._request.grounds.host_queue,
-        )
+        summary = f"check and commit {assignment.task.id}"
+        try:
+            done = await FINISH_TASK.ask(finish, summary, queue=self._request.grounds.host_queue)
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            return _not_developed(assignment, base, AgentEnd.HOST, failure_text(error), outcome)
         if not isinstance(done, TaskCommitted):
             text = "; ".join(done.findings)
             return _not_developed(assignment, base, outcome.end, text, outcome)
-        return Developed(
-            task=assignment.task.id,
-            attempt=assignment.attempt,
-            base=base,
-            commit=done.commit,
-            tree=done.tree,
-            family=outcome.family,
-            ignored=done.ignored,
-            cost_usd=outcome.spent_usd,
-            scripted=outcome.scripted,
-        )
+        return _developed(assignment, base, done, outcome)
+
+    async def _with_last_checkpoint(self, order: AgentOrder, outcome: AgentOutcome) -> AgentOutcome:
+        """Take up what a stopped command had done: the host recorded it, the agent never heard."""
+        grounds = self._request.grounds
+        ask = LastCheckpoint(worktree=order.worktree(grounds))
+        try:
+            last = await LAST_CHECKPOINT.ask(
+                ask, f"last checkpoint of {order.agent}", queue=grounds.host_queue
+            )
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            return outcome
+        commit = last.checkpoint or outcome.checkpoint
+        return outcome.model_copy(update={"checkpoint": commit})
+
+
+def _developed(
+    assignment: Assignment, base: Commit, done: TaskCommitted, outcome: AgentOutcome
+) -> Developed:
+    return Developed(
+        task=assignment.task.id,
+        attempt=assignment.attempt,
+        base=base,
+        commit=done.commit,
+        tree=done.tree,
+        family=outcome.family,
+        ignored=done.ignored,
+        cost_usd=outcome.spent_usd,
+        scripted=outcome.scripted,
+    )
+
+
+def _agent(assignment: Assignment) -> AgentId:
+    return AgentId(f"dev.{assignment.task.id}.{assignment.attempt}")
 
 
 def _not_developed(

@@ -23,6 +23,7 @@ from workflows.contracts import (
 from workflows.domain.gate import GateDecision
 from workflows.domain.ids import Commit, Digest, TaskId, Tree
 from workflows.domain.stages import (
+    HeldChangeset,
     MergedChangeset,
     MergeItem,
     MergeRequest,
@@ -33,7 +34,7 @@ from workflows.domain.stages import (
 from workflows.policy.gates import judge_gates
 
 
-@workflow.defn(name="MergeWave")
+@workflow.defn(name="MergeWave", failure_exception_types=[Exception])
 class MergeWave:
     """Purpose: head only ever moves to a tree seen green. No signals; carries nothing over."""
 
@@ -63,7 +64,7 @@ class MergeWave:
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
-            return _returned(changeset, changeset.tasks[-1], "gate", failure_text(error))
+            return HeldChangeset(id=changeset.id, reason=failure_text(error))
 
     async def _one(self, changeset: QueuedChangeset) -> MergeItem:
         grounds = self._request.grounds

@@ -5,7 +5,14 @@ from decimal import Decimal
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
-from workflows.children import AgentHandle, AgentOrder, failure_text, remove_worktree, start_agent
+from workflows.children import (
+    AgentHandle,
+    AgentOrder,
+    failure_text,
+    remove_worktree,
+    start_agent,
+    tell,
+)
 from workflows.domain.agent import AgentEnd, AgentOutcome
 from workflows.domain.ids import AgentId
 from workflows.domain.models import Role
@@ -16,7 +23,7 @@ from workflows.policy.limits import limits_for
 from workflows.policy.plan import read_plan
 
 
-@workflow.defn(name="PlanWave")
+@workflow.defn(name="PlanWave", failure_exception_types=[Exception])
 class PlanWave:
     """Purpose: a goal in, a valid plan out. Signals: `pause`, `resume`. Carries nothing over."""
 
@@ -43,13 +50,13 @@ class PlanWave:
     async def pause(self) -> None:
         """Hold the planner at its turn boundary."""
         if self._handle is not None:
-            await self._handle.signal("pause")
+            await tell(self._handle, "pause")
 
     @workflow.signal
     async def resume(self) -> None:
         """Let it go on."""
         if self._handle is not None:
-            await self._handle.signal("resume")
+            await tell(self._handle, "resume")
 
     def _order(self, request: PlanRequest) -> AgentOrder:
         nonce = workflow.uuid4().hex[:12]

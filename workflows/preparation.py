@@ -3,6 +3,8 @@
 The baseline (the gates on the base) runs beside the planning, because both take minutes.
 """
 
+from typing import Any, NamedTuple
+
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
@@ -20,13 +22,16 @@ from workflows.contracts import (
 )
 from workflows.domain.budget import LedgerRequest
 from workflows.domain.gate import GateReport
+from workflows.domain.models import ModelFacts, Role
 from workflows.domain.notice import NoticeKind
 from workflows.domain.session import SessionRequest
 from workflows.domain.session_state import ResolvedRoutes, SessionState
 from workflows.domain.stages import Grounds
 from workflows.ledger import SessionLedger
+from workflows.policy.agent import FIXED_BYTES, max_output_tokens
 from workflows.policy.disk import estimate_bytes
-from workflows.policy.outcomes import notice
+from workflows.policy.limits import limits_for
+from workflows.policy.money import quote
 from workflows.policy.verdicts import route_fault
 
 
@@ -47,8 +52,16 @@ async def start_ledger(request: SessionRequest) -> None:
     )
 
 
-async def prepare(request: SessionRequest, state: SessionState) -> SessionState:
-    """Return the state with base, host, gates and models known.
+class Prepared(NamedTuple):
+    """What the preparation found, for the session to take up."""
+
+    facts: dict[str, Any]
+    """Fields of `SessionState`."""
+    warnings: tuple[tuple[NoticeKind, str], ...]
+
+
+async def prepare(request: SessionRequest) -> Prepared:
+    """Return what is to be known of base, host, gates and models.
 
     Raises:
         ActivityError: the repository, the disk or the sandbox cannot be used; the message says why.
@@ -77,11 +90,11 @@ async def prepare(request: SessionRequest, state: SessionState) -> SessionState:
         disk_bytes=estimate_bytes(base.files, base.tree_bytes, request.config.concurrency),
     )
     imported = await IMPORT_BASE.ask(wanted, "bring the base to the host", queue=claim.queue)
-    for text in (*base.warnings, *claim.warnings, *imported.warnings):
-        state = notice(state, NoticeKind.REPOSITORY, text[:60], text, workflow.now())
+    texts = (*base.warnings, *claim.warnings, *imported.warnings)
+    warnings = [(NoticeKind.REPOSITORY, text) for text in texts]
     if not imported.gates:
         text = "no gates are configured and none were found: only the reviewer judges the work"
-        state = notice(state, NoticeKind.GATE, "", text, workflow.now())
+        warnings.append((NoticeKind.GATE, text))
     facts = {
         "base": base,
         "head": base.commit,
@@ -91,7 +104,7 @@ async def prepare(request: SessionRequest, state: SessionState) -> SessionState:
         "gates": imported.gates,
         "brief": imported.brief,
     }
-    return state.model_copy(update=facts)
+    return Prepared(facts, tuple(warnings))
 
 
 def _check_routes(routes: ResolvedRoutes) -> None:
@@ -104,6 +117,25 @@ def _check_routes(routes: ResolvedRoutes) -> None:
                 "give its prices in the configuration or choose another model"
             )
             raise ApplicationError(text, type="RoutesRefused", non_retryable=True)
+    for role, route in (
+        (Role.PLANNER, routes.planner),
+        (Role.DEVELOPER, routes.developer),
+        (Role.REVIEWER, routes.reviewer),
+    ):
+        for model in route:
+            _check_limit(role, model)
+
+
+def _check_limit(role: Role, model: ModelFacts) -> None:
+    """Refuse a model whose very first call could pass the limit of an agent of its role."""
+    least = quote(model, FIXED_BYTES, max_output_tokens(model))
+    limit = limits_for(role, None, 1).usd
+    if least is not None and least > limit:
+        text = (
+            f"one call of {model.provider}/{model.model} may cost ${least:.2f}, more than the "
+            f"${limit} that a {role} may spend; choose a cheaper model for this role"
+        )
+        raise ApplicationError(text, type="RoutesRefused", non_retryable=True)
 
 
 def grounds(request: SessionRequest, state: SessionState) -> Grounds:

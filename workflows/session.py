@@ -8,22 +8,24 @@ It owns the state, the scheduling and the signals; waves do what they are given.
 import asyncio
 from collections.abc import Coroutine
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, JsonValue
 from temporalio import workflow
 from temporalio.exceptions import (
-    ActivityError,
     ApplicationError,
     ChildWorkflowError,
+    FailureError,
     is_cancelled_exception,
 )
 
-from workflows.children import failure_text
-from workflows.develop_wave import DevelopWave, TaskWord
+from workflows.children import failure_text, tell
+from workflows.develop_wave import DevelopWave
 from workflows.domain.budget import CapChanged, LedgerEvent
 from workflows.domain.gate import GateReport
+from workflows.domain.ids import TaskId
 from workflows.domain.notice import NoticeKind
+from workflows.domain.plan import Plan
 from workflows.domain.session import SessionRequest, SessionResult, SessionView
 from workflows.domain.session_state import SessionPhase, SessionState
 from workflows.domain.stages import (
@@ -31,12 +33,14 @@ from workflows.domain.stages import (
     MergeRequest,
     PlanRequest,
     PlanResult,
+    TaskWord,
     ValidateRequest,
 )
-from workflows.domain.task import TaskEvent, TaskRecord
+from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.merge_wave import MergeWave
 from workflows.plan_wave import PlanWave
 from workflows.policy import outcomes, schedule, signals, views
+from workflows.policy.plan import plan_faults
 from workflows.policy.tasks import can_move, move
 from workflows.preparation import baseline, grounds, ledger_id, prepare, start_ledger
 from workflows.validate_wave import ValidateWave
@@ -73,7 +77,8 @@ class SessionWorkflow:
         self._baseline: asyncio.Task[GateReport] | None = None
         self._has_changed = False
         self._wants_new_plan = False
-        self._is_ledger_closed = False
+        self._stopped_agents: set[tuple[str, TaskId]] = set()
+        self._fault: Exception | None = None
 
     @workflow.run
     async def run(self, request: SessionRequest) -> SessionResult:
@@ -86,14 +91,25 @@ class SessionWorkflow:
             result = self._result(ending.kind, ending.reason)
         except _Stopped:
             result = await self._stopped()
-        except (ActivityError, ApplicationError) as error:
-            if is_cancelled_exception(error):
-                raise
-            text = failure_text(error)
-            await self._close_ledger()
-            raise ApplicationError(text, type="SessionFailed", non_retryable=True) from error
-        await self._close_ledger()
+        except asyncio.CancelledError:
+            # Cancelled from the Web UI or by `temporal workflow cancel`: a stop with that status.
+            self._update(reason="cancelled through Temporal")
+            await self._stopped()
+            await self._close()
+            raise
+        except FailureError as error:
+            await self._fail(failure_text(error), error)
+        except Exception as error:  # noqa: BLE001  (a fault of ours ends in a named state, not in a loop)
+            await self._fail(f"a fault in Blue Flame itself: {error!r}", error)
+        await self._close()
         return result.model_copy(update={"spent_usd": self._state.spent_usd})
+
+    async def _fail(self, text: str, error: Exception) -> NoReturn:
+        """End everything that runs, keep what was done, and fail with the reason."""
+        self._update(reason=text[:1_000])
+        await self._stopped()
+        await self._close()
+        raise ApplicationError(text[:2_000], type="SessionFailed", non_retryable=True) from error
 
     # --- signals: they only record; payloads are judged in `policy.signals` ------------------
 
@@ -188,12 +204,16 @@ class SessionWorkflow:
     async def _prepare(self) -> None:
         self._show()
         await start_ledger(self._request)
-        self._state = await self._attend(prepare(self._request, self._state))
+        prepared = await self._attend(prepare(self._request))
+        self._update(**prepared.facts)
+        for kind, text in prepared.warnings:
+            self._state = outcomes.notice(self._state, kind, text[:60], text, workflow.now())
         self._baseline = asyncio.create_task(baseline(self._request, self._state))
 
     async def _plan(self) -> None:
         """Plan until a plan is approved; a plan that a person brought is not asked for."""
         if self._request.plan is not None:
+            _check(self._request.plan)
             self._state = schedule.adopt(self._state, self._request.plan, self._config)
         while not self._state.is_plan_approved:
             if self._state.plan is None or self._wants_new_plan:
@@ -202,23 +222,24 @@ class SessionWorkflow:
                 self._update(is_plan_approved=True, plan_approved_by="rule auto")
                 break
             await self._await_plan_decision()
-        self._update(phase=SessionPhase.RUNNING, reason="")
-        self._show()
+        self._enter(SessionPhase.RUNNING)
 
     async def _make_plan(self) -> None:
         self._wants_new_plan = False
         number = self._state.plans_made + 1
-        self._update(phase=SessionPhase.PLANNING, reason="", plans_made=number)
-        self._show()
+        self._update(plans_made=number)
+        self._enter(SessionPhase.PLANNING)
+        while self._state.phase is SessionPhase.PAUSED:
+            await self._hear()
         result = await self._attend(self._plan_wave(number))
-        spent = self._state.spent_usd + result.cost_usd
-        self._update(spent_usd=spent, scripted=self._state.scripted or result.scripted)
+        spent = self._state.ended_usd + result.cost_usd
+        self._update(ended_usd=spent, scripted=self._state.scripted or result.scripted)
         if result.plan is not None:
             self._state = schedule.adopt(self._state, result.plan, self._config)
         elif self._config.approvals.plan == "auto":
             raise ApplicationError(result.reason, type="NoPlan")
         else:
-            self._update(plan=None, reason=result.reason)
+            self._update(plan=None, records={}, changesets=(), plan_fault=result.reason)
 
     async def _plan_wave(self, number: int) -> PlanResult:
         routes, base = self._state.routes, self._state.base
@@ -240,12 +261,11 @@ class SessionWorkflow:
             self._handles.pop(key, None)
 
     async def _await_plan_decision(self) -> None:
-        reason = self._state.reason or "waits for approval of the plan"
-        self._update(phase=SessionPhase.AWAITING_PLAN, reason=reason)
-        self._show()
+        has_plan = self._state.plan is not None
+        reason = "waits for approval of the plan" if has_plan else self._state.plan_fault
+        self._enter(SessionPhase.AWAITING_PLAN, reason)
         while not (self._state.is_plan_approved or self._wants_new_plan):
             await self._hear()
-        self._update(reason="")
 
     # --- the work ----------------------------------------------------------------------------
 
@@ -336,6 +356,8 @@ class SessionWorkflow:
             self._state = outcomes.wave_lost(
                 self._state, start.tasks, start.changesets, failure_text(error), workflow.now()
             )
+        except Exception as error:  # noqa: BLE001  (kept: `_hear` raises it where it is seen)
+            self._fault = error
         finally:
             for table in (self._waves, self._starts, self._handles):
                 table.pop(key, None)
@@ -379,6 +401,8 @@ class SessionWorkflow:
             )
         )
         self._has_changed = False
+        if self._fault is not None:
+            raise self._fault
         while self._inbox:
             name, payload = self._inbox.pop(0)
             at = workflow.now()
@@ -387,7 +411,21 @@ class SessionWorkflow:
             await self._take_ledger_event(self._ledger_events.pop(0))
         if self._state.phase is SessionPhase.STOPPING:
             raise _Stopped
+        await self._stop_void()
         self._show()
+
+    async def _stop_void(self) -> None:
+        """Stop agents whose work nobody waits for: task skipped, or its base moved away."""
+        for key, start in sorted(self._starts.items()):
+            handle = self._handles.get(key)
+            if start.stage != "develop" or handle is None:
+                continue
+            for task in start.tasks:
+                state = self._state.records[task].state
+                if state is not TaskState.DEVELOPING and (key, task) not in self._stopped_agents:
+                    self._stopped_agents.add((key, task))
+                    word = TaskWord(task=task, text=f"the task is {state} meanwhile")
+                    await tell(handle, "stop_task", word)
 
     async def _apply(self, applied: signals.Applied) -> None:
         self._state = applied.state
@@ -396,7 +434,7 @@ class SessionWorkflow:
 
     async def _effect(self, effect: signals.Effect) -> None:
         match effect.kind:
-            case "steer" | "stop_task":
+            case "steer":
                 await self._tell_task(effect)
             case "pause" | "resume":
                 await self._tell_waves(effect.kind, ("plan", "develop"))
@@ -416,22 +454,19 @@ class SessionWorkflow:
         if effect.task is None:
             return
         word = TaskWord(task=effect.task, text=effect.text)
-        signal = "steer" if effect.kind == "steer" else "stop_task"
-        for key in sorted(self._starts):
-            start = self._starts[key]
-            if start.stage == "develop" and effect.task in start.tasks and key in self._handles:
-                await self._handles[key].signal(signal, word)
+        for key, start in sorted(self._starts.items()):
+            handle = self._handles.get(key)
+            if start.stage == "develop" and effect.task in start.tasks and handle is not None:
+                await tell(handle, "steer", word)
 
     async def _tell_waves(self, signal: str, stages: tuple[str, ...]) -> None:
-        for key in sorted(self._handles):
+        for key, handle in sorted(self._handles.items()):
             if any(stage in key.split("/") for stage in stages):
-                await self._handles[key].signal(signal)
+                await tell(handle, signal)
 
     async def _take_ledger_event(self, event: LedgerEvent) -> None:
-        self._update(spent_usd=max(self._state.spent_usd, event.settled_usd))
+        self._update(ledger_usd=event.settled_usd)
         if event.kind == "closed":
-            self._update(spent_usd=event.settled_usd)
-            self._is_ledger_closed = True
             return
         kind = {
             "warning": NoticeKind.CAP_WARNING,
@@ -460,26 +495,23 @@ class SessionWorkflow:
                 self._state = outcomes.put(self._state, cancelled)
         return self._result("stopped", self._state.reason)
 
-    async def _close_ledger(self) -> None:
-        """End the ledger and take its last word on what was spent."""
-        self._update(phase=SessionPhase.ENDED)
+    async def _close(self) -> None:
+        """End the ledger, take its last word on what was spent, and leave the picture behind."""
         ledger = workflow.get_external_workflow_handle(ledger_id(self._request))
         try:
             await ledger.signal("finish")
-        except ApplicationError as gone:
-            workflow.logger.info("the ledger is gone already: %s", gone)
-            return
-        try:
             await workflow.wait_condition(
                 lambda: any(each.kind == "closed" for each in self._ledger_events),
                 timeout=_LEDGER_PATIENCE,
             )
+        except ApplicationError as gone:
+            workflow.logger.info("the ledger is gone already: %s", gone)
         except TimeoutError:
             workflow.logger.warning("the ledger did not answer; the spend shown is the session's")
-        while self._ledger_events:
-            event = self._ledger_events.pop(0)
-            self._update(spent_usd=max(self._state.spent_usd, event.settled_usd))
-        self._show()
+        for event in self._ledger_events:
+            self._update(ledger_usd=event.settled_usd)
+        self._ledger_events.clear()
+        self._enter(SessionPhase.ENDED, self._state.reason)
 
     def _result(self, outcome: str, reason: str) -> SessionResult:
         facts = {
@@ -494,11 +526,26 @@ class SessionWorkflow:
         self._update(reason=reason)
         return SessionResult.model_validate(facts)
 
+    def _enter(self, phase: SessionPhase, reason: str = "") -> None:
+        """Go to another phase; the memo keeps its picture, which needs no worker to be read."""
+        self._state = signals.enter(self._state, phase, reason)
+        self._show()
+        workflow.upsert_memo({"view": views.short(self.state())})
+
     def _show(self) -> None:
         workflow.set_current_details(views.details(self._state))
 
     def _update(self, **changes: Any) -> None:
         self._state = self._state.model_copy(update=changes)
+
+
+def _check(plan: Plan) -> None:
+    """Refuse a plan that a person brought and that could not be carried out."""
+    if faults := plan_faults(plan):
+        listed = "; ".join(fault.text for fault in faults)
+        raise ApplicationError(
+            f"the plan is refused: {listed}", type="PlanRefused", non_retryable=True
+        )
 
 
 async def _result_of(task: asyncio.Task[_T]) -> _T:

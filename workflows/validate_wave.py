@@ -49,7 +49,7 @@ class _Cost:
         self.scripted = self.scripted or outcome.scripted
 
 
-@workflow.defn(name="ValidateWave")
+@workflow.defn(name="ValidateWave", failure_exception_types=[Exception])
 class ValidateWave:
     """Purpose: judge submitted work. No signals. Carries nothing over."""
 

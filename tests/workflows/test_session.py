@@ -160,3 +160,25 @@ async def test_a_reviewer_of_the_authors_family_is_refused_before_any_call(
         await played(theatre, world, routes=routes, approvals=Approvals())
     assert "family" in str(failure.value.cause)
     assert world.calls == []
+
+
+async def test_a_cancelled_session_ends_its_waves_and_its_ledger(
+    server: WorkflowEnvironment,
+) -> None:
+    world = World(planned({"id": "a"}))
+    in_development = asyncio.Event()
+
+    async def for_ever() -> None:
+        in_development.set()
+        await asyncio.Event().wait()
+
+    world.on_call = lambda call: for_ever() if call.role is Role.DEVELOPER else None
+    async with serving(server.client, world):
+        handle = await start(server.client, request())
+        await in_development.wait()
+        await handle.cancel()
+        with pytest.raises(WorkflowFailureError) as failure:
+            await handle.result()
+        assert isinstance(failure.value.cause, CancelledError)
+        ledger = await server.client.get_workflow_handle(f"{handle.id}/ledger").describe()
+        assert ledger.status is WorkflowExecutionStatus.COMPLETED

@@ -84,6 +84,9 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     paused: timedelta = timedelta(0)
     steers: tuple[str, ...] = ()
     """What persons said and the agent has not heard yet."""
+    is_paused: bool = False
+    stop_reason: str | None = None
+    """Set by the signal `stop`."""
 
 
 class AgentRequest(BaseModel, frozen=True, extra="forbid"):
@@ -126,3 +129,5 @@ class AgentOutcome(BaseModel, frozen=True, extra="forbid"):
     """The model that spoke last, as `provider/model`."""
     family: str
     scripted: bool
+    unheard: tuple[str, ...] = ()
+    """Steering that came too late for it."""

@@ -44,8 +44,10 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     reason: str = ""
     """One sentence on the phase, for a person."""
     cap_usd: Decimal
-    spent_usd: Decimal = Decimal(0)
-    """From ended agents and the ledger's last word; the ledger's own query is exact."""
+    ended_usd: Decimal = Decimal(0)
+    """What the agents that have ended cost."""
+    ledger_usd: Decimal = Decimal(0)
+    """The ledger's last word on settled spend, running agents included."""
     scripted: bool = False
     # Set by the preparation.
     base: Base | None = None
@@ -59,6 +61,8 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     plan: Plan | None = None
     plans_made: int = 0
     plan_notes: tuple[str, ...] = ()
+    plan_fault: str = ""
+    """Why the planner made no plan."""
     is_plan_approved: bool = False
     plan_approved_by: str = ""
     # Moved by the work.
@@ -76,3 +80,8 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     is_cap_reached: bool = False
     halt: str = ""
     """Set by an outcome after which the session must not go on by itself, and why."""
+
+    @property
+    def spent_usd(self) -> Decimal:
+        """What is known to be spent. Both sums lag behind the truth, and neither passes it."""
+        return max(self.ended_usd, self.ledger_usd)

@@ -129,10 +129,19 @@ class Waits(BaseModel, frozen=True, extra="forbid"):
 DevelopItem = Annotated[Developed | NotDeveloped | Waits, Field(discriminator="kind")]
 
 
+class TaskWord(BaseModel, frozen=True, extra="forbid"):
+    """What a person says to one task's agent, or why it stops."""
+
+    task: TaskId
+    text: str
+
+
 class DevelopResult(BaseModel, frozen=True, extra="forbid"):
     """What a DevelopWave came to, one item an assignment."""
 
     items: tuple[DevelopItem, ...]
+    unheard: tuple[TaskWord, ...] = ()
+    """Steering that came when the task's agent had ended already."""
 
 
 # --- validate -------------------------------------------------------------------------------
@@ -239,7 +248,17 @@ class ReturnedChangeset(BaseModel, frozen=True, extra="forbid"):
     notes: str
 
 
-MergeItem = Annotated[MergedChangeset | ReturnedChangeset, Field(discriminator="kind")]
+class HeldChangeset(BaseModel, frozen=True, extra="forbid"):
+    """It could not be tried (host, sandbox, disk): nothing is wrong with the work."""
+
+    kind: Literal["held"] = "held"
+    id: ChangesetId
+    reason: str
+
+
+MergeItem = Annotated[
+    MergedChangeset | ReturnedChangeset | HeldChangeset, Field(discriminator="kind")
+]
 
 
 class MergeResult(BaseModel, frozen=True, extra="forbid"):

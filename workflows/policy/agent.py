@@ -28,7 +28,9 @@ SAME_TURNS: Final = 3
 WRAP_UP_SHARE: Final = 0.8
 COMPACTION_SHARE: Final = 0.85
 BYTES_PER_TOKEN: Final = 3
-"""A cautious guess: text in few bytes per token makes the quote too high, never too low."""
+"""An ordinary text's; for a quote a token is taken to be one byte, which no text passes."""
+FIXED_BYTES: Final = 6_000
+"""System prompt and tools, which are in the first prompt beside the messages."""
 
 
 class Answer(BaseModel, frozen=True, extra="forbid"):
@@ -137,17 +139,19 @@ def is_compaction_due(state: AgentState, model: ModelFacts, pending_bytes: int) 
     if state.prefix is None or state.is_compacted:
         return False
     room = model.window_tokens - max_output_tokens(model)
-    return prompt_estimate(state, pending_bytes) > COMPACTION_SHARE * room
+    likely = state.prompt_tokens + pending_bytes // BYTES_PER_TOKEN
+    return likely > COMPACTION_SHARE * room
 
 
-def prompt_estimate(state: AgentState, pending_bytes: int) -> int:
-    """Estimate the next prompt's tokens: what the provider counted last, plus what is new.
+def most_prompt_tokens(state: AgentState, pending_bytes: int) -> int:
+    """Bound the next prompt's tokens: what the provider counted last, plus what is new.
 
-    The system prompt and the tools (below 6 kB) are not in the first estimate's bytes, so they are
-    added there.
+    Args:
+        state: the agent's.
+        pending_bytes: of the messages to be sent beyond the stored conversation, in UTF-8.
     """
-    fixed = 0 if state.prefix else 2_000
-    return state.prompt_tokens + fixed + pending_bytes // BYTES_PER_TOKEN
+    fixed = 0 if state.prefix else FIXED_BYTES
+    return state.prompt_tokens + fixed + pending_bytes
 
 
 def max_output_tokens(model: ModelFacts) -> int:

@@ -33,7 +33,7 @@ DEVELOPER: Final[Mapping[TaskKind, _Row]] = MappingProxyType(
     }
 )
 PLANNER: Final = _Row(15, Fraction(1), Decimal(3))
-REVIEWER: Final = _Row(5, Fraction(1, 2), Decimal(1))
+REVIEWER: Final = _Row(5, Fraction(1, 2), Decimal(2))
 
 
 def limits_for(role: Role, kind: TaskKind | None, turns: int) -> AgentLimits:

@@ -17,12 +17,14 @@ from workflows.domain.stages import (
     Developed,
     DevelopItem,
     DevelopResult,
+    HeldChangeset,
     MergedChangeset,
     MergeItem,
     MergeResult,
     NotDeveloped,
     Refused,
     ReturnedChangeset,
+    TaskWord,
     Validated,
     ValidateItem,
     ValidateResult,
@@ -64,6 +66,8 @@ def take(state: SessionState, result: StageResult, at: datetime) -> SessionState
         case DevelopResult():
             for item in result.items:
                 state = develop_item(state, item, at)
+            for word in result.unheard:
+                state = _keep_word(state, word, at)
         case ValidateResult():
             for each in result.items:
                 state = validate_item(state, each, at)
@@ -98,6 +102,14 @@ def wave_lost(
                 state = put(state, move(state.records[task], TaskEvent.HELD, text[:200]))
             state = put_changeset(state, move_changeset(changeset, ChangesetEvent.RETURNED))
     return notice(state, NoticeKind.NOT_POSSIBLE, "", f"a wave failed: {text}", at)
+
+
+def _keep_word(state: SessionState, word: TaskWord, at: datetime) -> SessionState:
+    """Keep what no agent heard for the task's next one, and say so where there is none to come."""
+    record = state.records[word.task]
+    state = put(state, _with(record, {"steers": (*record.steers, word.text)}))
+    text = f"the agent had ended before it could hear {word.text[:200]!r}; the next one will"
+    return notice(state, NoticeKind.NOT_POSSIBLE, word.task, text, at)
 
 
 def develop_item(state: SessionState, item: DevelopItem, at: datetime) -> SessionState:
@@ -193,20 +205,27 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
 def merge_result(state: SessionState, result: MergeResult, at: datetime) -> SessionState:
     """Take up what the merge queue came to."""
     for item in result.items:
-        state = _merge_item(state, item)
+        state = _merge_item(state, item, at)
     if result.delivery_refused:
         state = notice(state, NoticeKind.DELIVERY, "", result.delivery_refused, at)
     facts = {"head": result.head, "delivered": result.delivered, "branch": result.branch}
     return state.model_copy(update=facts)
 
 
-def _merge_item(state: SessionState, item: MergeItem) -> SessionState:
+def _merge_item(state: SessionState, item: MergeItem, at: datetime) -> SessionState:
     changeset = next(each for each in state.changesets if each.id == item.id)
     match item:
         case MergedChangeset():
             for task in _merging(state, changeset):
                 state = put(state, move(state.records[task], TaskEvent.MERGED))
             return put_changeset(state, move_changeset(changeset, ChangesetEvent.MERGED))
+        case HeldChangeset():
+            for task in _merging(state, changeset):
+                state = put(state, move(state.records[task], TaskEvent.HELD, item.reason[:200]))
+            state = notice(state, NoticeKind.REPOSITORY, item.id, item.reason, at)
+            halt = f"changeset {item.id!r} could not be merged: {item.reason}"[:300]
+            state = state.model_copy(update={"halt": halt})
+            return put_changeset(state, move_changeset(changeset, ChangesetEvent.QUEUED))
         case ReturnedChangeset():
             for task in _merging(state, changeset):
                 state = _returned(state, task, item)
@@ -291,5 +310,5 @@ def _with(record: TaskRecord, facts: Mapping[str, object]) -> TaskRecord:
 def _spend(state: SessionState, task: TaskId, usd: Decimal, *, scripted: bool) -> SessionState:
     record = state.records[task]
     state = put(state, _with(record, {"cost_usd": record.cost_usd + usd}))
-    facts = {"spent_usd": state.spent_usd + usd, "scripted": state.scripted or scripted}
+    facts = {"ended_usd": state.ended_usd + usd, "scripted": state.scripted or scripted}
     return state.model_copy(update=facts)

@@ -107,24 +107,22 @@ def _settle_changeset(
     if any(each.state not in FINAL for each in rest) or not items:
         return _reopen(changeset)
     if changeset.state is not ChangesetState.COLLECTING:
-        return changeset
-    done = move_changeset(changeset, ChangesetEvent.COMPLETED)
-    facts = {"items": items, "digest": digest_of(items), "reason": _left_out(rest)}
-    done = done.model_copy(update=facts)
+        if changeset.digest == digest_of(items):
+            return changeset
+        changeset = _reopen(changeset)  # a person skipped one of its tasks: it is another change
+    done = move_changeset(changeset, ChangesetEvent.COMPLETED, items=items, reason=_left_out(rest))
     is_whole = all(each.state is TaskState.SKIPPED for each in rest)
     is_pinned = done.digest == changeset.approved_digest
     if is_pinned or (config.approvals.changeset == "auto_if_green" and is_whole):
-        approved = move_changeset(done, ChangesetEvent.APPROVED)
         by = changeset.approved_by if is_pinned else "rule auto_if_green"
-        return approved.model_copy(update={"approved_digest": done.digest, "approved_by": by})
+        return move_changeset(done, ChangesetEvent.APPROVED, by=by, reason=done.reason)
     return done
 
 
 def _reopen(changeset: Changeset) -> Changeset:
     if changeset.state is ChangesetState.COLLECTING:
         return changeset
-    reopened = move_changeset(changeset, ChangesetEvent.REOPENED)
-    return reopened.model_copy(update={"items": (), "digest": None})
+    return move_changeset(changeset, ChangesetEvent.REOPENED)
 
 
 def _left_out(rest: list[TaskRecord]) -> str:

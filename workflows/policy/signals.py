@@ -42,9 +42,7 @@ _RUNNING_STATES = frozenset({TaskState.DEVELOPING})
 class Effect(BaseModel, frozen=True, extra="forbid"):
     """What the session must do beyond its state."""
 
-    kind: Literal[
-        "steer", "stop_task", "pause", "resume", "proceed", "stop", "set_cap", "plan_anew"
-    ]
+    kind: Literal["steer", "pause", "resume", "proceed", "stop", "set_cap", "plan_anew"]
     task: TaskId | None = None
     text: str = ""
     usd: Decimal | None = None
@@ -107,22 +105,28 @@ class _Case:
 def _approve_plan(case: _Case, signal: ApprovePlan) -> Applied:
     if case.state.is_plan_approved:
         return case.not_possible("", "the plan is approved already")
-    if case.state.phase is not SessionPhase.AWAITING_PLAN:
+    if _phase(case.state) is not SessionPhase.AWAITING_PLAN:
         return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
+    if case.state.plan is None:
+        text = "there is no plan: replace_plan gives one, reject_plan asks the planner again"
+        return case.not_possible("", text)
     facts = {"is_plan_approved": True, "plan_approved_by": signal.by}
     return Applied(state=case.state.model_copy(update=facts))
 
 
 def _reject_plan(case: _Case, signal: RejectPlan) -> Applied:
-    if case.state.phase is not SessionPhase.AWAITING_PLAN:
+    if case.state.is_plan_approved or _phase(case.state) is not SessionPhase.AWAITING_PLAN:
         return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
     notes = (*case.state.plan_notes, signal.notes or "rejected without a reason")
-    state = case.state.model_copy(update={"plan_notes": notes})
+    state = case.state.model_copy(
+        update={"plan_notes": notes, "plan": None, "records": {}, "changesets": ()}
+    )
+    state = enter(state, SessionPhase.PLANNING)
     return Applied(state=state, effects=(Effect(kind="plan_anew"),))
 
 
 def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
-    if case.state.phase is not SessionPhase.AWAITING_PLAN or case.state.is_plan_approved:
+    if _phase(case.state) is not SessionPhase.AWAITING_PLAN or case.state.is_plan_approved:
         text = f"a plan can be replaced while one waits for approval, not when {case.state.phase}"
         return case.not_possible("", text)
     if faults := plan_faults(signal.plan):
@@ -185,12 +189,9 @@ def _skip(case: _Case, signal: SkipTask) -> Applied:
         return case.not_possible(signal.id, f"task {signal.id!r} is {record.state} already")
     if record.state is TaskState.MERGING:
         return case.not_possible(signal.id, f"task {signal.id!r} is being merged: too late to skip")
-    was_running = record.state in _RUNNING_STATES
     skipped = move(record, TaskEvent.SKIPPED, "skipped by a person")
     skipped = skipped.model_copy(update={"waived": signal.satisfies})
-    state = outcomes.put(case.state, skipped)
-    stop = Effect(kind="stop_task", task=record.task.id, text="skipped by a person")
-    return Applied(state=state, effects=(stop,) if was_running else ())
+    return Applied(state=outcomes.put(case.state, skipped))
 
 
 def _retry(case: _Case, signal: RetryTask) -> Applied:
@@ -260,6 +261,18 @@ def _proceed(case: _Case, _: Nothing) -> Applied:
 
 def _pause(case: _Case, _: Nothing) -> Applied:
     return pause(case.state, "paused by a person")
+
+
+def _phase(state: SessionState) -> SessionPhase:
+    """Return what the session is at, a pause looked through."""
+    return state.resumes_to or state.phase
+
+
+def enter(state: SessionState, phase: SessionPhase, reason: str = "") -> SessionState:
+    """Return the state in another phase; a paused session stays paused and resumes to it."""
+    if state.phase is SessionPhase.PAUSED:
+        return state.model_copy(update={"resumes_to": phase})
+    return state.model_copy(update={"phase": phase, "reason": reason})
 
 
 def pause(state: SessionState, reason: str) -> Applied:

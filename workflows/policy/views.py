@@ -37,6 +37,12 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
     )
 
 
+def short(view: SessionView) -> SessionView:
+    """Return the picture small enough for a memo: the first tasks and changesets only."""
+    facts = {"tasks": view.tasks[:_SHOWN], "changesets": view.changesets[:_SHOWN], "notices": ()}
+    return view.model_copy(update=facts)
+
+
 def task_lines(state: SessionState) -> tuple[TaskLine, ...]:
     """Return one short line a task, in the plan's order."""
     return tuple(_task_line(record) for record in state.records.values())
