@@ -304,6 +304,7 @@ def sessions(found: Sequence[SessionSummary]) -> list[str]:
 
 # --- answers of commands -------------------------------------------------------------------------
 
+WORKERS_START: Final = ("Workers    are starting",)
 WORKERS_READY: Final = ("workers are ready; Ctrl-C ends them",)
 
 

@@ -114,7 +114,7 @@ async def _detached(options: RunOptions) -> ExitCode:
 
 
 async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
-    from starter import engine
+    from starter import engine, views
 
     _, request, _ = await _request(options)
     settings = _settings(options, request)
@@ -125,6 +125,8 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
             supervisor = await stack.enter_async_context(engine.running(settings))
         client = await engine.connected(settings)
         await _start(client, settings, request)
+        if supervisor is not None and not supervisor.workers_ready.is_set():
+            write(views.WORKERS_START)
         return await _follow(client, supervisor, request, patient=patient)
 
 
