@@ -1,7 +1,10 @@
 """The session against fakes: the whole course, in both pacings, with rework and conflicts."""
 
+import asyncio
+
 import pytest
-from temporalio.client import WorkflowFailureError
+from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.exceptions import CancelledError
 
 from tests.fakes.world import World, approve, name_of, planned, reject, tool
 from tests.workflows.conftest import Theatre, played, request, states
@@ -13,6 +16,7 @@ from workflows.domain.models import Role
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+AUTO = Approvals(plan="auto", changeset="auto_if_green")
 GATES = (GateSpec(name="tests", argv=("pytest",)),)
 
 
@@ -162,9 +166,7 @@ async def test_a_reviewer_of_the_authors_family_is_refused_before_any_call(
     assert world.calls == []
 
 
-async def test_a_cancelled_session_ends_its_waves_and_its_ledger(
-    server: WorkflowEnvironment,
-) -> None:
+async def test_a_cancelled_session_ends_its_waves_and_its_ledger(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     in_development = asyncio.Event()
 
@@ -173,12 +175,11 @@ async def test_a_cancelled_session_ends_its_waves_and_its_ledger(
         await asyncio.Event().wait()
 
     world.on_call = lambda call: for_ever() if call.role is Role.DEVELOPER else None
-    async with serving(server.client, world):
-        handle = await start(server.client, request())
+    async with theatre.session(world, approvals=AUTO) as playing:
         await in_development.wait()
-        await handle.cancel()
+        await playing.handle.cancel()
         with pytest.raises(WorkflowFailureError) as failure:
-            await handle.result()
+            await playing.handle.result()
         assert isinstance(failure.value.cause, CancelledError)
-        ledger = await server.client.get_workflow_handle(f"{handle.id}/ledger").describe()
-        assert ledger.status is WorkflowExecutionStatus.COMPLETED
+        ledger = theatre.client.get_workflow_handle(f"{playing.handle.id}/ledger")
+        assert (await ledger.describe()).status is WorkflowExecutionStatus.COMPLETED
