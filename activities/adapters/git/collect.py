@@ -9,6 +9,7 @@ import asyncio
 import os
 import stat
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from activities.adapters.git import lfs, objects
 from activities.adapters.git.command import Git, Scope, first_failure
 from activities.adapters.git.names import is_dot_git, link_fault, name_fault, shown
 from activities.adapters.git.scan import Cache, Oddities, folders_of, scan
+from activities.adapters.git.worktree import unlock_folders
 from activities.ports.git import Change, Collected, Finding, FindingKind
 from workflows.domain.ids import Tree
 
@@ -69,6 +71,18 @@ class Differing:
     is_gone: bool
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What one look at the worktree told."""
+
+    others: list[bytes]
+    """Neither tracked nor ignored; nested repositories end with a slash."""
+    differing: dict[bytes, Differing]
+    oddities: Oddities
+    is_barred: bool
+    """Whether some folder could not be entered, so that more may be there."""
+
+
 class Collector:
     """Collects one bare repository's worktrees."""
 
@@ -82,43 +96,43 @@ class Collector:
     async def collect(self, scope: Scope) -> Collected:
         """Collect the worktree of `scope`."""
         known = await self._what_is_known(scope)
-        root = os.fsencode(scope.cwd)
-        cache = self._listings.setdefault(scope.cwd, {})
-        with first_failure():
-            async with asyncio.TaskGroup() as group:
-                scanned = group.create_task(
-                    asyncio.to_thread(scan, root, known.folders, (b"",), cache)
-                )
-                others = group.create_task(self._others(scope))
-                differing = group.create_task(self._differing(scope))
-        new = others.result()
-        pointers = await self._lfs_paths(scope, known, [*new, *differing.result()])
-        work = _Work(root, known, pointers)
-        sorted_ = await asyncio.to_thread(work.sort, new, differing.result(), scanned.result())
-        tree = await self._store(scope, known, sorted_)
+        seen = await self._look(scope, known)
+        if seen.is_barred:
+            await asyncio.to_thread(unlock_folders, scope.cwd)
+            seen = await self._look(scope, known)
+        pointers = await self._lfs_paths(scope, known, [*seen.others, *seen.differing])
+        work = _Work(os.fsencode(scope.cwd), known, pointers)
+        done = await asyncio.to_thread(work.sort, seen)
+        tree = await self._store(scope, known, done)
         return Collected(
             tree=tree,
-            changes=tuple(sorted(sorted_.changes, key=lambda change: change.path)),
-            findings=tuple(sorted(sorted_.findings, key=lambda finding: finding.path)),
+            changes=tuple(sorted(done.changes, key=lambda change: change.path)),
+            findings=tuple(sorted(done.findings, key=lambda finding: finding.path)),
+        )
+
+    async def _look(self, scope: Scope, known: Known) -> Seen:
+        """Ask git for what is new and what differs, and look through the folders meanwhile."""
+        others = ("ls-files", "-z", "-o", "--exclude-standard")
+        differing = ("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all")
+        cache = self._listings.setdefault(scope.cwd, {})
+        look = partial(scan, os.fsencode(scope.cwd), known.folders, cache=cache)
+        with first_failure():
+            async with asyncio.TaskGroup() as group:
+                listed = group.create_task(self._git.run(scope, *others))
+                compared = group.create_task(self._git.run(scope, *differing))
+                scanned = group.create_task(asyncio.to_thread(look))
+        said = listed.result().stderr + compared.result().stderr
+        return Seen(
+            others=listed.result().records(),
+            differing=_differing(compared.result().records()),
+            oddities=scanned.result(),
+            is_barred="Permission denied" in said,
         )
 
     def forget(self, worktree: Path) -> None:
         """Drop what is remembered of a worktree that is removed."""
         self._known.pop(worktree, None)
         self._listings.pop(worktree, None)
-
-    async def _others(self, scope: Scope) -> list[bytes]:
-        listed = await self._git.run(scope, "ls-files", "-z", "-o", "--exclude-standard")
-        return listed.records()
-
-    async def _differing(self, scope: Scope) -> dict[bytes, Differing]:
-        arguments = ("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all")
-        listed = (await self._git.run(scope, *arguments)).records()
-        found: dict[bytes, Differing] = {}
-        for head, path in zip(listed[::2], listed[1::2], strict=True):
-            mode, _, blob, _, status = head.removeprefix(b":").split(b" ")
-            found[path] = Differing(mode, blob.decode(), status == b"D")
-        return found
 
     async def _what_is_known(self, scope: Scope) -> Known:
         index = Path(scope.env["GIT_DIR"]) / "index"
@@ -175,15 +189,13 @@ class _Work:
         self._pointers = pointers
         self._sorted = Sorted()
 
-    def sort(
-        self, others: list[bytes], differing: dict[bytes, Differing], oddities: Oddities
-    ) -> Sorted:
+    def sort(self, seen: Seen) -> Sorted:
         """Decide for each path."""
-        new = {path for path in others if not path.endswith(b"/")}
+        new = {path for path in seen.others if not path.endswith(b"/")}
         fresh = folders_of(new) - self._known.folders
-        fresh |= {path for path in differing if self._is_folder(path)}
-        oddities = self._look_closer(fresh, oddities)
-        nested = {path.removesuffix(b"/") for path in others if path.endswith(b"/")}
+        fresh |= {path for path in seen.differing if self._is_folder(path)}
+        oddities = self._look_closer(fresh, seen.oddities)
+        nested = {path.removesuffix(b"/") for path in seen.others if path.endswith(b"/")}
         nested |= {path.rpartition(b"/")[0] or path for path in oddities.nested_git}
         for path in sorted(nested):
             self._sorted.find("nested_git", path, "it is or holds a repository of its own")
@@ -193,7 +205,7 @@ class _Work:
             self._check_submodule(link)
         for path in sorted(new):
             self._sort_new(path)
-        for path, before in sorted(differing.items()):
+        for path, before in sorted(seen.differing.items()):
             self._sort_tracked(path, before)
         return self._sorted
 
@@ -292,8 +304,16 @@ class _Work:
         place = os.path.join(self._root, path)
         if mode == "120000":
             return objects.digest("blob", os.readlink(place), like)
-        with open(place, "rb") as file:
-            return objects.digest("blob", file.read(), like)
+        return objects.digest_file(place, like)
+
+
+def _differing(records: list[bytes]) -> dict[bytes, Differing]:
+    """Read `diff-files --raw -z`."""
+    found: dict[bytes, Differing] = {}
+    for head, path in zip(records[::2], records[1::2], strict=True):
+        mode, _, blob, _, status = head.removeprefix(b":").split(b" ")
+        found[path] = Differing(mode, blob.decode(), status == b"D")
+    return found
 
 
 def _lines(paths: list[bytes]) -> bytes:

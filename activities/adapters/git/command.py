@@ -229,13 +229,15 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 async def _terminate(process: asyncio.subprocess.Process) -> None:
     # SIGTERM first: git then removes its own lock files.
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.returncode is not None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(GRACE_SECONDS):
-                await process.wait()
-                return
+    _signal_group(process, signal.SIGTERM)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(GRACE_SECONDS):
+            await process.wait()
+    # Whether or not git itself is dead by now: a child of it may be deaf, and hold the pipes.
+    _signal_group(process, signal.SIGKILL)
     await process.wait()
+
+
+def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)

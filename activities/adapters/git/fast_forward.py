@@ -153,10 +153,9 @@ class _Checkout:
     async def _trial(self, scope: Scope) -> str:
         """Try the move on a copy of the index; return git's objection."""
         with tempfile.TemporaryDirectory(prefix="blueflame-") as folder:
-            place = Path(folder)
-            if scope.uid is not None:
-                os.chown(place, scope.uid, scope.gid if scope.gid is not None else -1)
-            copied = copy_index(scope, place)
+            copied = copy_index(scope, Path(folder))
+            if scope.uid is not None and scope.gid is not None:
+                _give(Path(folder), scope.uid, scope.gid)
             refresh = ("update-index", "-q", "--ignore-submodules", "--refresh")
             await self._git.run(copied, *refresh, accept=(0, 1))
             commits = (self._request.old, self._request.new)
@@ -186,6 +185,11 @@ def _unless_emptied(place: bytes, name: bytes, gone: set[bytes]) -> bytes | None
         if any(inner + b"/" + file not in gone for file in files):
             return name
     return None if os.path.isdir(place) and not os.path.islink(place) else name
+
+
+def _give(folder: Path, uid: int, gid: int) -> None:
+    for place in (folder, *folder.iterdir()):
+        os.chown(place, uid, gid)
 
 
 def _home(uid: int) -> str:

@@ -25,6 +25,7 @@ from activities.ports.git import (
     PartialCloneError,
     Refused,
     RepositoryFacts,
+    RepositoryUnreadableError,
 )
 from workflows.domain.ids import Commit, SessionId
 
@@ -49,6 +50,11 @@ class GitUserRepository:
         try:
             data = await bundles.create(self._git, found.scope(), commit)
         except GitCommandError as error:
+            if "ermission denied" in error.stderr:
+                raise RepositoryUnreadableError(
+                    f"{str(found.root)!r} belongs to {found.owner} and cannot be read whole; give "
+                    f"the account that runs Blue Flame read access: {error.stderr.strip()[:500]}"
+                ) from error
             raise PartialCloneError(
                 f"the history of {commit} in {str(found.root)!r} is incomplete; "
                 f"`git fsck` tells more: {error.stderr.strip()[:500]}"

@@ -86,7 +86,7 @@ def _find(path: Path) -> Found:
     resolved = path.resolve()
     try:
         next(resolved.iterdir(), None)
-        with Repo(resolved, search_parent_directories=True) as repository:
+        with Repo(resolved, search_parent_directories=True, expand_vars=False) as repository:
             found = Found(
                 root=Path(repository.working_tree_dir or repository.git_dir).resolve(),
                 git_dir=Path(repository.git_dir).resolve(),

@@ -352,13 +352,14 @@ async def test_bytes_are_taken_as_they_are(home: Home):
 
 
 async def test_what_the_mode_forbids_is_collected_all_the_same(home: Home):
-    home.make({"a.txt": "one\n"})
+    home.make({"a.txt": "one\n", "d/old": "x"})
     place = await home.start()
-    write(place, {"shut/file": "x", "closed": "y"})
-    (place / "closed").chmod(0)
-    (place / "shut").chmod(0)
+    write(place, {"shut/file": "x", "closed": "y", "d/new": "z"})
+    (place / "d/old").write_text("changed\n")
+    for name in ("closed", "shut", "d"):
+        (place / name).chmod(0)
     collected = await home.collect()
-    assert [c.path for c in collected.changes] == ["closed", "shut/file"]
+    assert [c.path for c in collected.changes] == ["closed", "d/new", "d/old", "shut/file"]
 
 
 async def test_a_folder_too_deep_to_name_does_no_harm(home: Home):

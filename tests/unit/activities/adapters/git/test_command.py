@@ -67,29 +67,32 @@ async def test_much_on_stderr_does_not_block(tmp_path: Path):
     assert len(done.stderr) == 64 << 10
 
 
-@pytest.mark.parametrize("traps", ["", "trap '' TERM;"])
+DEAF = "trap '' TERM"
+SCRIPTS = {
+    "obedient": "sh inner",
+    "deaf": f"{DEAF}; sh inner",
+    "deaf child": f"(\n{DEAF}\nsh inner\n) & wait",
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 async def test_cancelling_ends_the_whole_group(
-    tmp_path: Path, traps: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("activities.adapters.git.command.GRACE_SECONDS", 0.05)
-    fifo = tmp_path / "started"
-    os.mkfifo(fifo)
-    git = stand_in(tmp_path, f"{traps} sh -c '{traps} echo $$ > started; sleep 600' & wait; wait")
-    running = asyncio.create_task(git.run(Scope(tmp_path), "x"))
-    child = int(await asyncio.to_thread(fifo.read_text))
+    os.mkfifo(tmp_path / "started")
+    (tmp_path / "inner").write_text("sleep 600 & echo $! > started; wait; wait")
+    running = asyncio.create_task(stand_in(tmp_path, script).run(Scope(tmp_path), "x"))
+    child = int(await asyncio.to_thread((tmp_path / "started").read_text))
+    watched = os.pidfd_open(child)
+    dead = asyncio.Event()
+    asyncio.get_running_loop().add_reader(watched, dead.set)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert is_dead(child)
-
-
-def is_dead(pid: int) -> bool:
-    """Say whether a process is gone, or a zombie that nobody of ours has to reap."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return "(zombie)" in Path(f"/proc/{pid}/status").read_text()
+    await dead.wait()
+    asyncio.get_running_loop().remove_reader(watched)
+    os.close(watched)
 
 
 async def test_configuration_of_any_name(tmp_path: Path):

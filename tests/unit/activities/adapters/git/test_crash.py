@@ -102,7 +102,7 @@ async def test_a_kill_at_any_command_changes_nothing_at_the_end(tmp_path: Path):
     shutil.copytree(model.top, seed, symlinks=True)
     expected, commands = await undisturbed(model)
     assert commands > 30
-    for number in range(1, commands + 1, 3):
+    for number in range(1, commands + 1, 5):
         home = Home(tmp_path / f"{number}")
         shutil.copytree(seed, home.top, symlinks=True)
         home.base = model.base

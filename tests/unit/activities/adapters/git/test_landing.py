@@ -11,6 +11,7 @@ import pytest
 from activities.ports.git import (
     BaseBundle,
     BundleError,
+    FastForwardRequest,
     Landed,
     LandRequest,
     Refused,
@@ -216,7 +217,7 @@ def open_top() -> Iterator[Path]:
     shutil.rmtree(top)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.root
 async def test_root_lands_with_the_owners_rights(open_top: Path):
     home = Home(open_top)
     home.make({"a.txt": "one\n"})
@@ -224,5 +225,19 @@ async def test_root_lands_with_the_owners_rights(open_top: Path):
     for place in (home.path, *home.path.rglob("*")):
         os.lchown(place, 1234, 1234)
     assert await home.land(commit) == Landed(ref=BRANCH, commit=commit)
+    forward = FastForwardRequest(path=home.path, branch="main", old=home.base, new=commit)
+    outcome = await home.user.fast_forward(forward)
+    assert outcome == Landed(ref="refs/heads/main", commit=commit, checkout=home.path)
     owners = {place.lstat().st_uid for place in home.path.rglob("*")}
     assert owners == {1234}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+async def test_tells_whose_repository_it_is_when_it_may_not_be_written(home: Home):
+    home.make({"a.txt": "one\n"})
+    commit = await work(home)
+    (home.path / ".git/objects").chmod(0o555)
+    outcome = await home.land(commit)
+    (home.path / ".git/objects").chmod(0o755)
+    assert isinstance(outcome, Refused)
+    assert outcome.reason == "rights"

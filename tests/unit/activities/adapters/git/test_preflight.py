@@ -32,6 +32,14 @@ async def test_tells_the_facts_of_a_plain_repository(home: Home):
     assert facts.owner_uid == os.getuid()
 
 
+async def test_a_path_is_taken_literally(home: Home, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WHO", "elsewhere")
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    home.path = home.top / "$WHO ~ ü"
+    home.make({"a.txt": "one\n"})
+    assert (await home.user.inspect(home.path, None)).root == home.path
+
+
 async def test_changes_nothing(home: Home):
     home.make({"a.txt": "one\n"})
     (home.path / "a.txt").touch()
@@ -180,7 +188,7 @@ async def test_tells_that_a_clone_is_shallow(home: Home):
     assert facts.is_shallow
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.root
 async def test_reads_a_repository_of_another_owner(home: Home):
     home.make({"a.txt": "one\n"})
     for place in (home.path, *home.path.rglob("*")):
