@@ -92,6 +92,7 @@ class World:
         self.tools: list[RunTools] = []
         self.running: Counter[str] = Counter()
         self.most_running = 0
+        self.prepared: list[PrepareWorktree] = []
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
         self.script: Script = self.usual
@@ -116,6 +117,11 @@ class World:
     def agents(self) -> list[str]:
         """Return every agent that was heard, in order of its first call."""
         return list(dict.fromkeys(str(call.agent) for call in self.calls))
+
+    def heard(self, agent: str, turn: int) -> str:
+        """Return what an agent was sent with one turn, as JSON."""
+        call = next(each for each in self.calls if (each.agent, each.turn) == (agent, turn))
+        return "".join(message.model_dump_json() for message in call.messages)
 
     # --- activities ---
 
@@ -142,6 +148,7 @@ class World:
         return ImportedBase(gates=request.gates or (), brief="three files")
 
     async def prepare(self, request: PrepareWorktree) -> WorktreeReady:
+        self.prepared.append(request)
         return WorktreeReady(checkpoint=request.start)
 
     async def run_tools(self, request: RunTools) -> ToolsOutcome:

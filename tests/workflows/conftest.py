@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from temporalio import activity
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
@@ -39,6 +40,7 @@ ROUTES = Routes(
 )
 ASK = Approvals()
 _BY_NAME = {contract.name: contract for contract in contracts.ALL}
+_PATIENCE_SECONDS = 20
 _BEAT_SECONDS = 0.05
 """Heartbeats bring cancellations; a test should not wait for them."""
 
@@ -108,9 +110,15 @@ class Playing:
         return await self.handle.query("task", task, result_type=TaskRecord)
 
     async def until(self, holds: Callable[[SessionView], bool]) -> SessionView:
-        """Wait until the picture is as wanted."""
-        while not holds(view := await self.view()):  # noqa: ASYNC110  (a query is no event)
-            await asyncio.sleep(0.01)
+        """Wait until the picture is as wanted; fail with the picture where that never comes."""
+        view = await self.view()
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                while not holds(view):  # noqa: ASYNC110  (a query is no event)
+                    await asyncio.sleep(0.01)
+                    view = await self.view()
+        except TimeoutError:
+            pytest.fail(f"never came: {view.model_dump_json(indent=1)}")
         return view
 
     async def state_of(self, task: str) -> str:

@@ -1,0 +1,484 @@
+"""Every signal of a session, with the effect that a person sees, and with what goes wrong.
+
+Fakes stand for everything outside of the workflows; `Hold` stops model calls at a chosen turn, so
+that a signal arrives while something runs.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from temporalio.api.common.v1 import Payload
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import WorkflowHandle
+from temporalio.common import RawValue
+from temporalio.service import RPCError
+
+from tests.fakes.world import Hold, World, name_of, planned
+from tests.workflows.conftest import ASK, Playing, Theatre, states
+from workflows.contracts import FinishTask, WorkRefused
+from workflows.domain.config import Approvals, Concurrency, Pacing
+from workflows.domain.models import Role
+from workflows.domain.notice import NoticeKind
+from workflows.domain.session import SessionView
+from workflows.policy import signals
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+ATTENDED = Approvals(plan="auto", changeset="ask")
+MERGED_AS_IT_IS = Approvals(plan="auto", changeset="auto_if_green")
+ONE_SLOT = Concurrency(develop=1)
+
+
+def notices(view: SessionView, kind: NoticeKind) -> dict[str, str]:
+    return {notice.subject: notice.text for notice in view.notices if notice.kind is kind}
+
+
+def digest_of(view: SessionView, changeset: str) -> str:
+    return next(str(each.digest) for each in view.changesets if each.id == changeset)
+
+
+def awaits(*changesets: str) -> Any:
+    def holds(view: SessionView) -> bool:
+        waiting = {each.id for each in view.changesets if each.state == "awaiting_approval"}
+        return waiting.issuperset(changesets)
+
+    return holds
+
+
+def is_in(phase: str) -> Any:
+    return lambda view: view.phase == phase
+
+
+def noticed(kind: NoticeKind) -> Any:
+    return lambda view: bool(notices(view, kind))
+
+
+def held(*agents: str, turn: int = 1) -> Hold:
+    return Hold(lambda call: call.agent in agents and call.turn == turn)
+
+
+async def agent_of(theatre: Theatre, session: Playing, agent: str) -> WorkflowHandle[Any, Any]:
+    """Return the handle of a running agent, whatever cycle it belongs to."""
+    view = await session.view()
+    cycles = range(1, view.cycle + 1)
+    for cycle in cycles:
+        handle = theatre.client.get_workflow_handle(
+            f"session/{view.session}/{cycle}/develop/{agent}"
+        )
+        try:
+            await handle.describe()
+        except RPCError:
+            continue
+        return handle
+    raise AssertionError(f"{agent} never ran")
+
+
+async def has_heard(agent: WorkflowHandle[Any, Any], signal: str) -> None:
+    """Wait until a signal is in the agent's history."""
+    async for event in agent.fetch_history_events(wait_new_event=True):
+        if event.workflow_execution_signaled_event_attributes.signal_name == signal:
+            return
+
+
+@asynccontextmanager
+async def holding(
+    theatre: Theatre, world: World, hold: Hold, **config: Any
+) -> AsyncIterator[Playing]:
+    """Play a session up to the point where the hold is reached."""
+    world.on_call = hold
+    async with theatre.session(world, **config) as session:
+        await hold.reached.wait()
+        yield session
+
+
+# --- the plan -------------------------------------------------------------------------------
+
+
+async def test_approve_plan_starts_the_work_and_a_second_one_becomes_a_notice(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    hold = held("dev.a.1")
+    world.on_call = hold
+    async with theatre.session(world, approvals=Approvals(changeset="auto_if_green")) as session:
+        view = await session.until(is_in("awaiting_plan"))
+        assert view.reason == "waits for approval of the plan"
+        await session.say("approve_plan", {"by": "ann"})
+        await session.say("approve_plan", {"by": "bob"})
+        view = await session.until(noticed(NoticeKind.NOT_POSSIBLE))
+        assert notices(view, NoticeKind.NOT_POSSIBLE) == {"": "the plan is approved already"}
+        hold.release()
+        assert (await session.result()).outcome == "complete"
+
+
+async def test_reject_plan_asks_the_planner_again_with_the_notes(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ASK) as session:
+        await session.until(is_in("awaiting_plan"))
+        await session.say("reject_plan", {"notes": "split the parser off"})
+        await session.until(lambda _: "plan.2" in world.agents())
+        await session.until(is_in("awaiting_plan"))
+        assert "split the parser off" in world.heard("plan.2", 1)
+        assert "Attempt: 2" in world.heard("plan.2", 1)
+
+
+async def test_replace_plan_takes_the_persons_plan_and_only_while_one_waits(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    mine = planned({"id": "mine"}, {"id": "other", "depends_on": ["mine"]})
+    async with theatre.session(world, approvals=ASK) as session:
+        await session.until(is_in("awaiting_plan"))
+        await session.say("replace_plan", {"plan": planned({"id": "x", "depends_on": ["x"]})})
+        view = await session.until(noticed(NoticeKind.NOT_POSSIBLE))
+        assert "x→x" in notices(view, NoticeKind.NOT_POSSIBLE)[""]
+        await session.say("replace_plan", {"plan": mine})
+        view = await session.until(awaits("mine"))
+        assert [task.id for task in view.tasks] == ["mine", "other"]
+        await session.say("replace_plan", {"plan": planned({"id": "late"})})
+        await session.until(
+            lambda view: "not when running" in notices(view, NoticeKind.NOT_POSSIBLE)[""]
+        )
+        assert "dev.a.1" not in world.agents()
+
+
+async def test_signals_before_the_plan_exists_are_named_not_lost(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    hold = held("plan.1")
+    async with holding(theatre, world, hold, approvals=ASK) as session:
+        await session.say("approve_plan")
+        await session.say("steer_task", {"id": "a", "text": "go"})
+        await session.say("approve_changeset", {"id": "c", "digest": "d"})
+        view = await session.until(lambda view: "c" in notices(view, NoticeKind.UNKNOWN_SUBJECT))
+        assert notices(view, NoticeKind.UNKNOWN_SUBJECT) == {
+            "a": "there is no task 'a'",
+            "c": "there is no changeset 'c'",
+        }
+        assert "no plan waits" in notices(view, NoticeKind.NOT_POSSIBLE)[""]
+        hold.release()
+        await session.until(is_in("awaiting_plan"))
+
+
+# --- changesets -----------------------------------------------------------------------------
+
+
+async def test_approve_changeset_twice_is_one_merge(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ATTENDED) as session:
+        digest = digest_of(await session.until(awaits("a")), "a")
+        for _ in range(2):
+            await session.say("approve_changeset", {"id": "a", "digest": digest})
+        result = await session.result()
+    assert states(result) == {"a": ("merged", 1)}
+    assert len(world.delivered) == 1
+
+
+async def test_a_stale_approval_is_a_notice_and_the_new_content_still_waits(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ATTENDED) as session:
+        old = digest_of(await session.until(awaits("a")), "a")
+        await session.say("reject_changeset", {"id": "a", "reason": "name it better"})
+        await session.until(lambda view: awaits("a")(view) and digest_of(view, "a") != old)
+        await session.say("approve_changeset", {"id": "a", "digest": old})
+        view = await session.until(noticed(NoticeKind.STALE_APPROVAL))
+        assert old[:12] in notices(view, NoticeKind.STALE_APPROVAL)["a"]
+        assert awaits("a")(view)
+        assert world.delivered == []
+        assert "name it better" in world.heard("dev.a.2", 1)
+
+
+async def test_of_approval_and_rejection_at_once_the_first_counts(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ATTENDED) as session:
+        digest = digest_of(await session.until(awaits("a")), "a")
+        await session.say("approve_changeset", {"id": "a", "digest": digest})
+        await session.say("reject_changeset", {"id": "a", "reason": "no"})
+        result = await session.result()
+        view = await session.view()
+    assert states(result) == {"a": ("merged", 1)}
+    assert "waits for no approval" in notices(view, NoticeKind.NOT_POSSIBLE)["a"]
+
+
+async def test_an_unknown_changeset_or_task_becomes_a_notice_that_names_it(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ATTENDED) as session:
+        await session.until(awaits("a"))
+        await session.say("approve_changeset", {"id": "nope", "digest": ""})
+        await session.say("reject_changeset", {"id": "never"})
+        for number, name in enumerate(("skip_task", "retry_task", "steer_task", "set_priority")):
+            extra = {"steer_task": {"text": "t"}, "set_priority": {"n": 1}}.get(name, {})
+            await session.say(name, {"id": f"task-{number}", **extra})
+        view = await session.until(lambda view: len(view.notices) >= 7)
+        assert set(notices(view, NoticeKind.UNKNOWN_SUBJECT)) == {
+            "nope", "never", "task-0", "task-1", "task-2", "task-3",
+        }  # fmt: skip
+
+
+# --- tasks ----------------------------------------------------------------------------------
+
+
+async def test_skip_of_a_running_task_stops_its_agent_and_blocks_its_dependants(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c"}))
+    async with holding(theatre, world, held("dev.a.1")) as session:
+        await session.say("skip_task", {"id": "a"})
+        result = await session.result()
+    assert states(result) == {"a": ("skipped", 1), "b": ("blocked", 0), "c": ("merged", 1)}
+    assert result.outcome == "incomplete"
+    assert world.running == {}
+
+
+async def test_a_skip_that_satisfies_lets_the_dependants_run(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+    async with holding(theatre, world, held("dev.a.1")) as session:
+        await session.say("skip_task", {"id": "a", "satisfies": True})
+        result = await session.result()
+    assert states(result) == {"a": ("skipped", 1), "b": ("merged", 1)}
+    assert result.outcome == "complete"
+
+
+async def test_retry_of_a_failed_task_is_one_more_attempt_with_the_persons_notes(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+
+    def finish(asked: FinishTask) -> WorkRefused | None:
+        is_bad = (asked.task, asked.attempt) == ("a", 1)
+        return WorkRefused(reason="empty", findings=("nothing",)) if is_bad else None
+
+    world.finish = finish
+    async with theatre.session(world, approvals=ATTENDED, attempts=1) as session:
+        view = await session.until(lambda view: "retry, skip or stop" in view.reason)
+        assert [task.state for task in view.tasks] == ["failed", "blocked"]
+        await session.say("retry_task", {"id": "a", "notes": "the file is in src"})
+        await session.until(awaits("a"))
+        assert "the file is in src" in world.heard("dev.a.2", 1)
+        assert await session.state_of("b") == "pending"
+        await session.say("retry_task", {"id": "a"})
+        view = await session.until(noticed(NoticeKind.NOT_POSSIBLE))
+        assert "'a' is validated" in notices(view, NoticeKind.NOT_POSSIBLE)["a"]
+
+
+async def test_steer_reaches_the_running_agents_next_call(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    hold = held("dev.a.1")
+    async with holding(theatre, world, hold) as session:
+        await session.say("steer_task", {"id": "a", "text": "use the old name"})
+        await has_heard(await agent_of(theatre, session, "dev.a.1"), "steer")
+        hold.release()
+        assert (await session.result()).outcome == "complete"
+    assert "use the old name" not in world.heard("dev.a.1", 1)
+    assert "use the old name" in world.heard("dev.a.1", 2)
+
+
+@pytest.mark.parametrize("waits_for", ["a slot", "a dependency"])
+async def test_steer_is_kept_for_a_task_that_has_not_started(theatre: Theatre, waits_for: str):
+    later = {"id": "b", "depends_on": ["a"]} if waits_for == "a dependency" else {"id": "b"}
+    world = World(planned({"id": "a"}, later))
+    hold = held("dev.a.1")
+    async with holding(theatre, world, hold, concurrency=ONE_SLOT) as session:
+        await session.say("steer_task", {"id": "b", "text": "first this"})
+        await session.say("steer_task", {"id": "b", "text": "then that"})
+        await session.say("pause")
+        await session.until(is_in("paused"))
+        await session.say("resume")
+        hold.release()
+        assert (await session.result()).outcome == "complete"
+    heard = world.heard("dev.b.1", 1) + world.heard("dev.b.1", 2)
+    assert 0 < heard.index("first this") < heard.index("then that")
+
+
+async def test_steer_of_a_submitted_or_merged_task_is_a_notice_with_its_state(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b"}))
+    async with theatre.session(world, approvals=ATTENDED) as session:
+        digest = digest_of(await session.until(awaits("a", "b")), "a")
+        await session.say("approve_changeset", {"id": "a", "digest": digest})
+        await session.until(lambda view: view.tasks[0].state == "merged")
+        for task in ("a", "b"):
+            await session.say("steer_task", {"id": task, "text": "too late"})
+        view = await session.until(lambda view: len(notices(view, NoticeKind.NOT_POSSIBLE)) == 2)
+        texts = notices(view, NoticeKind.NOT_POSSIBLE)
+        assert "is merged" in texts["a"]
+        assert "is validated" in texts["b"]
+
+
+async def test_set_priority_changes_the_order(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b"}, {"id": "c"}))
+    hold = held("dev.a.1")
+    async with holding(theatre, world, hold, pacing=Pacing.FLOW, concurrency=ONE_SLOT) as session:
+        await session.say("set_priority", {"id": "c", "n": 10})
+        await session.until(lambda view: view.tasks[2].priority == 10)
+        hold.release()
+        await session.result()
+    developers = [agent for agent in world.agents() if agent.startswith("dev")]
+    assert developers == ["dev.a.1", "dev.c.1", "dev.b.1"]
+
+
+# --- money ----------------------------------------------------------------------------------
+
+
+def raw(text: str) -> RawValue:
+    """Return JSON as the Web UI or another client would send it, even such as Python calls none."""
+    return RawValue(Payload(metadata={"encoding": b"json/plain"}, data=text.encode()))
+
+
+@pytest.mark.parametrize("usd", ["NaN", "1e309", "-1", '"10"', "true", "Infinity", "null", "[]"])
+async def test_a_budget_that_is_no_amount_is_refused_in_words(theatre: Theatre, usd: str):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ASK) as session:
+        await session.until(is_in("awaiting_plan"))
+        await session.say("set_budget", raw(f'{{"usd":{usd}}}'))
+        view = await session.until(noticed(NoticeKind.BAD_SIGNAL))
+        assert view.cap_usd == 10
+        assert "set_budget" in notices(view, NoticeKind.BAD_SIGNAL)["set_budget"]
+
+
+async def test_set_budget_moves_the_cap_down_to_zero_and_up_again(theatre: Theatre):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
+    async with theatre.session(world, approvals=Approvals(changeset="auto_if_green")) as session:
+        await session.until(is_in("awaiting_plan"))
+        await session.say("set_budget", {"usd": 0})
+        await session.until(lambda view: view.cap_usd == 0)
+        await session.say("approve_plan")
+        view = await session.until(is_in("paused"))
+        assert "cap" in view.reason
+        assert [call.role for call in world.calls] == [Role.PLANNER]
+        await session.say("set_budget", {"usd": 5})
+        result = await session.result()
+    assert result.outcome == "complete"
+    assert result.spent_usd < 5
+
+
+# --- the session ----------------------------------------------------------------------------
+
+
+async def test_proceed_closes_the_wave_and_the_rest_goes_on_from_its_checkpoint(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b"}))
+    async with holding(theatre, world, held("dev.b.1", turn=2)) as session:
+        await session.until(lambda _: any(each.task == "a" for each in world.finished))
+        await session.say("proceed")
+        result = await session.result()
+    assert states(result) == {"a": ("merged", 1), "b": ("merged", 2)}
+    again = next(each for each in world.prepared if each.worktree.agent == "dev.b.2")
+    assert again.start == name_of("dev.b.1", 1)
+    assert [each.task for each in world.finished] == ["a", "b"]
+
+
+async def test_proceed_without_development_is_a_notice(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ATTENDED) as session:
+        await session.until(awaits("a"))
+        await session.say("proceed")
+        view = await session.until(noticed(NoticeKind.NOT_POSSIBLE))
+        assert "no development runs" in notices(view, NoticeKind.NOT_POSSIBLE)[""]
+
+
+async def test_no_call_happens_between_pause_and_resume(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    hold = held("dev.a.1")
+    async with holding(theatre, world, hold) as session:
+        await session.say("pause")
+        view = await session.until(is_in("paused"))
+        assert view.reason == "paused by a person"
+        agent = await agent_of(theatre, session, "dev.a.1")
+        await has_heard(agent, "pause")
+        hold.release()
+        await session.until(lambda _: bool(world.tools))
+        await tools_are_done(agent)
+        before = len(world.calls)
+        assert await scheduled(agent) == ["models.call", "tools.run"]
+        await session.say("resume")
+        assert (await session.result()).outcome == "complete"
+    assert len(world.calls) > before
+
+
+async def tools_are_done(agent: WorkflowHandle[Any, Any]) -> None:
+    """Wait until the workflow has taken up the outcome of its first tools."""
+    async for event in agent.fetch_history_events(wait_new_event=True):
+        has_tools = event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
+        if has_tools and b"observations" in event.SerializeToString():
+            break
+    await agent.query("state")
+
+
+async def scheduled(agent: WorkflowHandle[Any, Any]) -> list[str]:
+    """Name the activities that the workflow has asked for."""
+    history = await agent.fetch_history()
+    return [
+        event.activity_task_scheduled_event_attributes.activity_type.name
+        for event in history.events
+        if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+    ]
+
+
+async def test_resume_without_a_pause_is_a_notice(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ASK) as session:
+        await session.until(is_in("awaiting_plan"))
+        await session.say("resume")
+        view = await session.until(noticed(NoticeKind.NOT_POSSIBLE))
+        assert "is not paused" in notices(view, NoticeKind.NOT_POSSIBLE)[""]
+
+
+@pytest.mark.parametrize("agent", ["plan.1", "dev.a.1", "review.a.1.1"])
+async def test_stop_cancels_what_runs_and_every_task_that_is_not_over(theatre: Theatre, agent: str):
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+    async with holding(theatre, world, held(agent)) as session:
+        await session.say("stop", {"by": "ann"})
+        result = await session.result()
+    assert result.outcome == "stopped"
+    assert result.reason == "stopped by ann"
+    assert {task.state for task in result.tasks} <= {"cancelled"}
+    assert world.running == {}
+
+
+async def test_pause_resume_and_stop_in_a_row_stop(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with holding(theatre, world, held("dev.a.1")) as session:
+        for signal in ("pause", "resume", "stop"):
+            await session.say(signal)
+        result = await session.result()
+    assert result.outcome == "stopped"
+    assert states(result) == {"a": ("cancelled", 1)}
+
+
+# --- what goes wrong ------------------------------------------------------------------------
+
+
+async def test_every_signal_names_a_payload_that_it_cannot_read(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ASK) as session:
+        await session.until(is_in("awaiting_plan"))
+        for name in signals.NAMES:
+            await session.say(name, {"id": 1})
+            await session.say(name, "x")
+        counts = lambda view: {  # noqa: E731
+            each.subject: each.count for each in view.notices if each.kind is NoticeKind.BAD_SIGNAL
+        }
+        view = await session.until(lambda view: sum(counts(view).values()) == 28)
+        assert counts(view) == dict.fromkeys(signals.NAMES, 2)
+        assert view.phase == "awaiting_plan"
+
+
+async def test_after_the_end_the_queries_answer_and_a_signal_is_refused(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world) as session:
+        await session.result()
+        assert (await session.view()).phase == "ended"
+        assert (await session.task("a")).state == "merged"
+        unknown = await session.handle.query("task", "zz")
+        assert unknown == "there is no task 'zz' in this session"
+        with pytest.raises(RPCError):
+            await session.say("steer_task", {"id": "a", "text": "too late"})
+
+
+async def test_a_dependency_sent_back_in_flow_begins_its_dependants_anew(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+    hold = held("dev.b.1")
+    async with holding(theatre, world, hold, pacing=Pacing.FLOW, approvals=ATTENDED) as session:
+        await session.until(awaits("a"))
+        await session.say("reject_changeset", {"id": "a", "reason": "not so"})
+        await session.until(lambda _: "dev.b.2" in world.agents())
+        assert world.running.keys().isdisjoint({"dev.b.1"})
+        view = await session.until(awaits("a", "b"))
+        assert [task.attempt for task in view.tasks] == [2, 2]
+    bases = {(each.task, each.attempt): each.base for each in world.finished}
+    second = name_of("task", "a", 2, name_of("base"))
+    assert bases[("b", 2)] == name_of(name_of("base"), second)
+    assert ("b", 1) not in bases
