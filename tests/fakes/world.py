@@ -90,6 +90,7 @@ class World:
         self.usd = usd_per_call
         self.calls: list[CallModel] = []
         self.tools: list[RunTools] = []
+        self.prepared: list[str] = []
         self.running: Counter[str] = Counter()
         self.most_running = 0
         self.finished: list[FinishTask] = []
@@ -142,6 +143,7 @@ class World:
         return ImportedBase(gates=request.gates or (), brief="three files")
 
     async def prepare(self, request: PrepareWorktree) -> WorktreeReady:
+        self.prepared.append(str(request.worktree.agent))
         return WorktreeReady(checkpoint=request.start)
 
     async def run_tools(self, request: RunTools) -> ToolsOutcome:
