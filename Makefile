@@ -48,7 +48,9 @@ lock: setup ## renew requirements.lock within the bounds of pyproject.toml
 	@scripts/lock --upgrade
 
 bench: setup ## run the benchmarks; each ends with one line of JSON
-	@set -e; for bench in benchmarks/*.py; do $(python) "$$bench"; done
+	@.venv/bin/python -m benchmarks.turns
+	@.venv/bin/python -m benchmarks.makespan
+	@.venv/bin/python -m benchmarks.crash --kills 20
 
 clean: ## remove what was made here, .venv included
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* coverage.xml dist build

@@ -1,6 +1,6 @@
 """Random DAGs of 10, 30 and 100 tasks on four slots: how near is a session to a list scheduler?
 
-A task is a scripted developer of two to six model calls and a scripted reviewer of one, 200 ms
+A task is a scripted developer of three to eleven model calls and a scripted reviewer of one, 200 ms
 each, on 300 files, with claims of its own; there are no gates. Its length is the wall time of such
 a task run alone, in a session of its own, on the same server in the same run: from the start of its
 DevelopWave to the end of its ValidateWave (that is where dependants start in `flow`); tasks of as
@@ -48,7 +48,7 @@ from workflows.domain.session_state import SessionPhase
 
 SLOTS = 4
 LATENCY_S = 0.2
-KINDS = (1, 2, 3, 4, 5)
+KINDS = (2, 4, 6, 8, 10)
 """How many turns with a command a task has before it submits."""
 _NEAR = 8
 """A task depends on some of so many before it: DAGs are neither chains nor heaps."""

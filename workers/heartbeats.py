@@ -41,5 +41,6 @@ class _BeatingActivity(ActivityInboundInterceptor):
 
 async def _beat(interval: timedelta) -> None:
     while True:
-        activity.heartbeat()
+        # Not at once: most activities are over before, and every beat is a write of the server's.
         await asyncio.sleep(interval.total_seconds())
+        activity.heartbeat()

@@ -29,6 +29,7 @@ from workflows.contracts import (
     HostClaim,
     ImportBase,
     ImportedBase,
+    LastCheckpoint,
     MergeCommits,
     MergedCommits,
     MergeOutcome,
@@ -37,6 +38,7 @@ from workflows.contracts import (
     Observation,
     PrepareWorktree,
     ReadDiff,
+    RecordedCheckpoint,
     Removed,
     RemoveWorktree,
     ResolveModels,
@@ -168,6 +170,11 @@ class World:
         commit = Commit(name_of("task", request.task, request.attempt, request.base))
         return TaskCommitted(commit=commit, tree=Tree(name_of(commit)), paths=("a",))
 
+    async def last_checkpoint(self, request: LastCheckpoint) -> RecordedCheckpoint:
+        ran = [each for each in self.tools if each.worktree == request.worktree]
+        agent = request.worktree.agent
+        return RecordedCheckpoint(checkpoint=Commit(name_of(agent, ran[-1].turn)) if ran else None)
+
     async def remove(self, request: RemoveWorktree) -> Removed:
         return Removed()
 
@@ -262,6 +269,7 @@ class World:
             contracts.PREPARE_WORKTREE.name: self.prepare,
             contracts.RUN_TOOLS.name: self.run_tools,
             contracts.FINISH_TASK.name: self.finish_task,
+            contracts.LAST_CHECKPOINT.name: self.last_checkpoint,
             contracts.REMOVE_WORKTREE.name: self.remove,
             contracts.RUN_GATES.name: self.run_gates,
             contracts.READ_DIFF.name: self.diff,

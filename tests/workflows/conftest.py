@@ -114,7 +114,7 @@ class Playing:
         view = await self.view()
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                while not holds(view):  # noqa: ASYNC110  (a query is no event)
+                while not holds(view):
                     await asyncio.sleep(0.01)
                     view = await self.view()
         except TimeoutError:

@@ -9,7 +9,7 @@ from temporalio.exceptions import CancelledError
 from tests.fakes.world import World, approve, name_of, planned, reject, tool
 from tests.workflows.conftest import Theatre, played, request, states
 from workflows.contracts import CallModel, FinishTask, MergeCommits, MergeConflict, WorkRefused
-from workflows.domain.config import Approvals, Pacing
+from workflows.domain.config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.gate import GateSpec
 from workflows.domain.messages import ToolCall, UserMessage
 from workflows.domain.models import Role
@@ -28,6 +28,18 @@ async def test_all_tasks_are_merged_in_both_pacings(theatre: Theatre, pacing: Pa
     assert states(result) == {"a": ("merged", 1), "b": ("merged", 1), "c": ("merged", 1)}
     assert world.delivered[-1].new == result.head
     assert result.scripted
+
+
+@pytest.mark.parametrize(
+    ("setup", "prepared"),
+    [((), ["dev.a.1"]), ((("true",),), ["dev.a.1", "plan.1", "review.a.1.1"])],
+)
+async def test_what_is_only_read_and_needs_no_set_up_is_not_prepared(
+    theatre: Theatre, setup: tuple[tuple[str, ...], ...], prepared: list[str]
+) -> None:
+    world = World(planned({"id": "a"}))
+    await played(theatre, world, worktree=WorktreeConfig(setup=setup))
+    assert sorted(each.worktree.agent for each in world.prepared) == prepared
 
 
 @pytest.mark.parametrize("pacing", list(Pacing))

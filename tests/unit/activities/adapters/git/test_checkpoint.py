@@ -3,7 +3,7 @@
 import pytest
 
 from activities.adapters.git.repository import GitHostRepository
-from activities.ports.git import BundleError, Checkpoint, RefMovedError
+from activities.ports.git import BundleError, Checkpoint, GitCommandError, RefMovedError
 from tests.unit.activities.adapters.git.home import SESSION, Home, plain_git, write
 from workflows.domain.ids import Commit, TaskId, Tree
 
@@ -140,3 +140,25 @@ async def test_git_takes_our_bundles(home: Home):
     (home.top / "base.bundle").write_bytes(exported.bundle)
     plain_git(home.top, "clone", "-q", "--bare", "base.bundle", "clone.git")
     assert home.base in plain_git(home.top, "bundle", "list-heads", "base.bundle")
+
+
+async def test_the_tip_is_found_in_a_file_of_its_own_and_packed(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    assert await home.host.tip(REF) is None
+    first = await record(home, 1, None, home.base)
+    assert await home.host.tip(REF) == first
+    home.of_host("pack-refs", "--all", "--prune")
+    assert await home.host.tip(REF) == first
+    second = await record(home, 2, first, first)
+    assert await home.host.tip(REF) == second
+    assert home.of_host("rev-parse", REF) == second
+
+
+async def test_a_ref_never_moves_to_what_is_not_there(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    first = await record(home, 1, None, home.base)
+    with pytest.raises(GitCommandError):
+        await home.host.advance(REF, Commit("1" * 40), first)
+    assert await home.host.tip(REF) == first
