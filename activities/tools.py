@@ -6,7 +6,9 @@ checkpoint there returns what it observed and runs nothing; one that finds any o
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 
 from pydantic import TypeAdapter
 from temporalio import activity
@@ -31,13 +33,17 @@ from workflows.policy.protection import denies
 
 _Observations = TypeAdapter(tuple[Observation, ...])
 _FINDINGS_TOLD = 10
+BATCH = timedelta(minutes=50)
+"""What the calls of one turn have together: `RUN_TOOLS` gives the whole activity an hour, and one
+that it ended would run all of them again."""
 
 
 class ToolActivities:
     """Activity `tools.run`."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, clock: Callable[[], float] = time.monotonic) -> None:
         self._host = host
+        self._clock = clock
 
     @activity.defn(name="tools.run")
     async def run(self, request: RunTools) -> ToolsOutcome:
@@ -95,6 +101,7 @@ class ToolActivities:
     async def _calls(
         self, place: WorktreePlace, request: RunTools, hold: int
     ) -> AsyncIterator[Observation]:
+        end = self._clock() + BATCH.total_seconds()
         toolset = Toolset(
             sandbox=self._host.sandbox,
             blobs=self._host.store,
@@ -103,6 +110,7 @@ class ToolActivities:
             limits=Limits(timeout=request.command_timeout),
             may_write=lambda path: denies(path, request.claims),
             hold=hold,
+            time_left=lambda: timedelta(seconds=end - self._clock()),
         )
         for call in request.calls:
             ran = await toolset.run_call(call)

@@ -70,7 +70,9 @@ def request(prefix: Digest | None = None) -> CallModel:
 async def call(
     provider: ModelProvider, store: MemoryStore, prefix: Digest | None = None
 ) -> ModelAnswered | PrefixLost:
-    activities = ModelActivities(Conversations(store, 0), provider, lambda *_: FACTS)
+    activities = ModelActivities(
+        Conversations(store, 0), provider, lambda _provider, _model, _at: FACTS
+    )
     return await ActivityEnvironment().run(activities.call, request(prefix))
 
 

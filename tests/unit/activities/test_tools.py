@@ -4,6 +4,7 @@ The server is not needed for this: a retry is the same request again, on what th
 """
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -20,10 +21,10 @@ from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 from activities.adapters.store import MemoryStore
 from activities.host import Host, checkpoint_ref, worktree_name
 from activities.ports.sandbox import Sandbox
-from activities.tools import ToolActivities
+from activities.tools import BATCH, ToolActivities
 from tests.fakes.locks import not_locked
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
-from workflows.contracts import RunTools, ToolsOutcome
+from workflows.contracts import RUN_TOOLS, RunTools, ToolsOutcome
 from workflows.domain.agent import WorktreeRef
 from workflows.domain.ids import AgentId, Commit
 from workflows.domain.messages import ToolCall
@@ -62,14 +63,17 @@ class Bench:
 
     def activities(self, locking: Locking = exclusive, **at: Callable[[], None]) -> ToolActivities:
         """Return what one worker process offers; `at` says what happens at fail points."""
+        return ToolActivities(self.host(locking, **at))
+
+    def host(self, locking: Locking = exclusive, **at: Callable[[], None]) -> Host:
+        """Return one worker process's means."""
 
         def fail_point(name: str) -> None:
             at.get(name.replace("-", "_"), lambda: None)()
 
         seams = Seams(locking, fail_point)
         repository = GitHostRepository(self.home.git, self.home.top / "host", KEY, seams)
-        host = Host("h", "host/h", MemoryStore(), self.sandbox, lambda _: repository, fail_point)
-        return ToolActivities(host)
+        return Host("h", "host/h", MemoryStore(), self.sandbox, lambda _: repository, fail_point)
 
     def request(self, *commands: str, turn: int = 1, at: Commit | None = None) -> RunTools:
         calls = [
@@ -283,6 +287,22 @@ async def test_without_the_lock_the_same_batch_runs_twice(bench: Bench):
     await two_at_once(bench, not_locked)
     assert bench.runs() == 2
     assert (bench.path / "log.txt").read_text().split().count("run") == 2
+
+
+async def test_the_calls_of_a_turn_share_one_deadline(bench: Bench):
+    at = itertools.count(step=20 * 60)  # each look at the clock is twenty minutes later
+    host = bench.host()
+    request = bench.request(APPEND, APPEND, "echo never >> log.txt")
+    activities = ToolActivities(host, clock=lambda: float(next(at)))
+    done = await ActivityEnvironment().run(activities.run, request)
+    assert await bench.lines(done.checkpoint) == ["run"]
+    assert [each.is_error for each in done.observations] == [False, True, True]
+    assert done.observations[2].text.startswith("Not run, because")
+
+
+def test_the_deadline_leaves_time_to_collect():
+    longest = RUN_TOOLS.start_to_close
+    assert longest - BATCH >= timedelta(minutes=10)
 
 
 async def test_reading_agents_leave_no_checkpoint(bench: Bench):
