@@ -26,12 +26,13 @@ from tests.fakes.locks import not_locked
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
 from workflows.contracts import RUN_TOOLS, RunTools, ToolsOutcome
 from workflows.domain.agent import WorktreeRef
-from workflows.domain.ids import AgentId, Commit
+from workflows.domain.ids import AgentId, Commit, SessionId
 from workflows.domain.messages import ToolCall
 from workflows.domain.models import Role
 from workflows.errors import FailureType
 
 KEY = "k" * 32
+AGENT = AgentId("dev.a.1")
 APPEND = "echo run >> log.txt"
 COUNT = "echo run >> count.seen; "
 """Ignored files survive a restoration, so this one counts how often a command was really run."""
@@ -48,12 +49,16 @@ def crash() -> None:
 class Bench:
     """One agent's worktree, and hosts that share its disk."""
 
-    def __init__(self, home: Home, sandbox: Sandbox) -> None:
+    def __init__(
+        self,
+        home: Home,
+        sandbox: Sandbox,
+        session: SessionId = SESSION,
+        agent: AgentId = AGENT,
+    ) -> None:
         self.home = home
         self.sandbox = sandbox
-        self.ref = WorktreeRef(
-            session=SESSION, agent=AgentId("dev.a.1"), repository=KEY, writable=True
-        )
+        self.ref = WorktreeRef(session=session, agent=agent, repository=KEY, writable=True)
         self.name = worktree_name(self.ref)
         self.path = Path()
 
@@ -161,6 +166,28 @@ async def test_another_start_at_the_same_turn_is_fenced(bench: Bench):
     with pytest.raises(ApplicationError) as failure:
         await bench.run(bench.request(APPEND, at=other))
     assert fails_with(FailureType.FENCED, failure)
+
+
+async def test_other_calls_in_the_same_turn_are_fenced(bench: Bench):
+    first = await bench.run(bench.request(APPEND))  # then the agent's workflow is reset
+    with pytest.raises(ApplicationError, match="turn 1 with other calls") as failure:
+        await bench.run(bench.request(APPEND, APPEND))
+    assert fails_with(FailureType.FENCED, failure)
+    assert await bench.recorded() == first.checkpoint
+
+
+async def test_half_a_surrogate_pair_in_a_call_is_no_fault(bench: Bench):
+    request = bench.request(f"{APPEND} # \ud83d")
+    assert await bench.run(request) == await bench.run(request)
+
+
+async def test_the_longest_names_have_room(tmp_path: Path):
+    agent = AgentId(f"review.{'t' * 63}.999.999")
+    bench = Bench(Home(tmp_path), UnconfinedSandbox(), session=SessionId("A" * 26), agent=agent)
+    await bench.prepare()
+    first = await bench.run(bench.request(APPEND))
+    second = await bench.run(bench.request(APPEND, turn=2, at=first.checkpoint))
+    assert await bench.lines(second.checkpoint) == ["run", "run"]
 
 
 @pytest.mark.parametrize("point", ["after_run", "after_commit"])
