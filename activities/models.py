@@ -98,11 +98,20 @@ class ModelActivities:
             before = await self._before(request)
         except PrefixLostError:
             return PrefixLost()
-        began = time.monotonic()
+        whole = _request(request, before)
         try:
-            reply = await self._provider.call(_request(request, before))
+            return await self._send(request, whole)
         except ModelError as error:
             raise _failure(error) from error
+        except Exception as error:
+            # From the moment of sending the call may be billed: a repeat is the agent's to decide.
+            text = f"the call was sent, and then: {type(error).__name__}: {error}"
+            raise _failure(OutcomeUnknownError(text)) from error
+
+    async def _send(self, request: CallModel, whole: ModelRequest) -> ModelAnswered:
+        """Send the request and store what was answered."""
+        began = time.monotonic()
+        reply = await self._provider.call(whole)
         latency = timedelta(seconds=time.monotonic() - began)
         head = await self._conversations.append(request.prefix, (*request.messages, reply.message))
         return ModelAnswered(

@@ -6,9 +6,13 @@ checkpoint there returns what it observed and runs nothing; one that finds any o
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+import hashlib
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
@@ -25,19 +29,33 @@ from activities.toolset.runner import Toolset
 from activities.toolset.schemas import sandbox_tools
 from activities.uninterrupted import uninterrupted
 from workflows.contracts import Observation, RunTools, ToolsOutcome
-from workflows.domain.ids import Commit, TaskId, Tree
+from workflows.domain.ids import Commit, Digest, TaskId, Tree
+from workflows.domain.messages import ToolCall
 from workflows.errors import FailureType
 from workflows.policy.protection import denies
 
-_Observations = TypeAdapter(tuple[Observation, ...])
+_Calls = TypeAdapter(tuple[ToolCall, ...])
 _FINDINGS_TOLD = 10
+BATCH = timedelta(minutes=50)
+"""What the calls of one turn have together: `RUN_TOOLS` gives the whole activity an hour, and one
+that it ended would run all of them again."""
+
+
+class _Record(BaseModel, frozen=True, extra="forbid"):
+    """What a checkpoint's blob holds."""
+
+    schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
+    calls: Digest
+    """Of the calls that were run: a reset agent may ask for others in the same turn."""
+    observations: tuple[Observation, ...]
 
 
 class ToolActivities:
     """Activity `tools.run`."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, clock: Callable[[], float] = time.monotonic) -> None:
         self._host = host
+        self._clock = clock
 
     @activity.defn(name="tools.run")
     async def run(self, request: RunTools) -> ToolsOutcome:
@@ -95,6 +113,7 @@ class ToolActivities:
     async def _calls(
         self, place: WorktreePlace, request: RunTools, hold: int
     ) -> AsyncIterator[Observation]:
+        end = self._clock() + BATCH.total_seconds()
         toolset = Toolset(
             sandbox=self._host.sandbox,
             blobs=self._host.store,
@@ -103,6 +122,7 @@ class ToolActivities:
             limits=Limits(timeout=request.command_timeout),
             may_write=lambda path: denies(path, request.claims),
             hold=hold,
+            time_left=lambda: timedelta(seconds=end - self._clock()),
         )
         for call in request.calls:
             ran = await toolset.run_call(call)
@@ -134,7 +154,7 @@ class ToolActivities:
             task=TaskId(request.worktree.agent),
             attempt=1,
             turn=request.turn,
-            observations=_Observations.dump_json(observations),
+            observations=_dump(request, observations),
             when=request.at,
         )
         commit = await repository.checkpoint(checkpoint)
@@ -148,24 +168,40 @@ async def _own(repository: HostRepository, request: RunTools) -> ToolsOutcome:
     | the agent's last checkpoint            | what follows           |
     |----------------------------------------|------------------------|
     | none, or the one that is expected      | run; not asked here    |
-    | this turn's, on the expected one       | return what it records |
+    | this turn's, on it, of the same calls  | return what it records |
     | any other                              | fenced                 |
     """
     recorded = await repository.read_checkpoint(checkpoint_ref(request.worktree))
     mine = (request.turn, request.checkpoint)
     if recorded is not None and (recorded.turn, recorded.parent) == mine:
+        record = _Record.model_validate_json(recorded.observations)
+        if record.calls != _digest(request.calls):
+            raise _fenced(request, f"turn {recorded.turn} with other calls ({recorded.commit})")
         return ToolsOutcome(
-            observations=_Observations.validate_json(recorded.observations),
-            checkpoint=recorded.commit,
-            tree=recorded.tree,
+            observations=record.observations, checkpoint=recorded.commit, tree=recorded.tree
         )
     at = f"turn {recorded.turn} ({recorded.commit})" if recorded else "a commit of somebody else"
-    raise ApplicationError(
+    raise _fenced(request, at)
+
+
+def _fenced(request: RunTools, at: str) -> ApplicationError:
+    return ApplicationError(
         f"agent {request.worktree.agent!r} is at {at} and not at {request.checkpoint}: "
         "a newer run owns this worktree",
         type=FailureType.FENCED,
         non_retryable=True,
     )
+
+
+def _dump(request: RunTools, observations: tuple[Observation, ...]) -> bytes:
+    record = _Record(schema=1, calls=_digest(request.calls), observations=observations)
+    return record.model_dump_json(by_alias=True).encode()
+
+
+def _digest(calls: tuple[ToolCall, ...]) -> Digest:
+    # In ASCII, for a call may hold half of a surrogate pair.
+    text = json.dumps(_Calls.dump_python(calls), sort_keys=True)
+    return Digest(hashlib.sha256(text.encode()).hexdigest())
 
 
 def _with_findings(

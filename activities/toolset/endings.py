@@ -2,15 +2,19 @@
 
 import re
 import signal
+from datetime import timedelta
 
 from activities.ports.sandbox import Limits, SandboxResult
-from activities.toolset.schemas import LONGEST_TIMEOUT_S
 
 _PIPE = re.compile(r"(?<![|>])\|(?!\|)")
 
 
 def notes_on(
-    ran: SandboxResult, limits: Limits, command: str, members: tuple[int, ...]
+    ran: SandboxResult,
+    limits: Limits,
+    command: str,
+    members: tuple[int, ...],
+    longest: timedelta | None = None,
 ) -> list[str]:
     """Return the lines that follow a command's output.
 
@@ -19,8 +23,9 @@ def notes_on(
         limits: what it ran under.
         command: what was run; only looked at for a pipe.
         members: the exit codes of the last pipe's members; empty where they are not known.
+        longest: the most time that may be asked for; None where nobody can.
     """
-    notes = [f"[{ending(ran, limits)}{_pipe(ran, command, members)}]"]
+    notes = [f"[{ending(ran, limits, longest)}{_pipe(ran, command, members)}]"]
     if ran.output_bytes > len(ran.output) and ran.output_bytes > limits.output_bytes:
         notes.append(f"[only the first {limits.output_bytes} bytes of output were kept]")
     if ran.survivors:
@@ -29,7 +34,7 @@ def notes_on(
     return notes
 
 
-def ending(ran: SandboxResult, limits: Limits) -> str:
+def ending(ran: SandboxResult, limits: Limits, longest: timedelta | None = None) -> str:
     """Say how a command ended, with advice where a limit ended it."""
     match ran.end:
         case "exited":
@@ -39,13 +44,19 @@ def ending(ran: SandboxResult, limits: Limits) -> str:
         case "timed_out":
             return (
                 f"did not finish: ended after {limits.timeout.total_seconds():g} s, its limit. "
-                f"Run a smaller part, or give timeout_s (at most {LONGEST_TIMEOUT_S}). "
+                f"Run a smaller part{_or_ask(limits.timeout, longest)}. "
                 "A command that waits for input never gets any"
             )
         case "out_of_memory":
             return f"did not finish: ended at more than {limits.memory_bytes >> 20} MiB of memory"
         case "out_of_disk":
             return f"did not finish: ended at more than {limits.disk_bytes >> 20} MiB of new files"
+
+
+def _or_ask(limit: timedelta, longest: timedelta | None) -> str:
+    if longest is None or longest <= limit:
+        return ""
+    return f", or give timeout_s (at most {longest.total_seconds():g})"
 
 
 def _signal(number: int) -> str:

@@ -31,6 +31,11 @@ _PRELUDE = "exec 250>&1; trap 'printf \"\\n{mark} ${{PIPESTATUS[*]}}\\n\" >&250'
 """Before the command, on its first line so that bash counts its lines right: at the end the codes
 of all members of the last pipe are printed behind a mark that nobody can guess."""
 
+_BATCH_OVER = (
+    "Not run, because the time that the calls of one turn have together was used up by those "
+    "before. Send it again in your next turn, and split what takes long over several turns."
+)
+
 MayWrite = Callable[[str], str | None]
 """Asked with a path relative to the workspace, links followed; a text is the rule that denies."""
 
@@ -54,10 +59,13 @@ class Toolset:
     tools: tuple[str, ...]
     """Names of those that the agent has; see `schemas.sandbox_tools`."""
     limits: Limits = field(default_factory=Limits)
+    """Of each command; `timeout_s` of a call can only shorten its time."""
     may_write: MayWrite | None = None
     """None: everything in the workspace."""
     hold: int | None = None
     """The worktree's lock; it is held until the last process of a call is dead."""
+    time_left: Callable[[], timedelta] | None = None
+    """What the whole batch has left; None: no limit of its own."""
 
     async def run_call(self, call: ToolCall) -> Observation:
         """Run one call and answer it.
@@ -65,11 +73,15 @@ class Toolset:
         Raises:
             SandboxUnavailableError: there is no sandbox; nothing ran.
         """
+        if call.malformed is not None:
+            # First: a `submit` comes here only when it is malformed, and is a tool all the same.
+            again = "Send the call again, with its arguments as one JSON object."
+            return _refused(call, f"{call.name}: the arguments are not a JSON object. {again}")
         if call.name not in self.tools:
             tools = ", ".join(self.tools)
             return _refused(call, f"There is no tool {call.name!r} here. Tools: {tools}.")
-        if call.malformed is not None:
-            return _refused(call, f"{call.name}: the arguments are not a JSON object.")
+        if self.time_left is not None and self.time_left() <= timedelta():
+            return _refused(call, _BATCH_OVER)
         try:
             arguments = parse(call.name, _clean(call.arguments))
         except ValidationError as error:
@@ -88,9 +100,7 @@ class Toolset:
                 assert_never(arguments)
 
     async def _bash(self, call: ToolCall, arguments: Bash) -> Observation:
-        limits = self.limits
-        if arguments.timeout_s is not None:
-            limits = limits.model_copy(update={"timeout": timedelta(seconds=arguments.timeout_s)})
+        limits = self.limits.model_copy(update={"timeout": self._timeout(arguments)})
         mark = secrets.token_hex(8)
         argv = ("bash", "-c", _PRELUDE.format(mark=mark) + arguments.command)
         command = SandboxCommand(argv=argv, workspace=self.workspace, limits=limits)
@@ -99,9 +109,17 @@ class Toolset:
         seen = shown(output)
         whole = await self.blobs.put(output) if seen.is_cut else None
         text = seen.text(f"blob {whole}", ran.output_bytes).rstrip("\n") or "(no output)"
-        notes = notes_on(ran, limits, arguments.command, members)
+        notes = notes_on(ran, limits, arguments.command, members, self.limits.timeout)
         result = _result(call, "\n".join([text, *notes]), is_error=ran.end != "exited")
         return Observation(result=result, whole=whole, elapsed=ran.elapsed)
+
+    def _timeout(self, arguments: Bash) -> timedelta:
+        bounds = [self.limits.timeout]
+        if arguments.timeout_s is not None:
+            bounds.append(timedelta(seconds=arguments.timeout_s))
+        if self.time_left is not None:
+            bounds.append(max(self.time_left(), timedelta(seconds=1)))
+        return min(bounds)
 
     async def _change(self, call: ToolCall, arguments: Edit | Write) -> Observation:
         """Write only to a path that was judged as what it resolves to.

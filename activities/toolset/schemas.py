@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from activities.ports.models import ToolSchema
 from workflows.domain.models import Role
 
-LONGEST_TIMEOUT_S = 600
+LONGEST_TIMEOUT_S = 24 * 60 * 60
+"""What can be asked for; a session's own limit for a command is never passed."""
 
 _Text = Annotated[str, Field(min_length=1)]
 
@@ -33,7 +34,7 @@ class Bash(_Arguments, frozen=True):
         default=None,
         ge=1,
         le=LONGEST_TIMEOUT_S,
-        description="Seconds; 120 where left out.",
+        description="Seconds; the session's limit for a command where left out, and at most.",
     )
 
 

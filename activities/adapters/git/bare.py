@@ -35,7 +35,8 @@ ATTRIBUTES = (
 )
 
 LOOSE = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
-NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.|lock$|$)){0,99}")
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.|lock$|$)){0,199}")
+"""Long enough for a session, a task and what is made for them; NAME_MAX leaves room for endings."""
 
 
 @dataclass(frozen=True)

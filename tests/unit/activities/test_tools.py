@@ -4,6 +4,7 @@ The server is not needed for this: a retry is the same request again, on what th
 """
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -20,17 +21,18 @@ from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 from activities.adapters.store import MemoryStore
 from activities.host import Host, checkpoint_ref, worktree_name
 from activities.ports.sandbox import Sandbox
-from activities.tools import ToolActivities
+from activities.tools import BATCH, ToolActivities
 from tests.fakes.locks import not_locked
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
-from workflows.contracts import RunTools, ToolsOutcome
+from workflows.contracts import RUN_TOOLS, RunTools, ToolsOutcome
 from workflows.domain.agent import WorktreeRef
-from workflows.domain.ids import AgentId, Commit
+from workflows.domain.ids import AgentId, Commit, SessionId
 from workflows.domain.messages import ToolCall
 from workflows.domain.models import Role
 from workflows.errors import FailureType
 
 KEY = "k" * 32
+AGENT = AgentId("dev.a.1")
 APPEND = "echo run >> log.txt"
 COUNT = "echo run >> count.seen; "
 """Ignored files survive a restoration, so this one counts how often a command was really run."""
@@ -47,12 +49,16 @@ def crash() -> None:
 class Bench:
     """One agent's worktree, and hosts that share its disk."""
 
-    def __init__(self, home: Home, sandbox: Sandbox) -> None:
+    def __init__(
+        self,
+        home: Home,
+        sandbox: Sandbox,
+        session: SessionId = SESSION,
+        agent: AgentId = AGENT,
+    ) -> None:
         self.home = home
         self.sandbox = sandbox
-        self.ref = WorktreeRef(
-            session=SESSION, agent=AgentId("dev.a.1"), repository=KEY, writable=True
-        )
+        self.ref = WorktreeRef(session=session, agent=agent, repository=KEY, writable=True)
         self.name = worktree_name(self.ref)
         self.path = Path()
 
@@ -62,14 +68,17 @@ class Bench:
 
     def activities(self, locking: Locking = exclusive, **at: Callable[[], None]) -> ToolActivities:
         """Return what one worker process offers; `at` says what happens at fail points."""
+        return ToolActivities(self.host(locking, **at))
+
+    def host(self, locking: Locking = exclusive, **at: Callable[[], None]) -> Host:
+        """Return one worker process's means."""
 
         def fail_point(name: str) -> None:
             at.get(name.replace("-", "_"), lambda: None)()
 
         seams = Seams(locking, fail_point)
         repository = GitHostRepository(self.home.git, self.home.top / "host", KEY, seams)
-        host = Host("h", "host/h", MemoryStore(), self.sandbox, lambda _: repository, fail_point)
-        return ToolActivities(host)
+        return Host("h", "host/h", MemoryStore(), self.sandbox, lambda _: repository, fail_point)
 
     def request(self, *commands: str, turn: int = 1, at: Commit | None = None) -> RunTools:
         calls = [
@@ -157,6 +166,28 @@ async def test_another_start_at_the_same_turn_is_fenced(bench: Bench):
     with pytest.raises(ApplicationError) as failure:
         await bench.run(bench.request(APPEND, at=other))
     assert fails_with(FailureType.FENCED, failure)
+
+
+async def test_other_calls_in_the_same_turn_are_fenced(bench: Bench):
+    first = await bench.run(bench.request(APPEND))  # then the agent's workflow is reset
+    with pytest.raises(ApplicationError, match="turn 1 with other calls") as failure:
+        await bench.run(bench.request(APPEND, APPEND))
+    assert fails_with(FailureType.FENCED, failure)
+    assert await bench.recorded() == first.checkpoint
+
+
+async def test_half_a_surrogate_pair_in_a_call_is_no_fault(bench: Bench):
+    request = bench.request(f"{APPEND} # \ud83d")
+    assert await bench.run(request) == await bench.run(request)
+
+
+async def test_the_longest_names_have_room(tmp_path: Path):
+    agent = AgentId(f"review.{'t' * 63}.999.999")
+    bench = Bench(Home(tmp_path), UnconfinedSandbox(), session=SessionId("A" * 26), agent=agent)
+    await bench.prepare()
+    first = await bench.run(bench.request(APPEND))
+    second = await bench.run(bench.request(APPEND, turn=2, at=first.checkpoint))
+    assert await bench.lines(second.checkpoint) == ["run", "run"]
 
 
 @pytest.mark.parametrize("point", ["after_run", "after_commit"])
@@ -283,6 +314,22 @@ async def test_without_the_lock_the_same_batch_runs_twice(bench: Bench):
     await two_at_once(bench, not_locked)
     assert bench.runs() == 2
     assert (bench.path / "log.txt").read_text().split().count("run") == 2
+
+
+async def test_the_calls_of_a_turn_share_one_deadline(bench: Bench):
+    at = itertools.count(step=20 * 60)  # each look at the clock is twenty minutes later
+    host = bench.host()
+    request = bench.request(APPEND, APPEND, "echo never >> log.txt")
+    activities = ToolActivities(host, clock=lambda: float(next(at)))
+    done = await ActivityEnvironment().run(activities.run, request)
+    assert await bench.lines(done.checkpoint) == ["run"]
+    assert [each.is_error for each in done.observations] == [False, True, True]
+    assert done.observations[2].text.startswith("Not run, because")
+
+
+def test_the_deadline_leaves_time_to_collect():
+    longest = RUN_TOOLS.start_to_close
+    assert longest - BATCH >= timedelta(minutes=10)
 
 
 async def test_reading_agents_leave_no_checkpoint(bench: Bench):

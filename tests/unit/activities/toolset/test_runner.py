@@ -1,6 +1,7 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -117,7 +118,30 @@ async def test_a_time_out_keeps_the_output_and_advises(call: Call):
     assert observation.result.text.startswith(
         "started\n[did not finish: ended after 1 s, its limit."
     )
-    assert "timeout_s (at most 600)" in observation.result.text
+    assert "timeout_s (at most 20)" in observation.result.text
+
+
+@pytest.mark.parametrize("asked", [None, 1, 600])
+async def test_no_call_gets_more_than_the_sessions_limit(toolset: Toolset, asked: int | None):
+    short = replace(toolset, limits=Limits(timeout=timedelta(seconds=1)))
+    arguments: dict[str, JsonValue] = {"command": "sleep 60", "timeout_s": asked}
+    observation = await short.run_call(ToolCall(id="1", name="bash", arguments=arguments))
+    assert "ended after 1 s, its limit. Run a smaller part. " in observation.result.text
+
+
+async def test_a_call_after_the_batchs_time_is_answered_and_not_run(toolset: Toolset, tree: Path):
+    late = replace(toolset, time_left=timedelta)
+    arguments: dict[str, JsonValue] = {"path": "free/x", "content": "y"}
+    result = (await late.run_call(ToolCall(id="1", name="write", arguments=arguments))).result
+    assert result.is_error
+    assert result.text.startswith("Not run, because the time that the calls of one turn have")
+    assert not names_in(tree)
+
+
+async def test_a_command_gets_no_more_than_the_batch_has_left(toolset: Toolset):
+    nearly = replace(toolset, time_left=lambda: timedelta(seconds=1))
+    call = ToolCall(id="1", name="bash", arguments={"command": "sleep 60"})
+    assert "ended after 1 s, its limit" in (await nearly.run_call(call)).result.text
 
 
 async def test_memory_is_named_as_the_cause(toolset: Toolset):
@@ -165,10 +189,14 @@ async def test_a_wrong_type_is_refused_before_anything_runs(call: Call, tree: Pa
     assert (tree / "a").read_text() == "x x"
 
 
-async def test_malformed_arguments_are_told(toolset: Toolset):
-    call = ToolCall(id="1", name="bash", arguments={}, malformed="[]")
+@pytest.mark.parametrize("name", ["bash", "submit", "submit_plan", "submit_verdict"])
+async def test_malformed_arguments_are_told(toolset: Toolset, name: str):
+    call = ToolCall(id="1", name=name, arguments={}, malformed="[]")
     result = (await toolset.run_call(call)).result
-    assert "not a JSON object" in result.text
+    assert result.text == (
+        f"{name}: the arguments are not a JSON object. "
+        "Send the call again, with its arguments as one JSON object."
+    )
 
 
 @pytest.mark.parametrize("path", ["other/x", "./other/x", "/workspace/other/x", "free/../other/x"])

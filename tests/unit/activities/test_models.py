@@ -1,0 +1,109 @@
+"""A model call's failures: what Temporal may repeat, and what may have been billed."""
+
+import asyncio
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.adapters.models.scripted import ScriptedProvider
+from activities.adapters.store import MemoryStore
+from activities.conversation import Conversations
+from activities.models import ModelActivities
+from activities.playbook import parse_playbook
+from activities.ports.models import ModelProvider, ModelReply, ModelRequest
+from workflows.contracts import CallModel, ModelAnswered, PrefixLost
+from workflows.domain.ids import AgentId, Digest, SessionId
+from workflows.domain.messages import UserMessage
+from workflows.domain.models import ModelFacts, Role
+from workflows.errors import FailureType
+
+FACTS = ModelFacts(
+    provider="scripted",
+    model="alpha",
+    family="scripted",
+    window_tokens=100_000,
+    max_output_tokens=4_096,
+    prices=None,
+)
+PLAYBOOK = "schema: 1\nname: t\nscenes: [{role: planner, turns: [{text: hello}]}]"
+LOST = Digest("0" * 64)
+
+
+class FullDisk(MemoryStore):
+    """A store on which nothing more can be written."""
+
+    async def put(self, data: bytes) -> Digest:
+        raise OSError(28, "No space left on device")
+
+
+class Unreachable(MemoryStore):
+    """A store that does not answer."""
+
+    async def get(self, digest: Digest) -> bytes:
+        raise TimeoutError("the store does not answer")
+
+
+class Raising:
+    """A provider whose adapter lets something through."""
+
+    def __init__(self, failure: BaseException) -> None:
+        self._failure = failure
+
+    async def call(self, request: ModelRequest) -> ModelReply:
+        raise self._failure
+
+
+def request(prefix: Digest | None = None) -> CallModel:
+    return CallModel(
+        session=SessionId("s1"),
+        agent=AgentId("plan.1"),
+        role=Role.PLANNER,
+        model=FACTS,
+        turn=1,
+        prefix=prefix,
+        messages=(UserMessage(text="Role: planner\n\nPlan."),),
+        max_output_tokens=100,
+    )
+
+
+async def call(
+    provider: ModelProvider, store: MemoryStore, prefix: Digest | None = None
+) -> ModelAnswered | PrefixLost:
+    activities = ModelActivities(
+        Conversations(store, 0), provider, lambda _provider, _model, _at: FACTS
+    )
+    return await ActivityEnvironment().run(activities.call, request(prefix))
+
+
+@pytest.mark.parametrize(
+    "failure", [RuntimeError("a bug"), OSError("a socket"), ValueError("no such answer")]
+)
+async def test_what_is_raised_after_sending_is_of_unknown_outcome(failure: Exception) -> None:
+    with pytest.raises(ApplicationError, match="the call was sent, and then") as raised:
+        await call(Raising(failure), MemoryStore())
+    assert raised.value.type == FailureType.OUTCOME_UNKNOWN
+    assert raised.value.non_retryable
+
+
+async def test_a_cancelled_call_stays_cancelled() -> None:
+    with pytest.raises(asyncio.CancelledError):
+        await call(Raising(asyncio.CancelledError()), MemoryStore())
+
+
+async def test_an_answer_that_cannot_be_stored_is_not_asked_for_again() -> None:
+    provider = ScriptedProvider(parse_playbook(PLAYBOOK, "t.yaml"))
+    with pytest.raises(ApplicationError, match="No space left on device") as raised:
+        await call(provider, FullDisk())
+    assert raised.value.type == FailureType.OUTCOME_UNKNOWN
+    assert raised.value.non_retryable
+
+
+async def test_a_store_that_fails_before_sending_is_asked_again() -> None:
+    with pytest.raises(TimeoutError):
+        await call(Raising(AssertionError("was sent")), Unreachable(), LOST)
+
+
+async def test_a_lost_prefix_is_an_answer() -> None:
+    outcome = await call(Raising(AssertionError("was sent")), MemoryStore(), LOST)
+    assert isinstance(outcome, PrefixLost)
