@@ -7,19 +7,39 @@ from starter.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from starter.sessions import Sessions
+    from workers.settings import Settings
     from workflows.domain.ids import SessionId
     from workflows.domain.session import ChangesetLine
 
 
-async def diff_text(sessions: "Sessions", session: "SessionId", changeset: "ChangesetLine") -> str:
+async def diff_text(
+    sessions: "Sessions", session: "SessionId", changeset: "ChangesetLine", settings: "Settings"
+) -> str:
     """Return the whole diff of a changeset, task by task.
 
     Raises:
-        CommandError: the session does not tell where a task's diff is kept.
+        CommandError: no worker answers, nothing is validated yet, or this machine does not share
+            the workers' store.
     """
-    for task in changeset.tasks:
-        await sessions.task(session, task)
-    raise CommandError(
-        f"the diff of changeset {changeset.id!r} is not kept yet; look at its commits with git",
-        ExitCode.UNAVAILABLE,
-    )
+    from activities.adapters.store import LocalStore
+    from activities.ports.store import BlobMissingError
+
+    store = LocalStore(settings.store_dir)
+    parts: list[str] = []
+    for name in changeset.tasks:
+        task = await sessions.task(session, name)
+        if task is None or task.diff is None:
+            continue
+        try:
+            parts.append((await store.get(task.diff)).decode("utf-8", "replace"))
+        except (BlobMissingError, OSError) as error:
+            raise CommandError(
+                f"the diff of task {name!r} is not in the store {str(settings.store_dir)!r}: run "
+                "this where the workers' data directory is, or look at the branch with git",
+                ExitCode.UNAVAILABLE,
+            ) from error
+    if not parts:
+        raise CommandError(
+            f"changeset {changeset.id!r} has no validated work to show yet", ExitCode.UNAVAILABLE
+        )
+    return "".join(parts)

@@ -12,6 +12,7 @@ from workflows.contracts import (
     READ_DIFF,
     RUN_GATES,
     CheckEvidence,
+    DiffText,
     ReadDiff,
     RunGates,
 )
@@ -79,7 +80,8 @@ class ValidateWave:
         decision = judge_gates(self._request.baseline, report)
         if not decision.passes:
             return _refused(candidate, "gate", decision.notes, cost)
-        verdict = await self._review(candidate, cost)
+        diff = await self._diff(candidate)
+        verdict = await self._review(candidate, diff, cost)
         if verdict.decision == "abstain":
             return _refused(candidate, "abstention", f"no verdict: {verdict.reason}", cost)
         if verdict.decision == "reject":
@@ -88,6 +90,7 @@ class ValidateWave:
             task=candidate.task.id,
             attempt=candidate.attempt,
             tree=report.tree,
+            diff=diff.whole,
             verdict=verdict,
             cost_usd=cost.usd,
             scripted=cost.scripted,
@@ -107,24 +110,23 @@ class ValidateWave:
         summary = f"gates on {candidate.task.id}, attempt {candidate.attempt}"
         return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
 
-    async def _review(self, candidate: Candidate, cost: _Cost) -> Verdict:
+    async def _review(self, candidate: Candidate, diff: DiffText, cost: _Cost) -> Verdict:
         reviewer = pick_reviewer(self._request.route, candidate.family)
         if reviewer is None:
             reason = f"no reviewer of another family than {candidate.family!r} is configured"
             return Verdict(decision="abstain", reviewer="", family="", reason=reason)
-        diff = await self._diff(candidate)
-        verdict = await self._one_review(candidate, reviewer, diff, 1, cost)
+        verdict = await self._one_review(candidate, reviewer, diff.text, 1, cost)
         for number in range(2, _REVIEWS + 1):
             if verdict.decision != "abstain":
                 break
-            verdict = await self._one_review(candidate, reviewer, diff, number, cost)
+            verdict = await self._one_review(candidate, reviewer, diff.text, number, cost)
         return verdict
 
-    async def _diff(self, candidate: Candidate) -> str:
+    async def _diff(self, candidate: Candidate) -> DiffText:
         grounds = self._request.grounds
         request = ReadDiff(key=grounds.key, base=candidate.base, commit=candidate.commit)
         summary = f"diff of {candidate.task.id}"
-        return (await READ_DIFF.ask(request, summary, queue=grounds.host_queue)).text
+        return await READ_DIFF.ask(request, summary, queue=grounds.host_queue)
 
     async def _one_review(
         self, candidate: Candidate, reviewer: ModelFacts, diff: str, number: int, cost: _Cost

@@ -93,6 +93,7 @@ async def _diff(wanted: str | None, session_wanted: str | None) -> ExitCode:
     import sys
 
     from starter.diffs import diff_text
+    from starter.engine import read_settings
     from starter.terminal import shown
 
     sessions, session = await one_session(session_wanted)
@@ -103,7 +104,7 @@ async def _diff(wanted: str | None, session_wanted: str | None) -> ExitCode:
         listed = ", ".join(sorted(known)) or "none yet"
         said = f"changeset {wanted!r} does not exist" if wanted else "name one changeset"
         raise CommandError(f"{said}; there are: {listed}")
-    text = await diff_text(sessions, session, known[names[0]])
+    text = await diff_text(sessions, session, known[names[0]], read_settings())
     # To a file or a pipe the bytes as they are; a terminal must not obey them.
     sys.stdout.write(shown(text) if sys.stdout.isatty() else text)
     return ExitCode.COMPLETE

@@ -174,6 +174,8 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
     task: TaskId
     attempt: int
     tree: Tree
+    diff: Digest | None
+    """The whole diff in the store, for the person who approves it."""
     verdict: Verdict
     cost_usd: Decimal
     scripted: bool

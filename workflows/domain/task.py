@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, Field
 
-from workflows.domain.ids import Commit, Tree
+from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.plan import Task
 
 
@@ -72,6 +72,8 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     commit: Commit | None = None
     """The task commit: the submitted work as one commit on `base`."""
     tree: Tree | None = None
+    diff: Digest | None = None
+    """The validated work's whole diff, in the store."""
     restart_from: Commit | None = None
     """Where the next attempt starts: the last work where that helps, None for the base."""
     notes: tuple[str, ...] = ()

@@ -189,7 +189,7 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
         case Validated():
             green = (*state.green, item.tree)[-_GREEN_KEPT:]
             state = state.model_copy(update={"green": green})
-            return put(state, move(record, TaskEvent.PASSED))
+            return put(state, move(_with(record, {"diff": item.diff}), TaskEvent.PASSED))
         case Refused(by="abstention"):
             # The work may be good: another attempt at it would mend nothing.
             state = notice(state, NoticeKind.ABSTENTION, item.task, item.notes, at)

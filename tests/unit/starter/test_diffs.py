@@ -1,0 +1,62 @@
+"""The diff that a person reads before they approve."""
+
+from pathlib import Path
+
+import pytest
+
+from activities.adapters.store import LocalStore
+from starter.diffs import diff_text
+from starter.errors import CommandError
+from workers.settings import Settings
+from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
+from workflows.domain.plan import Task
+from workflows.domain.session import ChangesetLine
+from workflows.domain.task import TaskRecord
+
+SESSION = SessionId("s")
+
+
+class Records:
+    """Answers for tasks as a session would."""
+
+    def __init__(self, diffs: dict[str, Digest | None]) -> None:
+        self._diffs = diffs
+
+    async def task(self, session: SessionId, task: str) -> TaskRecord | None:
+        if task not in self._diffs:
+            return None
+        facts = Task.model_validate(
+            {"id": task, "title": task, "acceptance_criteria": ["c"], "claims": ["a"]}
+        )
+        return TaskRecord(task=facts, diff=self._diffs[task])
+
+
+def changeset(*tasks: str) -> ChangesetLine:
+    return ChangesetLine(
+        id=ChangesetId("g"),
+        state="awaiting_approval",
+        digest=None,
+        tasks=tuple(TaskId(task) for task in tasks),
+    )
+
+
+async def test_the_diffs_of_all_tasks_are_shown_whole(tmp_path: Path):
+    settings = Settings(data_dir=tmp_path)
+    settings.store_dir.mkdir()
+    store = LocalStore(settings.store_dir)
+    kept = {"a": await store.put(b"+one\n"), "b": await store.put("+zwei ü\n".encode()), "c": None}
+    shown = await diff_text(Records(kept), SESSION, changeset("a", "b", "c"), settings)  # pyright: ignore[reportArgumentType] (a stand-in)
+    assert shown == "+one\n+zwei ü\n"
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [({"a": Digest("0" * 64)}, "not in the store"), ({"a": None}, "no validated work"), ({}, "no")],
+)
+async def test_what_cannot_be_shown_is_said(
+    tmp_path: Path, kept: dict[str, Digest | None], said: str
+):
+    settings = Settings(data_dir=tmp_path)
+    settings.store_dir.mkdir()
+    with pytest.raises(CommandError, match=said):
+        await diff_text(Records(kept), SESSION, changeset("a"), settings)  # pyright: ignore[reportArgumentType] (a stand-in)
