@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 from temporalio.client import Client
 
 from tests.crash.play import git, make_repository, start
-from tests.crash.stage import PATIENCE, SERVER, Stage
+from tests.crash.stage import SERVER, Stage
+from tests.waiting import PATIENCE, until
 from workers.roles import Role
 from workflows.domain.config import Pacing
 
@@ -115,9 +116,8 @@ class _Watch:
 
     async def reached(self, count: int) -> None:
         """Wait until so many different turns have been asked for."""
-        async with asyncio.timeout(_LEAST_PATIENCE):
-            while self.look() < count:
-                await asyncio.sleep(_LOOK_SECONDS)
+        what = f"{count} turns are asked for"
+        await until(lambda: self.look() >= count, what, _LEAST_PATIENCE)
 
 
 async def run(

@@ -21,6 +21,7 @@ from temporalio.client import Client
 
 from activities.adapters.models.simulator.server import Simulator
 from activities.playbook import Playbook
+from tests.waiting import PATIENCE
 from workers import layout, tether
 from workers.children import Child, Program, running
 from workers.embedded import choose_address, server_command, server_environment
@@ -30,8 +31,6 @@ from workers.supervisor import READY_LINE, Command, worker_command
 from workers.temporal import ServerAddress, TemporalUnavailableError, connect
 
 SERVER: Final = "server"
-PATIENCE: Final = 120.0
-"""Seconds after which something that should have happened counts as lost."""
 
 
 class Actor:
