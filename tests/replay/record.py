@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -22,10 +22,16 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
+from temporalio.worker import Worker
 
 from tests.replay import fingerprints, scenarios
+from tests.workflows.conftest import Theatre
+from workers import wiring
 from workers.embedded import choose_address, server_command
+from workers.roles import Role
+from workers.serving import workflow_runner
 from workers.settings import Settings
+from workflows import queues
 
 HISTORIES: Final = Path(__file__).with_name("histories")
 FINGERPRINTS: Final = Path(__file__).with_name("fingerprints.json")
@@ -44,11 +50,13 @@ async def record() -> None:
 
 
 async def _record(client: Client, scenario: scenarios.Scenario, seen: set[tuple[str, ...]]) -> None:
-    handle = await scenario(client)
+    theatre = Theatre(client)
+    async with serving(theatre):
+        session = await scenario(theatre)
     name = getattr(scenario, "__name__", "scenario")
     folder = HISTORIES / name
     folder.mkdir(parents=True)
-    query = f"WorkflowId = '{handle.id}' OR WorkflowId STARTS_WITH '{handle.id}/'"
+    query = f"WorkflowId = '{session}' OR WorkflowId STARTS_WITH '{session}/'"
     found = [each async for each in client.list_workflows(query)]
     for each in sorted(found, key=lambda one: (one.id, one.start_time)):
         history = await client.get_workflow_handle(each.id, run_id=each.run_id).fetch_history()
@@ -81,6 +89,28 @@ def _event(event: HistoryEvent) -> str:
     activity = event.activity_task_scheduled_event_attributes.activity_type.name
     signal = event.workflow_execution_signaled_event_attributes.signal_name
     return f"{EventType.Name(event.event_type)} {activity}{signal}"
+
+
+@asynccontextmanager
+async def serving(theatre: Theatre) -> AsyncGenerator[None]:
+    """Run workers on all queues; the theatre's worlds play the activities."""
+    client = theatre.client
+    workers = [
+        Worker(client, task_queue=queue, activities=[theatre.act])
+        for queue in (queues.MODELS, queues.HOST, "host/h", queues.LAND)
+    ]
+    workers.append(
+        Worker(
+            client,
+            task_queue=queues.WORKFLOWS,
+            workflows=wiring.workflows_for(Role.WORKFLOWS),
+            workflow_runner=workflow_runner(),
+        )
+    )
+    async with AsyncExitStack() as stack:
+        for worker in workers:
+            await stack.enter_async_context(worker)
+        yield
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any
 
-from tests.fakes.world import Held, World, approve, name_of, planned, reject, tool
+from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.waiting import PATIENCE, until
 from tests.workflows.conftest import Playing, Theatre
 from workflows.contracts import CallModel, MergeCommits, MergeConflict
@@ -71,7 +71,7 @@ async def failure(theatre: Theatre) -> str:
 async def signals(theatre: Theatre) -> str:
     """A person uses every signal but `stop`."""
     world = World(planned(*_ABC, {"id": "d"}))
-    held = Held(lambda call: call.role is Role.DEVELOPER)
+    held = Hold(lambda call: call.role is Role.DEVELOPER)
     world.on_call = held
     async with theatre.session(world, approvals=Approvals(), pacing=Pacing.WAVE) as session:
         await _until(session, lambda seen: seen.phase == "awaiting_plan")
@@ -79,7 +79,7 @@ async def signals(theatre: Theatre) -> str:
         await session.say("replace_plan", {"plan": world.plan, "by": "p"})
         await _until(session, lambda seen: seen.phase == "awaiting_plan")
         await session.say("approve_plan", {"by": "p"})
-        await held.asked.wait()
+        await held.reached.wait()
         await session.say("steer_task", {"id": "a", "text": "mind the edge"})
         await session.say("set_priority", {"id": "b", "n": 7})
         await session.say("set_budget", {"usd": 5})
@@ -100,10 +100,10 @@ async def signals(theatre: Theatre) -> str:
 async def stopped(theatre: Theatre) -> str:
     """Somebody stops the session while agents work."""
     world = World(planned({"id": "a"}, {"id": "b"}))
-    held = Held(lambda call: call.role is Role.DEVELOPER)
+    held = Hold(lambda call: call.role is Role.DEVELOPER)
     world.on_call = held
     async with theatre.session(world, pacing=Pacing.FLOW) as session:
-        await held.asked.wait()
+        await held.reached.wait()
         await session.say("stop")
         held.release()
         await session.result()

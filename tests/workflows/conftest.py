@@ -134,18 +134,13 @@ class Playing:
 async def theatre() -> AsyncIterator[Theatre]:
     """The server with workers on all queues."""
     program = Path(sys.executable).with_name("temporal-test-server")
-    async with await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=str(program), data_converter=pydantic_data_converter
-    ) as environment:
-        theatre = Theatre(environment.client)
-        async with serving(theatre):
-            yield theatre
-
-
-@asynccontextmanager
-async def serving(theatre: Theatre) -> AsyncIterator[None]:
-    """Run workers on all queues of a theatre."""
     async with AsyncExitStack() as stack:
+        environment = await stack.enter_async_context(
+            await WorkflowEnvironment.start_time_skipping(
+                test_server_existing_path=str(program), data_converter=pydantic_data_converter
+            )
+        )
+        theatre = Theatre(environment.client)
         for queue in (queues.MODELS, queues.HOST, "host/h", queues.LAND):
             await stack.enter_async_context(
                 Worker(
@@ -163,7 +158,7 @@ async def serving(theatre: Theatre) -> AsyncIterator[None]:
                 workflow_runner=workflow_runner(),
             )
         )
-        yield
+        yield theatre
 
 
 async def _beat() -> None:
