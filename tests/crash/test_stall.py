@@ -17,7 +17,6 @@ from tests.crash.stage import Stage, stage
 from tests.waiting import PATIENCE, until
 from workers.roles import Role
 from workers.supervisor import worker_command
-from workflows.domain.config import Pacing
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
 
@@ -49,7 +48,7 @@ async def _stalled(folder: Path, command: Callable[[Role], Sequence[str]]) -> li
     locks = command is worker_command
     async with stage(folder, play.stalling(BATCH), command) as running:
         repository = await asyncio.to_thread(play.make_repository, folder / "user")
-        handle = await play.start(running.client, repository, Pacing.FLOW)
+        handle = await play.start(running.client, repository)
         log = await _worktree_log(running)
         worktree = log.parent.parent
         await until(lambda: log.exists() and log.read_text() == "begun\n", "the batch begins")
