@@ -116,7 +116,9 @@ class Stage:
         self.folder = folder
         self.simulator = simulator
         self._lifeline = lifeline
-        self.settings = Settings(data_dir=folder / "data", **_ports())
+        # No port that an outgoing connection may take while the server is down.
+        port, ui_port = random.sample(range(20_000, 32_000), 2)
+        self.settings = Settings(data_dir=folder / "data", temporal_port=port, ui_port=ui_port)
         layout.prepare(self.settings)
         self.address = choose_address(self.settings)
         self.settings = self.settings.model_copy(update={"server": self.address.address})
@@ -234,12 +236,6 @@ async def stage(
             await built.close()
             os.close(write_end)
             os.close(read_end)
-
-
-def _ports() -> dict[str, int]:
-    """Choose ports that no outgoing connection takes while the server is down."""
-    port, ui_port = random.sample(range(20_000, 32_000), 2)
-    return {"temporal_port": port, "ui_port": ui_port}
 
 
 def _server_program(settings: Settings, address: ServerAddress) -> Program:
