@@ -104,14 +104,6 @@ async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
         workflow.logger.warning("worktree of %r not removed: %s", order.agent, error.cause)
 
 
-async def tell(handle: workflow.ChildWorkflowHandle[Any, Any], signal: str, *word: Any) -> None:
-    """Signal a child; that it has just ended is no fault of whoever speaks to it."""
-    try:
-        await handle.signal(signal, args=word)
-    except ApplicationError as gone:
-        workflow.logger.info("%r was not told %r: %s", handle.id, signal, gone)
-
-
 def failure_text(error: FailureError) -> str:
     """Return what went wrong in one line for a person: the first words that were meant for one."""
     cause: BaseException = error
