@@ -17,8 +17,8 @@ from workflows.contracts import CopiedFile
 from workflows.domain.agent import WorktreeRef
 
 
-def _nothing(_: str) -> None:
-    return None
+def no_fail_point(_: str) -> None:
+    """Do nothing, as ordinary runs do at a fail point."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Host:
     sandbox: Sandbox
     repository: Callable[[str], HostRepository]
     """Opens the own repository of a key; makes nothing yet."""
-    fail_point: Callable[[str], None] = _nothing
+    fail_point: Callable[[str], None] = no_fail_point
     """Called at named points between an effect and its record; tests end the process there."""
 
 

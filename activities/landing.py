@@ -1,10 +1,12 @@
 """Landing in the person's repository: the only step with the person's own rights."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from temporalio import activity
 
 from activities.failures import mapped
+from activities.host import no_fail_point
 from activities.ports.git import Landed, LandRequest, UserRepository
 from activities.ports.store import BlobStore
 from workflows.contracts import DeliverBranch, Delivered, DeliveryOutcome, DeliveryRefused
@@ -13,9 +15,15 @@ from workflows.contracts import DeliverBranch, Delivered, DeliveryOutcome, Deliv
 class LandingActivities:
     """Activity `landing.deliver`, in role `land`."""
 
-    def __init__(self, repository: UserRepository, store: BlobStore) -> None:
+    def __init__(
+        self,
+        repository: UserRepository,
+        store: BlobStore,
+        fail_point: Callable[[str], None] = no_fail_point,
+    ) -> None:
         self._repository = repository
         self._store = store
+        self._fail_point = fail_point
 
     @activity.defn(name="landing.deliver")
     async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
@@ -30,6 +38,7 @@ class LandingActivities:
         )
         with mapped():
             outcome = await self._repository.land(land)
+        self._fail_point("after-land")
         if isinstance(outcome, Landed):
             return Delivered(branch=branch)
         return DeliveryRefused(reason=outcome.text)

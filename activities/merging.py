@@ -32,6 +32,7 @@ class MergingActivities:
         parts = tuple(MergePart(commit=commit, message=message) for commit in request.commits)
         with mapped():
             outcome = await repository.merge(request.head, parts, request.at)
+        self._host.fail_point("after-merge")
         if isinstance(outcome, Merged):
             return MergedCommits(commit=outcome.commit, tree=outcome.tree)
         text = f"{', '.join(outcome.kinds)}\n" + "\n".join(outcome.messages)
@@ -53,5 +54,6 @@ class MergingActivities:
         old = None if request.old == request.base else request.old
         with mapped():
             await repository.advance(ref, request.new, old)
+            self._host.fail_point("after-advance")
             bundle = await repository.bundle(ref, request.base)
         return Advanced(bundle=await self._host.store.put(bundle))

@@ -36,7 +36,9 @@ async def main(count: int, seed: int) -> None:
                 pacing = chance.choice(list(Pacing))
                 wanted = min(_MOST_PER_SESSION, count - done)
                 points = kills.points(calm[pacing], wanted, chance.randrange(1 << 32))
-                course = await kills.run(running, f"after-{done}", points, pacing)
+                course = await kills.run(
+                    running, f"after-{done}", kills.striking(points), pacing=pacing
+                )
                 found.append(kills.judge(calm[pacing], course))
                 done += len(course.kills)
                 print(f"{done} kills, {pacing}: {found[-1]}", file=sys.stderr)

@@ -48,7 +48,7 @@ def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
     from activities.host import Host
 
     git = Git(git_program())
-    fail_point = _FailPoint(settings.fail_point, settings.host_dir)
+    fail_point = FailPoint(settings.fail_point, settings.host_dir)
     seams = Seams(locking or _sweeping, fail_point)
     opened: dict[str, HostRepository] = {}
 
@@ -90,7 +90,7 @@ def _sandbox(settings: Settings) -> "Sandbox":
     return UnconfinedSandbox() if settings.sandbox == "none" else BubblewrapSandbox()
 
 
-class _FailPoint:
+class FailPoint:
     """Ends the process, once, where a test of crashes asks for it; nothing in ordinary runs."""
 
     def __init__(self, name: str | None, directory: Path) -> None:
@@ -98,6 +98,7 @@ class _FailPoint:
         self._spent = directory / f"fail-point-{name}"
 
     def __call__(self, name: str) -> None:
+        """End the process if this is the point that was asked for, and the first time."""
         if name != self._name or self._spent.exists():
             return
         self._spent.touch()

@@ -127,13 +127,15 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.adapters.store import LocalStore
     from activities.landing import LandingActivities
     from activities.repository import ExportActivities
-    from workers.hosting import git_program
+    from workers.hosting import FailPoint, git_program
 
     repository = GitUserRepository(Git(git_program()), Person())
     store = LocalStore(settings.store_dir)
     return (
         ExportActivities(repository, store).export,
-        LandingActivities(repository, store).deliver,
+        LandingActivities(
+            repository, store, FailPoint(settings.fail_point, settings.data_dir)
+        ).deliver,
     )
 
 

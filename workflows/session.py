@@ -486,8 +486,7 @@ class SessionWorkflow:
         waves = list(self._waves.values())
         for wave in waves:
             wave.cancel()
-        if waves:
-            await workflow.wait(waves)
+        await asyncio.gather(*waves, return_exceptions=True)
         for task in list(self._state.records):
             record = self._state.records[task]
             if can_move(record, TaskEvent.CANCELLED):

@@ -9,17 +9,19 @@ import asyncio
 import itertools
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 
 from tests.crash.play import git, make_repository, start
-from tests.crash.stage import PATIENCE, SERVER, Stage
+from tests.crash.stage import SERVER, Stage
+from tests.waiting import PATIENCE, until
 from workers.roles import Role
-from workflows.domain.config import Pacing
+from workflows.domain.session import SessionResult, SessionView
+from workflows.domain.session_state import SessionPhase
 
 VICTIMS: Final[Sequence[tuple[str, ...]]] = (
     (Role.HOST,),
@@ -80,8 +82,8 @@ class Course:
     """When each different turn was first asked for, in seconds from the start; last, the end."""
 
 
-class _Watch:
-    """Follows the simulator's log."""
+class Watch:
+    """Follows the simulator's log, and knows when somebody was killed."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -89,6 +91,11 @@ class _Watch:
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self.moments: list[float] = []
+        self.kills: list[int] = []
+
+    def killed(self) -> None:
+        """Note that somebody is killed now."""
+        self.kills.append(len(self.asks()))
 
     def asks(self) -> list[Ask]:
         """Return all asks of this session so far."""
@@ -115,37 +122,38 @@ class _Watch:
 
     async def reached(self, count: int) -> None:
         """Wait until so many different turns have been asked for."""
-        async with asyncio.timeout(_LEAST_PATIENCE):
-            while self.look() < count:
-                await asyncio.sleep(_LOOK_SECONDS)
+        what = f"{count} turns are asked for"
+        await until(lambda: self.look() >= count, what, _LEAST_PATIENCE)
+
+
+Handle = WorkflowHandle[Any, SessionResult]
+Disturbance = Callable[[Stage, Watch, Handle], Awaitable[None]]
+
+
+async def leave_alone(stage: Stage, watch: Watch, handle: Handle) -> None:
+    """Disturb nothing."""
 
 
 async def run(
     stage: Stage,
     name: str,
-    points: Sequence[Point] = (),
-    pacing: Pacing = Pacing.FLOW,
-    dying: str | None = None,
+    disturb: Disturbance = leave_alone,
+    **config: Any,
 ) -> Course:
-    """Play the session on a repository of its own and strike at the points, in their order.
+    """Play the session on a repository of its own, and disturb it.
 
     Args:
         stage: server and workers.
         name: of the repository.
-        points: when to strike.
-        pacing: of the session.
-        dying: who ends by itself at a fail point, once, and is started again then.
+        disturb: what is done to the running session.
+        config: of the session, where it is not the usual.
     """
     repository = await asyncio.to_thread(make_repository, stage.folder / name)
-    watch = _Watch(stage)
+    watch = Watch(stage)
     following = asyncio.create_task(watch.follow())
     try:
-        handle = await start(stage.client, repository, pacing)
-        kills = await _strikes(stage, watch, points)
-        if dying is not None:
-            await stage.actors[dying].died()
-            kills.append(len(watch.asks()))
-            await stage.restart(dying)
+        handle = await start(stage.client, repository, **config)
+        await disturb(stage, watch, handle)
         result = await asyncio.wait_for(handle.result(), _LEAST_PATIENCE)
         watch.end()
     finally:
@@ -158,19 +166,47 @@ async def run(
         tasks=tuple(sorted((task.id, task.state, task.attempt) for task in result.tasks)),
         asks=tuple(watch.asks()),
         settled=await _settled(stage.client, handle.id),
-        kills=tuple(kills),
+        kills=tuple(watch.kills),
         moments=tuple(watch.moments),
     )
 
 
-async def _strikes(stage: Stage, watch: _Watch, points: Sequence[Point]) -> list[int]:
-    kills: list[int] = []
-    for point in points:
-        await watch.reached(point.after)
-        await asyncio.sleep(point.delay)
-        kills.append(len(watch.asks()))
-        await stage.strike(point.victims)
-    return kills
+def striking(points: Sequence[Point]) -> Disturbance:
+    """Strike at the points, in their order."""
+
+    async def disturb(stage: Stage, watch: Watch, handle: Handle) -> None:
+        for point in points:
+            await watch.reached(point.after)
+            await asyncio.sleep(point.delay)
+            watch.killed()
+            await stage.strike(point.victims)
+
+    return disturb
+
+
+def dying(name: str) -> Disturbance:
+    """Wait until somebody ends by itself, at a fail point, and start it again."""
+
+    async def disturb(stage: Stage, watch: Watch, handle: Handle) -> None:
+        await stage.actors[name].died()
+        watch.killed()
+        await stage.restart(name)
+
+    return disturb
+
+
+async def cut_while_the_plan_waits(stage: Stage, watch: Watch, handle: Handle) -> None:
+    """Kill everything while a person thinks about the plan; then they approve it."""
+
+    async def waits() -> bool:
+        seen = await handle.query("state", result_type=SessionView)
+        return seen.phase is SessionPhase.AWAITING_PLAN
+
+    await until(waits, "the plan waits for approval")
+    watch.killed()
+    await stage.strike((SERVER, *Role))
+    await until(waits, "the plan still waits")
+    await handle.signal("approve_plan", {"by": "somebody"})
 
 
 def points(course: Course, count: int, seed: int) -> list[Point]:

@@ -112,16 +112,16 @@ def git(where: Path, *arguments: str) -> str:
 
 
 async def start(
-    client: Client, repository: Path, pacing: Pacing
+    client: Client, repository: Path, **changes: Any
 ) -> WorkflowHandle[Any, SessionResult]:
-    """Start the session, with nobody to ask and one gate."""
+    """Start the session, with nobody to ask and one gate unless `changes` says otherwise."""
     config = SessionConfig(
-        pacing=pacing,
+        pacing=Pacing.FLOW,
         routes=ROUTES,
         approvals=Approvals(plan="auto", changeset="auto_if_green"),
         gates=(GateSpec(name="readme", argv=("test", "-f", "README.md")),),
         on_cap="stop",
-    )
+    ).model_copy(update=changes)
     name = SessionId(f"c{uuid.uuid4().hex[:10]}")
     request = SessionRequest(
         session=name, goal="append lines", repository=str(repository), config=config

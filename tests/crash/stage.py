@@ -7,6 +7,7 @@ provider would bill. Every process dies with this one (tether and lifeline), wha
 import asyncio
 import contextlib
 import os
+import random
 import signal
 import sys
 from collections import deque
@@ -21,6 +22,7 @@ from temporalio.client import Client
 
 from activities.adapters.models.simulator.server import Simulator
 from activities.playbook import Playbook
+from tests.waiting import PATIENCE
 from workers import layout, tether
 from workers.children import Child, Program, running
 from workers.embedded import choose_address, server_command, server_environment
@@ -30,8 +32,6 @@ from workers.supervisor import READY_LINE, Command, worker_command
 from workers.temporal import ServerAddress, TemporalUnavailableError, connect
 
 SERVER: Final = "server"
-PATIENCE: Final = 120.0
-"""Seconds after which something that should have happened counts as lost."""
 
 
 class Actor:
@@ -116,7 +116,9 @@ class Stage:
         self.folder = folder
         self.simulator = simulator
         self._lifeline = lifeline
-        self.settings = Settings(data_dir=folder / "data", temporal_port=0, ui_port=0)
+        # No port that an outgoing connection may take while the server is down.
+        port, ui_port = random.sample(range(20_000, 32_000), 2)
+        self.settings = Settings(data_dir=folder / "data", temporal_port=port, ui_port=ui_port)
         layout.prepare(self.settings)
         self.address = choose_address(self.settings)
         self.settings = self.settings.model_copy(update={"server": self.address.address})

@@ -8,7 +8,7 @@ from activities.playbook import Playbook
 from tests.crash import kills, play
 from tests.crash.stage import stage
 from workers.roles import Role
-from workflows.domain.config import Pacing
+from workflows.domain.config import Approvals, Pacing
 
 SMALL = play.playbook({"left": (), "top": ("left",)}, turns=2)
 
@@ -19,7 +19,7 @@ async def _undisturbed_and_disturbed(
     async with stage(folder, played) as running:
         calm = await kills.run(running, "calm", pacing=pacing)
         points = kills.points(calm, count, seed)
-        course = await kills.run(running, "disturbed", points, pacing)
+        course = await kills.run(running, "disturbed", kills.striking(points), pacing=pacing)
     assert calm.outcome == "complete"
     assert len(calm.asks) == len(set(calm.asks))
     assert len(course.kills) == count
@@ -27,6 +27,7 @@ async def _undisturbed_and_disturbed(
 
 
 @pytest.mark.e2e
+@pytest.mark.timeout(600)
 async def test_three_kills_leave_the_session_as_it_would_have_been(tmp_path: Path):
     found = await _undisturbed_and_disturbed(tmp_path, SMALL, 3, 1, Pacing.FLOW)
     assert found == kills.Judged()
@@ -40,12 +41,28 @@ async def test_twenty_kills_leave_the_session_as_it_would_have_been(tmp_path: Pa
     assert found == kills.Judged()
 
 
+HOST_POINTS = ("after-run", "after-commit", "after-update-ref", "after-merge", "after-advance")
+LAND_POINTS = ("after-land",)
+
+
 @pytest.mark.crash
-@pytest.mark.timeout(900)
-async def test_a_host_that_dies_at_a_fail_point_loses_and_repeats_nothing(tmp_path: Path):
+@pytest.mark.timeout(1800)
+async def test_whoever_dies_at_a_fail_point_loses_and_repeats_nothing(tmp_path: Path):
     async with stage(tmp_path, SMALL) as running:
         calm = await kills.run(running, "calm")
-        for point in ("after-run", "after-commit", "after-update-ref"):
-            await running.restart(Role.HOST, BLUEFLAME_FAIL_POINT=point)
-            course = await kills.run(running, point, dying=Role.HOST)
-            assert kills.judge(calm, course) == kills.Judged(), point
+        for role, names in ((Role.HOST, HOST_POINTS), (Role.LAND, LAND_POINTS)):
+            for point in names:
+                await running.restart(role, BLUEFLAME_FAIL_POINT=point)
+                course = await kills.run(running, point, kills.dying(role))
+                assert kills.judge(calm, course) == kills.Judged(), point
+
+
+@pytest.mark.crash
+@pytest.mark.timeout(900)
+async def test_a_power_cut_while_the_plan_waits_costs_nothing(tmp_path: Path):
+    ask = Approvals(plan="ask", changeset="auto_if_green")
+    async with stage(tmp_path, SMALL) as running:
+        calm = await kills.run(running, "calm")
+        course = await kills.run(running, "cut", kills.cut_while_the_plan_waits, approvals=ask)
+    assert kills.judge(calm, course) == kills.Judged()
+    assert course.asks == calm.asks

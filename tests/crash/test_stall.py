@@ -1,7 +1,7 @@
 """A host worker that stalls past its heartbeat while its command goes on, and another beside it.
 
-To the server the first one is lost, so the second gets the same batch; then the first wakes up. With
-the lock the batch has run once. Without it, it has run twice: this test must be able to fail.
+To the server the first one is lost, so the second gets the same batch; then the first wakes up.
+With the lock the batch has run once. Without it, it has run twice: this test must be able to fail.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.crash import play
-from tests.crash.stage import PATIENCE, Stage, stage
+from tests.crash.stage import Stage, stage
+from tests.waiting import PATIENCE, until
 from workers.roles import Role
 from workers.supervisor import worker_command
-from workflows.domain.config import Pacing
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
 
@@ -32,26 +32,15 @@ def unlocked_command(role: Role) -> Sequence[str]:
     return (sys.executable, "-P", "-m", "tests.crash.unlocked_host", "--roles", role)
 
 
-async def _until(holds: Callable[[], bool], what: str) -> None:
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while not holds():
-                await asyncio.sleep(0.05)
-    except TimeoutError:
-        raise AssertionError(f"did not happen in {PATIENCE:.0f} s: {what}") from None
-
-
-async def _retried(running: Stage, session: str) -> None:
-    """Wait until the server has given the batch out again."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            query = f"WorkflowId STARTS_WITH '{session}/' AND WorkflowType = 'AgentWorkflow'"
-            async for found in running.client.list_workflows(query):
-                described = await running.client.get_workflow_handle(found.id).describe()
-                for pending in described.raw_description.pending_activities:
-                    if pending.activity_type.name == "tools.run" and pending.attempt > 1:
-                        return
-            await asyncio.sleep(0.5)
+async def _is_retried(running: Stage, session: str) -> bool:
+    """Tell whether the server has given the batch out again."""
+    query = f"WorkflowId STARTS_WITH '{session}/' AND WorkflowType = 'AgentWorkflow'"
+    async for found in running.client.list_workflows(query):
+        described = await running.client.get_workflow_handle(found.id).describe()
+        for pending in described.raw_description.pending_activities:
+            if pending.activity_type.name == "tools.run" and pending.attempt > 1:
+                return True
+    return False
 
 
 async def _stalled(folder: Path, command: Callable[[Role], Sequence[str]]) -> list[str]:
@@ -59,22 +48,22 @@ async def _stalled(folder: Path, command: Callable[[Role], Sequence[str]]) -> li
     locks = command is worker_command
     async with stage(folder, play.stalling(BATCH), command) as running:
         repository = await asyncio.to_thread(play.make_repository, folder / "user")
-        handle = await play.start(running.client, repository, Pacing.FLOW)
+        handle = await play.start(running.client, repository)
         log = await _worktree_log(running)
         worktree = log.parent.parent
-        await _until(lambda: log.exists() and log.read_text() == "begun\n", "the batch begins")
+        await until(lambda: log.exists() and log.read_text() == "begun\n", "the batch begins")
         first = running.actors[Role.HOST]
         first.send(signal.SIGSTOP)
         await running.understudy("second host", Role.HOST)
-        await _retried(running, handle.id)
+        await until(lambda: _is_retried(running, handle.id), "the batch is given out again")
         if not locks:
             count = worktree / "count.seen"
-            await _until(lambda: len(count.read_text().split()) == 2, "the batch begins again")
+            await until(lambda: len(count.read_text().split()) == 2, "the batch begins again")
         (worktree / "go1.seen").touch()
-        await _until(lambda: "run" in log.read_text(), "the stalled host's command ends")
+        await until(lambda: "run" in log.read_text(), "the stalled host's command ends")
         (worktree / "go2.seen").touch()
         if not locks:
-            await _until(lambda: log.read_text().count("run") == 2, "the second command ends")
+            await until(lambda: log.read_text().count("run") == 2, "the second command ends")
         first.send(signal.SIGCONT)
         result = await asyncio.wait_for(handle.result(), PATIENCE)
         return play.git(repository, "show", f"{result.branch}:slow/log.txt").split()
@@ -88,7 +77,7 @@ async def _worktree_log(running: Stage) -> Path:
         found[:] = [path for path in host.glob("**/count.seen") if path.is_file()]
         return bool(found)
 
-    await _until(is_there, "the worktree is made")
+    await until(is_there, "the worktree is made")
     return found[0].parent / "slow" / "log.txt"
 
 

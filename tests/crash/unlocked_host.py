@@ -1,4 +1,4 @@
-"""A host worker as `python -m workers`, without the worktree's lock: the control of an experiment."""
+"""A host worker as `python -m workers`, but without the worktree's lock."""
 
 import sys
 

@@ -1,0 +1,154 @@
+"""The sessions whose histories are committed: played on a real server with fake activities.
+
+Between them: every workflow type, both pacings, rework by gate and reviewer, a conflict, an agent
+that never ends well, every signal, a stop, and continue-as-new of session, ledger and agent.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from typing import Any
+
+from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
+from tests.waiting import PATIENCE, until
+from tests.workflows.conftest import Playing, Theatre
+from workflows.contracts import CallModel, MergeCommits, MergeConflict
+from workflows.domain.config import Approvals, Pacing
+from workflows.domain.gate import GateSpec
+from workflows.domain.messages import ToolCall
+from workflows.domain.models import Role
+from workflows.domain.session import SessionView
+
+Scenario = Callable[[Theatre], Awaitable[str]]
+"""Plays a session to its end and returns its workflow id."""
+
+_GATES = (GateSpec(name="tests", argv=("pytest",)),)
+_ABC = ({"id": "a"}, {"id": "b"}, {"id": "c", "depends_on": ["a", "b"]})
+_MANY_TURNS = 8
+
+
+async def wave(theatre: Theatre) -> str:
+    """Pacing `wave`; a gate refuses the first attempt at a."""
+    world = World(planned(*_ABC), usd_per_call=Decimal("0.01"))
+    first = name_of("task", "a", 1, name_of("base"))
+    world.gate_fails = lambda asked: asked.commit == first
+    return await _played(theatre, world, pacing=Pacing.WAVE, gates=_GATES)
+
+
+async def flow(theatre: Theatre) -> str:
+    """Pacing `flow`; the reviewer rejects the first attempt at a."""
+    world = World(planned(*_ABC), usd_per_call=Decimal("0.01"))
+
+    def script(call: CallModel) -> list[ToolCall]:
+        if call.role is Role.REVIEWER:
+            return [reject("not yet") if call.agent == "review.a.1.1" else approve()]
+        return list(world.usual(call))
+
+    world.script = script
+    return await _played(theatre, world, pacing=Pacing.FLOW, gates=_GATES)
+
+
+async def conflict(theatre: Theatre) -> str:
+    """The first commit of b conflicts with what was merged meanwhile."""
+    world = World(planned({"id": "a"}, {"id": "b"}))
+
+    def merge(asked: MergeCommits) -> MergeConflict | None:
+        if name_of("task", "b", 1, name_of("base")) in asked.commits:
+            return MergeConflict(commit=asked.commits[0], paths=("src/x",), text="content")
+        return None
+
+    world.merge = merge
+    return await _played(theatre, world, pacing=Pacing.FLOW)
+
+
+async def failure(theatre: Theatre) -> str:
+    """The agent of a says nothing useful until it is given up; b is blocked by it."""
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+    world.script = lambda call: [] if call.role is Role.DEVELOPER else list(world.usual(call))
+    return await _played(theatre, world, attempts=2)
+
+
+async def signals(theatre: Theatre) -> str:
+    """A person uses every signal but `stop`."""
+    world = World(planned(*_ABC, {"id": "d"}))
+    held = Hold(lambda call: call.role is Role.DEVELOPER)
+    world.on_call = held
+    async with theatre.session(world, approvals=Approvals(), pacing=Pacing.WAVE) as session:
+        await _until(session, lambda seen: seen.phase == "awaiting_plan")
+        await session.say("reject_plan", {"notes": "smaller", "by": "p"})
+        await session.say("replace_plan", {"plan": world.plan, "by": "p"})
+        await _until(session, lambda seen: seen.phase == "awaiting_plan")
+        await session.say("approve_plan", {"by": "p"})
+        await held.reached.wait()
+        await session.say("steer_task", {"id": "a", "text": "mind the edge"})
+        await session.say("set_priority", {"id": "b", "n": 7})
+        await session.say("set_budget", {"usd": 5})
+        await session.say("skip_task", {"id": "d", "satisfies": False})
+        await session.say("retry_task", {"id": "d", "notes": "after all"})
+        await session.say("approve_changeset", {"id": "nobody", "digest": "0"})
+        await session.say("pause")
+        await _until(session, lambda seen: seen.phase == "paused")
+        await session.say("resume")
+        await session.say("proceed")
+        held.release()
+        await _until(session, lambda seen: any(each.digest for each in seen.changesets))
+        await session.say("reject_changeset", {"id": "a", "reason": "not like this"})
+        await _approve_all(session)
+        return session.handle.id
+
+
+async def stopped(theatre: Theatre) -> str:
+    """Somebody stops the session while agents work."""
+    world = World(planned({"id": "a"}, {"id": "b"}))
+    held = Hold(lambda call: call.role is Role.DEVELOPER)
+    world.on_call = held
+    async with theatre.session(world, pacing=Pacing.FLOW) as session:
+        await held.reached.wait()
+        await session.say("stop")
+        held.release()
+        await session.result()
+        return session.handle.id
+
+
+async def continued(theatre: Theatre) -> str:
+    """On a server that suggests it early, session, ledger and agents continue as new."""
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}), Decimal("0.01"))
+
+    def script(call: CallModel) -> list[ToolCall]:
+        if call.role is not Role.DEVELOPER:
+            return list(world.usual(call))
+        if call.turn <= _MANY_TURNS:
+            return [tool("bash", command=f"step {call.turn}")]
+        return [tool("submit", summary="done")]
+
+    world.script = script
+    return await _played(theatre, world, pacing=Pacing.WAVE)
+
+
+SCENARIOS: tuple[Scenario, ...] = (wave, flow, conflict, failure, signals, stopped)
+"""On the server as it is."""
+
+
+async def _played(theatre: Theatre, world: World, **config: Any) -> str:
+    async with theatre.session(world, **config) as session:
+        await asyncio.wait_for(session.result(), PATIENCE)
+        return session.handle.id
+
+
+async def _approve_all(session: Playing) -> None:
+    """Approve each changeset that waits, until the session ends."""
+
+    async def approved_to_the_end() -> bool:
+        for each in (await session.view()).changesets:
+            if each.digest is not None:
+                await session.say("approve_changeset", {"id": each.id, "digest": each.digest})
+        return (await session.handle.describe()).close_time is not None
+
+    await until(approved_to_the_end, "the session ends")
+
+
+async def _until(session: Playing, holds: Callable[[SessionView], bool]) -> None:
+    async def sees() -> bool:
+        return holds(await session.view())
+
+    await until(sees, "the session's view says so")
