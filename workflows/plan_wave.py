@@ -29,6 +29,7 @@ class PlanWave:
 
     def __init__(self) -> None:
         self._handle: AgentHandle | None = None
+        self._is_paused = False
 
     @workflow.run
     async def run(self, request: PlanRequest) -> PlanResult:
@@ -36,6 +37,8 @@ class PlanWave:
         order = self._order(request)
         try:
             self._handle = await start_agent(request.grounds, order, "planner")
+            if self._is_paused:
+                await tell(self._handle, "pause")
             outcome = await self._handle
         except (ActivityError, ChildWorkflowError) as error:
             if is_cancelled_exception(error):
@@ -49,12 +52,14 @@ class PlanWave:
     @workflow.signal
     async def pause(self) -> None:
         """Hold the planner at its turn boundary."""
+        self._is_paused = True
         if self._handle is not None:
             await tell(self._handle, "pause")
 
     @workflow.signal
     async def resume(self) -> None:
         """Let it go on."""
+        self._is_paused = False
         if self._handle is not None:
             await tell(self._handle, "resume")
 

@@ -73,7 +73,7 @@ class SessionWorkflow:
         self._ledger_events: list[LedgerEvent] = []
         self._waves: dict[str, asyncio.Task[None]] = {}
         self._starts: dict[str, schedule.StageStart] = {}
-        self._handles: dict[str, workflow.ChildWorkflowHandle[Any, Any]] = {}
+        self._handles: dict[str, asyncio.Task[workflow.ChildWorkflowHandle[Any, Any]]] = {}
         self._baseline: asyncio.Task[GateReport] | None = None
         self._has_changed = False
         self._wants_new_plan = False
@@ -364,15 +364,24 @@ class SessionWorkflow:
             self._has_changed = True
 
     async def _child(self, wave: Any, key: str, request: BaseModel, summary: str) -> Any:
-        handle = await workflow.start_child_workflow(
+        start = workflow.start_child_workflow(
             wave.run,
             request,
             id=f"session/{self._request.session}/{key}",
             static_summary=summary[:200],
             parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
         )
-        self._handles[key] = handle
-        return await handle
+        # A task, so that what is said to a wave that is still being started waits for it.
+        self._handles[key] = asyncio.create_task(start)
+        return await (await self._handles[key])
+
+    async def _tell(self, key: str, signal: str, *words: Any) -> None:
+        starting = self._handles.get(key)
+        if starting is None:
+            return  # it ended while another was told
+        await workflow.wait([starting])
+        if not starting.cancelled() and starting.exception() is None:
+            await tell(starting.result(), signal, *words)
 
     # --- persons and the ledger --------------------------------------------------------------
 
@@ -417,15 +426,14 @@ class SessionWorkflow:
     async def _stop_void(self) -> None:
         """Stop agents whose work nobody waits for: task skipped, or its base moved away."""
         for key, start in sorted(self._starts.items()):
-            handle = self._handles.get(key)
-            if start.stage != "develop" or handle is None:
+            if start.stage != "develop" or key not in self._handles:
                 continue
             for task in start.tasks:
                 state = self._state.records[task].state
                 if state is not TaskState.DEVELOPING and (key, task) not in self._stopped_agents:
                     self._stopped_agents.add((key, task))
                     word = TaskWord(task=task, text=f"the task is {state} meanwhile")
-                    await tell(handle, "stop_task", word)
+                    await self._tell(key, "stop_task", word)
 
     async def _apply(self, applied: signals.Applied) -> None:
         self._state = applied.state
@@ -455,14 +463,13 @@ class SessionWorkflow:
             return
         word = TaskWord(task=effect.task, text=effect.text)
         for key, start in sorted(self._starts.items()):
-            handle = self._handles.get(key)
-            if start.stage == "develop" and effect.task in start.tasks and handle is not None:
-                await tell(handle, "steer", word)
+            if start.stage == "develop" and effect.task in start.tasks:
+                await self._tell(key, "steer", word)
 
     async def _tell_waves(self, signal: str, stages: tuple[str, ...]) -> None:
-        for key, handle in sorted(self._handles.items()):
+        for key in sorted(self._handles):
             if any(stage in key.split("/") for stage in stages):
-                await tell(handle, signal)
+                await self._tell(key, signal)
 
     async def _take_ledger_event(self, event: LedgerEvent) -> None:
         self._update(ledger_usd=event.settled_usd)

@@ -1,12 +1,10 @@
 """The session against fakes: the whole course, in both pacings, with rework and conflicts."""
 
-import asyncio
-
 import pytest
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import CancelledError
 
-from tests.fakes.world import World, approve, name_of, planned, reject, tool
+from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.workflows.conftest import Theatre, played, request, states
 from workflows.contracts import CallModel, FinishTask, MergeCommits, MergeConflict, WorkRefused
 from workflows.domain.config import Approvals, Pacing, WorktreeConfig
@@ -180,18 +178,14 @@ async def test_a_reviewer_of_the_authors_family_is_refused_before_any_call(
 
 async def test_a_cancelled_session_ends_its_waves_and_its_ledger(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
-    in_development = asyncio.Event()
-
-    async def for_ever() -> None:
-        in_development.set()
-        await asyncio.Event().wait()
-
-    world.on_call = lambda call: for_ever() if call.role is Role.DEVELOPER else None
-    async with theatre.session(world, approvals=AUTO) as playing:
-        await in_development.wait()
-        await playing.handle.cancel()
+    hold = Hold(lambda call: call.role is Role.DEVELOPER)
+    world.on_call = hold
+    async with theatre.session(world) as session:
+        await hold.reached.wait()
+        await session.handle.cancel()
         with pytest.raises(WorkflowFailureError) as failure:
-            await playing.handle.result()
+            await session.result()
         assert isinstance(failure.value.cause, CancelledError)
-        ledger = theatre.client.get_workflow_handle(f"{playing.handle.id}/ledger")
+        ledger = theatre.client.get_workflow_handle(f"{session.handle.id}/ledger")
         assert (await ledger.describe()).status is WorkflowExecutionStatus.COMPLETED
+    assert world.running == {}

@@ -4,7 +4,8 @@ Fakes stand for everything outside of the workflows; `Hold` stops model calls at
 that a signal arrives while something runs.
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHandle
 from temporalio.common import RawValue
 from temporalio.service import RPCError
@@ -76,11 +78,21 @@ async def agent_of(theatre: Theatre, session: Playing, agent: str) -> WorkflowHa
     raise AssertionError(f"{agent} never ran")
 
 
+async def until_in_history(
+    agent: WorkflowHandle[Any, Any], holds: Callable[[HistoryEvent], bool]
+) -> None:
+    """Wait until such an event is in a workflow's history."""
+    async with asyncio.timeout(20):
+        while not any(map(holds, (await agent.fetch_history()).events)):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
 async def has_heard(agent: WorkflowHandle[Any, Any], signal: str) -> None:
     """Wait until a signal is in the agent's history."""
-    async for event in agent.fetch_history_events(wait_new_event=True):
-        if event.workflow_execution_signaled_event_attributes.signal_name == signal:
-            return
+    await until_in_history(
+        agent,
+        lambda event: event.workflow_execution_signaled_event_attributes.signal_name == signal,
+    )
 
 
 @asynccontextmanager
@@ -390,10 +402,13 @@ async def test_no_call_happens_between_pause_and_resume(theatre: Theatre):
 
 async def tools_are_done(agent: WorkflowHandle[Any, Any]) -> None:
     """Wait until the workflow has taken up the outcome of its first tools."""
-    async for event in agent.fetch_history_events(wait_new_event=True):
-        has_tools = event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
-        if has_tools and b"observations" in event.SerializeToString():
-            break
+    await until_in_history(
+        agent,
+        lambda event: (
+            event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
+            and b"observations" in event.SerializeToString()
+        ),
+    )
     await agent.query("state")
 
 
