@@ -151,7 +151,10 @@ class Bench:
         """Run each job in a session of its own; by number of turns."""
         found: dict[int, list[Ran]] = {}
         for job in jobs:
-            found.setdefault(job.turns, []).append(await self.run([job], Pacing.FLOW))
+            ran = await self.run([job], Pacing.FLOW)
+            found.setdefault(job.turns, []).append(ran)
+            length = f"{ran.develop:.1f} s + {ran.validate:.1f} s, merge {ran.merge:.1f} s"
+            print(f"{job.turns} turns alone: {length}", file=sys.stderr)
         return found
 
 
