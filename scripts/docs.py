@@ -34,7 +34,8 @@ MEANINGS = {
     "concurrency.merge": "merge waves at once",
     "models.planner": "models of the planner, the first that can be used",
     "models.developer": "models of the developers",
-    "models.reviewer": "models of the reviewers; at least one of another family than the developers",
+    "models.reviewer": "models of the reviewers; at least one of another family than the "
+    "developers",
     "budget.warn_usd": "a notice above this spend of a session, in USD",
     "budget.stop_usd": "no call is paid beyond it; what then happens is `on_cap`",
     "budget.burn_usd_per_minute": "above this rate of spending the same happens as at the cap",
@@ -61,7 +62,8 @@ VARIABLES = {
     "BLUEFLAME_TEMPORAL_PORT": "the port that the bundled server prefers; 0: any free one",
     "BLUEFLAME_UI_PORT": "the port that the bundled Web UI prefers; 0: any free one",
     "BLUEFLAME_HOST_NAME": "this host's name in its task queue",
-    "BLUEFLAME_PLAYBOOK": "what the scripted model of these workers plays; `run --playbook` sets it",
+    "BLUEFLAME_PLAYBOOK": "what the scripted model of these workers plays; `run --playbook` "
+    "sets it",
     "BLUEFLAME_SANDBOX": "`none`: this host confines nothing; sessions that do not say the same "
     "refuse it",
     "ANTHROPIC_API_KEY": "key of provider `anthropic`",
@@ -163,9 +165,8 @@ def _keys(model: type[BaseModel], prefix: str, defaults: dict[str, FieldInfo]) -
         key = f"{prefix}{_spelled(name, field)}"
         kind, default = _bare(field.annotation), defaults.get(name)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            below = default.annotation if default else None
-            known = below.model_fields if below and issubclass(below, BaseModel) else {}
-            yield from _keys(kind, f"{key}.", known or kind.model_fields)
+            below: Any = default.annotation if default else kind
+            yield from _keys(kind, f"{key}.", below.model_fields)
             continue
         shown = _shown((default or field).get_default(call_default_factory=True))
         yield Row(key, _values(field.annotation, field.metadata), _DEFAULTS.get(key, shown))
@@ -190,7 +191,7 @@ def _bare(kind: Any) -> Any:
 
 
 def _values(kind: Any, metadata: list[Any]) -> str:
-    bare = _bare(kind)
+    bare: Any = _bare(kind)
     origin = get_origin(bare)
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in get_args(bare))
@@ -200,7 +201,12 @@ def _values(kind: Any, metadata: list[Any]) -> str:
         return _listed(get_args(bare)[0], metadata)
     if isinstance(bare, type) and issubclass(bare, Enum):
         return ", ".join(f"`{value.value}`" for value in bare)
-    names = {int: "number", Decimal: "amount", timedelta: "duration", Path: "path"}
+    names: dict[Any, str] = {
+        int: "number",
+        Decimal: "amount",
+        timedelta: "duration",
+        Path: "path",
+    }
     return _bounded(names.get(bare, "text"), metadata)
 
 

@@ -1,0 +1,297 @@
+"""The documents are true to the code: links, commands, options, targets, variables, words, files.
+
+Blocks that `<!-- transcript -->` precedes show what a run once printed; they are not compared.
+"""
+
+import json
+import re
+import runpy
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer.main
+from pydantic import BaseModel
+
+from activities.playbook import (
+    ErrorKind,
+    Playbook,
+    Scene,
+    ScriptedError,
+    ScriptedTurn,
+    parse_playbook,
+)
+from activities.ports.models import Stop
+from starter.cli import app
+from starter.configuration_file import parse_file
+from starter.exit_codes import ExitCode
+from workflows.domain.agent import AgentEnd
+from workflows.domain.changeset import ChangesetState
+from workflows.domain.config import Routes, SessionConfig
+from workflows.domain.models import Prices, Role, Usage
+from workflows.domain.notice import NoticeKind
+from workflows.domain.plan import Plan
+from workflows.domain.session_state import SessionPhase, SessionState
+from workflows.domain.task import TaskState
+from workflows.policy import signals
+from workflows.policy.plan import plan_faults, read_plan
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = (
+    *sorted(DOCS.glob("*.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md")),
+    ROOT / "examples" / "demo" / "README.md",
+)
+TRANSCRIPT = re.compile(r"<!-- transcript -->\n```.*?\n```\n", re.DOTALL)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+VARIABLE = re.compile(r"\b(?:BLUEFLAME|TEMPORAL|ANTHROPIC|OPENAI|GEMINI|GOOGLE)_[A-Z_]*[A-Z]\b")
+OTHERS_OPTIONS = {
+    "--address", "--name", "--input", "--type",  # temporal
+    "--ff-only",  # git
+    "--as-root",  # pytest, by tests/dropped.py
+    "--roles",  # python -m workers
+    "--kills",  # benchmarks/crash.py
+    "--help",
+}  # fmt: skip
+TEMPORALS_VARIABLES = {
+    "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_API_KEY", "TEMPORAL_PROFILE",
+    "TEMPORAL_TLS",
+}  # fmt: skip
+
+
+def read(page: Path) -> str:
+    return TRANSCRIPT.sub("", page.read_text("utf-8"))
+
+
+def code_of(page: Path) -> list[str]:
+    """Return what stands as code: fenced blocks and spans, transcripts left out."""
+    text = read(page)
+    blocks = [block for _, block in FENCE.findall(text)]
+    return [*blocks, *re.findall(r"`([^`\n]+)`", FENCE.sub("", text))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [block for kind, block in FENCE.findall(read(page)) if kind == language]
+
+
+def section(page: Path, title: str) -> str:
+    _, _, after = read(page).partition(f"## {title}\n")
+    assert after, f"{page.name} has no section {title!r}"
+    return re.split(r"^## ", after, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def first_column(text: str) -> list[str]:
+    return re.findall(r"^\| `([^`]+)`", text, re.MULTILINE)
+
+
+def commands() -> dict[str, set[str]]:
+    group: Any = typer.main.get_command(app)
+    return {
+        name: {option for parameter in command.params for option in parameter.opts}
+        for name, command in group.commands.items()
+    }
+
+
+def anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+def names(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names)
+def test_every_link_leads_somewhere(page: Path):
+    lost: list[str] = []
+    for link in LINK.findall(read(page)):
+        if re.match(r"https?://", link):
+            continue
+        path, _, part = link.partition("#")
+        target = (page.parent / path) if path else page
+        titles = re.findall(r"^#+ (.+)$", target.read_text("utf-8"), re.MULTILINE) if part else []
+        if not target.exists() or (part and part not in map(anchor, titles)):
+            lost.append(link)
+    assert lost == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names)
+def test_every_make_target_exists(page: Path):
+    there = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    said = {name for code in code_of(page) for name in re.findall(r"\bmake ([a-z-]+)", code)}
+    assert said - there - {"test"} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names)
+def test_every_command_and_option_exists(page: Path):
+    known = commands()
+    code = code_of(page)
+    said = {name for part in code for name in re.findall(r"blueflame ([a-z]+)", part)}
+    assert said - known.keys() == set()
+    options = {option for part in code for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", part)}
+    ours = {option for of_one in known.values() for option in of_one}
+    assert options - ours - OTHERS_OPTIONS == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names)
+def test_every_variable_exists(page: Path):
+    known = set(generator()["VARIABLES"]) | TEMPORALS_VARIABLES
+    known |= set(VARIABLE.findall((ROOT / "docker-compose.yml").read_text()))
+    assert set(VARIABLE.findall(read(page))) - known == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names)
+def test_every_file_of_ours_that_is_named_exists(page: Path):
+    ours = (
+        r"(?:activities|benchmarks|docs|examples|scripts|starter|tests|workers|workflows)/[\w./-]*"
+    )
+    said = {part for part in code_of(page) if re.fullmatch(ours, part)}
+    roots = (ROOT, page.parent, ROOT / "tests")
+    assert [part for part in said if not any((root / part).exists() for root in roots)] == []
+
+
+def generator() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "scripts" / "docs.py"))
+
+
+def test_the_configuration_page_is_what_the_models_say():
+    made = generator()["page"]()
+    assert (DOCS / "configuration.md").read_text("utf-8") == made, "scripts/docs writes it anew"
+
+
+def test_the_example_configuration_has_every_key_and_the_readme_one_loads():
+    example = (ROOT / "blueflame.example.yaml").read_text("utf-8")
+    parse_file(example, "blueflame.example.yaml", from_repository=True)
+    for key in first_column(section(DOCS / "configuration.md", "blueflame.yaml")):
+        assert re.search(rf"^\s*{key.rpartition('.')[2]}:", example, re.MULTILINE), key
+    (readme,) = blocks(ROOT / "README.md", "yaml")
+    assert parse_file(readme, "README.md", from_repository=True).models is not None
+
+
+# --- the command line ----------------------------------------------------------------------------
+
+
+def test_the_command_line_page_lists_every_command_with_its_own_options():
+    known = commands()
+    said: set[str] = set()
+    table = read(DOCS / "cli.md").partition("## Exit codes")[0]
+    for left, right in re.findall(r"^\| (`.+?) \| (.+) \|$", table, re.MULTILINE):
+        here = re.findall(r"`([a-z]+)", left)
+        said |= set(here)
+        options = set(re.findall(r"--[a-z-]+", right))
+        assert options <= {option for name in here for option in known[name]}, left
+    assert said == known.keys()
+
+
+def test_the_exit_codes_are_those_of_the_program():
+    codes = re.findall(r"^\| (\d+) \|", section(DOCS / "cli.md", "Exit codes"), re.MULTILINE)
+    assert [int(code) for code in codes] == sorted(ExitCode)
+
+
+# --- signals ------------------------------------------------------------------------------------
+
+
+def documented_signals() -> dict[str, str]:
+    rows = re.findall(
+        r"^\| `(\w+)` \| `(\{.*?\})` \|", section(DOCS / "operating.md", "Signals"), re.MULTILINE
+    )
+    return dict(rows)
+
+
+def test_every_signal_is_documented_and_none_other():
+    assert tuple(documented_signals()) == signals.NAMES
+
+
+@pytest.mark.parametrize("name", signals.NAMES)
+def test_the_documented_input_is_understood(name: str):
+    route = ("scripted/author",)
+    config = SessionConfig(routes=Routes(planner=route, developer=route, reviewer=route))
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    state = SessionState(started_at=at, cap_usd=Decimal(10), phase=SessionPhase.AWAITING_PLAN)
+    applied = signals.apply(state, config, name, json.loads(documented_signals()[name]), at)
+    kinds = {notice.kind for notice in applied.state.notices}
+    # There are no tasks yet: that is another matter than an input that is not understood.
+    assert kinds <= {NoticeKind.UNKNOWN_SUBJECT, NoticeKind.NOT_POSSIBLE}
+    if name in {"reject_plan", "replace_plan", "set_budget"}:
+        assert applied.state != state
+        assert kinds == set()
+
+
+def test_signals_by_temporal_are_real_ones():
+    said = re.findall(r"--name (\w+)", read(DOCS / "operating.md"))
+    assert set(said) <= set(signals.NAMES)
+    assert said
+
+
+# --- the glossary -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("title", "states"),
+    [
+        ("States of a task", TaskState),
+        ("States of a changeset", ChangesetState),
+        ("Phases of a session", SessionPhase),
+        ("Ends of an agent", AgentEnd),
+    ],
+)
+def test_the_glossary_has_the_states_of_the_code(title: str, states: type[StrEnum]):
+    assert first_column(section(DOCS / "glossary.md", title)) == [str(state) for state in states]
+
+
+def test_the_words_of_the_glossary_are_in_order():
+    table = read(DOCS / "glossary.md").partition("## ")[0]
+    words = re.findall(r"^\| (\w+) \|", table, re.MULTILINE)[1:]
+    assert words == sorted(words)
+
+
+def test_the_picture_of_a_task_uses_its_states():
+    (picture,) = [b for b in blocks(DOCS / "concepts.md", "mermaid") if "stateDiagram" in b]
+    moves = re.findall(r"^ {4}(\w+) --> (\w+)", picture, re.MULTILINE)
+    assert {state for move in moves for state in move} <= set(TaskState)
+    assert len(moves) > 10
+
+
+# --- playbooks ----------------------------------------------------------------------------------
+
+
+def documented_playbook() -> Playbook:
+    (text,) = blocks(DOCS / "playbooks.md", "yaml")
+    return parse_playbook(text, "docs/playbooks.md")
+
+
+def test_the_playbook_in_the_documents_parses_and_its_parts_fit():
+    turns = {scene.role: scene.turns for scene in documented_playbook().scenes}
+    plan = read_plan(turns[Role.PLANNER][-1].calls[0].arguments)
+    assert isinstance(plan, Plan), plan
+    assert plan_faults(plan) == ()
+    verdict = turns[Role.REVIEWER][0].calls[0].arguments
+    assert isinstance(verdict, dict)
+    evidence: Any = verdict["evidence"]
+    assert [each["criterion"] for each in evidence] == list(plan.tasks[0].acceptance_criteria)
+    written: Any = turns[Role.DEVELOPER][0].calls[0].arguments
+    assert evidence[0]["quote"] in written["content"]
+    assert written["path"] in plan.tasks[0].claims
+
+
+def spelled(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def test_the_keys_of_a_playbook_are_those_of_the_code():
+    text = section(DOCS / "playbooks.md", "Keys")
+    top, rest = text.split("A scene:")
+    scene, turn = rest.split("A turn,")
+    assert set(first_column(top)) == set(spelled(Playbook))
+    assert first_column(scene) == spelled(Scene)
+    assert set(first_column(turn)) == set(spelled(ScriptedTurn))
+    inner: Iterable[str] = (*spelled(Usage), *spelled(Prices), *spelled(ScriptedError))
+    assert [word for word in inner if f"`{word}`" not in text] == []
+    assert [
+        word for word in (*get_args(ErrorKind), *get_args(Stop)) if f"`{word}`" not in text
+    ] == []
