@@ -4,12 +4,12 @@ An agent's worktree and refs are named after the agent and its attempt, so that 
 earlier attempt can never reach a later one's.
 """
 
-import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from activities.inside import open_inside
 from activities.ports.git import HostRepository, WorktreePlace
 from activities.ports.sandbox import Sandbox, Workspace
 from activities.ports.store import BlobStore
@@ -57,22 +57,7 @@ async def write_copied(store: BlobStore, root: Path, copied: tuple[CopiedFile, .
     """
     for file in copied:
         mode = 0o755 if file.executable else 0o644
-        _write_inside(root, file.path, await store.get(file.content), mode)
-
-
-def _write_inside(root: Path, path: str, data: bytes, mode: int) -> None:
-    *folders, name = path.split("/")
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-    folder = os.open(root, flags)
-    try:
-        for part in folders:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(part, 0o755, dir_fd=folder)
-            below = os.open(part, flags, dir_fd=folder)
-            os.close(folder)
-            folder = below
-        create = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-        with os.fdopen(os.open(name, create, mode, dir_fd=folder), "wb") as file:
-            file.write(data)
-    finally:
-        os.close(folder)
+        data = await store.get(file.content)
+        create = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        with os.fdopen(open_inside(root, file.path, create, mode), "wb") as opened:
+            opened.write(data)

@@ -1,5 +1,6 @@
 """The base: exported once with the person's rights, imported on the host."""
 
+import asyncio
 import os
 import stat
 from pathlib import Path
@@ -12,6 +13,7 @@ from activities.brief import brief_of
 from activities.failures import mapped
 from activities.gate_detection import detect_gates, files_to_read
 from activities.host import Host
+from activities.inside import open_inside
 from activities.ports.git import BaseBundle, HostRepository, RepositoryFacts, UserRepository
 from activities.ports.store import BlobStore
 from workflows.contracts import ExportBase, ImportBase, ImportedBase
@@ -63,15 +65,9 @@ class ExportActivities:
         return tuple([await self._copy(facts.root, path, worktree) for path in worktree.copies])
 
     async def _copy(self, root: Path, path: str, worktree: WorktreeConfig) -> CopiedFile:
-        try:
-            status = os.lstat(root / path)
-        except OSError as error:
-            raise _refused(f"`worktree.copy` names {path!r}: {error.strerror}") from error
-        if not stat.S_ISREG(status.st_mode):
-            raise _refused(f"`worktree.copy` names {path!r}, which is no regular file")
-        if fault := copied_files.refuse(path, status.st_size, worktree.allow_secret):
+        if fault := copied_files.refuse(path, 0, worktree.allow_secret):
             raise _refused(fault)
-        content = (root / path).read_bytes()
+        status, content = await asyncio.to_thread(_read_copy, root, path, worktree)
         if fault := copied_files.refuse_content(path, content, worktree.allow_secret):
             raise _refused(fault)
         return CopiedFile(
@@ -79,6 +75,24 @@ class ExportActivities:
             content=await self._store.put(content),
             executable=bool(status.st_mode & stat.S_IXUSR),
         )
+
+
+def _read_copy(root: Path, path: str, worktree: WorktreeConfig) -> tuple[os.stat_result, bytes]:
+    """Read one file with the person's rights; judged is what was opened, not what has its name."""
+    try:
+        descriptor = open_inside(root, path, os.O_RDONLY)
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else error
+        raise _refused(
+            f"`worktree.copy` names {path!r}: {said}; no link on its way is followed"
+        ) from error
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise _refused(f"`worktree.copy` names {path!r}, which is no regular file")
+        if fault := copied_files.refuse(path, status.st_size, worktree.allow_secret):
+            raise _refused(fault)
+        return status, file.read(status.st_size)
 
 
 class ImportActivities:

@@ -120,7 +120,7 @@ class LocalStore:
             return
         aside = self._directory / f".{secrets.token_hex(8)}.dir"
         aside.mkdir(mode=0o700)
-        descriptor = os.open(aside, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = open_made(aside)
         try:
             self._hand_over(descriptor, 0o7777)
             aside.rename(folder)
@@ -139,6 +139,19 @@ class LocalStore:
         if os.geteuid() == 0:
             os.fchown(descriptor, like.st_uid, like.st_gid)
         os.fchmod(descriptor, like.st_mode & mask)
+
+
+def open_made(folder: Path) -> int:
+    """Open a folder that was just made; who owns the one around it may have put another there.
+
+    Raises:
+        OSError: it is a link, or belongs to somebody else.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    if os.fstat(descriptor).st_uid != os.geteuid():
+        os.close(descriptor)
+        raise PermissionError(f"{str(folder)!r} was made here and belongs to another now")
+    return descriptor
 
 
 def _flush(folder: Path) -> None:

@@ -31,6 +31,7 @@ class GitError(Exception):
     │   ├── PartialCloneError        objects of the base's history are not here
     │   └── RepositoryUnreadableError
     ├── GitCommandError              git itself failed
+    ├── GitTimedOutError             git did not come to an end
     ├── OutputTooLargeError          git said more than we are willing to hold
     ├── RefMovedError                a compare-and-swap lost
     ├── BundleError                  not a bundle, damaged, or what it builds on is missing
@@ -75,6 +76,16 @@ class GitCommandError(GitError):
         super().__init__(f"git {' '.join(arguments)!r} ended with {code}: {stderr.strip()[:2000]}")
         self.code = code
         self.stderr = stderr
+
+
+class GitTimedOutError(GitError):
+    """A git command ran longer than anything of its kind may."""
+
+    def __init__(self, arguments: tuple[str, ...], where: Path, limit_seconds: float) -> None:
+        super().__init__(
+            f"git {' '.join(arguments)[:500]!r} in {str(where)!r} was ended after "
+            f"{limit_seconds:g} s; look there for a pipe, or a disk that does not answer"
+        )
 
 
 class OutputTooLargeError(GitError):

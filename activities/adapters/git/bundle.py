@@ -5,7 +5,7 @@
 Header and pack apart (gitformat-bundle) need only `pack-objects` and `index-pack`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from activities.adapters.git import objects
 from activities.adapters.git.command import Git, Scope
@@ -51,6 +51,10 @@ def _name(line: bytes) -> Commit:
     return Commit(name)
 
 
+LIMIT_SECONDS = 25 * 60.0
+"""A whole history may be packed or checked here; the activities around it have half an hour."""
+
+
 async def create(
     git: Git,
     scope: Scope,
@@ -72,6 +76,7 @@ async def create(
     """
     wanted = "".join(f"{line}\n" for line in (tip, *(f"^{name}" for name in exclude), *extra))
     options = ["--revs", "--stdout", "-q", "--delta-base-offset"] + ["--thin"] * bool(exclude)
+    scope = replace(scope, limit_seconds=LIMIT_SECONDS)
     packed = await git.run(scope, "pack-objects", *options, stdin=wanted.encode())
     sha256 = "# v3 git bundle\n@object-format=sha256\n"
     head = sha256 if objects.is_sha256(tip) else "# v2 git bundle\n"
@@ -91,6 +96,7 @@ async def unpack(git: Git, scope: Scope, bundle: Bundle, *, strict: bool) -> Non
     Raises:
         BundleError: what it builds on is missing, or it is damaged or incomplete.
     """
+    scope = replace(scope, limit_seconds=LIMIT_SECONDS)
     await _require(git, scope, bundle.needs, "builds on")
     try:
         options = ["--stdin", "--fix-thin"] + ["--strict"] * strict

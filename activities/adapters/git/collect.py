@@ -15,7 +15,14 @@ from typing import Literal
 
 from activities.adapters.git import lfs, objects
 from activities.adapters.git.command import Git, Scope, first_failure
-from activities.adapters.git.names import is_dot_git, link_fault, name_fault, shown
+from activities.adapters.git.names import (
+    backslash_fault,
+    is_dot_git,
+    is_dot_gitmodules,
+    link_fault,
+    name_fault,
+    shown,
+)
 from activities.adapters.git.scan import Cache, Oddities, folders_of, scan
 from activities.adapters.git.worktree import unlock_folders
 from activities.ports.git import Change, Collected, Finding, FindingKind
@@ -236,7 +243,7 @@ class _Work:
                 self._sorted.find("submodule", link, "files were written in a submodule's folder")
 
     def _sort_new(self, path: bytes) -> None:
-        fault = name_fault(path)
+        fault = name_fault(path) or backslash_fault(path)
         if fault is not None:
             self._sorted.find("name", path, fault)
         elif any(is_dot_git(part) for part in path.split(b"/")):
@@ -274,7 +281,7 @@ class _Work:
 
     def _keep_link(self, path: bytes, before: Differing | None) -> bool:
         fault = link_fault(self._root, path)
-        if fault is None and path.rpartition(b"/")[2].lower() == b".gitmodules":
+        if fault is None and is_dot_gitmodules(path.replace(b"\\", b"/").rpartition(b"/")[2]):
             fault = "`.gitmodules` may not be a link"
         if fault is not None:
             self._sorted.find("symlink", path, fault)

@@ -14,7 +14,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from activities.ports.git import GitCommandError, OutputTooLargeError
+from activities.ports.git import GitCommandError, GitTimedOutError, OutputTooLargeError
 
 ENVIRONMENT: Mapping[str, str] = {
     "LC_ALL": "C",
@@ -58,6 +58,8 @@ GRACE_SECONDS = 2.0
 STDERR_BYTES = 64 << 10
 PIPE_BYTES = 1 << 20
 OUTPUT_BYTES = 4 << 30
+LIMIT_SECONDS = 5 * 60.0
+"""Generous: what takes longer waits for something that never comes."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Scope:
     """Run as this user and group; only root can."""
     gid: int | None = None
     limit_bytes: int = OUTPUT_BYTES
+    limit_seconds: float = LIMIT_SECONDS
     settings: tuple[str, ...] = SETTINGS
     base: Mapping[str, str] = field(default_factory=lambda: ENVIRONMENT)
 
@@ -131,17 +134,22 @@ class Git:
         Raises:
             GitCommandError: it ended otherwise.
             OutputTooLargeError: it wrote more than `scope.limit_bytes`.
+            GitTimedOutError: it ran longer than `scope.limit_seconds`.
         """
         process = await self._start(scope, arguments, is_fed=bool(stdin))
+        shown = tuple(os.fsdecode(argument) for argument in arguments)
         try:
-            stdout, stderr = await _exchange(process, stdin, scope.limit_bytes)
-            code = await process.wait()
+            async with asyncio.timeout(scope.limit_seconds):
+                stdout, stderr = await _exchange(process, stdin, scope.limit_bytes)
+                code = await process.wait()
+        except TimeoutError as error:
+            await _end(process)
+            raise GitTimedOutError(shown, scope.cwd, scope.limit_seconds) from error
         except BaseException:
             await _end(process)
             raise
         done = Completed(code, stdout, stderr.decode("utf-8", "replace"))
         if code not in accept:
-            shown = tuple(os.fsdecode(argument) for argument in arguments)
             raise GitCommandError(shown, code, done.stderr)
         return done
 

@@ -1,6 +1,7 @@
 """Names and links that must not be collected. Pure, except for reading links below the root."""
 
 import os
+import re
 import stat
 import unicodedata
 
@@ -14,6 +15,8 @@ UNSHOWABLE = frozenset({"Cc", "Zl", "Zp"})
 """Unicode categories: controls, line and paragraph separators."""
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """They turn the direction of writing, so that a name reads as another."""
+DOT_GITMODULES = re.compile(r"\.gitmodules|(?:gitmod|g(?:i(?:7(?:e(?:ba?)?)?)?)?)~[0-9]+")
+"""`.gitmodules` with the short names that NTFS may give it."""
 LINK_HOPS = 4000
 """Parts of links followed before it counts as a circle; the system gives up after 40 links."""
 
@@ -36,9 +39,29 @@ def is_dot_git(name: bytes) -> bool:
     """Say whether some file system takes this name for `.git`."""
     if name.isascii() and name[0] not in DOT_GIT_BEGINS:
         return False
+    return _as_read_elsewhere(name) in (".git", "git~1")
+
+
+def is_dot_gitmodules(name: bytes) -> bool:
+    """Say whether some file system takes this name for `.gitmodules`."""
+    return DOT_GITMODULES.fullmatch(_as_read_elsewhere(name)) is not None
+
+
+def _as_read_elsewhere(name: bytes) -> str:
     text = name.decode("utf-8", "replace")
     text = "".join(c for c in text if ord(c) not in HFS_IGNORED).casefold()
-    return text.split(":")[0].rstrip(". ") in (".git", "git~1")
+    return text.split(":")[0].rstrip(". ")
+
+
+def backslash_fault(path: bytes) -> str | None:
+    """Return what is wrong where a backslash separates, as on Windows; None if nothing is.
+
+    git itself drops such a path silently.
+    """
+    parts = path.replace(b"\\", b"/").split(b"/")
+    if b"\\" in path and any(part and is_dot_git(part) for part in parts):
+        return "where a backslash separates it leads into .git"
+    return None
 
 
 def name_fault(path: bytes) -> str | None:

@@ -4,6 +4,7 @@ This is the front; each job is in a module of its own.
 """
 
 import asyncio
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from activities.adapters.git import bundle as bundles
 from activities.adapters.git import checkpoint as checkpoints
-from activities.adapters.git import compare, objects
+from activities.adapters.git import compare, objects, traps
 from activities.adapters.git import merge as merging
 from activities.adapters.git import restore as restoring
 from activities.adapters.git.bare import Bare, Layout
@@ -30,6 +31,7 @@ from activities.ports.git import (
     Checkpoint,
     CheckpointRequest,
     Collected,
+    Finding,
     MergeOutcome,
     MergePart,
     TaskCommit,
@@ -64,6 +66,7 @@ class GitHostRepository:
         self._worktrees = Worktrees(self._bare, seams.locking)
         attributes = AttributeRepository(git, data / "attributes.git")
         self._collector = Collector(git, attributes)
+        self._looked: dict[Path, traps.Cache] = {}
 
     async def has_base(self, commit: Commit) -> bool:
         """Say whether `commit` was imported before."""
@@ -108,6 +111,7 @@ class GitHostRepository:
         """Delete a worktree with all its files."""
         await self._worktrees.remove(name)
         self._collector.forget(self._worktrees.place(name).path)
+        self._looked.pop(self._worktrees.place(name).path, None)
 
     def lock(
         self, name: str, on_wait: Callable[[], None] | None = None
@@ -119,15 +123,24 @@ class GitHostRepository:
         """Bring a worktree exactly to `commit`."""
         scope = self._worktrees.scope(name)
         if not self._worktrees.is_at(name, commit):
+            await self._disarm(scope.cwd)
             await restoring.restore(self._git, scope, commit)
         self._worktrees.mark(name, None)
 
     async def collect(self, name: str) -> Collected:
         """Turn a worktree's files into a tree."""
-        collected = await self._collector.collect(self._worktrees.scope(name))
+        scope = self._worktrees.scope(name)
+        deleted = await self._disarm(scope.cwd)
+        collected = await self._collector.collect(scope)
+        findings = sorted((*deleted, *collected.findings), key=lambda finding: finding.path)
+        collected = collected.model_copy(update={"findings": tuple(findings)})
         if collected.changes or collected.findings:
             self._worktrees.mark(name, None)
         return collected
+
+    async def _disarm(self, worktree: Path) -> tuple[Finding, ...]:
+        cache = self._looked.setdefault(worktree, {})
+        return await asyncio.to_thread(traps.disarm, os.fsencode(worktree), cache)
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
         """List ignored files and folders."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.adapters.store import LocalStore, MemoryStore, digest_of
+from activities.adapters.store import LocalStore, MemoryStore, digest_of, open_made
 from activities.ports.store import BlobMissingError
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -115,6 +115,31 @@ def test_root_and_another_user_put_side_by_side(
     put(4321, 4321, *texts)
     put(0, 0, *texts, "more")
     assert names_in(directory) == {digest_of(text.encode()) for text in [*texts, "more"]}
+
+
+def test_a_link_in_the_place_of_a_new_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "new").symlink_to("theirs")
+    with pytest.raises(OSError, match="new"):
+        open_made(tmp_path / "new")
+
+
+@pytest.mark.root
+def test_a_folder_of_somebody_else_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    os.chown(tmp_path / "new", 4321, 4321)
+    with pytest.raises(PermissionError, match="belongs to another"):
+        open_made(tmp_path / "new")
+
+
+@pytest.mark.root
+def test_what_root_makes_belongs_to_who_owns_the_directory(open_path: Path) -> None:
+    os.chown(open_path, 4321, 4321)
+    path = LocalStore(open_path).path(asyncio.run(LocalStore(open_path).put(b"x")))
+    assert [(place.stat().st_uid, place.stat().st_gid) for place in (path.parent, path)] == [
+        (4321, 4321),
+        (4321, 4321),
+    ]
 
 
 async def test_the_memory_store_can_lose(tmp_path: Path) -> None:

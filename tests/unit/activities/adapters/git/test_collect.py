@@ -282,6 +282,29 @@ async def test_pipes_and_sockets_are_found(home: Home):
     ]
 
 
+@pytest.mark.parametrize("name", [".git\\foo", "a\\.GIT\\x", "d/git~1\\x", "a\\.git"])
+async def test_a_backslash_does_not_lead_into_dot_git(home: Home, name: str):
+    home.make({"a.txt": "one\n"})
+    place = await home.start()
+    write(place, {name: "x", "x\\y": "fine"})
+    collected = await home.collect()
+    assert [(f.kind, f.path) for f in collected.findings] == [("name", name)]
+    assert [c.path for c in collected.changes] == ["x\\y"]
+    assert "x\\\\y" in "".join(home.tree(collected.tree))
+
+
+@pytest.mark.parametrize(
+    "name", ["gitmod~1", "d/GITMOD~4", "gi7eba~1", ".gitmodules ", "a\\gi7e~10"]
+)
+async def test_no_link_is_taken_for_dot_gitmodules(home: Home, name: str):
+    home.make({"a.txt": "one\n", "d/b": "x"})
+    place = await home.start()
+    (place / name).symlink_to("b")
+    collected = await home.collect()
+    assert [(f.kind, f.path) for f in collected.findings] == [("symlink", name)]
+    assert collected.changes == ()
+
+
 @pytest.mark.parametrize("name", [b"a\nb", b"a\x1bb", b"caf\xe9", b"a\x7f", "a\u202eb".encode()])
 async def test_names_that_no_view_could_show_are_found(home: Home, name: bytes):
     home.make({"a.txt": "one\n"})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.git.command import Git, Scope, configuration
-from activities.ports.git import GitCommandError, OutputTooLargeError
+from activities.ports.git import GitCommandError, GitTimedOutError, OutputTooLargeError
 from tests.unit.activities.adapters.git.home import GIT
 
 
@@ -93,6 +93,13 @@ async def test_cancelling_ends_the_whole_group(
     await dead.wait()
     asyncio.get_running_loop().remove_reader(watched)
     os.close(watched)
+
+
+async def test_a_command_that_never_ends_is_ended(tmp_path: Path):
+    scope = Scope(tmp_path, limit_seconds=0.2)
+    git = stand_in(tmp_path, "exec sleep 600")
+    with pytest.raises(GitTimedOutError, match=r"git 'x' in '.*' was ended after 0\.2 s"):
+        await git.run(scope, "x")
 
 
 async def test_configuration_of_any_name(tmp_path: Path):

@@ -1,0 +1,43 @@
+"""Opens a file below a folder that a stranger may have filled: no link on the way is followed.
+
+Each component is opened in the one before it, so what was checked is what is used, whatever is
+moved meanwhile. What the opened thing is (file, pipe, device) is for the caller to ask of the
+descriptor.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def open_inside(root: Path, path: str, flags: int, mode: int | None = None) -> int:
+    """Open `path` below `root` and return its descriptor; the caller closes it.
+
+    Args:
+        root: a folder that is trusted as a path; itself no link.
+        path: relative, with `/`.
+        flags: of `os.open`; that links are not followed and pipes not waited for is added.
+        mode: with it, a file that is created gets this mode and missing folders are made.
+
+    Raises:
+        ValueError: the path is absolute, or has a component that is empty, `.` or `..`.
+        OSError: something is missing, or a link stands in the way.
+    """
+    *folders, name = path.split("/")
+    if any(part in ("", ".", "..") for part in (*folders, name)):
+        raise ValueError(f"{path!r} does not lead inside a folder; write it relative, without '..'")
+    folder = os.open(root, _FOLDER)
+    try:
+        for part in folders:
+            if mode is not None:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=folder)
+            below = os.open(part, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        careful = flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        return os.open(name, careful, mode or 0, dir_fd=folder)
+    finally:
+        os.close(folder)
