@@ -174,7 +174,7 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
     task: TaskId
     attempt: int
     tree: Tree
-    diff: Digest | None
+    diff: Digest | None = None
     """The whole diff in the store, for the person who approves it."""
     verdict: Verdict
     cost_usd: Decimal
