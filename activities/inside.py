@@ -7,7 +7,7 @@ descriptor.
 
 import contextlib
 import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -22,12 +22,13 @@ def open_inside(root: Path, path: str, flags: int, mode: int | None = None) -> i
         mode: with it, a file that is created gets this mode and missing folders are made.
 
     Raises:
-        ValueError: the path is absolute, or has a component that is empty, `.` or `..`.
+        ValueError: the path is empty or absolute, or has a component `..`.
         OSError: something is missing, or a link stands in the way.
     """
-    *folders, name = path.split("/")
-    if any(part in ("", ".", "..") for part in (*folders, name)):
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or not pure.parts or ".." in pure.parts:
         raise ValueError(f"{path!r} does not lead inside a folder; write it relative, without '..'")
+    *folders, name = pure.parts
     folder = os.open(root, _FOLDER)
     try:
         for part in folders:

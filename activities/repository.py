@@ -1,6 +1,7 @@
 """The base: exported once with the person's rights, imported on the host."""
 
 import asyncio
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -86,13 +87,16 @@ def _read_copy(root: Path, path: str, worktree: WorktreeConfig) -> tuple[os.stat
         raise _refused(
             f"`worktree.copy` names {path!r}: {said}; no link on its way is followed"
         ) from error
-    with os.fdopen(descriptor, "rb") as file:
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.close, descriptor)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise _refused(f"`worktree.copy` names {path!r}, which is no regular file")
         if fault := copied_files.refuse(path, status.st_size, worktree.allow_secret):
             raise _refused(fault)
-        return status, file.read(status.st_size)
+        stack.pop_all()
+        with os.fdopen(descriptor, "rb") as file:
+            return status, file.read(status.st_size)
 
 
 class ImportActivities:

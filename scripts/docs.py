@@ -108,6 +108,9 @@ are taken whole):
 
 `run --dry-run` prints what a session would get. A session keeps the configuration that it was
 started with. An unknown key, a wrong value or a doubled key is refused with file, line and column.
+A file found in the repository decides nothing against you: it may not switch the sandbox off, mark
+secrets, approve where you are asked, change `on_cap`, or raise `budget.stop_usd` above your own
+file's or the default. Say that in your own file, with `--config` or with a flag.
 An example with every key is [blueflame.example.yaml](../blueflame.example.yaml).
 
 {keys}

@@ -6,7 +6,7 @@ handed in, and only asked which providers' keys are there.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -29,6 +29,7 @@ from starter.default_routes import (
     family_of,
     no_models,
 )
+from starter.repository_limits import limit_faults
 from workflows.domain.config import Routes, SessionConfig
 from workflows.domain.gate import GateSpec
 
@@ -60,6 +61,8 @@ class Layer:
     origin: str
     """For people: `flags`, or the file's name."""
     values: Mapping[str, object]
+    is_found: bool = False
+    """It was found in the repository, and no person named it."""
 
 
 class Configuration(BaseModel, frozen=True, extra="forbid"):
@@ -100,6 +103,7 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
     """
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
+    _check_found(layers)
     for layer in (*layers, _derived_routes(layers, environment)):
         values.update(layer.values)
         origins.update(dict.fromkeys(layer.values, layer.origin))
@@ -124,7 +128,8 @@ def _file_layers(sources: Sources) -> list[Layer]:
         layers.append(_layer(parse_file(text, str(sources.config)), str(sources.config)))
     elif sources.repository is not None and _is_there(sources.repository / FILE_NAME):
         text = _read(sources.repository / FILE_NAME)
-        layers.append(_layer(parse_file(text, FILE_NAME, from_repository=True), FILE_NAME))
+        found = _layer(parse_file(text, FILE_NAME, from_repository=True), FILE_NAME)
+        layers.append(replace(found, is_found=True))
     return layers
 
 
@@ -227,6 +232,18 @@ def _derived_routes(layers: Sequence[Layer], environment: Mapping[str, str]) -> 
         raise no_models(missing, available)
     values = {f"models.{role}": getattr(routes, role) for role in missing}
     return Layer("default (keys in the environment)", values)
+
+
+def _check_found(layers: Sequence[Layer]) -> None:
+    """Refuse what a file found in the repository decides against the layers around it."""
+    for place, layer in enumerate(layers):
+        if not layer.is_found:
+            continue
+        later = {key for other in layers[place + 1 :] for key in other.values}
+        found = {key: value for key, value in layer.values.items() if key not in later}
+        own = {key: value for other in layers[:place] for key, value in other.values.items()}
+        if faults := limit_faults(found, own):
+            raise ConfigurationError("\n".join(f"{layer.origin}: {fault}" for fault in faults))
 
 
 def _check_reviewers(routes: Routes, origins: Mapping[str, str]) -> None:

@@ -138,8 +138,27 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     on_cap: Literal["pause", "stop"] | None = None
 
 
+class RepositoryWorktreeSection(WorktreeSection, frozen=True, extra="forbid"):
+    """The same section in a file that was found in the repository."""
+
+    @field_validator("allow_secret")
+    @classmethod
+    def _marks_no_secret(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value:
+            raise ValueError(
+                "a repository cannot let secrets be copied; say it in your own configuration or "
+                "with --config FILE"
+            )
+        return value
+
+
 class RepositoryFile(ConfigurationFile, frozen=True, extra="forbid"):
-    """A file found in the repository: no person named it, so it may not lower the guard."""
+    """A file found in the repository: no person named it, so it may not lower the guard.
+
+    What depends on the person's own settings is `starter.repository_limits`' to judge.
+    """
+
+    worktree: RepositoryWorktreeSection | None = None
 
     @field_validator("sandbox")
     @classmethod

@@ -25,6 +25,8 @@ def root(tmp_path: Path) -> Path:
 def test_a_file_is_read_and_written(root: Path):
     with os.fdopen(open_inside(root, "a/file", os.O_RDONLY)) as file:
         assert file.read() == "ours"
+    with os.fdopen(open_inside(root, "./a//file", os.O_RDONLY)) as file:
+        assert file.read() == "ours"
     with os.fdopen(open_inside(root, "new/deep/tool", CREATE, 0o755), "w") as file:
         file.write("x")
     assert (root / "new/deep/tool").read_text() == "x"
@@ -40,7 +42,7 @@ def test_no_link_is_followed(root: Path, path: str):
     assert (root.parent / "outside/secret").read_text() == "theirs"
 
 
-@pytest.mark.parametrize("path", ["", "/a", "a//file", "../outside/secret", "a/./file", "a/"])
+@pytest.mark.parametrize("path", ["", ".", "/a/file", "../outside/secret", "a/../a/file"])
 def test_a_path_that_could_leave_is_refused(root: Path, path: str):
     with pytest.raises(ValueError, match="does not lead inside"):
         open_inside(root, path, os.O_RDONLY)

@@ -1,4 +1,5 @@
 import os
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def test_without_files_everything_is_a_default():
 
 def test_later_layers_win_key_by_key(tmp_path: Path):
     user = written(
-        tmp_path / "user.yaml", "turns: 10\nattempts: 2\nbudget: {warn_usd: 1, stop_usd: 5}"
+        tmp_path / "user.yaml", "turns: 10\nattempts: 2\nbudget: {warn_usd: 1, stop_usd: 7}"
     )
     written(
         tmp_path / "blueflame.yaml", "turns: 20\nbudget: {stop_usd: 6}\nconcurrency: {validate: 3}"
@@ -85,6 +86,46 @@ def test_a_repository_cannot_switch_the_sandbox_off(tmp_path: Path):
     written(tmp_path / "blueflame.yaml", "sandbox: none")
     with pytest.raises(ConfigurationError, match=r"^blueflame.yaml:2:1: sandbox: a repository"):
         load_configuration(Sources(repository=tmp_path), KEYS)
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ("approvals: {plan: auto}", "approvals.plan: auto where ask holds"),
+        ("approvals: {changeset: auto_if_green}", "approvals.changeset: auto_if_green where ask"),
+        ("on_cap: stop", "on_cap: stop where pause holds"),
+        ("budget: {stop_usd: 10.01}", "budget.stop_usd: 10.01 where 10 holds"),
+        ("worktree: {allow_secret: [.env]}", "a repository cannot let secrets be copied"),
+    ],
+)
+def test_a_repository_cannot_decide_for_the_person(tmp_path: Path, body: str, named: str):
+    written(tmp_path / "blueflame.yaml", body)
+    with pytest.raises(ConfigurationError, match=re.escape(named)) as raised:
+        load_configuration(Sources(repository=tmp_path), KEYS)
+    assert str(raised.value).startswith("blueflame.yaml:")
+    assert "in your own configuration" in str(raised.value)
+    named_by_person = Sources(repository=tmp_path, config=tmp_path / "blueflame.yaml")
+    assert load_configuration(named_by_person, KEYS)
+
+
+def test_a_repository_may_say_what_the_person_says_or_be_stricter(tmp_path: Path):
+    body = "approvals: {plan: auto, changeset: ask}\non_cap: stop\nbudget: {stop_usd: 20}"
+    written(tmp_path / "blueflame.yaml", body)
+    own = "approvals: {plan: auto, changeset: auto_if_green}\non_cap: stop\nbudget: {stop_usd: 20}"
+    user = written(tmp_path / "u.yaml", own)
+    session = load_configuration(Sources(user=user, repository=tmp_path), KEYS).session
+    assert (session.approvals.plan, session.approvals.changeset) == ("auto", "ask")
+    assert (session.on_cap, session.budget.stop_usd) == ("stop", Decimal(20))
+
+
+def test_a_repository_cannot_raise_the_persons_own_cap(tmp_path: Path):
+    written(tmp_path / "blueflame.yaml", "budget: {stop_usd: 6}")
+    user = written(tmp_path / "u.yaml", "budget: {stop_usd: 5}")
+    with pytest.raises(ConfigurationError, match="6 where 5 holds without this file"):
+        load_configuration(Sources(user=user, repository=tmp_path), KEYS)
+    flags: dict[str, object] = {"budget.stop_usd": "7"}
+    found = load_configuration(Sources(user=user, repository=tmp_path, flags=flags), KEYS)
+    assert found.session.budget.stop_usd == Decimal(7)
 
 
 def test_files_that_need_not_exist(tmp_path: Path):

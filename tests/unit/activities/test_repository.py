@@ -1,0 +1,54 @@
+"""What is read from the person's checkout with the person's rights."""
+
+from pathlib import Path
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.adapters.store import MemoryStore
+from activities.repository import ExportActivities
+from tests.unit.activities.adapters.git.home import SESSION, Home
+from workflows.contracts import ExportBase
+from workflows.domain.config import WorktreeConfig
+from workflows.domain.repository import Base
+from workflows.errors import FailureType
+
+
+async def export(home: Home, store: MemoryStore, *copies: str) -> Base:
+    activities = ExportActivities(home.user, store)
+    worktree = WorktreeConfig(copies=copies)
+    request = ExportBase(session=SESSION, repository=str(home.path), base=None, worktree=worktree)
+    return await ActivityEnvironment().run(activities.export, request)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path)
+    made.make({"a.txt": "x\n", ".gitignore": "local/\n"})
+    (made.path / "local").mkdir()
+    (made.path / "local/settings").write_text("x = 1\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/settings").write_text("theirs")
+    return made
+
+
+async def test_a_named_file_is_copied(home: Home):
+    store = MemoryStore()
+    (copied,) = (await export(home, store, "local/settings")).copied
+    assert (copied.path, copied.executable) == ("local/settings", False)
+    assert await store.get(copied.content) == b"x = 1\n"
+
+
+async def test_a_link_in_a_parent_folder_is_not_followed(home: Home):
+    (home.path / "local/link").symlink_to("../../outside")
+    with pytest.raises(ApplicationError, match="no link on its way is followed") as raised:
+        await export(home, MemoryStore(), "local/link/settings")
+    assert raised.value.type == FailureType.REPOSITORY_REFUSED
+
+
+@pytest.mark.parametrize("path", ["local", "../outside/settings", "local/none"])
+async def test_what_is_no_file_of_the_checkout_is_refused(home: Home, path: str):
+    with pytest.raises(ApplicationError, match=path) as raised:
+        await export(home, MemoryStore(), path)
+    assert raised.value.type == FailureType.REPOSITORY_REFUSED
