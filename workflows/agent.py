@@ -222,6 +222,8 @@ class AgentWorkflow:
                 RUN_TOOLS.ask(request, summary, queue=self._request.host_queue)
             )
         except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
             raise _Ended(AgentEnd.HOST, str(error.cause)[:1_000]) from error
         self._update(checkpoint=done.checkpoint, tree=done.tree)
         return [

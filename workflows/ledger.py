@@ -30,7 +30,7 @@ class SessionLedger:
     """Purpose: caps that hold under any concurrency.
 
     Signals: `ask`, `close_account`, `set_cap`, `finish`. Query: `state`.
-    A continuation carries the accounts and whether the warning was given.
+    A continuation carries the accounts, what is not yet served, and whether the warning was given.
     """
 
     @workflow.init
@@ -38,8 +38,9 @@ class SessionLedger:
         self._request = request
         self._accounts = request.accounts or Accounts(cap_usd=request.caps.stop_usd)
         self._is_warned = request.is_warned
-        self._inbox: list[Ask | AccountClosed | CapChanged] = []
-        self._is_finished = False
+        self._inbox: list[Ask | AccountClosed | CapChanged] = list(request.inbox)
+        self._is_finished = request.is_finished
+        self._served = 0
         self._burn_told_at: datetime | None = None
 
     @workflow.run
@@ -47,13 +48,14 @@ class SessionLedger:
         """Serve until the session says `finish`, then answer the final accounts."""
         while True:
             await workflow.wait_condition(lambda: bool(self._inbox) or self._is_finished)
-            while self._inbox:
+            while self._inbox and not self._is_long():
                 await self._serve(self._inbox.pop(0))
+                self._served += 1
+            if self._is_long():
+                workflow.continue_as_new(self._carried())
             if self._is_finished:
                 await self._tell("closed", "the session has ended")
                 return self.state()
-            if workflow.info().is_continue_as_new_suggested():
-                workflow.continue_as_new(self._carried())
 
     @workflow.signal
     def ask(self, ask: Ask) -> None:
@@ -84,6 +86,10 @@ class SessionLedger:
             settled_usd=money.settled(self._accounts),
             burn_usd_per_minute=money.burn_rate(self._accounts.samples, workflow.now()),
         )
+
+    def _is_long(self) -> bool:
+        has_served_many = self._served >= self._request.messages_per_run
+        return has_served_many or workflow.info().is_continue_as_new_suggested()
 
     async def _serve(self, message: Ask | AccountClosed | CapChanged) -> None:
         now = workflow.now()
@@ -129,7 +135,12 @@ class SessionLedger:
 
     def _carried(self) -> LedgerRequest:
         return self._request.model_copy(
-            update={"accounts": self._accounts, "is_warned": self._is_warned}
+            update={
+                "accounts": self._accounts,
+                "is_warned": self._is_warned,
+                "inbox": tuple(self._inbox),
+                "is_finished": self._is_finished,
+            }
         )
 
 

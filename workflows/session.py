@@ -279,7 +279,9 @@ class SessionWorkflow:
                 await self._apply(signals.halt(self._state, self._config, reason))
             if self._state.phase is SessionPhase.STOPPING:
                 raise _Stopped
-            if self._state.phase is SessionPhase.RUNNING:
+            # What was said while others were told goes first: neither a continuation nor an end
+            # may lose it.
+            if self._state.phase is SessionPhase.RUNNING and not self._has_heard():
                 ending = self._step()
                 if ending is not None:
                     return ending
@@ -289,7 +291,7 @@ class SessionWorkflow:
     def _step(self) -> schedule.Ending | None:
         """Settle the state and start waves; answer the ending where there is nothing left."""
         self._state = schedule.settle(self._state, self._config)
-        if not workflow.info().is_continue_as_new_suggested():
+        if not self._is_long():
             for each in schedule.next_starts(self._state, self._config, self._running()):
                 self._start(each)
         elif not self._waves:
@@ -303,6 +305,14 @@ class SessionWorkflow:
             return ending
         self._update(reason=ending.reason)
         return None
+
+    def _is_long(self) -> bool:
+        waves = self._state.cycle - (self._request.carried.cycle if self._request.carried else 0)
+        has_many = waves >= self._request.waves_per_run
+        return has_many or workflow.info().is_continue_as_new_suggested()
+
+    def _has_heard(self) -> bool:
+        return bool(self._inbox or self._ledger_events)
 
     def _running(self) -> schedule.Running:
         counts = {"develop": 0, "validate": 0, "merge": 0}
@@ -404,10 +414,7 @@ class SessionWorkflow:
             _Stopped: one of them stopped the session.
         """
         await workflow.wait_condition(
-            lambda: (
-                bool(self._inbox or self._ledger_events or self._has_changed)
-                or (work is not None and work.done())
-            )
+            lambda: self._has_heard() or self._has_changed or (work is not None and work.done())
         )
         self._has_changed = False
         if self._fault is not None:

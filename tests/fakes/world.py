@@ -55,6 +55,8 @@ from workflows.domain.models import ModelFacts, Prices, Role, Usage
 from workflows.domain.repository import Base
 from workflows.domain.session_state import ResolvedRoutes
 
+_OUTPUT_TOKENS = 1_000
+
 Script = Callable[[CallModel], Sequence[ToolCall]]
 
 
@@ -84,6 +86,42 @@ def planned(*tasks: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def model(name: str, usd_per_call: Decimal = Decimal(0), **facts: Any) -> ModelFacts:
+    """Return a scripted model whose every call costs the same: its output is always the longest."""
+    free = Decimal(0)
+    rates = {"input_usd": free, "cached_input_usd": free, "cache_write_usd": free}
+    prices = Prices(**rates, output_usd=usd_per_call * 1_000_000 / _OUTPUT_TOKENS)
+    family = name.partition("/")[2]
+    return ModelFacts.model_validate(
+        {
+            "provider": "scripted",
+            "model": family,
+            "family": family,
+            "window_tokens": 200_000,
+            "max_output_tokens": _OUTPUT_TOKENS,
+            "prices": prices,
+            **facts,
+        }
+    )
+
+
+def answered(call: CallModel, *calls: ToolCall, **facts: Any) -> ModelAnswered:
+    """Return a model's answer to a call."""
+    return ModelAnswered.model_validate(
+        {
+            "text": "",
+            "tool_calls": calls,
+            "head": name_of(call.prefix, call.agent, call.turn).ljust(64, "0"),
+            "stop": "tool_calls" if calls else "end",
+            "usage": Usage(input_tokens=100, output_tokens=_OUTPUT_TOKENS),
+            "cost_usd": Decimal(0),
+            "latency": timedelta(seconds=1),
+            "scripted": True,
+            **facts,
+        }
+    )
+
+
 class World:
     """What happens outside of the workflows: scripted before, inspected after."""
 
@@ -98,7 +136,10 @@ class World:
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
         self.script: Script = self.usual
-        self.on_call: Callable[[CallModel], Any] = lambda _: None
+        self.spent = Decimal(0)
+        """What the provider would bill for the calls that it answered."""
+        self.on_call: Callable[[CallModel], Awaitable[ModelOutcome | None] | None] = lambda _: None
+        self.on_tools: Callable[[RunTools], Awaitable[ToolsOutcome | None] | None] = lambda _: None
         self.finish: Callable[[FinishTask], FinishOutcome | None] = lambda _: None
         self.gate_fails: Callable[[RunGates], bool] = lambda _: False
         self.merge: Callable[[MergeCommits], MergeOutcome | None] = lambda _: None
@@ -155,6 +196,10 @@ class World:
 
     async def run_tools(self, request: RunTools) -> ToolsOutcome:
         self.tools.append(request)
+        if (waits := self.on_tools(request)) is not None:
+            outcome = await waits
+            if outcome is not None:
+                return outcome
         agent = request.worktree.agent
         seen = tuple(
             Observation(call_id=call.id, name=call.name, text=f"ran {call.name}")
@@ -209,31 +254,13 @@ class World:
 
     async def resolve(self, request: ResolveModels) -> ResolvedRoutes:
         def facts(names: tuple[str, ...]) -> tuple[ModelFacts, ...]:
-            return tuple(self._facts(name) for name in names)
+            return tuple(model(name, self.usd) for name in names)
 
         routes = request.routes
         return ResolvedRoutes(
             planner=facts(routes.planner),
             developer=facts(routes.developer),
             reviewer=facts(routes.reviewer),
-        )
-
-    def _facts(self, name: str) -> ModelFacts:
-        each = self.usd / 2
-        prices = Prices(
-            input_usd=Decimal(0),
-            cached_input_usd=Decimal(0),
-            cache_write_usd=Decimal(0),
-            output_usd=each * 1_000_000 / 1_000,
-        )
-        model = name.partition("/")[2]
-        return ModelFacts(
-            provider="scripted",
-            model=model,
-            family=model,
-            window_tokens=200_000,
-            max_output_tokens=1_000,
-            prices=prices,
         )
 
     async def call(self, request: CallModel) -> ModelOutcome:
@@ -247,17 +274,8 @@ class World:
                     return outcome
         finally:
             del self.running[str(request.agent)]
-        calls = tuple(self.script(request))
-        return ModelAnswered(
-            text="",
-            tool_calls=calls,
-            head=Digest(name_of(request.prefix, request.agent, request.turn)),
-            stop="tool_calls" if calls else "end",
-            usage=Usage(input_tokens=100, output_tokens=1_000),
-            cost_usd=self.usd / 2,
-            latency=timedelta(seconds=1),
-            scripted=True,
-        )
+        self.spent += self.usd
+        return answered(request, *self.script(request), cost_usd=self.usd)
 
     def activities(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
         """Return every fake by the name of its contract."""
@@ -292,13 +310,14 @@ class Hold:
 
     def __call__(self, call: CallModel) -> Awaitable[ModelOutcome | None] | None:
         """Hold this call, if it is one of those wanted."""
-        return self._wait() if self._wanted(call) else None
+        return self.wait() if self._wanted(call) else None
 
     def release(self) -> None:
         """Let all of them go, from now on."""
         self._free.set()
 
-    async def _wait(self) -> None:
+    async def wait(self) -> None:
+        """Wait for the release; for what is no model call."""
         self.reached.set()
         await self._free.wait()
 

@@ -11,26 +11,31 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 from temporalio import activity
-from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import RawValue
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from tests.fakes.listener import Listener
-from tests.fakes.world import World
+from tests.fakes.world import World, model, name_of
 from workers import wiring
-from workers.roles import Role
+from workers.roles import Role as WorkerRole
 from workers.serving import workflow_runner
 from workflows import contracts, queues
+from workflows.domain.agent import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
+from workflows.domain.budget import Caps, LedgerRequest
 from workflows.domain.config import Approvals, Routes, SessionConfig
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import AgentId, SessionId
+from workflows.domain.models import Role
 from workflows.domain.plan import Plan
 from workflows.domain.session import SessionRequest, SessionResult, SessionView
 from workflows.domain.task import TaskRecord
@@ -48,8 +53,10 @@ _BEAT_SECONDS = 0.05
 class Theatre:
     """The server's client, and the world of each session that is played."""
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
+    def __init__(self, environment: WorkflowEnvironment) -> None:
+        self.client = environment.client
+        self.unskipped = environment.auto_time_skipping_disabled
+        """A context without the skipping of time, which else happens while a result is awaited."""
         self.worlds: dict[str, World] = {}
 
     @activity.defn(dynamic=True)
@@ -69,16 +76,16 @@ class Theatre:
 
     @asynccontextmanager
     async def session(
-        self, world: World, plan: Plan | None = None, **config: Any
+        self, world: World, queue: str = queues.WORKFLOWS, **config: Any
     ) -> AsyncIterator["Playing"]:
         """Start a session in a world; at the end stop it, if it has not ended."""
-        wanted = request(**config).model_copy(update={"plan": plan})
+        wanted = request(**config)
         self.worlds[wanted.session] = world
         handle = await self.client.start_workflow(
             "SessionWorkflow",
             wanted,
             id=f"session/{wanted.session}",
-            task_queue=queues.WORKFLOWS,
+            task_queue=queue,
             result_type=SessionResult,
         )
         try:
@@ -88,6 +95,58 @@ class Theatre:
                 await handle.signal("stop")
                 await handle.result()
             del self.worlds[wanted.session]
+
+    @asynccontextmanager
+    async def ledger(
+        self, caps: Caps, **facts: Any
+    ) -> AsyncIterator[tuple[str, WorkflowHandle[Any, Any], WorkflowHandle[Any, Any]]]:
+        """Start a ledger alone: the session's id, the ledger, and who listens for the session."""
+        session = uuid.uuid4().hex[:10]
+        listener = await self.client.start_workflow(
+            "Listener", id=f"session/{session}", task_queue=queues.WORKFLOWS
+        )
+        wanted = LedgerRequest(session_workflow=listener.id, caps=caps, **facts)
+        ledger = await self.client.start_workflow(
+            "SessionLedger", wanted, id=f"{listener.id}/ledger", task_queue=queues.WORKFLOWS
+        )
+        try:
+            yield session, ledger, listener
+        finally:
+            # Where time was skipped, these have met the server's time-out for workflows.
+            with contextlib.suppress(RPCError):
+                await ledger.signal("finish")
+                await listener.signal("leave")
+
+    @asynccontextmanager
+    async def agent(
+        self, world: World, caps: Caps | None = None, *, skips: bool = False, **facts: Any
+    ) -> AsyncIterator[WorkflowHandle[Any, AgentOutcome]]:
+        """Start one agent with a ledger of its own and no session; at the end stop it.
+
+        Args:
+            world: plays its activities.
+            caps: the ledger's.
+            skips: whether time is skipped while its result is awaited.
+            facts: of its request.
+        """
+        calm = contextlib.nullcontext() if skips else self.unskipped()
+        with calm:
+            async with self.ledger(caps or Caps()) as (session, ledger, _):
+                self.worlds[session] = world
+                agent = await self.client.start_workflow(
+                    "AgentWorkflow",
+                    agent_request(session, ledger.id, world, **facts),
+                    id=f"session/{session}/agent",
+                    task_queue=queues.WORKFLOWS,
+                    result_type=AgentOutcome,
+                )
+                try:
+                    yield agent
+                finally:
+                    if (await agent.describe()).status is WorkflowExecutionStatus.RUNNING:
+                        await agent.signal("stop", "the test is over")
+                        await agent.result()
+                    del self.worlds[session]
 
 
 class Playing:
@@ -140,7 +199,7 @@ async def theatre() -> AsyncIterator[Theatre]:
                 test_server_existing_path=str(program), data_converter=pydantic_data_converter
             )
         )
-        theatre = Theatre(environment.client)
+        theatre = Theatre(environment)
         for queue in (queues.MODELS, queues.HOST, "host/h", queues.LAND):
             await stack.enter_async_context(
                 Worker(
@@ -154,7 +213,7 @@ async def theatre() -> AsyncIterator[Theatre]:
             Worker(
                 theatre.client,
                 task_queue=queues.WORKFLOWS,
-                workflows=[*wiring.workflows_for(Role.WORKFLOWS), Listener],
+                workflows=[*wiring.workflows_for(WorkerRole.WORKFLOWS), Listener],
                 workflow_runner=workflow_runner(),
             )
         )
@@ -167,7 +226,7 @@ async def _beat() -> None:
         await asyncio.sleep(_BEAT_SECONDS)
 
 
-def request(**changes: Any) -> SessionRequest:
+def request(plan: Plan | None = None, waves_per_run: int = 500, **changes: Any) -> SessionRequest:
     """Return a session's request; both approvals are automatic unless it says otherwise."""
     config = SessionConfig(
         routes=ROUTES, approvals=Approvals(plan="auto", changeset="auto_if_green")
@@ -176,8 +235,31 @@ def request(**changes: Any) -> SessionRequest:
         session=SessionId(uuid.uuid4().hex[:10]),
         goal="a goal",
         repository="/r",
+        plan=plan,
+        waves_per_run=waves_per_run,
         config=config.model_copy(update=changes),
     )
+
+
+def agent_request(session: str, ledger: str, world: World, **facts: Any) -> AgentRequest:
+    """Return a developer's request."""
+    agent = AgentId("dev.a.1")
+    common: dict[str, Any] = {
+        "session": session,
+        "agent": agent,
+        "role": Role.DEVELOPER,
+        "route": (model("scripted/alpha", world.usd),),
+        "opening": "Role: developer\nTask: a\nAttempt: 1\n\nDo it.",
+        "worktree": WorktreeRef(
+            session=SessionId(session), agent=agent, repository="key", writable=True
+        ),
+        "checkpoint": name_of("base"),
+        "host_queue": "host/h",
+        "ledger": ledger,
+        "limits": AgentLimits(turns=20, wall=timedelta(minutes=20), usd=Decimal(3)),
+        "command_timeout": timedelta(minutes=5),
+    }
+    return AgentRequest.model_validate({**common, **facts})
 
 
 async def played(theatre: Theatre, world: World, **config: Any) -> SessionResult:

@@ -342,7 +342,7 @@ async def test_a_budget_that_is_no_amount_is_refused_in_words(theatre: Theatre, 
 
 
 async def test_set_budget_moves_the_cap_down_to_zero_and_up_again(theatre: Theatre):
-    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.05"))
     async with theatre.session(world, approvals=Approvals(changeset="auto_if_green")) as session:
         await session.until(is_in("awaiting_plan"))
         await session.say("set_budget", {"usd": 0})

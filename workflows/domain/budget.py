@@ -107,5 +107,10 @@ class LedgerRequest(BaseModel, frozen=True, extra="forbid"):
 
     session_workflow: str
     caps: Caps
+    messages_per_run: int = Field(default=2_000, gt=0)
+    """After so many messages in one run the workflow continues as new."""
     accounts: Accounts | None = None
     is_warned: bool = False
+    inbox: tuple[Ask | AccountClosed | CapChanged, ...] = ()
+    """Messages that were not served yet; a steady stream must not keep the run from ending."""
+    is_finished: bool = False

@@ -27,6 +27,8 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
     config: SessionConfig
     plan: Plan | None = None
     """A plan that a person brings; the planner is not asked then."""
+    waves_per_run: int = Field(default=500, gt=0)
+    """After so many waves in one run the workflow continues as new, when none runs."""
     carried: SessionState | None = None
     """Set by a continuation."""
 

@@ -1,0 +1,59 @@
+"""What workflows ask for and what workers offer are the same: name, queue, input, outcome."""
+
+from typing import Any, get_type_hints
+
+import pytest
+from temporalio import activity
+
+from workers import wiring
+from workers.roles import Role
+from workers.settings import Settings
+from workflows import contracts
+from workflows.contracts import Contract
+from workflows.errors import FailureType
+
+
+@pytest.fixture(scope="module")
+def offered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Role, Any]]:
+    """Every activity that any role offers, by its name."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("data"))
+    offered: dict[str, tuple[Role, Any]] = {}
+    for role in Role:
+        for each in wiring.activities_for(role, settings):
+            name = str(activity._Definition.must_from_callable(each).name)  # the SDK has no other
+            assert name not in offered, f"two activities are called {name!r}"
+            offered[name] = (role, each)
+    return offered
+
+
+def test_every_contract_is_kept_and_nothing_else_is_offered(
+    offered: dict[str, tuple[Role, Any]],
+) -> None:
+    names = [contract.name for contract in contracts.ALL]
+    assert len(names) == len(set(names))
+    assert sorted(offered) == sorted(names)
+
+
+def test_no_contract_is_missing_from_the_list() -> None:
+    defined = [each for each in vars(contracts).values() if isinstance(each, Contract)]
+    assert {each.name for each in defined} == {each.name for each in contracts.ALL}
+
+
+@pytest.mark.parametrize("contract", contracts.ALL, ids=lambda contract: contract.name)
+def test_an_activity_takes_and_gives_what_its_contract_says(
+    offered: dict[str, tuple[Role, Any]], contract: Contract[Any, Any]
+) -> None:
+    role, implementation = offered[contract.name]
+    hints = get_type_hints(implementation, include_extras=True)
+    plain = get_type_hints(implementation)
+    assert hints.pop("return") == contract.outcome or plain["return"] == contract.outcome
+    assert list(hints.values()) == [contract.request]
+    assert contract.queue == role
+
+
+@pytest.mark.parametrize("contract", contracts.ALL, ids=lambda contract: contract.name)
+def test_retries_know_every_failure_that_a_repeat_cannot_mend(contract: Contract[Any, Any]) -> None:
+    known = {str(kind) for kind in FailureType}
+    never = contract.retry.non_retryable_error_types or ()
+    assert {kind for kind in never if not kind.startswith("TemporalTimeout:")} <= known
+    assert FailureType.FENCED in never

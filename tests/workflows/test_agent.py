@@ -1,0 +1,440 @@
+"""One agent alone, with the real ledger: every end, what it is told, and what a call may cost."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from temporalio.exceptions import ApplicationError
+
+from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
+from tests.workflows.conftest import Theatre
+from workflows.contracts import (
+    CallModel,
+    ModelAnswered,
+    ModelOutcome,
+    PrefixLost,
+    RunTools,
+    ToolsOutcome,
+)
+from workflows.domain.agent import AgentEnd, AgentLimits, AgentOutcome, AgentState
+from workflows.domain.budget import Caps
+from workflows.domain.ids import Tree
+from workflows.domain.messages import ToolCall, ToolMessage, UserMessage
+from workflows.domain.models import Usage
+from workflows.errors import FailureType
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+SUBMIT = tool("submit", summary="done")
+
+
+def limits(turns: int = 20, wall: timedelta = timedelta(minutes=20), usd: Any = 3) -> AgentLimits:
+    return AgentLimits(turns=turns, wall=wall, usd=Decimal(usd))
+
+
+def failure(kind: str) -> ApplicationError:
+    return ApplicationError(f"it said {kind}", type=kind)
+
+
+async def fail(kind: str) -> ModelOutcome | None:
+    raise failure(kind)
+
+
+async def give(outcome: ModelOutcome) -> ModelOutcome:
+    return outcome
+
+
+class Scripted(World):
+    """A world whose agent answers one list of calls a turn, and works for ever after the last."""
+
+    def __init__(self, *turns: Sequence[ToolCall], usd_per_call: Decimal = Decimal(0)) -> None:
+        super().__init__(planned({"id": "a"}), usd_per_call)
+        self.turns = turns
+        self.script = self.next
+
+    def next(self, call: CallModel) -> Sequence[ToolCall]:
+        if call.turn <= len(self.turns):
+            return self.turns[call.turn - 1]
+        return [tool("bash", command=f"work {call.turn}")]
+
+
+async def ended(theatre: Theatre, world: World, **facts: Any) -> AgentOutcome:
+    async with theatre.agent(world, **facts) as agent:
+        return await agent.result()
+
+
+def results(world: World, turn: int) -> list[tuple[str, str, bool]]:
+    """Return what the calls of the turn before were answered: name, text, is it an error."""
+    call = next(each for each in world.calls if each.turn == turn)
+    message = next(each for each in call.messages if isinstance(each, ToolMessage))
+    return [(each.name, each.text, each.is_error) for each in message.results]
+
+
+# --- ends -----------------------------------------------------------------------------------
+
+
+async def test_submitted_keeps_the_submission_and_the_last_checkpoint(theatre: Theatre):
+    world = Scripted([tool("bash", command="x")], [SUBMIT], usd_per_call=Decimal("0.01"))
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.SUBMITTED
+    assert outcome.submission == {"summary": "done"}
+    assert outcome.checkpoint == name_of("dev.a.1", 1)
+    assert (outcome.turns, outcome.spent_usd) == (2, Decimal("0.02"))
+    assert outcome.scripted
+
+
+async def test_turn_limit(theatre: Theatre):
+    outcome = await ended(theatre, Scripted(), limits=limits(turns=3))
+    assert (outcome.end, outcome.turns) == (AgentEnd.TURN_LIMIT, 3)
+    assert outcome.checkpoint == name_of("dev.a.1", 3)
+
+
+async def test_time_limit(theatre: Theatre):
+    outcome = await ended(theatre, Scripted(), limits=limits(wall=timedelta(microseconds=1)))
+    assert (outcome.end, outcome.turns) == (AgentEnd.TIME_LIMIT, 1)
+
+
+async def test_waiting_for_a_rate_limit_is_not_working_time(theatre: Theatre):
+    world = Scripted([SUBMIT])
+
+    async def limited() -> None:
+        if len(world.calls) == 1:
+            raise ApplicationError(
+                "slow down", type=FailureType.RATE_LIMITED, next_retry_delay=timedelta(hours=5)
+            )
+
+    world.on_call = lambda _: limited()
+    outcome = await ended(theatre, world, skips=True)
+    assert outcome.end is AgentEnd.SUBMITTED
+    assert len(world.calls) == 2
+
+
+async def test_the_agents_own_limit_of_money(theatre: Theatre):
+    world = Scripted(usd_per_call=Decimal("0.10"))
+    outcome = await ended(theatre, world, limits=limits(usd="0.35"))
+    assert outcome.end is AgentEnd.BUDGET
+    assert "limit of $0.35" in outcome.detail
+    assert outcome.spent_usd == Decimal("0.30") == world.spent
+
+
+async def test_the_sessions_cap(theatre: Theatre):
+    world = Scripted(usd_per_call=Decimal("0.10"))
+    outcome = await ended(theatre, world, caps=Caps(stop_usd=Decimal("0.25")))
+    assert outcome.end is AgentEnd.BUDGET
+    assert "cap" in outcome.detail
+    assert outcome.spent_usd == Decimal("0.20") == world.spent
+
+
+async def test_a_model_without_prices_is_never_called(theatre: Theatre):
+    world = Scripted()
+    outcome = await ended(theatre, world, route=(model("scripted/alpha", prices=None),))
+    assert outcome.end is AgentEnd.BUDGET
+    assert "price of 'scripted/alpha' is unknown" in outcome.detail
+    assert world.calls == []
+
+
+async def test_stuck_after_the_same_call_with_the_same_effect_three_times(theatre: Theatre):
+    same = [tool("bash", command="same")]
+    world = Scripted(*[same] * 9)
+
+    async def no_effect(asked: RunTools) -> ToolsOutcome:
+        return ToolsOutcome(observations=(), checkpoint=asked.checkpoint, tree=Tree("t"))
+
+    world.on_tools = no_effect
+    outcome = await ended(theatre, world)
+    assert (outcome.end, outcome.turns) == (AgentEnd.STUCK, 3)
+    assert "bash" in outcome.detail
+
+
+async def test_the_same_call_with_a_new_effect_is_progress(theatre: Theatre):
+    same = [tool("bash", command="same")]
+    outcome = await ended(theatre, Scripted(same, same, same, same, [SUBMIT]))
+    assert outcome.end is AgentEnd.SUBMITTED
+
+
+async def test_refusal(theatre: Theatre):
+    world = Scripted()
+    world.on_call = lambda call: give(answered(call, stop="refusal", text="I will not."))
+    outcome = await ended(theatre, world)
+    assert (outcome.end, outcome.detail) == (AgentEnd.REFUSAL, "I will not.")
+
+
+async def test_silence_after_two_reminders(theatre: Theatre):
+    world = Scripted([], [], [])
+    outcome = await ended(theatre, world)
+    assert (outcome.end, outcome.turns) == (AgentEnd.SILENCE, 3)
+    assert "You called no tool" in world.heard("dev.a.1", 3)
+
+
+async def test_a_tool_call_between_starts_the_reminders_anew(theatre: Theatre):
+    work = [tool("bash", command="x")]
+    outcome = await ended(theatre, Scripted([], [], work, [], [], [SUBMIT]))
+    assert outcome.end is AgentEnd.SUBMITTED
+
+
+@pytest.mark.parametrize("during", ["a call", "a command"])
+async def test_stop_ends_it_at_once_and_keeps_the_work(theatre: Theatre, during: str):
+    world = Scripted()
+    hold = Hold(lambda call: call.turn == 2)
+    if during == "a call":
+        world.on_call = hold
+    else:
+        world.on_tools = lambda asked: hold.wait() if asked.turn == 2 else None
+    async with theatre.agent(world) as agent:
+        await hold.reached.wait()
+        await agent.signal("stop", "skipped by a person")
+        outcome = await agent.result()
+    assert (outcome.end, outcome.detail) == (AgentEnd.STOPPED, "skipped by a person")
+    assert outcome.checkpoint == name_of("dev.a.1", 1)
+
+
+async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Theatre):
+    world = Scripted(usd_per_call=Decimal("0.10"))
+    hold = Hold()
+    world.on_call = hold
+    async with theatre.agent(world) as agent:
+        await hold.reached.wait()
+        await agent.signal("stop", "enough")
+        outcome = await agent.result()
+    assert outcome.spent_usd == Decimal("0.10")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        FailureType.AUTHENTICATION_FAILED,
+        FailureType.CREDIT_EXHAUSTED,
+        FailureType.INVALID_REQUEST,
+        FailureType.CONTEXT_OVERFLOW,
+    ],
+)
+async def test_provider_where_no_model_of_the_route_is_left(theatre: Theatre, kind: str):
+    world = Scripted(usd_per_call=Decimal("0.10"))
+    world.on_call = lambda _: fail(kind)
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.PROVIDER
+    assert kind in outcome.detail
+    assert outcome.spent_usd == 0
+    assert len(world.calls) == 1
+
+
+@pytest.mark.parametrize("kind", [FailureType.FENCED, FailureType.SANDBOX_UNAVAILABLE])
+async def test_host(theatre: Theatre, kind: str):
+    world = Scripted()
+
+    async def broken(asked: RunTools) -> None:
+        raise failure(kind)
+
+    world.on_tools = broken
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.HOST
+    assert f"it said {kind}" in outcome.detail
+
+
+# --- what it is told and what it calls ------------------------------------------------------
+
+
+async def test_it_is_told_once_to_wrap_up(theatre: Theatre):
+    world = Scripted()
+    await ended(theatre, world, limits=limits(turns=10))
+    told = [call.turn for call in world.calls if "80 %" in world.heard("dev.a.1", call.turn)]
+    assert told == [9]
+
+
+async def test_parallel_calls_run_as_one_batch_and_are_answered_in_order(theatre: Theatre):
+    calls = [tool("bash", command="1"), tool("read", path="2"), tool("bash", command="3")]
+    world = Scripted(calls, [SUBMIT])
+    await ended(theatre, world)
+    assert [call.name for call in world.tools[0].calls] == ["bash", "read", "bash"]
+    assert [name for name, _, _ in results(world, 2)] == ["bash", "read", "bash"]
+
+
+async def test_calls_after_a_submission_are_answered_and_not_run(theatre: Theatre):
+    before, after = tool("bash", command="before"), tool("bash", command="after")
+    world = Scripted([before, tool("submit"), after], [SUBMIT])
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.SUBMITTED
+    assert [call.arguments for batch in world.tools for call in batch.calls] == [before.arguments]
+    (_, ran, is_error), (_, fault, is_fault), (_, unheard, is_unheard) = results(world, 2)
+    assert (ran, is_error) == ("ran bash", False)
+    assert "`summary` is missing" in fault
+    assert "not run" in unheard
+    assert is_fault
+    assert is_unheard
+
+
+async def test_a_submission_that_is_refused_twice_ends_it_as_stuck(theatre: Theatre):
+    outcome = await ended(theatre, Scripted([tool("submit")], [tool("submit", text="?")]))
+    assert (outcome.end, outcome.turns) == (AgentEnd.STUCK, 2)
+
+
+async def test_a_malformed_submission_goes_to_the_host_which_says_what_is_wrong(theatre: Theatre):
+    bad = ToolCall(id="1", name="submit", arguments={}, malformed="[")
+    world = Scripted([bad], [SUBMIT])
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.SUBMITTED
+    assert world.tools[0].calls == (bad,)
+
+
+@pytest.mark.parametrize(
+    ("stop", "words"),
+    [("truncated", "cut at the output limit"), ("malformed", "JSON object"), ("pause", "Go on.")],
+)
+async def test_an_answer_without_calls_is_answered_in_words_that_fit(
+    theatre: Theatre, stop: str, words: str
+):
+    world = Scripted([], [SUBMIT])
+    world.on_call = lambda call: give(answered(call, stop=stop)) if call.turn == 1 else None
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.SUBMITTED
+    assert words in world.heard("dev.a.1", 2)
+
+
+# --- calls that fail ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [FailureType.OUTCOME_UNKNOWN, FailureType.WORKER_LOST])
+async def test_an_unknown_outcome_costs_its_quote_and_is_asked_anew(theatre: Theatre, kind: str):
+    world = Scripted([tool("bash", command="x")], [SUBMIT], usd_per_call=Decimal("0.10"))
+    world.on_call = lambda _: fail(kind) if len(world.calls) in {1, 2, 4, 5} else None
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.SUBMITTED
+    assert [call.turn for call in world.calls] == [1, 1, 1, 2, 2, 2]
+    assert outcome.spent_usd == Decimal("0.60")
+
+
+async def test_three_unknown_outcomes_in_a_row_end_it(theatre: Theatre):
+    world = Scripted(usd_per_call=Decimal("0.10"))
+    world.on_call = lambda _: fail(FailureType.OUTCOME_UNKNOWN)
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.PROVIDER
+    assert outcome.spent_usd == Decimal("0.30")
+    assert len(world.calls) == 3
+
+
+@pytest.mark.parametrize("kind", [FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED])
+async def test_the_routes_next_model_takes_over(theatre: Theatre, kind: str):
+    world = Scripted([tool("bash", command="x")], [SUBMIT])
+    world.on_call = lambda call: fail(kind) if call.model.family == "alpha" else None
+    route = (model("scripted/alpha"), model("scripted/gamma"))
+    outcome = await ended(theatre, world, route=route)
+    assert (outcome.end, outcome.family) == (AgentEnd.SUBMITTED, "gamma")
+    assert [call.model.family for call in world.calls] == ["alpha", "gamma", "gamma"]
+
+
+# --- the conversation -----------------------------------------------------------------------
+
+
+async def test_a_lost_prefix_makes_it_send_the_whole_conversation_once(theatre: Theatre):
+    world = Scripted(*[[tool("bash", command=str(n))] for n in range(3)], [SUBMIT])
+    world.on_call = lambda call: (
+        give(PrefixLost()) if call.turn == 3 and call.prefix is not None else None
+    )
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.SUBMITTED
+    assert [call.turn for call in world.calls] == [1, 2, 3, 3, 4]
+    whole = world.calls[3]
+    assert whole.prefix is None
+    assert [message.role for message in whole.messages] == [
+        "user", "assistant", "tool", "assistant", "tool",
+    ]  # fmt: skip
+    assert [len(call.messages) for call in (world.calls[1], world.calls[4])] == [1, 1]
+
+
+async def test_near_the_window_it_sums_up_once_and_begins_anew(theatre: Theatre):
+    world = Scripted(usd_per_call=Decimal("0.01"))
+
+    def script(call: CallModel) -> ModelAnswered:
+        if "Compaction" in call.messages[-1].model_dump_json():
+            return answered(call, text="half is done", cost_usd=Decimal("0.01"))
+        is_late = "Turn: 2" in call.messages[0].model_dump_json()
+        calls = [SUBMIT] if is_late else [tool("bash", command=str(call.turn))]
+        size = 190_000 if call.turn == 2 else 100
+        usage = Usage(input_tokens=size, output_tokens=1_000)
+        return answered(call, *calls, usage=usage, cost_usd=Decimal("0.01"))
+
+    world.on_call = lambda call: give(script(call))
+    outcome = await ended(theatre, world)
+    assert (outcome.end, outcome.turns) == (AgentEnd.SUBMITTED, 3)
+    asked, begun = world.calls[2:]
+    assert asked.prefix is not None
+    assert begun.prefix is None
+    assert isinstance(begun.messages[0], UserMessage)
+    assert begun.messages[0].text.startswith("Role: developer\nTask: a\nAttempt: 1\nTurn: 2\n\nDo")
+    assert "half is done" in begun.messages[0].text
+    assert outcome.spent_usd == Decimal("0.04")
+
+
+async def test_an_overflow_begins_anew_once_and_a_second_one_ends_it(theatre: Theatre):
+    world = Scripted()
+    world.on_call = lambda call: fail(FailureType.CONTEXT_OVERFLOW) if call.turn == 3 else None
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.PROVIDER
+    assert [call.prefix is None for call in world.calls] == [True, False, False, True]
+    assert "Turn: 2" in world.heard("dev.a.1", 3) + world.calls[3].messages[0].model_dump_json()
+
+
+async def test_after_an_overflow_the_conversation_goes_on(theatre: Theatre):
+    world = Scripted()
+    world.on_call = lambda _: (
+        fail(FailureType.CONTEXT_OVERFLOW)
+        if len(world.calls) == 3
+        else give(answered(world.calls[-1], SUBMIT))
+        if len(world.calls) > 4
+        else None
+    )
+    outcome = await ended(theatre, world)
+    assert outcome.end is AgentEnd.SUBMITTED
+
+
+async def test_steers_during_continuations_arrive_once_and_in_order(theatre: Theatre):
+    world = Scripted()
+    hold = Hold(lambda call: call.turn == 1)
+    world.on_call = hold
+    said = [f"word-{number:03}." for number in range(60)]
+    async with theatre.agent(world, turns_per_run=1, limits=limits(turns=200)) as agent:
+        await hold.reached.wait()
+        hold.release()
+        for word in said:
+            await agent.signal("steer", word)
+        await agent.signal("steer", "the last.")
+        while not any("the last." in call.model_dump_json() for call in world.calls):
+            await agent.query("state")
+        world.script = lambda _: [SUBMIT]
+        outcome = await agent.result()
+    assert outcome.end is AgentEnd.SUBMITTED
+    heard = "".join(world.heard("dev.a.1", call.turn) for call in world.calls)
+    places = [heard.index(word) for word in said]
+    assert places == sorted(places)
+    assert [heard.count(word) for word in said] == [1] * len(said)
+    assert [call.turn for call in world.calls] == list(range(1, len(world.calls) + 1))
+
+
+async def test_a_continuation_keeps_money_checkpoint_and_what_it_was_told(theatre: Theatre):
+    world = Scripted(usd_per_call=Decimal("0.01"))
+    outcome = await ended(theatre, world, turns_per_run=1, limits=limits(turns=5))
+    assert (outcome.end, outcome.turns) == (AgentEnd.TURN_LIMIT, 5)
+    assert outcome.spent_usd == Decimal("0.05")
+    assert [asked.checkpoint for asked in world.tools] == [
+        name_of("base"), *(name_of("dev.a.1", turn) for turn in range(1, 5)),
+    ]  # fmt: skip
+    assert sum("80 %" in world.heard("dev.a.1", call.turn) for call in world.calls) == 1
+
+
+async def test_a_pause_outlives_a_continuation(theatre: Theatre):
+    world = Scripted()
+    hold = Hold(lambda call: call.turn == 1)
+    world.on_call = hold
+    async with theatre.agent(world, turns_per_run=1) as agent:
+        await hold.reached.wait()
+        await agent.signal("pause")
+        hold.release()
+        while (state := await agent.query("state", result_type=AgentState)).turn < 1:
+            assert state.is_paused
+        assert (await agent.query("state", result_type=AgentState)).is_paused
+        assert [call.turn for call in world.calls] == [1]
+        world.script = lambda _: [SUBMIT]
+        await agent.signal("resume")
+        assert (await agent.result()).end is AgentEnd.SUBMITTED

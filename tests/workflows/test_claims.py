@@ -1,0 +1,129 @@
+"""Two families of claims, each with a variant that has the mechanism taken out and must fail.
+
+**Linear history**: what an agent adds to its history with each turn does not grow with the turns.
+**Caps**: agents that run at once never spend more than the session's cap.
+"""
+
+from decimal import Decimal
+
+import pytest
+from temporalio.client import WorkflowHistory
+from temporalio.worker import Worker
+
+from tests.fakes.generous_ledger import GenerousLedger
+from tests.fakes.world import World, planned, tool
+from tests.workflows.conftest import Theatre
+from workers import wiring
+from workers.roles import Role as WorkerRole
+from workers.serving import workflow_runner
+from workflows.contracts import (
+    CallModel,
+    ModelOutcome,
+    Observation,
+    PrefixLost,
+    RunTools,
+    ToolsOutcome,
+)
+from workflows.domain.agent import AgentLimits
+from workflows.domain.budget import Caps
+from workflows.domain.config import Concurrency
+from workflows.domain.ids import Tree
+from workflows.ledger import SessionLedger
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+# --- linear history -------------------------------------------------------------------------
+
+TURNS = 40
+OBSERVATION = "0123456789abcde\n" * 256
+
+
+def bytes_of_turns(history: WorkflowHistory) -> list[int]:
+    """Return the bytes that lie between one model call and the next, repeats of a call included."""
+    sizes: list[int] = []
+    for event in history.events:
+        asked = event.activity_task_scheduled_event_attributes
+        if asked.activity_type.name == "models.call" and b'"prefix":null' not in (
+            asked.input.payloads[0].data
+        ):
+            sizes.append(0)
+        if sizes:
+            sizes[-1] += event.ByteSize()
+    return sizes
+
+
+class Wordy(World):
+    """A world with long observations; without the store no call can extend a prefix."""
+
+    def __init__(self, *, has_store: bool) -> None:
+        super().__init__(planned({"id": "a"}))
+        self.script = lambda call: [tool("bash", command=f"work {call.turn:03}")]
+        self.on_tools = self.observe
+        if not has_store:
+            self.on_call = self.forget
+
+    async def observe(self, asked: RunTools) -> ToolsOutcome:
+        seen = Observation(call_id=asked.calls[0].id, name="bash", text=OBSERVATION)
+        return ToolsOutcome(
+            observations=(seen,), checkpoint=asked.checkpoint, tree=Tree(f"{asked.turn:040}")
+        )
+
+    async def _lost(self) -> ModelOutcome | None:
+        return PrefixLost()
+
+    def forget(self, call: CallModel):
+        return self._lost() if call.prefix is not None else None
+
+
+async def growth(theatre: Theatre, world: World) -> float:
+    """Return what turn 40 adds to the history over what turn 10 adds."""
+    limits = AgentLimits.model_validate({"turns": TURNS, "wall": "PT1H", "usd": 3})
+    async with theatre.agent(world, limits=limits) as agent:
+        assert (await agent.result()).turns == TURNS
+        history = await agent.fetch_history()
+    sizes = bytes_of_turns(history)  # from turn 2 on
+    return sizes[38 - 1] / sizes[10 - 2]
+
+
+async def test_what_a_turn_adds_to_the_history_is_flat(theatre: Theatre):
+    assert 0.9 <= await growth(theatre, Wordy(has_store=True)) <= 1.1
+
+
+async def test_without_the_stored_chain_it_grows(theatre: Theatre):
+    assert await growth(theatre, Wordy(has_store=False)) > 1.1
+
+
+# --- caps -----------------------------------------------------------------------------------
+
+CAP = Decimal("0.13")
+CALL = Decimal("0.01")
+
+
+async def spend(theatre: Theatre, queue: str = "workflows") -> Decimal:
+    """Let eight agents work at once with little money, and return what the calls cost."""
+    world = World(planned(*({"id": f"t{number}"} for number in range(8))), usd_per_call=CALL)
+    async with theatre.session(
+        world,
+        queue=queue,
+        budget=Caps(warn_usd=Decimal(0), stop_usd=CAP),
+        concurrency=Concurrency(develop=8),
+        on_cap="stop",
+    ) as session:
+        await session.result()
+    assert len([agent for agent in world.agents() if agent.startswith("dev")]) > 4
+    return world.spent
+
+
+async def test_eight_agents_at_once_never_pass_the_cap(theatre: Theatre):
+    assert CAP - 4 * CALL <= await spend(theatre) <= CAP
+
+
+async def test_a_ledger_that_ignores_what_it_granted_lets_them_pass_it(theatre: Theatre):
+    honest = [each for each in wiring.workflows_for(WorkerRole.WORKFLOWS) if each != SessionLedger]
+    async with Worker(
+        theatre.client,
+        task_queue="generous",
+        workflows=[*honest, GenerousLedger],
+        workflow_runner=workflow_runner(),
+    ):
+        assert await spend(theatre, "generous") > CAP

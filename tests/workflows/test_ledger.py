@@ -1,0 +1,240 @@
+"""The ledger alone, and what a session does upon its word: warn, pause, stop, go on."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from temporalio.client import WorkflowHandle
+from temporalio.exceptions import ApplicationError
+
+from tests.fakes.world import Hold, World, planned, tool
+from tests.workflows.conftest import Theatre, played, states
+from workflows.contracts import CallModel, ModelOutcome
+from workflows.domain.budget import (
+    AccountClosed,
+    Ask,
+    CapChanged,
+    Caps,
+    Grant,
+    LedgerEvent,
+    LedgerView,
+)
+from workflows.domain.config import Approvals
+from workflows.domain.ids import AgentId
+from workflows.domain.messages import ToolCall
+from workflows.domain.models import Role
+from workflows.domain.notice import NoticeKind
+from workflows.domain.session import SessionView
+from workflows.errors import FailureType
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+Handle = WorkflowHandle[Any, Any]
+
+
+def ask(listener: Handle, number: int = 1, agent: str = "dev.a.1", **usd: Any) -> Ask:
+    amounts = {"least_usd": 1, "want_usd": 1, "settled_usd": 0, **usd}
+    return Ask.model_validate(
+        {"agent": agent, "workflow_id": listener.id, "number": number, **amounts}
+    )
+
+
+async def grants(listener: Handle, least: int) -> list[Grant]:
+    """Return what was granted, once so many grants have come."""
+    while len(heard := await listener.query("grants", result_type=list[Grant])) < least:
+        pass
+    return heard
+
+
+async def events(listener: Handle, least: int) -> list[LedgerEvent]:
+    while len(heard := await listener.query("events", result_type=list[LedgerEvent])) < least:
+        pass
+    return heard
+
+
+async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(theatre: Theatre):
+    with theatre.unskipped():
+        async with theatre.ledger(Caps(stop_usd=Decimal(30)), messages_per_run=3) as (
+            _,
+            ledger,
+            listener,
+        ):
+            for number in range(1, 41):
+                await ledger.signal("ask", ask(listener, number))
+            heard = await grants(listener, 40)
+            view = await ledger.query("state", result_type=LedgerView)
+            first = await ledger.describe()
+    assert [grant.number for grant in heard] == list(range(1, 41))
+    assert [grant.usd for grant in heard] == [1] * 30 + [0] * 10
+    assert (view.committed_usd, view.settled_usd) == (30, 0)
+    assert first.raw_description.workflow_execution_info.first_run_id != first.run_id
+
+
+async def test_the_last_of_many_caps_counts_across_continuations(theatre: Theatre):
+    with theatre.unskipped():
+        async with theatre.ledger(Caps(), messages_per_run=20) as (_, ledger, listener):
+            for usd in range(1, 201):
+                await ledger.signal("set_cap", CapChanged(usd=Decimal(usd)))
+            await ledger.signal("ask", ask(listener, want_usd=200))
+            await grants(listener, 1)
+            assert (await ledger.query("state", result_type=LedgerView)).cap_usd == 200
+
+
+async def test_who_ended_without_a_report_has_spent_its_grant(theatre: Theatre):
+    with theatre.unskipped():
+        async with theatre.ledger(Caps()) as (_, ledger, listener):
+            await ledger.signal("ask", ask(listener, want_usd=3))
+            await ledger.signal("ask", ask(listener, agent="dev.b.1", want_usd=3))
+            for agent, settled in (("dev.a.1", None), ("dev.b.1", Decimal("0.5"))):
+                closed = AccountClosed(agent=AgentId(agent), settled_usd=settled)
+                await ledger.signal("close_account", closed)
+            await ledger.signal("ask", ask(listener, agent="dev.c.1"))
+            granted = await grants(listener, 3)
+            view = await ledger.query("state", result_type=LedgerView)
+    lost = granted[0].usd
+    assert view.settled_usd == lost + Decimal("0.5")
+    assert view.committed_usd == view.settled_usd + granted[2].usd
+
+
+async def test_the_warning_comes_once_also_after_a_continuation(theatre: Theatre):
+    caps = Caps(warn_usd=Decimal(2), burn_usd_per_minute=Decimal(100))
+    with theatre.unskipped():
+        async with theatre.ledger(caps, messages_per_run=1) as (_, ledger, listener):
+            for number in range(1, 6):
+                await ledger.signal("ask", ask(listener, number, settled_usd=number))
+            await grants(listener, 5)
+            await ledger.signal("finish")
+            heard = await events(listener, 2)
+    assert [event.kind for event in heard] == ["warning", "closed"]
+    assert "$2.00 is spent" in heard[0].text
+
+
+# --- the session ----------------------------------------------------------------------------
+
+
+def kinds(view: SessionView) -> list[str]:
+    return [notice.kind for notice in view.notices]
+
+
+def is_in(phase: str) -> Any:
+    return lambda view: view.phase == phase
+
+
+async def test_fast_spending_pauses_the_session_and_resume_goes_on(theatre: Theatre):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.30"))
+    caps = Caps(burn_usd_per_minute=Decimal("0.01"), warn_usd=Decimal(5))
+    async with theatre.session(world, budget=caps) as session:
+        view = await session.until(is_in("paused"))
+        assert "above the limit of $0.01" in view.reason
+        assert NoticeKind.BURN_RATE in kinds(view)
+        while (await session.view()).phase != "ended":
+            await session.say("resume")
+            await session.until(lambda view: view.phase in {"paused", "ended"})
+    assert states(await session.result()) == {"a": ("merged", 1)}
+
+
+async def test_the_warning_is_a_notice(theatre: Theatre):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
+    async with theatre.session(world, budget=Caps(warn_usd=Decimal("0.05"))) as session:
+        await session.result()
+        assert kinds(await session.view()).count(NoticeKind.CAP_WARNING) == 1
+
+
+CAP = Caps(stop_usd=Decimal("0.25"), warn_usd=Decimal(5))
+
+
+async def test_at_the_cap_an_unattended_session_stops(theatre: Theatre):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
+    result = await played(theatre, world, budget=CAP, on_cap="stop")
+    assert result.outcome == "stopped"
+    assert "cap of $0.25" in result.reason
+    assert result.spent_usd == world.spent == Decimal("0.20")
+
+
+async def test_at_the_cap_a_session_pauses_and_more_money_resumes_it(theatre: Theatre):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
+    async with theatre.session(world, budget=CAP) as session:
+        view = await session.until(is_in("paused"))
+        assert NoticeKind.CAP_REACHED in kinds(view)
+        assert world.spent == Decimal("0.20")
+        await session.say("set_budget", {"usd": 5})
+        result = await session.result()
+    # The attempt that met the cap is not its fault: the work goes on from its checkpoint.
+    assert states(result) == {"a": ("merged", 2)}
+
+
+async def refuse() -> ModelOutcome | None:
+    raise ApplicationError("the key is refused", type=FailureType.AUTHENTICATION_FAILED)
+
+
+@pytest.mark.parametrize("on_cap", ["pause", "stop"])
+async def test_a_provider_that_cannot_be_used_halts_the_session(theatre: Theatre, on_cap: str):
+    world = World(planned({"id": "a"}))
+    world.on_call = lambda call: refuse() if call.role is Role.DEVELOPER else None
+    async with theatre.session(world, on_cap=on_cap) as session:
+        if on_cap == "stop":
+            result = await session.result()
+            assert result.outcome == "stopped"
+            assert "the key is refused" in result.reason
+            return
+        view = await session.until(is_in("paused"))
+        assert "the key is refused" in view.reason
+        assert NoticeKind.PROVIDER in kinds(view)
+        assert len(world.calls) == 2
+        world.on_call = lambda _: None
+        await session.say("resume")
+        assert states(await session.result()) == {"a": ("merged", 2)}
+
+
+async def test_an_abstention_fails_the_task_without_another_attempt(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+
+    def script(call: CallModel) -> list[ToolCall]:
+        if call.role is Role.REVIEWER:
+            return [tool("submit_verdict", approve="false", summary="text for a truth value")]
+        return list(world.usual(call))
+
+    world.script = script
+    async with theatre.session(world, attempts=3) as session:
+        result = await session.result()
+        assert NoticeKind.ABSTENTION in kinds(await session.view())
+    assert states(result) == {"a": ("failed", 1)}
+    assert [a for a in world.agents() if a.startswith("dev")] == ["dev.a.1"]
+
+
+async def test_an_agent_that_is_lost_costs_its_grant_and_is_tried_again(theatre: Theatre):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
+    hold = Hold(lambda call: call.agent == "dev.a.1")
+    world.on_call = hold
+    async with theatre.session(world) as session:
+        await hold.reached.wait()
+        agent = f"{session.handle.id}/1/develop/dev.a.1"
+        await theatre.client.get_workflow_handle(agent).terminate("by a test")
+        hold.release()
+        result = await session.result()
+    assert states(result) == {"a": ("merged", 2)}
+    assert result.spent_usd > world.spent - Decimal("0.10")
+
+
+async def test_a_session_that_continues_as_new_loses_nothing(theatre: Theatre):
+    tasks = ({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c", "depends_on": ["b"]})
+    world = World(planned(*tasks), usd_per_call=Decimal("0.01"))
+    approvals = Approvals(plan="auto", changeset="ask")
+    async with theatre.session(world, waves_per_run=1, approvals=approvals) as session:
+        for task in "abc":
+            view = await session.until(
+                lambda view, task=task: any(
+                    each.id == task and each.state == "awaiting_approval"
+                    for each in view.changesets
+                )
+            )
+            digest = next(each.digest for each in view.changesets if each.id == task)
+            for number in range(5):
+                await session.say("set_priority", {"id": "c", "n": number})
+            await session.say("approve_changeset", {"id": task, "digest": digest})
+        result = await session.result()
+        first = await session.handle.describe()
+    assert states(result) == dict.fromkeys("abc", ("merged", 1))
+    assert result.spent_usd == world.spent
+    assert first.raw_description.workflow_execution_info.first_run_id != first.run_id
+    assert (await session.task("c")).task.priority == 4
