@@ -68,8 +68,10 @@ class DevelopWave:
     async def run(self, request: DevelopRequest) -> DevelopResult:
         """Develop all assignments and say what each came to."""
         attempts = [self._attempt(each) for each in request.assignments]
-        items = await asyncio.gather(*attempts)
-        await workflow.wait_condition(workflow.all_handlers_finished)
+        try:
+            items = await asyncio.gather(*attempts)
+        finally:
+            await workflow.wait_condition(workflow.all_handlers_finished)
         unheard = [
             TaskWord(task=task, text=text)
             for task, words in sorted(self._words.items())

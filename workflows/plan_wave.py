@@ -34,6 +34,12 @@ class PlanWave:
     @workflow.run
     async def run(self, request: PlanRequest) -> PlanResult:
         """Let one planner work and judge what it submits."""
+        try:
+            return await self._plan(request)
+        finally:
+            await workflow.wait_condition(workflow.all_handlers_finished)
+
+    async def _plan(self, request: PlanRequest) -> PlanResult:
         order = self._order(request)
         try:
             self._handle = await start_agent(request.grounds, order, "planner")

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from temporalio import activity
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import RawValue
 from temporalio.contrib.pydantic import pydantic_data_converter
@@ -271,3 +273,22 @@ async def played(theatre: Theatre, world: World, **config: Any) -> SessionResult
 def states(result: SessionResult) -> dict[str, tuple[str, int]]:
     """Return each task's state and its number of attempts."""
     return {task.id: (task.state, task.attempt) for task in result.tasks}
+
+
+async def until_in_history(
+    agent: WorkflowHandle[Any, Any], holds: Callable[[HistoryEvent], bool]
+) -> None:
+    """Wait until such an event is in a workflow's history."""
+    async with asyncio.timeout(_PATIENCE_SECONDS):
+        while not any(map(holds, (await agent.fetch_history()).events)):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def scheduled(agent: WorkflowHandle[Any, Any]) -> list[str]:
+    """Name the activities that the workflow has asked for."""
+    history = await agent.fetch_history()
+    return [
+        event.activity_task_scheduled_event_attributes.activity_type.name
+        for event in history.events
+        if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+    ]

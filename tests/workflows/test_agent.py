@@ -6,10 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
 from temporalio.exceptions import ApplicationError
 
 from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
-from tests.workflows.conftest import Theatre
+from tests.workflows.conftest import Theatre, scheduled, until_in_history
 from workflows.contracts import (
     CallModel,
     ModelAnswered,
@@ -18,7 +20,7 @@ from workflows.contracts import (
     RunTools,
     ToolsOutcome,
 )
-from workflows.domain.agent import AgentEnd, AgentLimits, AgentOutcome, AgentState
+from workflows.domain.agent import AgentEnd, AgentLimits, AgentOutcome
 from workflows.domain.budget import Caps
 from workflows.domain.ids import Tree
 from workflows.domain.messages import ToolCall, ToolMessage, UserMessage
@@ -393,16 +395,17 @@ async def test_steers_during_continuations_arrive_once_and_in_order(theatre: The
     world = Scripted()
     hold = Hold(lambda call: call.turn == 1)
     world.on_call = hold
+    world.script = lambda call: (
+        [SUBMIT]
+        if any("the last." in each.model_dump_json() for each in world.calls)
+        else [tool("bash", command=str(call.turn))]
+    )
     said = [f"word-{number:03}." for number in range(60)]
-    async with theatre.agent(world, turns_per_run=1, limits=limits(turns=200)) as agent:
+    async with theatre.agent(world, turns_per_run=1, limits=limits(turns=1000)) as agent:
         await hold.reached.wait()
         hold.release()
-        for word in said:
+        for word in (*said, "the last."):
             await agent.signal("steer", word)
-        await agent.signal("steer", "the last.")
-        while not any("the last." in call.model_dump_json() for call in world.calls):
-            await agent.query("state")
-        world.script = lambda _: [SUBMIT]
         outcome = await agent.result()
     assert outcome.end is AgentEnd.SUBMITTED
     heard = "".join(world.heard("dev.a.1", call.turn) for call in world.calls)
@@ -431,10 +434,18 @@ async def test_a_pause_outlives_a_continuation(theatre: Theatre):
         await hold.reached.wait()
         await agent.signal("pause")
         hold.release()
-        while (state := await agent.query("state", result_type=AgentState)).turn < 1:
-            assert state.is_paused
-        assert (await agent.query("state", result_type=AgentState)).is_paused
-        assert [call.turn for call in world.calls] == [1]
+        await until_in_history(agent, has_continued)
+        await until_in_history(agent, has_acted)
+        assert await scheduled(agent) == []
         world.script = lambda _: [SUBMIT]
         await agent.signal("resume")
         assert (await agent.result()).end is AgentEnd.SUBMITTED
+
+
+def has_continued(event: HistoryEvent) -> bool:
+    started = event.workflow_execution_started_event_attributes
+    return bool(started.continued_execution_run_id)
+
+
+def has_acted(event: HistoryEvent) -> bool:
+    return event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED

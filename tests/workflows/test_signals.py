@@ -4,8 +4,7 @@ Fakes stand for everything outside of the workflows; `Hold` stops model calls at
 that a signal arrives while something runs.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any
@@ -13,13 +12,12 @@ from typing import Any
 import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.api.enums.v1 import EventType
-from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHandle
 from temporalio.common import RawValue
 from temporalio.service import RPCError
 
 from tests.fakes.world import Hold, World, name_of, planned
-from tests.workflows.conftest import ASK, Playing, Theatre, states
+from tests.workflows.conftest import ASK, Playing, Theatre, scheduled, states, until_in_history
 from workflows.contracts import FinishTask, WorkRefused
 from workflows.domain.config import Approvals, Concurrency, Pacing
 from workflows.domain.models import Role
@@ -76,15 +74,6 @@ async def agent_of(theatre: Theatre, session: Playing, agent: str) -> WorkflowHa
             continue
         return handle
     raise AssertionError(f"{agent} never ran")
-
-
-async def until_in_history(
-    agent: WorkflowHandle[Any, Any], holds: Callable[[HistoryEvent], bool]
-) -> None:
-    """Wait until such an event is in a workflow's history."""
-    async with asyncio.timeout(20):
-        while not any(map(holds, (await agent.fetch_history()).events)):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
 
 
 async def has_heard(agent: WorkflowHandle[Any, Any], signal: str) -> None:
@@ -410,16 +399,6 @@ async def tools_are_done(agent: WorkflowHandle[Any, Any]) -> None:
         ),
     )
     await agent.query("state")
-
-
-async def scheduled(agent: WorkflowHandle[Any, Any]) -> list[str]:
-    """Name the activities that the workflow has asked for."""
-    history = await agent.fetch_history()
-    return [
-        event.activity_task_scheduled_event_attributes.activity_type.name
-        for event in history.events
-        if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
-    ]
 
 
 async def test_resume_without_a_pause_is_a_notice(theatre: Theatre):
