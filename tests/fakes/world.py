@@ -89,8 +89,12 @@ def planned(*tasks: dict[str, Any]) -> dict[str, Any]:
 def model(name: str, usd_per_call: Decimal = Decimal(0), **facts: Any) -> ModelFacts:
     """Return a scripted model whose every call costs the same: its output is always the longest."""
     free = Decimal(0)
-    rates = {"input_usd": free, "cached_input_usd": free, "cache_write_usd": free}
-    prices = Prices(**rates, output_usd=usd_per_call * 1_000_000 / _OUTPUT_TOKENS)
+    prices = Prices(
+        input_usd=free,
+        cached_input_usd=free,
+        cache_write_usd=free,
+        output_usd=usd_per_call * 1_000_000 / _OUTPUT_TOKENS,
+    )
     family = name.partition("/")[2]
     return ModelFacts.model_validate(
         {

@@ -21,7 +21,7 @@ def offered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Role, A
     offered: dict[str, tuple[Role, Any]] = {}
     for role in Role:
         for each in wiring.activities_for(role, settings):
-            name = str(activity._Definition.must_from_callable(each).name)  # the SDK has no other
+            name = str(activity._Definition.must_from_callable(each).name)  # pyright: ignore[reportPrivateUsage] (the SDK has no other way)
             assert name not in offered, f"two activities are called {name!r}"
             offered[name] = (role, each)
     return offered
@@ -36,8 +36,9 @@ def test_every_contract_is_kept_and_nothing_else_is_offered(
 
 
 def test_no_contract_is_missing_from_the_list() -> None:
-    defined = [each for each in vars(contracts).values() if isinstance(each, Contract)]
-    assert {each.name for each in defined} == {each.name for each in contracts.ALL}
+    values: list[Any] = list(vars(contracts).values())
+    defined = {str(each.name) for each in values if isinstance(each, Contract)}
+    assert defined == {each.name for each in contracts.ALL}
 
 
 @pytest.mark.parametrize("contract", contracts.ALL, ids=lambda contract: contract.name)

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import sys
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
@@ -79,7 +79,7 @@ class Theatre:
     @asynccontextmanager
     async def session(
         self, world: World, queue: str = queues.WORKFLOWS, **config: Any
-    ) -> AsyncIterator["Playing"]:
+    ) -> AsyncGenerator["Playing"]:
         """Start a session in a world; at the end stop it, if it has not ended."""
         wanted = request(**config)
         self.worlds[wanted.session] = world
@@ -101,7 +101,7 @@ class Theatre:
     @asynccontextmanager
     async def ledger(
         self, caps: Caps, **facts: Any
-    ) -> AsyncIterator[tuple[str, WorkflowHandle[Any, Any], WorkflowHandle[Any, Any]]]:
+    ) -> AsyncGenerator[tuple[str, WorkflowHandle[Any, Any], WorkflowHandle[Any, Any]]]:
         """Start a ledger alone: the session's id, the ledger, and who listens for the session."""
         session = uuid.uuid4().hex[:10]
         listener = await self.client.start_workflow(
@@ -122,7 +122,7 @@ class Theatre:
     @asynccontextmanager
     async def agent(
         self, world: World, caps: Caps | None = None, *, skips: bool = False, **facts: Any
-    ) -> AsyncIterator[WorkflowHandle[Any, AgentOutcome]]:
+    ) -> AsyncGenerator[WorkflowHandle[Any, AgentOutcome]]:
         """Start one agent with a ledger of its own and no session; at the end stop it.
 
         Args:
@@ -192,7 +192,7 @@ class Playing:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def theatre() -> AsyncIterator[Theatre]:
+async def theatre() -> AsyncGenerator[Theatre]:
     """The server with workers on all queues."""
     program = Path(sys.executable).with_name("temporal-test-server")
     async with AsyncExitStack() as stack:

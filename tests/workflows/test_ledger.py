@@ -1,5 +1,6 @@
 """The ledger alone, and what a session does upon its word: warn, pause, stop, go on."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -116,7 +117,7 @@ def kinds(view: SessionView) -> list[str]:
     return [notice.kind for notice in view.notices]
 
 
-def is_in(phase: str) -> Any:
+def is_in(phase: str) -> Callable[[SessionView], bool]:
     return lambda view: view.phase == phase
 
 

@@ -4,7 +4,7 @@ Fakes stand for everything outside of the workflows; `Hold` stops model calls at
 that a signal arrives while something runs.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any
@@ -48,11 +48,11 @@ def awaits(*changesets: str) -> Any:
     return holds
 
 
-def is_in(phase: str) -> Any:
+def is_in(phase: str) -> Callable[[SessionView], bool]:
     return lambda view: view.phase == phase
 
 
-def noticed(kind: NoticeKind) -> Any:
+def noticed(kind: NoticeKind) -> Callable[[SessionView], bool]:
     return lambda view: bool(notices(view, kind))
 
 
@@ -87,7 +87,7 @@ async def has_heard(agent: WorkflowHandle[Any, Any], signal: str) -> None:
 @asynccontextmanager
 async def holding(
     theatre: Theatre, world: World, hold: Hold, **config: Any
-) -> AsyncIterator[Playing]:
+) -> AsyncGenerator[Playing]:
     """Play a session up to the point where the hold is reached."""
     world.on_call = hold
     async with theatre.session(world, **config) as session:
@@ -442,9 +442,11 @@ async def test_every_signal_names_a_payload_that_it_cannot_read(theatre: Theatre
         for name in signals.NAMES:
             await session.say(name, {"id": 1})
             await session.say(name, "x")
-        counts = lambda view: {  # noqa: E731
-            each.subject: each.count for each in view.notices if each.kind is NoticeKind.BAD_SIGNAL
-        }
+
+        def counts(view: SessionView) -> dict[str, int]:
+            bad = (each for each in view.notices if each.kind is NoticeKind.BAD_SIGNAL)
+            return {each.subject: each.count for each in bad}
+
         view = await session.until(lambda view: sum(counts(view).values()) == 28)
         assert counts(view) == dict.fromkeys(signals.NAMES, 2)
         assert view.phase == "awaiting_plan"
@@ -472,7 +474,7 @@ async def test_a_dependency_sent_back_in_flow_begins_its_dependants_anew(theatre
         assert world.running.keys().isdisjoint({"dev.b.1"})
         view = await session.until(awaits("a", "b"))
         assert [task.attempt for task in view.tasks] == [2, 2]
-    bases = {(each.task, each.attempt): each.base for each in world.finished}
+    bases = {(str(each.task), each.attempt): each.base for each in world.finished}
     second = name_of("task", "a", 2, name_of("base"))
     assert bases[("b", 2)] == name_of(name_of("base"), second)
     assert ("b", 1) not in bases
