@@ -238,3 +238,29 @@ async def test_a_session_that_continues_as_new_loses_nothing(theatre: Theatre):
     assert result.spent_usd == world.spent
     assert first.raw_description.workflow_execution_info.first_run_id != first.run_id
     assert (await session.task("c")).task.priority == 4
+
+
+async def test_a_denied_ask_ahead_tells_nobody(theatre: Theatre):
+    with theatre.unskipped():
+        async with theatre.ledger(Caps(stop_usd=Decimal(1))) as (_, ledger, listener):
+            await ledger.signal(
+                "ask", ask(listener, least_usd=2).model_copy(update={"is_ahead": True})
+            )
+            await ledger.signal("ask", ask(listener, 2, least_usd=2))
+            assert [grant.usd for grant in await grants(listener, 2)] == [0, 0]
+            assert [event.kind for event in await events(listener, 1)] == ["cap_reached"]
+
+
+async def test_word_of_a_cap_that_was_raised_meanwhile_pauses_nothing(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    hold = Hold()
+    world.on_call = hold
+    async with theatre.session(world) as session:
+        await hold.reached.wait()
+        old = LedgerEvent(kind="cap_reached", settled_usd=Decimal(1), cap_usd=Decimal(9), text="!")
+        await session.handle.signal("ledger_event", old)
+        view = await session.until(lambda view: view.spent_usd == 1)
+        assert view.phase == "planning"
+        assert NoticeKind.CAP_REACHED not in kinds(view)
+        hold.release()
+        assert (await session.result()).outcome == "complete"
