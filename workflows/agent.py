@@ -141,7 +141,8 @@ class AgentWorkflow:
             pending = (UserMessage(text=move.text),)
             self._update(pending=pending, reminders=self._state.reminders + 1)
             return
-        await self._ask_ahead()
+        if move.submitted is None:
+            await self._ask_ahead()
         results = await self._run_calls(move.run)
         if move.submitted is not None:
             results.append(self._submit(move.submitted))
@@ -369,9 +370,9 @@ class AgentWorkflow:
         """Ask for the next calls' money while the tools run, where the grant runs low."""
         quote = self._quote()
         if self._state.granted_usd - self._state.spent_usd < quote and not self._has_open_ask():
-            await self._ask(quote)
+            await self._ask(quote, is_ahead=True)
 
-    async def _ask(self, quote: Decimal) -> None:
+    async def _ask(self, quote: Decimal, *, is_ahead: bool = False) -> None:
         self._update(asks=self._state.asks + 1)
         ask = Ask(
             agent=self._request.agent,
@@ -380,6 +381,7 @@ class AgentWorkflow:
             least_usd=quote,
             want_usd=quote * _CALLS_AHEAD,
             settled_usd=self._state.spent_usd,
+            is_ahead=is_ahead,
         )
         ledger = workflow.get_external_workflow_handle(self._request.ledger)
         try:

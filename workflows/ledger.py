@@ -5,7 +5,6 @@ has no children it may continue as new at will. It decides nothing about models 
 """
 
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
@@ -107,7 +106,7 @@ class SessionLedger:
 
     async def _answer(self, ask: Ask, grant: Grant) -> None:
         await _signal(ask.workflow_id, "granted", grant)
-        if grant.usd == 0:
+        if grant.usd == 0 and not ask.is_ahead:
             cap = self._accounts.cap_usd
             await self._tell("cap_reached", f"the cap of ${cap} leaves no room for a further call")
 
@@ -129,8 +128,13 @@ class SessionLedger:
         return self._burn_told_at is None or now - self._burn_told_at >= _BURN_NOTICE_EVERY
 
     async def _tell(self, kind: str, text: str) -> None:
-        settled: Decimal = money.settled(self._accounts)
-        event = LedgerEvent.model_validate({"kind": kind, "settled_usd": settled, "text": text})
+        facts = {
+            "kind": kind,
+            "settled_usd": money.settled(self._accounts),
+            "cap_usd": self._accounts.cap_usd,
+            "text": text,
+        }
+        event = LedgerEvent.model_validate(facts)
         await _signal(self._request.session_workflow, "ledger_event", event)
 
     def _carried(self) -> LedgerRequest:

@@ -480,7 +480,8 @@ class SessionWorkflow:
 
     async def _take_ledger_event(self, event: LedgerEvent) -> None:
         self._update(ledger_usd=event.settled_usd)
-        if event.kind == "closed":
+        is_out_of_date = event.kind == "cap_reached" and event.cap_usd < self._state.cap_usd
+        if event.kind == "closed" or is_out_of_date:
             return
         kind = {
             "warning": NoticeKind.CAP_WARNING,

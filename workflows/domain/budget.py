@@ -30,6 +30,8 @@ class Ask(BaseModel, frozen=True, extra="forbid"):
     """A few calls ahead."""
     settled_usd: Decimal = Field(ge=0)
     """What this agent has spent so far, in all."""
+    is_ahead: bool = False
+    """Asked before it is needed: no is no reason yet to tell anybody that the cap is reached."""
 
 
 class Grant(BaseModel, frozen=True, extra="forbid"):
@@ -99,6 +101,8 @@ class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
 
     kind: Literal["warning", "cap_reached", "burn_rate", "closed"]
     settled_usd: Decimal
+    cap_usd: Decimal
+    """The cap that the ledger knew of: one lower than the session's own is out of date."""
     text: str
 
 
