@@ -80,11 +80,14 @@ class Ran(NamedTuple):
 def random_jobs(prefix: str, count: int, seed: int) -> list[Job]:
     """Return a random DAG; the same arguments give the same one."""
     chance = random.Random(seed)
+    # Every kind as often in each DAG: what a task costs can then be compared between sizes.
+    kinds = [KINDS[number % len(KINDS)] for number in range(count)]
+    chance.shuffle(kinds)
     jobs: list[Job] = []
-    for number in range(count):
+    for number, kind in enumerate(kinds):
         near = [job.id for job in jobs[-_NEAR:]]
         needs = chance.sample(near, min(len(near), chance.choice((0, 1, 1, 2))))
-        jobs.append(Job(f"{prefix}-{number}", chance.choice(KINDS), tuple(sorted(needs))))
+        jobs.append(Job(f"{prefix}-{number}", kind, tuple(sorted(needs))))
     return jobs
 
 
