@@ -4,6 +4,7 @@ A repository that we are started in may have packages with our names (`workflows
 ours but this module is imported before it is sure that they cannot be taken for ours.
 """
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -20,7 +21,24 @@ def main() -> None:
     from starter.terminal import make_streams_forgiving
 
     make_streams_forgiving()
-    app()
+    try:
+        app()
+    except SystemExit as end:
+        _leave(end)
+
+
+def _leave(end: SystemExit) -> None:
+    """Leave with the code that was decided, whatever threads the Temporal client still has.
+
+    On Python 3.11 its native threads can abort an interpreter that is being taken down, which would
+    turn any exit code into 134.
+    """
+    if "temporalio" not in sys.modules or not isinstance(end.code, int):
+        raise end
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(end.code)
 
 
 def _become_safe() -> None:

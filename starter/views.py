@@ -131,7 +131,8 @@ def changeset_line(changeset: ChangesetLine) -> str:
 
 def notice_line(notice: Notice) -> str:
     """Return one notice on one line."""
-    about = f" {shown(notice.subject)}" if notice.subject else ""
+    is_new = bool(notice.subject) and not notice.text.startswith(notice.subject)
+    about = f" {shown(notice.subject)}" if is_new else ""
     times = f" ({notice.count} times)" if notice.count > 1 else ""
     return f"  {notice.kind.replace('_', ' ')}{about}: {one_line(notice.text, 300)}{times}"
 

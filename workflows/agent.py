@@ -32,7 +32,7 @@ from workflows.domain.messages import (
 )
 from workflows.domain.models import ModelFacts
 from workflows.errors import UNKNOWN_OUTCOME, FailureType
-from workflows.failures import failure_type
+from workflows.failures import failure_type, failure_words
 from workflows.policy import agent as policy
 from workflows.policy import money, openings, submissions
 
@@ -225,7 +225,7 @@ class AgentWorkflow:
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
-            raise _Ended(AgentEnd.HOST, str(error.cause)[:1_000]) from error
+            raise _Ended(AgentEnd.HOST, failure_words(error)[:1_000]) from error
         self._update(checkpoint=done.checkpoint, tree=done.tree)
         return [
             ToolResult(call_id=seen.call_id, name=seen.name, text=seen.text, is_error=seen.is_error)
@@ -307,7 +307,7 @@ class AgentWorkflow:
         elif self._state.model_index + 1 < len(self._request.route):
             self._update(model_index=self._state.model_index + 1)
             return
-        raise _Ended(AgentEnd.PROVIDER, f"{kind}: {error.cause}"[:1_000]) from error
+        raise _Ended(AgentEnd.PROVIDER, f"{kind}: {failure_words(error)}"[:1_000]) from error
 
     async def _compact(self, *, is_full: bool) -> None:
         """Replace the conversation by a summary of it, once, and begin a new one.

@@ -21,3 +21,9 @@ def failure_type(error: ActivityError) -> str:
     if isinstance(cause, exceptions.TimeoutError):
         return _TIMEOUTS.get(cause.type, "TemporalTimeout") if cause.type else "TemporalTimeout"
     return "Unknown"
+
+
+def failure_words(error: ActivityError) -> str:
+    """Return what a failed activity said, without its type, which is told beside it."""
+    cause = error.cause
+    return cause.message if isinstance(cause, ApplicationError) else str(cause)

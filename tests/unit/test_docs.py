@@ -56,7 +56,8 @@ OTHERS_OPTIONS = {
     "--ff-only",  # git
     "--as-root",  # pytest, by tests/dropped.py
     "--roles",  # python -m workers
-    "--kills",  # benchmarks/crash.py
+    "--kills", "--seeds", "--repeats", "--turns",  # benchmarks
+    "--fingerprints-only",  # scripts/record_histories
     "--help",
 }  # fmt: skip
 TEMPORALS_VARIABLES = {
