@@ -1,4 +1,4 @@
-"""One time-skipping server and one set of workers for all tests of workflows in a process.
+"""One server of each kind and one set of workers for all tests of workflows in a process.
 
 Starting them for each test would take as long as the tests. Sessions do not see each other: their
 activities are played by the world that the test gave to that session.
@@ -9,7 +9,7 @@ import contextlib
 import sys
 import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -20,7 +20,7 @@ import pytest_asyncio
 from temporalio import activity
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
-from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import RawValue
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
@@ -32,6 +32,8 @@ from tests.fakes.world import World, model, name_of
 from workers import wiring
 from workers.roles import Role as WorkerRole
 from workers.serving import workflow_runner
+from workers.settings import Settings
+from workers.temporal import ServerAddress, connect
 from workflows import contracts, queues
 from workflows.domain.agent import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.budget import Caps, LedgerRequest
@@ -55,9 +57,9 @@ _BEAT_SECONDS = 0.05
 class Theatre:
     """The server's client, and the world of each session that is played."""
 
-    def __init__(self, environment: WorkflowEnvironment) -> None:
-        self.client = environment.client
-        self.unskipped = environment.auto_time_skipping_disabled
+    def __init__(self, client: Client, unskipped: Callable[[], AbstractContextManager[None]]):
+        self.client = client
+        self.unskipped = unskipped
         """A context without the skipping of time, which else happens while a result is awaited."""
         self.worlds: dict[str, World] = {}
 
@@ -193,15 +195,32 @@ class Playing:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def theatre() -> AsyncGenerator[Theatre]:
-    """The server with workers on all queues."""
+    """The time-skipping server with workers on all queues."""
     program = Path(sys.executable).with_name("temporal-test-server")
+    async with await WorkflowEnvironment.start_time_skipping(
+        test_server_existing_path=str(program), data_converter=pydantic_data_converter
+    ) as environment:
+        theatre = Theatre(environment.client, environment.auto_time_skipping_disabled)
+        async with serving(theatre):
+            yield theatre
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def real_theatre(
+    temporal_server: ServerAddress, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Theatre]:
+    """The bundled server with our own data converter, and the same workers."""
+    directory = tmp_path_factory.mktemp("real")
+    client = await connect(Settings(data_dir=directory / "data", server=temporal_server.address))
+    theatre = Theatre(client, contextlib.nullcontext)
+    async with serving(theatre):
+        yield theatre
+
+
+@asynccontextmanager
+async def serving(theatre: Theatre) -> AsyncGenerator[None]:
+    """Serve all queues: workflows with our own code, everything else with the theatre's worlds."""
     async with AsyncExitStack() as stack:
-        environment = await stack.enter_async_context(
-            await WorkflowEnvironment.start_time_skipping(
-                test_server_existing_path=str(program), data_converter=pydantic_data_converter
-            )
-        )
-        theatre = Theatre(environment)
         for queue in (queues.MODELS, queues.HOST, "host/h", queues.LAND):
             await stack.enter_async_context(
                 Worker(
@@ -219,7 +238,7 @@ async def theatre() -> AsyncGenerator[Theatre]:
                 workflow_runner=workflow_runner(),
             )
         )
-        yield theatre
+        yield
 
 
 async def _beat() -> None:

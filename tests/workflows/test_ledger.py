@@ -20,7 +20,6 @@ from workflows.domain.budget import (
     LedgerEvent,
     LedgerView,
 )
-from workflows.domain.config import Approvals
 from workflows.domain.ids import AgentId
 from workflows.domain.messages import ToolCall
 from workflows.domain.models import Role
@@ -215,30 +214,6 @@ async def test_an_agent_that_is_lost_costs_its_grant_and_is_tried_again(theatre:
         result = await session.result()
     assert states(result) == {"a": ("merged", 2)}
     assert result.spent_usd == world.spent + Decimal("0.20")  # it was granted three calls
-
-
-async def test_a_session_that_continues_as_new_loses_nothing(theatre: Theatre):
-    tasks = ({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c", "depends_on": ["b"]})
-    world = World(planned(*tasks), usd_per_call=Decimal("0.01"))
-    approvals = Approvals(plan="auto", changeset="ask")
-    async with theatre.session(world, waves_per_run=1, approvals=approvals) as session:
-        for task in "abc":
-            view = await session.until(
-                lambda view, task=task: any(
-                    each.id == task and each.state == "awaiting_approval"
-                    for each in view.changesets
-                )
-            )
-            digest = next(each.digest for each in view.changesets if each.id == task)
-            for number in range(5):
-                await session.say("set_priority", {"id": "c", "n": number})
-            await session.say("approve_changeset", {"id": task, "digest": digest})
-        result = await session.result()
-        first = await session.handle.describe()
-    assert states(result) == dict.fromkeys("abc", ("merged", 1))
-    assert result.spent_usd == world.spent
-    assert first.raw_description.workflow_execution_info.first_run_id != first.run_id
-    assert (await session.task("c")).task.priority == 4
 
 
 async def test_a_denied_ask_ahead_tells_nobody(theatre: Theatre):

@@ -1,0 +1,95 @@
+"""What the time-skipping server cannot show: continuations under queries, and large payloads."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from temporalio.client import WorkflowHandle
+
+from tests.fakes.world import World, planned
+from tests.workflows.conftest import ASK, Theatre, states
+from workflows.domain.config import Approvals
+from workflows.domain.notice import NoticeKind
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+LIMIT_BYTES = 256 * 1024
+"""What no payload may reach."""
+
+
+async def test_a_session_that_continues_as_new_loses_nothing(real_theatre: Theatre):
+    tasks = ({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c", "depends_on": ["b"]})
+    world = World(planned(*tasks), usd_per_call=Decimal("0.01"))
+    approvals = Approvals(plan="auto", changeset="ask")
+    async with real_theatre.session(world, waves_per_run=1, approvals=approvals) as session:
+        for task in "abc":
+            view = await session.until(
+                lambda view, task=task: any(
+                    each.id == task and each.state == "awaiting_approval"
+                    for each in view.changesets
+                )
+            )
+            digest = next(each.digest for each in view.changesets if each.id == task)
+            for number in range(5):
+                await session.say("set_priority", {"id": "c", "n": number})
+            await session.say("approve_changeset", {"id": task, "digest": digest})
+        result = await session.result()
+        first = await session.handle.describe()
+    assert states(result) == dict.fromkeys("abc", ("merged", 1))
+    assert result.spent_usd == world.spent
+    assert first.raw_description.workflow_execution_info.first_run_id != first.run_id
+    assert (await session.task("c")).task.priority == 4
+
+
+def many(count: int) -> dict[str, Any]:
+    """Return a plan of so many tasks with texts of 3 kB each."""
+    return planned(
+        *(
+            {
+                "id": f"task-{number}",
+                "title": f"Task {number} " + "x" * 150,
+                "description": "y" * 3_000,
+            }
+            for number in range(count)
+        )
+    )
+
+
+async def largest_payload(handle: WorkflowHandle[Any, Any]) -> int:
+    """Return the size of the largest event of a workflow's history."""
+    return max(event.ByteSize() for event in (await handle.fetch_history()).events)
+
+
+async def test_a_plan_of_a_thousand_tasks_with_long_texts_passes(real_theatre: Theatre):
+    world = World(many(1_000))
+    async with real_theatre.session(world, approvals=ASK) as session:
+        view = await session.until(lambda view: view.phase == "awaiting_plan")
+        assert len(view.tasks) == 1_000
+        assert len(view.model_dump_json().encode()) <= 300 * 1_000
+        assert len((await session.task("task-999")).task.description) == 3_000
+        session_id = session.handle.id
+        for name in ("", "/plan/1", "/plan/1/plan.1"):
+            handle = real_theatre.client.get_workflow_handle(session_id + name)
+            assert await largest_payload(handle) < LIMIT_BYTES
+        await session.say("approve_plan")
+        await session.until(lambda view: view.phase == "running" and view.cycle == 1)
+
+
+async def test_a_plan_of_one_task_more_is_refused_in_words(real_theatre: Theatre):
+    world = World(many(1_001))
+    async with real_theatre.session(world, approvals=ASK) as session:
+        view = await session.until(lambda view: view.phase == "awaiting_plan")
+        assert view.tasks == ()
+        assert "refused twice" in view.reason
+        assert "1000" in world.heard("plan.1", 2)
+
+
+async def test_a_steer_of_three_megabytes_is_refused_in_words(real_theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with real_theatre.session(world, approvals=ASK) as session:
+        await session.until(lambda view: view.phase == "awaiting_plan")
+        await session.say("steer_task", {"id": "a", "text": "x" * 3_000_000})
+        view = await session.until(
+            lambda view: any(each.kind is NoticeKind.BAD_SIGNAL for each in view.notices)
+        )
+        assert "at most 10000" in view.notices[-1].text
