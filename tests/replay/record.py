@@ -7,6 +7,7 @@ Of histories with the same course of events only one is kept.
 
 import argparse
 import asyncio
+import contextlib
 import json
 import shutil
 import subprocess
@@ -22,7 +23,6 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from tests.replay import fingerprints, scenarios
@@ -51,7 +51,7 @@ async def record() -> None:
 
 
 async def _record(client: Client, scenario: scenarios.Scenario, seen: set[tuple[str, ...]]) -> None:
-    theatre = Theatre(WorkflowEnvironment.from_client(client))
+    theatre = Theatre(client, contextlib.nullcontext)
     async with serving(theatre):
         session = await scenario(theatre)
     name = getattr(scenario, "__name__", "scenario")
