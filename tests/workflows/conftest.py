@@ -196,6 +196,13 @@ class Playing:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def theatre() -> AsyncGenerator[Theatre]:
     """The time-skipping server with workers on all queues."""
+    async with skipping_theatre() as theatre:
+        yield theatre
+
+
+@asynccontextmanager
+async def skipping_theatre() -> AsyncGenerator[Theatre]:
+    """Start a time-skipping server; nothing that is left open there keeps time from skipping."""
     program = Path(sys.executable).with_name("temporal-test-server")
     async with await WorkflowEnvironment.start_time_skipping(
         test_server_existing_path=str(program), data_converter=pydantic_data_converter
@@ -205,11 +212,14 @@ async def theatre() -> AsyncGenerator[Theatre]:
             yield theatre
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def real_theatre(
     temporal_server: ServerAddress, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Theatre]:
-    """The bundled server with our own data converter, and the same workers."""
+    """The bundled server with our own data converter, and the same workers.
+
+    Not longer than for one module: other tests have workers of their own on that server.
+    """
     directory = tmp_path_factory.mktemp("real")
     client = await connect(Settings(data_dir=directory / "data", server=temporal_server.address))
     theatre = Theatre(client, contextlib.nullcontext)
