@@ -114,7 +114,7 @@ def _check_routes(routes: ResolvedRoutes) -> None:
         if model.prices is None:
             text = (
                 f"the price of {model.provider}/{model.model} is unknown, so no cap could hold; "
-                "give its prices in the configuration or choose another model"
+                "choose another model for this role"
             )
             raise ApplicationError(text, type="RoutesRefused", non_retryable=True)
     for role, route in (
