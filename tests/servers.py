@@ -19,7 +19,13 @@ from workers.temporal import ServerAddress, connect
 @pytest.fixture(scope="session")
 def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerAddress]:
     """A running server; its namespace `default` is shared by the tests of this process."""
-    directory = tmp_path_factory.mktemp("temporal")
+    with running_server(tmp_path_factory.mktemp("temporal")) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def running_server(directory: Path) -> Iterator[ServerAddress]:
+    """Run a server whose file and log stand in a directory."""
     address = choose_address(Settings(data_dir=directory, temporal_port=0, ui_port=0))
     with (directory / "temporal.log").open("wb") as log:
         process = subprocess.Popen(

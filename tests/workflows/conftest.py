@@ -1,4 +1,4 @@
-"""One server of each kind and one set of workers for all tests of workflows in a process.
+"""One server and one set of workers for all tests of workflows in a process.
 
 Starting them for each test would take as long as the tests. Sessions do not see each other: their
 activities are played by the world that the test gave to that session.
@@ -9,7 +9,7 @@ import contextlib
 import sys
 import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -29,11 +29,12 @@ from temporalio.worker import Worker
 
 from tests.fakes.listener import Listener
 from tests.fakes.world import World, model, name_of
+from tests.servers import running_server
 from workers import wiring
 from workers.roles import Role as WorkerRole
 from workers.serving import workflow_runner
 from workers.settings import Settings
-from workers.temporal import ServerAddress, connect
+from workers.temporal import connect
 from workflows import contracts, queues
 from workflows.domain.agent import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.budget import Caps, LedgerRequest
@@ -57,10 +58,8 @@ _BEAT_SECONDS = 0.05
 class Theatre:
     """The server's client, and the world of each session that is played."""
 
-    def __init__(self, client: Client, unskipped: Callable[[], AbstractContextManager[None]]):
+    def __init__(self, client: Client) -> None:
         self.client = client
-        self.unskipped = unskipped
-        """A context without the skipping of time, which else happens while a result is awaited."""
         self.worlds: dict[str, World] = {}
 
     @activity.defn(dynamic=True)
@@ -116,41 +115,38 @@ class Theatre:
         try:
             yield session, ledger, listener
         finally:
-            # Where time was skipped, these have met the server's time-out for workflows.
+            # Where time is skipped, these have met the server's time-out for workflows.
             with contextlib.suppress(RPCError):
                 await ledger.signal("finish")
                 await listener.signal("leave")
 
     @asynccontextmanager
     async def agent(
-        self, world: World, caps: Caps | None = None, *, skips: bool = False, **facts: Any
+        self, world: World, caps: Caps | None = None, **facts: Any
     ) -> AsyncGenerator[WorkflowHandle[Any, AgentOutcome]]:
         """Start one agent with a ledger of its own and no session; at the end stop it.
 
         Args:
             world: plays its activities.
             caps: the ledger's.
-            skips: whether time is skipped while its result is awaited.
             facts: of its request.
         """
-        calm = contextlib.nullcontext() if skips else self.unskipped()
-        with calm:
-            async with self.ledger(caps or Caps()) as (session, ledger, _):
-                self.worlds[session] = world
-                agent = await self.client.start_workflow(
-                    "AgentWorkflow",
-                    agent_request(session, ledger.id, world, **facts),
-                    id=f"session/{session}/agent",
-                    task_queue=queues.WORKFLOWS,
-                    result_type=AgentOutcome,
-                )
-                try:
-                    yield agent
-                finally:
-                    if (await agent.describe()).status is WorkflowExecutionStatus.RUNNING:
-                        await agent.signal("stop", "the test is over")
-                        await agent.result()
-                    del self.worlds[session]
+        async with self.ledger(caps or Caps()) as (session, ledger, _):
+            self.worlds[session] = world
+            agent = await self.client.start_workflow(
+                "AgentWorkflow",
+                agent_request(session, ledger.id, world, **facts),
+                id=f"session/{session}/agent",
+                task_queue=queues.WORKFLOWS,
+                result_type=AgentOutcome,
+            )
+            try:
+                yield agent
+            finally:
+                if (await agent.describe()).status is WorkflowExecutionStatus.RUNNING:
+                    await agent.signal("stop", "the test is over")
+                    await agent.result()
+                del self.worlds[session]
 
 
 class Playing:
@@ -195,36 +191,43 @@ class Playing:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def theatre() -> AsyncGenerator[Theatre]:
-    """The time-skipping server with workers on all queues."""
-    async with skipping_theatre() as theatre:
+    """The light server (the one that can skip time, which it does not do here), with workers."""
+    async with light_theatre(skips=False) as theatre:
         yield theatre
 
 
-@asynccontextmanager
-async def skipping_theatre() -> AsyncGenerator[Theatre]:
-    """Start a time-skipping server; nothing that is left open there keeps time from skipping."""
-    program = Path(sys.executable).with_name("temporal-test-server")
-    async with await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=str(program), data_converter=pydantic_data_converter
-    ) as environment:
-        theatre = Theatre(environment.client, environment.auto_time_skipping_disabled)
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def real_theatre(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Theatre]:
+    """The bundled server with our own data converter, with the same workers.
+
+    For what the light one gets wrong: it loses a workflow task that cancels an activity which
+    ended meanwhile, and a query that meets a continuation. It is four times as slow.
+    """
+    directory = tmp_path_factory.mktemp("theatre")
+    with running_server(directory) as address:
+        settings = Settings(data_dir=directory / "data", server=address.address)
+        theatre = Theatre(await connect(settings))
         async with serving(theatre):
             yield theatre
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def real_theatre(
-    temporal_server: ServerAddress, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncGenerator[Theatre]:
-    """The bundled server with our own data converter, and the same workers.
+@asynccontextmanager
+async def light_theatre(*, skips: bool) -> AsyncGenerator[Theatre]:
+    """Start a light server.
 
-    Not longer than for one module: other tests have workers of their own on that server.
+    Args:
+        skips: whether time is skipped while a result is awaited. Left-over work of other tests can
+            keep it from that, and where nothing runs it goes to the end of all timers at once.
     """
-    directory = tmp_path_factory.mktemp("real")
-    client = await connect(Settings(data_dir=directory / "data", server=temporal_server.address))
-    theatre = Theatre(client, contextlib.nullcontext)
-    async with serving(theatre):
-        yield theatre
+    program = Path(sys.executable).with_name("temporal-test-server")
+    async with await WorkflowEnvironment.start_time_skipping(
+        test_server_existing_path=str(program), data_converter=pydantic_data_converter
+    ) as environment:
+        pace = contextlib.nullcontext() if skips else environment.auto_time_skipping_disabled()
+        theatre = Theatre(environment.client)
+        with pace:
+            async with serving(theatre):
+                yield theatre
 
 
 @asynccontextmanager

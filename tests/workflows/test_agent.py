@@ -11,7 +11,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.exceptions import ApplicationError
 
 from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
-from tests.workflows.conftest import Theatre, scheduled, skipping_theatre, until_in_history
+from tests.workflows.conftest import Theatre, light_theatre, scheduled, until_in_history
 from workflows.contracts import (
     CallModel,
     ModelAnswered,
@@ -108,8 +108,8 @@ async def test_waiting_for_a_rate_limit_is_not_working_time():
             )
 
     world.on_call = lambda _: limited()
-    async with skipping_theatre() as theatre:
-        outcome = await ended(theatre, world, skips=True)
+    async with light_theatre(skips=True) as theatre:
+        outcome = await ended(theatre, world)
     assert outcome.end is AgentEnd.SUBMITTED
     assert len(world.calls) == 2
 

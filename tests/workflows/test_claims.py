@@ -114,16 +114,16 @@ async def spend(theatre: Theatre, queue: str = "workflows") -> Decimal:
     return world.spent
 
 
-async def test_eight_agents_at_once_never_pass_the_cap(theatre: Theatre):
-    assert CAP - 4 * CALL <= await spend(theatre) <= CAP
+async def test_eight_agents_at_once_never_pass_the_cap(real_theatre: Theatre):
+    assert CAP - 4 * CALL <= await spend(real_theatre) <= CAP
 
 
-async def test_a_ledger_that_ignores_what_it_granted_lets_them_pass_it(theatre: Theatre):
+async def test_a_ledger_that_ignores_what_it_granted_lets_them_pass_it(real_theatre: Theatre):
     honest = [each for each in wiring.workflows_for(WorkerRole.WORKFLOWS) if each != SessionLedger]
     async with Worker(
-        theatre.client,
+        real_theatre.client,
         task_queue="generous",
         workflows=[*honest, GenerousLedger],
         workflow_runner=workflow_runner(),
     ):
-        assert await spend(theatre, "generous") > CAP
+        assert await spend(real_theatre, "generous") > CAP

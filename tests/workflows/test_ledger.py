@@ -53,17 +53,16 @@ async def events(listener: Handle, least: int) -> list[LedgerEvent]:
 
 
 async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(theatre: Theatre):
-    with theatre.unskipped():
-        async with theatre.ledger(Caps(stop_usd=Decimal(30)), messages_per_run=3) as (
-            _,
-            ledger,
-            listener,
-        ):
-            for number in range(1, 41):
-                await ledger.signal("ask", ask(listener, number))
-            heard = await grants(listener, 40)
-            view = await ledger.query("state", result_type=LedgerView)
-            first = await ledger.describe()
+    async with theatre.ledger(Caps(stop_usd=Decimal(30)), messages_per_run=3) as (
+        _,
+        ledger,
+        listener,
+    ):
+        for number in range(1, 41):
+            await ledger.signal("ask", ask(listener, number))
+        heard = await grants(listener, 40)
+        view = await ledger.query("state", result_type=LedgerView)
+        first = await ledger.describe()
     assert [grant.number for grant in heard] == list(range(1, 41))
     assert [grant.usd for grant in heard] == [1] * 30 + [0] * 10
     assert (view.committed_usd, view.settled_usd) == (30, 0)
@@ -71,26 +70,24 @@ async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(
 
 
 async def test_the_last_of_many_caps_counts_across_continuations(theatre: Theatre):
-    with theatre.unskipped():
-        async with theatre.ledger(Caps(), messages_per_run=20) as (_, ledger, listener):
-            for usd in range(1, 201):
-                await ledger.signal("set_cap", CapChanged(usd=Decimal(usd)))
-            await ledger.signal("ask", ask(listener, want_usd=200))
-            await grants(listener, 1)
-            assert (await ledger.query("state", result_type=LedgerView)).cap_usd == 200
+    async with theatre.ledger(Caps(), messages_per_run=20) as (_, ledger, listener):
+        for usd in range(1, 201):
+            await ledger.signal("set_cap", CapChanged(usd=Decimal(usd)))
+        await ledger.signal("ask", ask(listener, want_usd=200))
+        await grants(listener, 1)
+        assert (await ledger.query("state", result_type=LedgerView)).cap_usd == 200
 
 
 async def test_who_ended_without_a_report_has_spent_its_grant(theatre: Theatre):
-    with theatre.unskipped():
-        async with theatre.ledger(Caps()) as (_, ledger, listener):
-            await ledger.signal("ask", ask(listener, want_usd=3))
-            await ledger.signal("ask", ask(listener, agent="dev.b.1", want_usd=3))
-            for agent, settled in (("dev.a.1", None), ("dev.b.1", Decimal("0.5"))):
-                closed = AccountClosed(agent=AgentId(agent), settled_usd=settled)
-                await ledger.signal("close_account", closed)
-            await ledger.signal("ask", ask(listener, agent="dev.c.1"))
-            granted = await grants(listener, 3)
-            view = await ledger.query("state", result_type=LedgerView)
+    async with theatre.ledger(Caps()) as (_, ledger, listener):
+        await ledger.signal("ask", ask(listener, want_usd=3))
+        await ledger.signal("ask", ask(listener, agent="dev.b.1", want_usd=3))
+        for agent, settled in (("dev.a.1", None), ("dev.b.1", Decimal("0.5"))):
+            closed = AccountClosed(agent=AgentId(agent), settled_usd=settled)
+            await ledger.signal("close_account", closed)
+        await ledger.signal("ask", ask(listener, agent="dev.c.1"))
+        granted = await grants(listener, 3)
+        view = await ledger.query("state", result_type=LedgerView)
     lost = granted[0].usd
     assert view.settled_usd == lost + Decimal("0.5")
     assert view.committed_usd == view.settled_usd + granted[2].usd
@@ -98,13 +95,12 @@ async def test_who_ended_without_a_report_has_spent_its_grant(theatre: Theatre):
 
 async def test_the_warning_comes_once_also_after_a_continuation(theatre: Theatre):
     caps = Caps(warn_usd=Decimal(2), burn_usd_per_minute=Decimal(100))
-    with theatre.unskipped():
-        async with theatre.ledger(caps, messages_per_run=1) as (_, ledger, listener):
-            for number in range(1, 6):
-                await ledger.signal("ask", ask(listener, number, settled_usd=number))
-            await grants(listener, 5)
-            await ledger.signal("finish")
-            heard = await events(listener, 2)
+    async with theatre.ledger(caps, messages_per_run=1) as (_, ledger, listener):
+        for number in range(1, 6):
+            await ledger.signal("ask", ask(listener, number, settled_usd=number))
+        await grants(listener, 5)
+        await ledger.signal("finish")
+        heard = await events(listener, 2)
     assert [event.kind for event in heard] == ["warning", "closed"]
     assert "$2.00 is spent" in heard[0].text
 
@@ -143,9 +139,9 @@ async def test_the_warning_is_a_notice(theatre: Theatre):
 CAP = Caps(stop_usd=Decimal("0.25"), warn_usd=Decimal(5))
 
 
-async def test_at_the_cap_an_unattended_session_stops(theatre: Theatre):
+async def test_at_the_cap_an_unattended_session_stops(real_theatre: Theatre):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
-    result = await played(theatre, world, budget=CAP, on_cap="stop")
+    result = await played(real_theatre, world, budget=CAP, on_cap="stop")
     assert result.outcome == "stopped"
     assert "cap of $0.25" in result.reason
     assert result.spent_usd == world.spent == Decimal("0.20")
@@ -168,10 +164,10 @@ async def refuse() -> ModelOutcome | None:
 
 
 @pytest.mark.parametrize("on_cap", ["pause", "stop"])
-async def test_a_provider_that_cannot_be_used_halts_the_session(theatre: Theatre, on_cap: str):
+async def test_a_provider_that_cannot_be_used_halts_the_session(real_theatre: Theatre, on_cap: str):
     world = World(planned({"id": "a"}))
     world.on_call = lambda call: refuse() if call.role is Role.DEVELOPER else None
-    async with theatre.session(world, on_cap=on_cap) as session:
+    async with real_theatre.session(world, on_cap=on_cap) as session:
         if on_cap == "stop":
             result = await session.result()
             assert result.outcome == "stopped"
@@ -217,12 +213,11 @@ async def test_an_agent_that_is_lost_costs_its_grant_and_is_tried_again(theatre:
 
 
 async def test_a_denied_ask_ahead_tells_nobody(theatre: Theatre):
-    with theatre.unskipped():
-        async with theatre.ledger(Caps(stop_usd=Decimal(1))) as (_, ledger, listener):
-            await ledger.signal("ask", ask(listener, least_usd=2, is_ahead=True))
-            await ledger.signal("ask", ask(listener, 2, least_usd=2))
-            assert [grant.usd for grant in await grants(listener, 2)] == [0, 0]
-            assert [event.kind for event in await events(listener, 1)] == ["cap_reached"]
+    async with theatre.ledger(Caps(stop_usd=Decimal(1))) as (_, ledger, listener):
+        await ledger.signal("ask", ask(listener, least_usd=2, is_ahead=True))
+        await ledger.signal("ask", ask(listener, 2, least_usd=2))
+        assert [grant.usd for grant in await grants(listener, 2)] == [0, 0]
+        assert [event.kind for event in await events(listener, 1)] == ["cap_reached"]
 
 
 async def test_word_of_a_cap_that_was_raised_meanwhile_pauses_nothing(theatre: Theatre):
