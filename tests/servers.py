@@ -5,7 +5,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 
 
 @contextlib.contextmanager
-def running_server(directory: Path) -> Iterator[ServerAddress]:
+def running_server(directory: Path) -> Generator[ServerAddress]:
     """Run a server whose file and log stand in a directory."""
     address = choose_address(Settings(data_dir=directory, temporal_port=0, ui_port=0))
     with (directory / "temporal.log").open("wb") as log:
