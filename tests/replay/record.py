@@ -7,7 +7,6 @@ Of histories with the same course of events only one is kept.
 
 import argparse
 import asyncio
-import contextlib
 import json
 import shutil
 import subprocess
@@ -51,7 +50,7 @@ async def record() -> None:
 
 
 async def _record(client: Client, scenario: scenarios.Scenario, seen: set[tuple[str, ...]]) -> None:
-    theatre = Theatre(client, contextlib.nullcontext)
+    theatre = Theatre(client)
     async with serving(theatre):
         session = await scenario(theatre)
     name = getattr(scenario, "__name__", "scenario")
