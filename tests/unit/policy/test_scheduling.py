@@ -346,7 +346,7 @@ class Session(RuleBasedStateMachine):
 
 
 TestSession = Session.TestCase  # pyright: ignore[reportUnknownVariableType]  # hypothesis: untyped
-TestSession.settings = settings(max_examples=40, stateful_step_count=25)
+TestSession.settings = settings(max_examples=25, stateful_step_count=25)
 
 
 class BlindToClaims(Session):
