@@ -11,6 +11,7 @@ from workflows.domain.session_state import SessionState
 from workflows.domain.task import TaskRecord
 
 _SHOWN = 40
+_CODE_CHARACTERS = 200
 
 
 def view(request: SessionRequest, state: SessionState) -> SessionView:
@@ -72,11 +73,12 @@ def _changeset_line(changeset: Changeset) -> ChangesetLine:
 def details(state: SessionState) -> str:
     """Return the Markdown summary that the Web UI shows as current details.
 
-    Titles come from a model: they are shown as code, so that nothing in them is markup.
+    Titles, reasons and notices may hold a model's words: they are shown as code, so that nothing
+    in them is markup.
     """
     money = f"${state.spent_usd:.2f} of ${state.cap_usd}"
     lines = [
-        f"**{state.phase}**{': ' + state.reason if state.reason else ''}",
+        f"**{state.phase}**{': ' + _code(state.reason) if state.reason else ''}",
         "",
         f"Spent: {money}",
     ]
@@ -99,4 +101,4 @@ def details(state: SessionState) -> str:
 
 def _code(text: str) -> str:
     plain = "".join(char if char.isprintable() else "�" for char in text)
-    return "`" + plain.replace("`", "'").replace("|", "¦")[:120] + "`"
+    return "`" + plain.replace("`", "'").replace("|", "¦")[:_CODE_CHARACTERS] + "`"

@@ -1,0 +1,97 @@
+"""A session's picture: small, complete, and with nothing of a model's text as markup."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.unit.policy.examples import a_plan, a_task
+from workflows.domain.config import Routes, SessionConfig
+from workflows.domain.ids import Commit, SessionId
+from workflows.domain.notice import NoticeKind
+from workflows.domain.session import SessionRequest
+from workflows.domain.session_state import SessionPhase, SessionState
+from workflows.domain.task import TaskState
+from workflows.policy import outcomes, schedule, views
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+ROUTES = Routes(planner=("scripted/a",), developer=("scripted/a",), reviewer=("scripted/b",))
+CONFIG = SessionConfig(routes=ROUTES)
+REQUEST = SessionRequest(
+    session=SessionId("s"), goal="g" * 1_000, repository="/given", config=CONFIG
+)
+
+
+def state(*names: str, **facts: Any) -> SessionState:
+    empty = SessionState(started_at=NOON, cap_usd=Decimal(10), phase=SessionPhase.RUNNING)
+    adopted = schedule.adopt(empty, a_plan(*map(a_task, names)), CONFIG) if names else empty
+    return adopted.model_copy(update=facts)
+
+
+def validated(session: SessionState) -> SessionState:
+    """Return the state with every task validated, and so every changeset awaiting approval."""
+    for name, record in session.records.items():
+        facts = {"state": TaskState.VALIDATED, "commit": Commit(f"{name:0>40}")}
+        session = outcomes.put(session, record.model_copy(update=facts))
+    return schedule.settle(session, CONFIG)
+
+
+def test_before_anything_is_known_the_picture_is_whole_all_the_same() -> None:
+    view = views.view(REQUEST, state())
+    assert (view.repository, view.base, view.tasks, view.changesets) == ("/given", None, (), ())
+    assert len(view.goal) == 200
+
+
+def test_a_task_takes_at_most_300_bytes_on_average_where_all_await_approval() -> None:
+    session = validated(state(*(f"task-{number}" for number in range(1_000))))
+    view = views.view(REQUEST, session)
+    assert all(each.digest for each in view.changesets)
+    assert len(view.model_dump_json().encode()) <= 300 * 1_000
+
+
+def test_only_what_waits_for_approval_shows_its_digest() -> None:
+    session = validated(state("a", "b"))
+    first = session.changesets[0].model_copy(update={"state": "merged"})
+    view = views.view(REQUEST, outcomes.put_changeset(session, first))
+    assert [each.digest is None for each in view.changesets] == [True, False]
+
+
+def test_a_memo_holds_the_first_tasks_only() -> None:
+    view = views.view(REQUEST, validated(state(*(f"t{number}" for number in range(200)))))
+    memo = views.short(view)
+    assert [len(memo.tasks), len(memo.changesets), len(memo.notices)] == [40, 40, 0]
+    assert len(memo.model_dump_json()) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"scripted": True}, "**scripted model**"),
+        ({"sandbox": "none"}, "**No sandbox**"),
+        ({"ended_usd": Decimal("1.5")}, "Spent: $1.50 of $10"),
+        ({"phase": SessionPhase.PAUSED, "reason": "the cap"}, "the cap"),
+    ],
+)
+def test_details_say_what_a_person_must_know(facts: dict[str, Any], words: str) -> None:
+    assert words in views.details(state("a", **facts))
+    if words.startswith("**"):
+        assert words not in views.details(state("a"))
+
+
+def test_details_of_many_tasks_say_how_many_more() -> None:
+    text = views.details(state(*(f"t{number}" for number in range(50))))
+    assert "10 more" in text
+    assert "| t39 |" in text
+    assert "| t40 |" not in text
+
+
+def test_a_models_text_is_never_markup() -> None:
+    evil = "x` | [click](http://e) \n# **big**\x1b[31m"
+    task = a_task("a").model_copy(update={"title": evil})
+    record = state("a").records[task.id].model_copy(update={"task": task})
+    session = outcomes.put(state("a", reason=evil), record)
+    session = outcomes.notice(session, NoticeKind.GATE, "", evil, NOON)
+    outside = "".join(views.details(session).split("`")[::2])
+    for bad in ("click", "# ", "**big", "\x1b"):
+        assert bad not in outside
