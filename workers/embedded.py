@@ -194,8 +194,9 @@ def choose_address(settings: Settings) -> ServerAddress:
 
 
 def _free_port(*wished: int, taken: int = 0) -> int:
-    # Zero among the wished ones, and at the end, means any.
-    for port in (*(wish for wish in wished if wish), 0):
+    # Zero among the wished ones, and at the end, means any; more than once, because the system
+    # may offer the one that is taken.
+    for port in (*(wish for wish in wished if wish), 0, 0, 0, 0):
         with socket.socket() as probe, contextlib.suppress(OSError):
             # As the server itself does: a port in TIME_WAIT is free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
