@@ -13,7 +13,7 @@ setup: ## make .venv and install what is missing (under a second when it is done
 demo: setup ## run the main job offline, on a sample repository and a scripted model
 	@$(python) -m starter demo
 
-test: setup ## run the tests (about five minutes on two cores)
+test: setup ## run the tests (some minutes on two cores)
 	@scripts/test
 
 test-slow: setup ## run the tests that are too long for every day
