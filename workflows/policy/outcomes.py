@@ -273,8 +273,10 @@ def put_changeset(state: SessionState, changeset: Changeset) -> SessionState:
     return state.model_copy(update={"changesets": changesets})
 
 
-def reset_dependants(state: SessionState, task: TaskId) -> SessionState:
-    """Begin all work again that stands on a task's unmerged commit, transitively."""
+def reset_dependants(
+    state: SessionState, task: TaskId, because: str = "is reworked"
+) -> SessionState:
+    """Begin all work again that stands on a task's unmerged commit or its waiver, transitively."""
     for dependant in sorted(state.records):
         record = state.records[dependant]
         if task in record.task.depends_on and can_move(record, TaskEvent.RESET):
@@ -285,7 +287,7 @@ def reset_dependants(state: SessionState, task: TaskId) -> SessionState:
                 "restart_from": None,
                 "attempts_allowed": record.attempts_allowed + 1,
             }
-            reason = f"task {task!r}, on which it stands, is reworked"
+            reason = f"task {task!r}, on which it stands, {because}"
             state = put(state, move(_with(record, facts), TaskEvent.RESET, reason))
             state = reset_dependants(state, dependant)
     return state

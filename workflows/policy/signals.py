@@ -191,7 +191,11 @@ def _skip(case: _Case, signal: SkipTask) -> Applied:
         return case.not_possible(signal.id, f"task {signal.id!r} is being merged: too late to skip")
     skipped = move(record, TaskEvent.SKIPPED, "skipped by a person")
     skipped = skipped.model_copy(update={"waived": signal.satisfies})
-    return Applied(state=outcomes.put(case.state, skipped))
+    state = outcomes.put(case.state, skipped)
+    if TaskState.VALIDATED in {record.state, record.returns_to}:
+        # What was built upon it would bring its work along into the branch.
+        state = outcomes.reset_dependants(state, record.task.id, "was skipped")
+    return Applied(state=state)
 
 
 def _retry(case: _Case, signal: RetryTask) -> Applied:
@@ -205,7 +209,10 @@ def _retry(case: _Case, signal: RetryTask) -> Applied:
     allowed = max(record.attempts_allowed, record.attempt + 1)
     facts = {"notes": notes, "attempts_allowed": allowed, "waived": False}
     again = move(record.model_copy(update=facts), TaskEvent.RETRIED, "retried by a person")
-    return Applied(state=outcomes.put(case.state, again))
+    state = outcomes.put(case.state, again)
+    if record.waived:
+        state = outcomes.reset_dependants(state, record.task.id, "is to be done after all")
+    return Applied(state=state)
 
 
 def _steer(case: _Case, signal: SteerTask) -> Applied:

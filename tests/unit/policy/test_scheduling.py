@@ -88,6 +88,7 @@ class Session(RuleBasedStateMachine):
         super().__init__()
         self.waves: list[schedule.StageStart] = []
         self.tasks: dict[TaskId, Task] = {}
+        self.built_upon: dict[TaskId, list[TaskId]] = {}
         self.interventions = 0
         self.merges = 0
         self.is_broken = False
@@ -132,6 +133,7 @@ class Session(RuleBasedStateMachine):
         for start in schedule.next_starts(self.state, self.config, counts):
             if start.stage == "develop":
                 self.dependencies_hold(start.tasks)
+                self.built_upon |= {name: self.unmerged_below(name) for name in start.tasks}
             self.state = schedule.start(self.state, start)
             self.waves.append(start)
         self.is_broken = False
@@ -210,9 +212,24 @@ class Session(RuleBasedStateMachine):
             assert not overlap(*claims), f"overlap: {one.task.id} and {other.task.id} run together"
 
     @invariant()
+    def work_stands_on_nothing_that_was_dropped(self):
+        """A commit brings its ancestors along, also those that a person took out."""
+        for record in self.records():
+            if record.state in AT_WORK | VALID:
+                for name in self.built_upon[record.task.id]:
+                    below = self.state.records[name]
+                    assert below.state in VALID | {Is.MERGED}, (
+                        f"dropped: {record.task.id} stands on {name}, which is {below.state}"
+                    )
+
+    @invariant()
     def the_state_is_settled(self):
         if self.tasks:
             assert schedule.settle(self.state, self.config) == self.state
+
+    def unmerged_below(self, name: TaskId) -> list[TaskId]:
+        needed = self.tasks[name].depends_on
+        return [each for each in needed if self.state.records[each].state in VALID]
 
     def dependencies_hold(self, starting: Sequence[TaskId]) -> None:
         for name in starting:
