@@ -9,8 +9,10 @@ Errors
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from workers.settings import Settings
 
 RETENTION = timedelta(hours=720)
 """How long the bundled server keeps a closed session's history."""
+_POLL_SECONDS = 0.1
 
 
 class TemporalUnavailableError(Exception):
@@ -88,7 +91,7 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
 
     Args:
         settings: the process's.
-        wait: how long to try.
+        wait: how long to try, where it is there but still starting.
 
     Raises:
         NoServerError: none is named and none was started here.
@@ -99,12 +102,25 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
         layout.prepare(settings)
     try:
         async with asyncio.timeout(wait.total_seconds()):
-            return await Client.connect(**config, data_converter=data_converter(settings))
+            while True:
+                with _bearing_with_a_server_that_starts():
+                    return await Client.connect(**config, data_converter=data_converter(settings))
+                await asyncio.sleep(_POLL_SECONDS)
     except (RPCError, RuntimeError, TimeoutError) as error:
         raise TemporalUnavailableError(
             f"the Temporal server at {config['target_host']!r} does not answer"
             f"{_reason(error)}; {_remedy(settings)}"
         ) from error
+
+
+@contextlib.contextmanager
+def _bearing_with_a_server_that_starts() -> Iterator[None]:
+    """Pass over the refusal of a server whose port is open before its services are."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "not healthy yet" not in str(error):
+            raise
 
 
 def _connect_config(settings: Settings) -> dict[str, Any]:
