@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,7 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
 
 
 @contextlib.contextmanager
-def _bearing_with_a_server_that_starts() -> Iterator[None]:
+def _bearing_with_a_server_that_starts() -> Generator[None]:
     """Pass over the refusal of a server whose port is open before its services are."""
     try:
         yield

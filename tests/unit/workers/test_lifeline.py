@@ -29,9 +29,7 @@ print("stopped", flush=True)
     ("course", "last_resort", "code", "word"),
     [("well", "600", 0, "stopped\n"), ("stuck", "0.1", 1, "")],
 )
-def test_the_pipes_end_ends_the_worker(
-    course: str, last_resort: str, code: int, word: str
-) -> None:
+def test_the_pipes_end_ends_the_worker(course: str, last_resort: str, code: int, word: str) -> None:
     command = (sys.executable, "-c", WORKER, course, last_resort)
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
