@@ -19,6 +19,9 @@ def _default_data_dir() -> Path:
     return Path(user_data_dir("blueflame", appauthor=False))
 
 
+_KEY_FILES = tuple(f"{name}_api_key_file" for name in ("anthropic", "openai", "gemini"))
+
+
 class Settings(BaseSettings):
     """All settings of a process; each field is `BLUEFLAME_<FIELD>` unless it says otherwise."""
 
@@ -45,6 +48,8 @@ class Settings(BaseSettings):
     """`none`: this host confines nothing; sessions that do not say the same refuse it."""
     fail_point: str | None = None
     """Where a test of crashes ends this process, once; never set otherwise."""
+    payload_keys: SecretStr | None = None
+    """Keys of the encrypting codec, `id:base64,…`, the first encrypts; None: no encryption."""
     temporal: dict[str, str] = Field(default_factory=dict, repr=False)
     """The standard variables `TEMPORAL_*`, as they stood in the environment."""
 
@@ -54,9 +59,23 @@ class Settings(BaseSettings):
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
     gemini_api_key: SecretStr | None = Field(default=None, validation_alias="GEMINI_API_KEY")
     google_api_key: SecretStr | None = Field(default=None, validation_alias="GOOGLE_API_KEY")
+    anthropic_api_key_file: Path | None = Field(
+        default=None, validation_alias="ANTHROPIC_API_KEY_FILE"
+    )
+    anthropic_api_key_command: str | None = Field(
+        default=None, validation_alias="ANTHROPIC_API_KEY_COMMAND"
+    )
+    openai_api_key_file: Path | None = Field(default=None, validation_alias="OPENAI_API_KEY_FILE")
+    openai_api_key_command: str | None = Field(
+        default=None, validation_alias="OPENAI_API_KEY_COMMAND"
+    )
+    gemini_api_key_file: Path | None = Field(default=None, validation_alias="GEMINI_API_KEY_FILE")
+    gemini_api_key_command: str | None = Field(
+        default=None, validation_alias="GEMINI_API_KEY_COMMAND"
+    )
     gemini_base_url: str | None = Field(default=None, validation_alias="GOOGLE_GEMINI_BASE_URL")
 
-    @field_validator("data_dir", "playbook")
+    @field_validator("data_dir", "playbook", *_KEY_FILES)
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         return None if path is None else path.expanduser().absolute()
@@ -78,6 +97,8 @@ class Settings(BaseSettings):
         """Return the variables that give another process of ours the same places and manners."""
         names = ("data_dir", "host_uid", "host_gid", "host_name", "playbook", "sandbox")
         values = {name: getattr(self, name) for name in names}
+        if self.payload_keys is not None:
+            values["payload_keys"] = self.payload_keys.get_secret_value()
         return {f"BLUEFLAME_{k.upper()}": str(v) for k, v in values.items() if v is not None}
 
     @property

@@ -13,11 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from activities.adapters.models.keys import KeyRing, KeySource
 from activities.adapters.models.transport import Transport
 from activities.playbook import Playbook
-from activities.ports.models import InvalidRequestError, ModelProvider, ModelReply, ModelRequest
+from activities.ports.models import (
+    AuthenticationFailedError,
+    InvalidRequestError,
+    ModelProvider,
+    ModelReply,
+    ModelRequest,
+)
+from activities.redaction import KnownSecrets
 from activities.text import clean_json
 from workflows.domain.models import ModelFacts, Provider
-
-REDACTED = "[key]"
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -46,14 +51,26 @@ class ProviderRegistry:
         self._keys = KeyRing(settings.keys)
         self._transport = Transport(trust_env=settings.trust_env)
         self._providers: dict[Provider, ModelProvider] = {}
+        self._known_values: tuple[str, ...] = ()
+        self._known_secrets = KnownSecrets(())
 
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send a request to the provider of its model; see the port."""
         name = request.model.provider
-        if name != "scripted":
-            await self._keys.key(name)
-        reply = await self.provider(request.model).call(_redacted(request, self._keys.known()))
-        return _redacted(reply, self._keys.known())
+        if name == "scripted":
+            return await self._send(request)
+        await self._keys.key(name)
+        try:
+            return await self._send(request)
+        except AuthenticationFailedError:
+            # It may have been rotated a moment ago; a refused call is not billed.
+            if not await self._keys.renew(name):
+                raise
+        return await self._send(request)
+
+    async def _send(self, request: ModelRequest) -> ModelReply:
+        reply = await self.provider(request.model).call(_redacted(request, self._known()))
+        return _redacted(reply, self._known())
 
     def provider(self, model: ModelFacts) -> ModelProvider:
         """Return the provider that serves `model`, made when first asked for.
@@ -72,6 +89,12 @@ class ProviderRegistry:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._transport.aclose()
+
+    def _known(self) -> KnownSecrets:
+        values = self._keys.known()
+        if values != self._known_values:
+            self._known_values, self._known_secrets = values, KnownSecrets(values)
+        return self._known_secrets
 
     def _make(self, name: Provider) -> ModelProvider:
         if name == "scripted":
@@ -107,19 +130,13 @@ class ProviderRegistry:
         return ScriptedProvider(self._settings.playbook)
 
 
-def _redacted(value: M, keys: tuple[str, ...]) -> M:
+def _redacted(value: M, known: KnownSecrets) -> M:
     """Replace every known key anywhere in `value`; the same object where there is none."""
-    if not keys:
-        return value
     try:
         text = value.model_dump_json()
     except ValueError:
         # A lone surrogate; the providers' boundary would replace it as well.
         value = type(value).model_validate(clean_json(value.model_dump(mode="python")))
         text = value.model_dump_json()
-    found = [key for key in keys if key in text]
-    if not found:
-        return value
-    for key in found:
-        text = text.replace(key, REDACTED)
-    return type(value).model_validate_json(text)
+    cleaned = known.redact(text)
+    return value if cleaned is text else type(value).model_validate_json(cleaned)
