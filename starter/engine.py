@@ -41,6 +41,8 @@ def read_settings() -> "Settings":
         return Settings.read()
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
+        if first["type"] == "value_error":  # from a check of ours, with its own words
+            raise CommandError(first["msg"].removeprefix("Value error, ")) from error
         name = ".".join(str(part) for part in first["loc"])
         raise CommandError(
             f"setting {name!r} in the environment: {first['msg']}, not {first['input']!r}"

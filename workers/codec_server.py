@@ -12,7 +12,7 @@ from google.protobuf import json_format
 from temporalio.api.common.v1 import Payload, Payloads
 from temporalio.converter import PayloadCodec
 
-from workers.encryption import PayloadKeyError
+from workers.temporal import PayloadUnreadableError
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -61,7 +61,7 @@ def _endpoint(
         try:
             asked = json_format.Parse(await request.body(), Payloads())
             done = await transform(asked.payloads)
-        except (json_format.ParseError, PayloadKeyError) as error:
+        except (json_format.ParseError, PayloadUnreadableError) as error:
             return PlainTextResponse(str(error), status_code=400)
         body = json_format.MessageToJson(Payloads(payloads=done))
         return Response(body, media_type="application/json")

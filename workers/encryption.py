@@ -7,79 +7,18 @@ on while sessions run. Ids of workflows, types, queues, sizes and times stay rea
 blob store and git data on our own disks, but for payloads that were too large for a history.
 """
 
-import base64
-import binascii
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
-from workers.temporal import TemporalUnavailableError
+from workers.temporal import PayloadUnreadableError
 
 ENCODING: Final = b"binary/encrypted"
 _KEY_ID: Final = "encryption-key-id"
 _NONCE_BYTES: Final = 12
-_KEY_BYTES: Final = 32
-_ID = re.compile(r"[A-Za-z0-9._-]{1,40}")
-
-
-class PayloadKeyError(TemporalUnavailableError):
-    """The keys cannot be read, or one that a payload needs is not among them."""
-
-
-def read_keys(text: str) -> dict[str, bytes]:
-    """Read `id:base64,id:base64,…`.
-
-    Returns:
-        32 bytes by id, in order; the first is the one that encrypts.
-
-    Raises:
-        PayloadKeyError: an entry has no id, its key is not 32 bytes, or an id comes twice; the
-            message holds no key.
-    """
-    keys: dict[str, bytes] = {}
-    for number, entry in enumerate(filter(None, re.split(r"[,\s]+", text.strip())), 1):
-        name, colon, encoded = entry.partition(":")
-        if not colon or not _ID.fullmatch(name):
-            raise PayloadKeyError(
-                f"BLUEFLAME_PAYLOAD_KEYS: entry {number} is not `id:base64`; "
-                "`blueflame codec --new-key ID` makes one"
-            )
-        if name in keys:
-            raise PayloadKeyError(f"BLUEFLAME_PAYLOAD_KEYS: the id {name!r} comes twice")
-        keys[name] = _key(name, encoded)
-    if not keys:
-        raise PayloadKeyError(
-            "BLUEFLAME_PAYLOAD_KEYS holds no key; `blueflame codec --new-key ID` makes one"
-        )
-    return keys
-
-
-def _key(name: str, encoded: str) -> bytes:
-    try:
-        key = base64.b64decode(encoded, validate=True)
-    except binascii.Error:
-        key = b""
-    if len(key) != _KEY_BYTES:
-        raise PayloadKeyError(
-            f"BLUEFLAME_PAYLOAD_KEYS: key {name!r} is not base64 of {_KEY_BYTES} bytes; "
-            f"`blueflame codec --new-key {name}` makes one"
-        )
-    return key
-
-
-def new_key(name: str) -> str:
-    """Make a fresh key, as `read_keys` takes it.
-
-    Raises:
-        PayloadKeyError: the id has other signs than letters, digits, `.`, `_` and `-`.
-    """
-    if not _ID.fullmatch(name):
-        raise PayloadKeyError(f"{name!r} is no id of a key: letters, digits, '.', '_', '-'")
-    return f"{name}:{base64.b64encode(os.urandom(_KEY_BYTES)).decode()}"
 
 
 class KeylessCodec(PayloadCodec):
@@ -93,12 +32,12 @@ class KeylessCodec(PayloadCodec):
         """Return the payloads as they are.
 
         Raises:
-            PayloadKeyError: one is encrypted.
+            PayloadUnreadableError: one is encrypted.
         """
         for payload in payloads:
             if payload.metadata.get("encoding") == ENCODING:
                 name = payload.metadata.get(_KEY_ID, b"").decode("ascii", "replace")
-                raise PayloadKeyError(
+                raise PayloadUnreadableError(
                     f"this session is encrypted with key {name!r}; set BLUEFLAME_PAYLOAD_KEYS"
                 )
         return list(payloads)
@@ -123,7 +62,7 @@ class EncryptingCodec(PayloadCodec):
         """Decrypt each payload that is ours, in order; the others pass.
 
         Raises:
-            PayloadKeyError: its key is not here, or the payload was changed.
+            PayloadUnreadableError: its key is not here, or the payload was changed.
         """
         return [self._opened(payload) for payload in payloads]
 
@@ -140,7 +79,7 @@ class EncryptingCodec(PayloadCodec):
         name = payload.metadata.get(_KEY_ID, b"").decode("ascii", "replace")
         cipher = self._ciphers.get(name)
         if cipher is None:
-            raise PayloadKeyError(
+            raise PayloadUnreadableError(
                 f"a payload needs key {name!r}, which BLUEFLAME_PAYLOAD_KEYS does not hold; "
                 "keep old keys behind the new one for as long as histories are retained"
             )
@@ -150,6 +89,6 @@ class EncryptingCodec(PayloadCodec):
         try:
             return Payload.FromString(cipher.decrypt(nonce, sealed, name.encode()))
         except (InvalidTag, ValueError):
-            raise PayloadKeyError(
+            raise PayloadUnreadableError(
                 f"a payload of key {name!r} was changed, or another key had that id"
             ) from None

@@ -12,6 +12,7 @@ from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from workers.payload_keys import read_keys
 from workers.privileges import DROPPED_ID
 
 
@@ -26,7 +27,11 @@ class Settings(BaseSettings):
     """All settings of a process; each field is `BLUEFLAME_<FIELD>` unless it says otherwise."""
 
     model_config = SettingsConfigDict(
-        frozen=True, extra="ignore", env_prefix="BLUEFLAME_", env_ignore_empty=True
+        frozen=True,
+        extra="ignore",
+        env_prefix="BLUEFLAME_",
+        env_ignore_empty=True,
+        hide_input_in_errors=True,  # it may be a key
     )
 
     data_dir: Path = Field(default_factory=_default_data_dir)
@@ -79,6 +84,13 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         return None if path is None else path.expanduser().absolute()
+
+    @field_validator("payload_keys")
+    @classmethod
+    def _has_keys(cls, keys: SecretStr | None) -> SecretStr | None:
+        if keys is not None:
+            read_keys(keys.get_secret_value())
+        return keys
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Self:

@@ -6,7 +6,7 @@ stands in `<data>/server.json`. Nothing is started here; `workers.embedded` does
 Errors
 └── TemporalUnavailableError   the message says which server and what to do
     ├── NoServerError          none is named and none was started here
-    └── PayloadKeyError        keys of the encrypting codec are missing (`workers.encryption`)
+    └── PayloadUnreadableError a session is encrypted with a key that is not here
 """
 
 import asyncio
@@ -27,6 +27,7 @@ from temporalio.service import RPCError
 
 from activities.adapters.store import LocalStore
 from workers import failures, layout
+from workers.payload_keys import read_keys
 from workers.payloads import THRESHOLD_BYTES, LocalPayloadDriver
 from workers.settings import Settings
 
@@ -37,6 +38,10 @@ _POLL_SECONDS = 0.1
 
 class TemporalUnavailableError(Exception):
     """The server cannot be reached."""
+
+
+class PayloadUnreadableError(TemporalUnavailableError):
+    """A payload is encrypted, and its key is not here."""
 
 
 class NoServerError(TemporalUnavailableError):
@@ -54,12 +59,8 @@ class ServerAddress(BaseModel, frozen=True, extra="ignore"):
 
 
 def payload_codec(settings: Settings) -> PayloadCodec:
-    """Return the codec that a person's keys make.
-
-    Raises:
-        PayloadKeyError: `BLUEFLAME_PAYLOAD_KEYS` holds no keys.
-    """
-    from workers.encryption import EncryptingCodec, KeylessCodec, read_keys
+    """Return the codec that a person's keys make."""
+    from workers.encryption import EncryptingCodec, KeylessCodec
 
     if settings.payload_keys is None:
         return KeylessCodec()
@@ -71,9 +72,6 @@ def data_converter(settings: Settings) -> DataConverter:
 
     Pydantic's, with secrets taken out of failures, large payloads outside, and all of it encrypted
     where the person gave keys.
-
-    Raises:
-        PayloadKeyError: `BLUEFLAME_PAYLOAD_KEYS` holds no keys.
     """
     return dataclasses.replace(
         pydantic_data_converter,

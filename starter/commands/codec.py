@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from starter.engine import read_settings
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.terminal import execute, write
@@ -24,10 +25,10 @@ def codec(
 
 
 async def _new_key(name: str) -> ExitCode:
-    from workers.encryption import PayloadKeyError, new_key
+    from workers.payload_keys import PayloadKeyError, new_key
 
     try:
-        write(new_key(name))
+        write([new_key(name)])
     except PayloadKeyError as error:
         raise CommandError(str(error)) from None
     return ExitCode.COMPLETE
@@ -35,11 +36,9 @@ async def _new_key(name: str) -> ExitCode:
 
 async def _serve(port: int, origins: tuple[str, ...]) -> ExitCode:
     from workers.codec_server import serve
-    from workers.encryption import PayloadKeyError
-    from workers.settings import Settings
     from workers.temporal import payload_codec, read_server_file
 
-    settings = Settings.read()
+    settings = read_settings()
     if settings.payload_keys is None:
         raise CommandError(
             "nothing is encrypted here: BLUEFLAME_PAYLOAD_KEYS is not set; "
@@ -51,12 +50,14 @@ async def _serve(port: int, origins: tuple[str, ...]) -> ExitCode:
             "which Web UI may ask is not known; name it by --origin http://HOST:PORT"
         )
     allowed = origins or _origins(server.ui if server else "")
-    write(f"codec server on http://127.0.0.1:{port} for {', '.join(allowed)}")
-    write("in the Web UI: the glasses at the top, then this address as the codec endpoint")
+    write(
+        [
+            f"codec server on http://127.0.0.1:{port} for {', '.join(allowed)}",
+            "In the Web UI: the glasses at the top, then this address as the codec endpoint.",
+        ]
+    )
     try:
         await serve(payload_codec(settings), allowed, port)
-    except PayloadKeyError as error:
-        raise CommandError(str(error)) from None
     except OSError as error:
         raise CommandError(f"port {port} cannot be served ({error.strerror})") from None
     return ExitCode.COMPLETE

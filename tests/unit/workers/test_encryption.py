@@ -15,9 +15,10 @@ from temporalio.exceptions import ApplicationError
 
 from workers import layout
 from workers.codec_server import codec_app
-from workers.encryption import EncryptingCodec, KeylessCodec, PayloadKeyError, new_key, read_keys
+from workers.encryption import EncryptingCodec, KeylessCodec
+from workers.payload_keys import PayloadKeyError, new_key, read_keys
 from workers.settings import Settings
-from workers.temporal import data_converter
+from workers.temporal import PayloadUnreadableError, data_converter
 
 OLD, NEW = new_key("old"), new_key("new")
 UI = "http://127.0.0.1:8233"
@@ -46,9 +47,9 @@ async def test_the_first_key_seals_and_every_key_opens() -> None:
     rotated = EncryptingCodec(read_keys(f"{NEW},{OLD}"))
     assert await rotated.decode([before]) == [_payload(b"1")]
     (after,) = await rotated.encode([_payload(b"2")])
-    with pytest.raises(PayloadKeyError, match="needs key 'new'"):
+    with pytest.raises(PayloadUnreadableError, match="needs key 'new'"):
         await EncryptingCodec(read_keys(OLD)).decode([after])
-    with pytest.raises(PayloadKeyError, match="key 'new'; set BLUEFLAME_PAYLOAD_KEYS"):
+    with pytest.raises(PayloadUnreadableError, match="key 'new'; set BLUEFLAME_PAYLOAD_KEYS"):
         await KeylessCodec().decode([after])
 
 
@@ -64,7 +65,7 @@ async def test_a_changed_payload_is_refused() -> None:
     )
     renamed = Payload(metadata={**sealed.metadata, "encryption-key-id": b"old"}, data=sealed.data)
     for bad in (flipped, renamed, Payload(metadata=sealed.metadata, data=sealed.data[:5])):
-        with pytest.raises(PayloadKeyError, match="was changed"):
+        with pytest.raises(PayloadUnreadableError, match="was changed"):
             await codec.decode([bad])
 
 
@@ -127,6 +128,12 @@ def test_the_codec_server_answers_pages_of_its_web_ui_only() -> None:
         assert refused.status_code == 403
         assert "access-control-allow-origin" not in refused.headers
     assert client.post("/decode", content=b"{", headers={"origin": UI}).status_code == 400
+
+
+def test_settings_refuse_what_holds_no_keys(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="entry 1 is not") as caught:
+        Settings(data_dir=tmp_path, payload_keys=SecretStr(" canary-key "))
+    assert "canary" not in str(caught.value)
 
 
 def test_children_get_the_keys(tmp_path: Path) -> None:
