@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from activities.adapters.models.simulator.anthropic import AnthropicDialect
 from activities.adapters.models.simulator.dialect import (
@@ -64,6 +64,15 @@ class Log:
         ]
 
 
+class RawAnswer(NamedTuple):
+    """An answer that no playbook words: it goes out as it stands."""
+
+    status: int
+    body: Any
+    """JSON, or text as it stands."""
+    headers: Mapping[str, str] = {}
+
+
 class SimulatedProviders:
     """Answers requests of every dialect by one playbook."""
 
@@ -75,7 +84,12 @@ class SimulatedProviders:
         """Answer by another playbook from now on; the log and all counts begin anew."""
         self._playbook = playbook
         self._asked: Counter[Place] = Counter()
+        self._raw: list[RawAnswer] = []
         self.log = Log()
+
+    def interject(self, raw: RawAnswer) -> None:
+        """Answer the next request with this, whatever it asks; the play does not move."""
+        self._raw.append(raw)
 
     async def respond(
         self, dialect: Dialect, raw: bytes, headers: Mapping[str, str], path: Mapping[str, str]
@@ -90,6 +104,8 @@ class SimulatedProviders:
         """
         from starlette.responses import JSONResponse, Response
 
+        if self._raw:
+            return self._say(self._raw.pop(0), dialect)
         spoken, body, failure = self._outcome(dialect, raw, headers, path.get("model", ""))
         is_streamed = path.get("verb") == _STREAMED or _asks_for_stream(raw)
         limits = dialect.limits(len(self.log.entries))
@@ -105,6 +121,13 @@ class SimulatedProviders:
         # Plain ASCII: a playbook may hold half of a surrogate pair, as real answers do.
         whole = json.dumps(body)
         return Response(whole, media_type="application/json", headers=dict(limits))
+
+    def _say(self, raw: RawAnswer, dialect: Dialect) -> "Response":
+        from starlette.responses import Response
+
+        self.log.add(dialect.name, "", None, outcome="raw")
+        said = raw.body if isinstance(raw.body, str) else json.dumps(raw.body)
+        return Response(said, raw.status, headers=dict(raw.headers))
 
     def _stream(
         self, dialect: Dialect, spoken: ScriptedAnswer, body: Json, limits: Mapping[str, str]
