@@ -1,18 +1,21 @@
 """The provider Anthropic, over its official SDK and the Messages API.
 
-It asks the SDK for the raw answer, so that nothing of it is dropped or reordered, and never
-retries; Temporal does.
+It asks the SDK for a stream of raw events, so that nothing of them is dropped or reordered, and
+never retries; Temporal does.
 """
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from activities.adapters.models.anthropic_messages import read_reply, wire_request
+from activities.adapters.models.anthropic_stream import MessageAssembly
 from activities.adapters.models.boundary import check_conversation
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import retry_after
+from activities.adapters.models.streams import whole
 from activities.adapters.models.transport import SdkClient, Transport, exchange
 from activities.adapters.models.verdicts import Reported, decide
+from activities.adapters.models.wire import Json
 from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
 
 if TYPE_CHECKING:
@@ -36,12 +39,15 @@ class AnthropicProvider:
         check_conversation(request.messages)
         key = await self._keys.key("anthropic")
         client = await self._sdk.get(key)
-        timeout = request.timeout.total_seconds()
 
-        async def send() -> bytes:
-            create = cast("Any", client.messages.with_raw_response.create)
-            raw = await create(**wire_request(request), timeout=timeout)
-            return cast("bytes", raw.http_response.content)
+        async def send() -> Json:
+            from anthropic import AsyncStream
+
+            create = cast("Any", client.messages.with_streaming_response.create)
+            timeout = self._transport.patience(request.timeout)
+            async with create(**wire_request(request), stream=True, timeout=timeout) as raw:
+                events = await raw.parse(to=AsyncStream[object])
+                return await whole(events, MessageAssembly(), _classify)
 
         body = await exchange(send, _classify, request.timeout, key)
         return read_reply(request, body)

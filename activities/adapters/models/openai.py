@@ -1,7 +1,7 @@
 """The provider OpenAI, over its official SDK and the Responses API.
 
-It asks the SDK for the raw answer, so that nothing of it is dropped or added, and never retries;
-Temporal does.
+It asks the SDK for a stream of raw events, so that nothing of them is dropped or added, and never
+retries; Temporal does.
 """
 
 from datetime import UTC, datetime
@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from activities.adapters.models.boundary import check_conversation
 from activities.adapters.models.keys import KeyRing
-from activities.adapters.models.openai_responses import read_reply, wire_request
+from activities.adapters.models.openai_responses import failure, read_reply, wire_request
+from activities.adapters.models.openai_stream import ResponseAssembly
 from activities.adapters.models.retry_after import retry_after
+from activities.adapters.models.streams import whole
 from activities.adapters.models.transport import SdkClient, Transport, exchange
 from activities.adapters.models.verdicts import Reported, decide
+from activities.adapters.models.wire import Json, table
 from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
 
 if TYPE_CHECKING:
@@ -36,12 +39,15 @@ class OpenAIProvider:
         check_conversation(request.messages)
         key = await self._keys.key("openai")
         client = await self._sdk.get(key)
-        timeout = request.timeout.total_seconds()
 
-        async def send() -> bytes:
-            create = cast("Any", client.responses.with_raw_response.create)
-            raw = await create(**wire_request(request), timeout=timeout)
-            return cast("bytes", raw.http_response.content)
+        async def send() -> Json:
+            from openai import AsyncStream
+
+            create = cast("Any", client.responses.with_streaming_response.create)
+            timeout = self._transport.patience(request.timeout)
+            async with create(**wire_request(request), stream=True, timeout=timeout) as raw:
+                events = await raw.parse(to=AsyncStream[object])
+                return await whole(events, ResponseAssembly(), _classify)
 
         body = await exchange(send, _classify, request.timeout, key)
         return read_reply(request, body)
@@ -63,6 +69,8 @@ def _classify(error: Exception) -> ModelError | None:
 
     if isinstance(error, APIStatusError):
         return decide(_reported(error))
+    if isinstance(error, APIError) and error.body is not None:
+        return decide(failure(table(error.body)))  # an error's event in the stream
     if isinstance(error, APIError):
         return OutcomeUnknownError(f"openai: {type(error).__name__}: {error.message}")
     return None

@@ -6,12 +6,13 @@ an agent may have found one in a file.
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import TypeVar, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from activities.adapters.models.keys import KeyRing, KeySource
-from activities.adapters.models.transport import Transport
+from activities.adapters.models.transport import IDLE, Transport
 from activities.playbook import Playbook
 from activities.ports.models import (
     AuthenticationFailedError,
@@ -40,6 +41,8 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
     """What the provider `scripted` says."""
     trust_env: bool = True
     """Whether proxies named by the environment are used."""
+    idle: timedelta = IDLE
+    """The longest silence within a call before it is given up."""
 
 
 class ProviderRegistry:
@@ -49,7 +52,7 @@ class ProviderRegistry:
         """Args: keys, base URLs and the playbook. Nothing is imported or connected yet."""
         self._settings = settings
         self._keys = KeyRing(settings.keys)
-        self._transport = Transport(trust_env=settings.trust_env)
+        self._transport = Transport(trust_env=settings.trust_env, idle=settings.idle)
         self._providers: dict[Provider, ModelProvider] = {}
         self._known_values: tuple[str, ...] = ()
         self._known_secrets = KnownSecrets(())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from activities.adapters.models.simulator.app import Log, SimulatedProviders, make_app
+from activities.adapters.models.simulator.app import Log, RawAnswer, SimulatedProviders, make_app
 from activities.playbook import Playbook, read_playbook
 from workflows.domain.models import Provider
 
@@ -44,6 +44,10 @@ class Simulator:
     def play(self, playbook: Playbook) -> None:
         """Answer by another playbook from now on; the log and all counts begin anew."""
         self._providers.play(playbook)
+
+    def interject(self, raw: RawAnswer) -> None:
+        """Answer the next request with this, whatever it asks; the play does not move."""
+        self._providers.interject(raw)
 
     async def __aenter__(self) -> Self:
         listening = socket.create_server(self._address)
