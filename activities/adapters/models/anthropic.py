@@ -1,18 +1,18 @@
 """The provider Anthropic, over its official SDK and the Messages API.
 
-It asks the SDK for the raw answer, so that nothing of it is dropped or reordered, and never
-retries; Temporal does.
+It asks the SDK for the raw answer, so that nothing of it is dropped or reordered.
 """
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from activities.adapters.models.anthropic_messages import read_reply, wire_request
-from activities.adapters.models.boundary import check_conversation
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import retry_after
-from activities.adapters.models.transport import SdkClient, Transport, exchange
+from activities.adapters.models.sdk_provider import SdkProvider, raw_body
+from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
+from activities.adapters.models.wire import Json
 from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
 
 if TYPE_CHECKING:
@@ -21,30 +21,12 @@ if TYPE_CHECKING:
 BASE_URL = "https://api.anthropic.com"
 
 
-class AnthropicProvider:
+class AnthropicProvider(SdkProvider["AsyncAnthropic"]):
     """Calls the Messages API; implements `activities.ports.models.ModelProvider`."""
 
     def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
         """Args: the shared client; the keys; the server, without the path."""
-        self._transport = transport
-        self._keys = keys
-        self._base_url = base_url
-        self._sdk = SdkClient(self._client)
-
-    async def call(self, request: ModelRequest) -> ModelReply:
-        """Send one request; see the port."""
-        check_conversation(request.messages)
-        key = await self._keys.key("anthropic")
-        client = await self._sdk.get(key)
-        timeout = request.timeout.total_seconds()
-
-        async def send() -> bytes:
-            create = cast("Any", client.messages.with_raw_response.create)
-            raw = await create(**wire_request(request), timeout=timeout)
-            return cast("bytes", raw.http_response.content)
-
-        body = await exchange(send, _classify, request.timeout, key)
-        return read_reply(request, body)
+        super().__init__("anthropic", transport, keys, base_url)
 
     def _client(self, key: str) -> "AsyncAnthropic":
         from anthropic import AsyncAnthropic
@@ -56,16 +38,21 @@ class AnthropicProvider:
             http_client=self._transport.client,
         )
 
+    async def _send(self, client: "AsyncAnthropic", request: ModelRequest) -> bytes:
+        create = client.messages.with_raw_response.create
+        return await raw_body(create, wire_request(request), request.timeout.total_seconds())
 
-def _classify(error: Exception) -> ModelError | None:
-    """Read the SDK's error body; what it means is decided elsewhere."""
-    from anthropic import APIError, APIStatusError
+    def _classify(self, error: Exception) -> ModelError | None:
+        from anthropic import APIError, APIStatusError
 
-    if isinstance(error, APIStatusError):
-        return decide(_reported(error))
-    if isinstance(error, APIError):
-        return OutcomeUnknownError(f"anthropic: {type(error).__name__}: {error.message}")
-    return None
+        if isinstance(error, APIStatusError):
+            return decide(_reported(error))
+        if isinstance(error, APIError):
+            return OutcomeUnknownError(f"anthropic: {type(error).__name__}: {error.message}")
+        return None
+
+    def _read(self, request: ModelRequest, body: Json) -> ModelReply:
+        return read_reply(request, body)
 
 
 def _reported(error: "APIStatusError") -> Reported:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from activities.adapters.models.simulator.anthropic import AnthropicDialect
+from activities.adapters.models.simulator.chat import ChatDialect
 from activities.adapters.models.simulator.dialect import (
     Dialect,
     Failure,
@@ -157,6 +158,7 @@ def make_app(providers: SimulatedProviders) -> "Starlette":
         routes=[
             Route("/v1/messages", speak(AnthropicDialect()), methods=["POST"]),
             Route("/v1/responses", speak(OpenAIDialect()), methods=["POST"]),
+            Route("/v1/chat/completions", speak(ChatDialect()), methods=["POST"]),
             Route("/v1/models/{model}:generateContent", speak(GeminiDialect()), methods=["POST"]),
             Route(
                 "/v1beta/models/{model}:generateContent", speak(GeminiDialect()), methods=["POST"]
