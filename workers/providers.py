@@ -24,7 +24,12 @@ def provider_settings(settings: Settings) -> "ProviderSettings":
     if settings.playbook is not None:
         text = settings.playbook.read_text(encoding="utf-8")
         playbook = parse_playbook(text, settings.playbook.name)
-    return ProviderSettings(keys=_keys(settings), base_urls=_urls(settings), playbook=playbook)
+    return ProviderSettings(
+        keys=_keys(settings),
+        base_urls=_urls(settings),
+        entries=settings.providers,
+        playbook=playbook,
+    )
 
 
 def _keys(settings: Settings) -> dict[Provider, SecretStr]:
@@ -34,6 +39,7 @@ def _keys(settings: Settings) -> dict[Provider, SecretStr]:
         "openai": settings.openai_api_key,
         "google": google,
     }
+    given |= settings.endpoint_keys
     return {provider: key for provider, key in given.items() if key is not None}
 
 

@@ -82,7 +82,7 @@ def _consistent(entries: dict[Provider, ProviderEntry]) -> dict[Provider, Provid
     for name, entry in entries.items():
         if name not in BUILT_IN and entry.base_url is None:
             raise ValueError(f"provider {name!r} needs a base_url, as in http://127.0.0.1:11434/v1")
-        if name in BUILT_IN and entry.model_fields_set - {"timeout_s"}:
+        if name in BUILT_IN and entry != ProviderEntry(timeout_s=entry.timeout_s):
             raise ValueError(
                 f"provider {name!r} is built in, so only timeout_s can be said of it; give a "
                 "compatible server a name of its own"
