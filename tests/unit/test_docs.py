@@ -60,6 +60,7 @@ OTHERS_OPTIONS = {
     "--fingerprints-only",  # scripts/record_histories
     "--help",
     "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
+    "--no-deps",  # uv
     "--max-model-len", "--jinja", "--port",  # vllm, llama-server
 }  # fmt: skip
 TEMPORALS_VARIABLES = {
