@@ -7,7 +7,7 @@ itself.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from types import UnionType
@@ -44,13 +44,16 @@ class _Node(Protocol):
     start_mark: _Mark
 
 
-def parse_document(model: type[M], text: str, name: str) -> M:
+def parse_document(
+    model: type[M], text: str, name: str, context: Mapping[str, object] | None = None
+) -> M:
     """Read one YAML (or JSON) document as `model`.
 
     Args:
         model: what the document must be; it should forbid extra keys.
         text: the whole document.
         name: how messages call it, usually its path.
+        context: what validators of the model are told; None: nothing.
 
     Raises:
         DocumentError: it is no YAML, or no `model`; up to ten complaints, one a line.
@@ -58,7 +61,7 @@ def parse_document(model: type[M], text: str, name: str) -> M:
     source = _Source(name)
     data = source.read(text)
     try:
-        return model.model_validate(data)
+        return model.model_validate(data, context=context)
     except ValidationError as error:
         found = _causes(error.errors(include_url=False))
         lines = [source.complaint(model, item["loc"], item) for item in found[:MAX_COMPLAINTS]]

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import cast, get_args
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
@@ -31,7 +30,7 @@ from activities.roles import system_prompt
 from activities.toolset.schemas import tools_for
 from workflows.contracts import CallModel, ModelAnswered, ModelOutcome, PrefixLost, ResolveModels
 from workflows.domain.messages import Message
-from workflows.domain.models import ModelFacts, Provider
+from workflows.domain.models import GivenFacts, ModelFacts, Provider
 from workflows.domain.session_state import ResolvedRoutes
 from workflows.errors import FailureType
 
@@ -57,7 +56,7 @@ class ModelActivities:
         self,
         conversations: Conversations,
         provider: ModelProvider,
-        resolve: Callable[[Provider, str, datetime], ModelFacts],
+        resolve: Callable[[Provider, str, datetime, GivenFacts | None], ModelFacts],
         limit: timedelta = _LIMIT,
     ) -> None:
         """Args: where conversations are; who answers; a model's facts; the limit for one call."""
@@ -68,28 +67,29 @@ class ModelActivities:
 
     @activity.defn(name="models.resolve")
     async def resolve(self, request: ResolveModels) -> ResolvedRoutes:
-        """Look every model of the routes up, so that facts and prices are pinned."""
+        """Look every model of the routes up, so that facts and prices are pinned.
+
+        Raises:
+            ApplicationError: of type `InvalidRequest`, where nobody knows a model's provider.
+        """
         now = datetime.now(UTC)
         routes = request.routes
-        return ResolvedRoutes(
-            planner=self._pinned(routes.planner, now),
-            developer=self._pinned(routes.developer, now),
-            reviewer=self._pinned(routes.reviewer, now),
-        )
 
-    def _pinned(self, route: tuple[str, ...], now: datetime) -> tuple[ModelFacts, ...]:
-        return tuple(self._facts(name, now) for name in route)
+        def pinned(route: tuple[str, ...]) -> tuple[ModelFacts, ...]:
+            return tuple(self._facts(name, now, request.catalogue.get(name)) for name in route)
 
-    def _facts(self, name: str, now: datetime) -> ModelFacts:
-        provider, _, model = name.partition("/")
-        if provider not in get_args(Provider):
-            known = ", ".join(get_args(Provider))
-            raise ApplicationError(
-                f"model {name!r} names no provider that is known; they are {known}",
-                type=FailureType.INVALID_REQUEST,
-                non_retryable=True,
+        try:
+            return ResolvedRoutes(
+                planner=pinned(routes.planner),
+                developer=pinned(routes.developer),
+                reviewer=pinned(routes.reviewer),
             )
-        return self._resolve(cast("Provider", provider), model, now)
+        except ModelError as error:
+            raise _failure(error) from error
+
+    def _facts(self, name: str, now: datetime, given: GivenFacts | None) -> ModelFacts:
+        provider, _, model = name.partition("/")
+        return self._resolve(provider, model, now, given)
 
     @activity.defn(name="models.call")
     async def call(self, request: CallModel) -> ModelOutcome:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from starter import configuration_file as file
 from workers.settings import Settings
@@ -36,6 +37,31 @@ MEANINGS = {
     "models.developer": "models of the developers",
     "models.reviewer": "models of the reviewers; at least one of another family than the "
     "developers",
+    "providers": "compatible servers by a name of yours, and time limits of built-in providers "
+    "([providers](providers.md)); refused in a file that was found in the repository",
+    "providers.NAME.base_url": "its Chat Completions interface, as in `http://127.0.0.1:11434/v1`",
+    "providers.NAME.key": "the environment variable that holds its key; left out: it wants none",
+    "providers.NAME.family": "who made its models; left out: the provider's name",
+    "providers.NAME.abilities.tool_calls": "`false`: no role can use it",
+    "providers.NAME.abilities.parallel_tool_calls": "`false`: it is told of one call at a time",
+    "providers.NAME.abilities.system_role": "who says the instructions; `user`: they open the "
+    "first message",
+    "providers.NAME.abilities.reasoning_effort": "sent as it stands; left out: not sent",
+    "providers.NAME.abilities.reasoning_replay": "`true`: a model's own turns go back as they "
+    "came, its reasoning included",
+    "providers.NAME.abilities.max_output_field": "what the server calls the limit of an answer",
+    "providers.NAME.abilities.prompt_caching": "`true`: one `prompt_cache_key` is sent for each "
+    "agent",
+    "providers.NAME.timeout_s": "how long one call may take, in seconds; left out: 900",
+    "catalogue": "what you know better of models, by `provider/model`; refused in a file that was "
+    "found in the repository",
+    "catalogue.NAME.family": "who made it; a reviewer must be of another family than the developer",
+    "catalogue.NAME.window_tokens": "the longest prompt with its answer",
+    "catalogue.NAME.max_output_tokens": "the longest answer, at most half the window",
+    "catalogue.NAME.prices.input_usd": "USD per million tokens of input; 0 for a model that costs "
+    "nothing",
+    "catalogue.NAME.prices.cached_input_usd": "the same for cached input; left out: as other input",
+    "catalogue.NAME.prices.output_usd": "the same for output, reasoning included",
     "budget.warn_usd": "a notice above this spend of a session, in USD",
     "budget.stop_usd": "no call is paid beyond it; what then happens is `on_cap`",
     "budget.burn_usd_per_minute": "above this rate of spending the same happens as at the cap",
@@ -64,6 +90,8 @@ VARIABLES = {
     "BLUEFLAME_HOST_NAME": "this host's name in its task queue",
     "BLUEFLAME_PLAYBOOK": "what the scripted model of these workers plays; `run --playbook` "
     "sets it",
+    "BLUEFLAME_PROVIDERS": "the section `providers` in JSON, for workers that are started by "
+    "themselves; it goes before the files, and `run` and `up` set it",
     "BLUEFLAME_SANDBOX": "`none`: this host confines nothing; sessions that do not say the same "
     "refuse it",
     "BLUEFLAME_PAYLOAD_KEYS": "`id:base64,…`: histories are encrypted with the first, decrypted "
@@ -88,6 +116,8 @@ _DEFAULTS = {
     "models.planner": "by the keys that are set",
     "models.developer": "by the keys that are set",
     "models.reviewer": "by the keys that are set",
+    "providers": "",
+    "catalogue": "",
     "gates": "detected",
     "gates.NAME.run": "",
     "BLUEFLAME_DATA_DIR": "the system's place for a program's data",
@@ -95,7 +125,14 @@ _DEFAULTS = {
 }
 """What no model says: where a default is worked out, or there is none."""
 
-_INTERNAL = frozenset({"BLUEFLAME_SERVER", "BLUEFLAME_FAIL_POINT", "BLUEFLAME_TEMPORAL"})
+_INTERNAL = frozenset(
+    {
+        "BLUEFLAME_SERVER",
+        "BLUEFLAME_FAIL_POINT",
+        "BLUEFLAME_TEMPORAL",
+        "BLUEFLAME_ENDPOINT_KEYS",
+    }
+)
 """Set by our own processes or by tests."""
 
 _TEXT = """\
@@ -106,7 +143,7 @@ _TEXT = """\
 ## blueflame.yaml
 
 All keys but `version` may be left out. Layers, the later one winning key by key (lists and `gates`
-are taken whole):
+are taken whole; `providers` and `catalogue` entry by entry):
 
 1. the defaults below;
 2. your own file, `blueflame/blueflame.yaml` in your configuration directory (on Linux
@@ -117,14 +154,16 @@ are taken whole):
 `run --dry-run` prints what a session would get. A session keeps the configuration that it was
 started with. An unknown key, a wrong value or a doubled key is refused with file, line and column.
 A file found in the repository decides nothing against you: it may not switch the sandbox off, mark
-secrets, approve where you are asked, change `on_cap`, or raise `budget.stop_usd` above your own
-file's or the default. Say that in your own file, with `--config` or with a flag.
+secrets, approve where you are asked, change `on_cap`, raise `budget.stop_usd` above your own file's
+or the default, or say anything of `providers` and `catalogue` that you do not say yourself. Say
+that in your own file, with `--config` or with a flag.
 An example with every key is [blueflame.example.yaml](../blueflame.example.yaml).
 
 {keys}
 
 A duration is written as `90s`, `10m` or `1h30m`, at most 24h. A command is a text or a list of
-arguments. Models are `provider/model`; providers are {providers}.
+arguments. Models are `provider/model`; built-in providers are {providers}.
+[Providers](providers.md) tells how to use Ollama, vLLM, llama.cpp and gateways.
 
 Where no model is configured, two keys of different providers in the environment are enough: the
 planner gets the strongest models, the developers the first provider's, the reviewers the others'.
@@ -164,7 +203,7 @@ def page() -> str:
     return _TEXT.format(
         keys=_table("key", list(keys()), MEANINGS),
         variables=_table("variable", list(variables()), VARIABLES),
-        providers=", ".join(f"`{name}`" for name in get_args(file.Provider)),
+        providers=", ".join(f"`{name}`" for name in file.BUILT_IN),
     )
 
 
@@ -188,7 +227,7 @@ def _keys(model: type[BaseModel], prefix: str, defaults: dict[str, FieldInfo]) -
         key = f"{prefix}{_spelled(name, field)}"
         kind, default = _bare(field.annotation), defaults.get(name)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            below: Any = default.annotation if default else kind
+            below: Any = _bare(default.annotation) if default else kind
             yield from _keys(kind, f"{key}.", below.model_fields)
             continue
         shown = _shown((default or field).get_default(call_default_factory=True))
@@ -220,6 +259,8 @@ def _values(kind: Any, metadata: list[Any]) -> str:
         return ", ".join(f"`{value}`" for value in get_args(bare))
     if origin is dict:
         return "mapping"
+    if bare is bool:
+        return "`true`, `false`"
     if origin is tuple:
         return _listed(get_args(bare)[0], metadata)
     if isinstance(bare, type) and issubclass(bare, Enum):
@@ -255,12 +296,14 @@ def _bounded(name: str, metadata: list[Any]) -> str:
 
 
 def _shown(value: object) -> str:
-    if value is None:
+    if value is None or value is PydanticUndefined:
         return ""
     if isinstance(value, timedelta):
         return f"`{int(value.total_seconds()) // 60}m`"
     if isinstance(value, tuple):
         return "`[]`"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
     return f"`{value}`"
 
 

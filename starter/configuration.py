@@ -13,6 +13,7 @@ from typing import cast
 from pydantic import BaseModel, ValidationError
 
 from activities.document_wording import word
+from activities.ports.endpoints import ProviderEntries, ProviderEntry
 from starter.configuration_errors import ConfigurationError
 from starter.configuration_file import (
     FILE_NAME,
@@ -32,10 +33,13 @@ from starter.default_routes import (
 from starter.repository_limits import limit_faults
 from workflows.domain.config import Routes, SessionConfig
 from workflows.domain.gate import GateSpec
+from workflows.domain.models import BUILT_IN, Provider
 
 _ROLES = ("planner", "developer", "reviewer")
 _SPELLING = {"validation": "validate", "copies": "copy", "routes": "models"}
 """Fields whose key in the file is another word."""
+_BY_NAME = frozenset({"providers", "catalogue"})
+"""Mappings of which a later layer replaces entries, not the whole."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,10 @@ class Sources:
     """What flags said, by dotted key: `{"budget.stop_usd": "5", "pacing": "flow"}`."""
     playbook: bool = False
     """`--playbook` was given: scripted models whatever the files say."""
+    providers: Mapping[Provider, ProviderEntry] = field(
+        default_factory=dict[Provider, ProviderEntry]
+    )
+    """What `BLUEFLAME_PROVIDERS` says; it goes before the files, here as in the workers."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,8 @@ class Configuration(BaseModel, frozen=True, extra="forbid"):
     """A whole configuration."""
 
     session: SessionConfig
+    providers: ProviderEntries
+    """What is configured of providers; the workers of role `models` need it, not the session."""
     origins: dict[str, str]
     """Each dotted key with where its value came from; `default` where nobody said anything."""
 
@@ -109,11 +119,24 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
         origins.update(dict.fromkeys(layer.values, layer.origin))
     try:
         nested = _nested(values)
+        entries = cast("dict[Provider, ProviderEntry]", nested.pop("providers", {}))
         session = SessionConfig.model_validate({"routes": nested.pop("models"), **nested})
     except ValidationError as error:  # a range that this release's domain narrowed
         raise ConfigurationError(_worded(error, "the configuration")) from error
-    _check_reviewers(session.routes, origins)
-    return Configuration(session=session, origins=_all_origins(origins))
+    _check_tools(session.routes, entries, origins)
+    _check_reviewers(session, entries, origins)
+    return Configuration(session=session, providers=entries, origins=_all_origins(origins))
+
+
+def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
+    """Return what a person's own file says of providers; the file need not exist.
+
+    Raises:
+        ConfigurationError: the file is wrong.
+    """
+    if not _is_there(file):
+        return {}
+    return dict(parse_file(_read(file), str(file)).providers or {})
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -121,16 +144,21 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
 
 def _file_layers(sources: Sources) -> list[Layer]:
     layers: list[Layer] = []
+    known = set(sources.providers)
     if sources.user is not None and _is_there(sources.user):
-        layers.append(_layer(parse_file(_read(sources.user), str(sources.user)), str(sources.user)))
+        user = parse_file(_read(sources.user), str(sources.user))
+        known.update(user.providers or {})
+        layers.append(_layer(user, str(sources.user)))
     if sources.config is not None:
         text = _read(sources.config)
-        layers.append(_layer(parse_file(text, str(sources.config)), str(sources.config)))
+        named = parse_file(text, str(sources.config), providers=known)
+        layers.append(_layer(named, str(sources.config)))
     elif sources.repository is not None and _is_there(sources.repository / FILE_NAME):
         text = _read(sources.repository / FILE_NAME)
-        found = _layer(parse_file(text, FILE_NAME, from_repository=True), FILE_NAME)
-        layers.append(replace(found, is_found=True))
-    return layers
+        file = parse_file(text, FILE_NAME, from_repository=True, providers=known)
+        layers.append(replace(_layer(file, FILE_NAME), is_found=True))
+    values = {f"providers.{name}": entry for name, entry in sources.providers.items()}
+    return [*layers, Layer("BLUEFLAME_PROVIDERS", values)]
 
 
 def _is_there(path: Path) -> bool:
@@ -193,6 +221,9 @@ def _layer(file: ConfigurationFile, origin: str) -> Layer:
         if isinstance(value, BaseModel):
             inner = {key: getattr(value, key) for key in sorted(value.model_fields_set)}
             values.update({f"{name}.{_SPELLING.get(key, key)}": inner[key] for key in inner})
+        elif name in _BY_NAME and value is not None:
+            entries = cast("Mapping[str, object]", value)
+            values.update({f"{name}.{key}": entries[key] for key in entries})
         else:
             values[name] = value
     said = {key: value for key, value in values.items() if value is not None}
@@ -246,9 +277,29 @@ def _check_found(layers: Sequence[Layer]) -> None:
             raise ConfigurationError("\n".join(f"{layer.origin}: {fault}" for fault in faults))
 
 
-def _check_reviewers(routes: Routes, origins: Mapping[str, str]) -> None:
-    authors = {family_of(name) for name in routes.developer}
-    if any(family_of(name) not in authors for name in routes.reviewer):
+def _check_tools(
+    routes: Routes, entries: Mapping[Provider, ProviderEntry], origins: Mapping[str, str]
+) -> None:
+    for role in _ROLES:
+        for name in cast("tuple[str, ...]", getattr(routes, role)):
+            provider = name.partition("/")[0]
+            entry = entries.get(provider)
+            if provider not in BUILT_IN and entry and not entry.abilities.tool_calls:
+                raise ConfigurationError(
+                    f"{origins[f'models.{role}']}: models.{role}: {name!r}: provider {provider!r} "
+                    "is declared to know no tool calls, and agents do everything by tools; choose "
+                    "another model"
+                )
+
+
+def _check_reviewers(
+    session: SessionConfig, entries: Mapping[Provider, ProviderEntry], origins: Mapping[str, str]
+) -> None:
+    def families(route: Sequence[str]) -> set[str]:
+        return {family_of(name, entries, session.catalogue).casefold() for name in route}
+
+    authors = families(session.routes.developer)
+    if families(session.routes.reviewer) - authors:
         return
     raise ConfigurationError(
         f"{origins['models.reviewer']}: models.reviewer: every reviewer is of the developers' own "
@@ -257,7 +308,8 @@ def _check_reviewers(routes: Routes, origins: Mapping[str, str]) -> None:
 
 
 def _all_origins(origins: Mapping[str, str]) -> dict[str, str]:
-    every = dict.fromkeys(_keys(), "default")
+    named = {key.partition(".")[0] for key in origins} & _BY_NAME
+    every = dict.fromkeys((key for key in _keys() if key not in named), "default")
     return dict(sorted((every | dict(origins)).items()))
 
 

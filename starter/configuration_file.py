@@ -5,8 +5,9 @@ file can be asked alone; layers and defaults are `starter.configuration`'s. It r
 """
 
 import re
+from collections.abc import Collection
 from datetime import timedelta
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, cast
 
 from pydantic import (
     AfterValidator,
@@ -16,15 +17,17 @@ from pydantic import (
     Field,
     StrictInt,
     StringConstraints,
+    ValidationInfo,
     field_validator,
 )
 
 from activities.documents import DocumentError, parse_document
+from activities.ports.endpoints import ProviderEntries
 from starter.configuration_errors import ConfigurationError
 from starter.gate_commands import check_arguments, parse_command
 from workflows.domain.budget import Caps
 from workflows.domain.config import Approvals, ModelName, Pacing
-from workflows.domain.models import Provider
+from workflows.domain.models import BUILT_IN, GivenFacts
 
 FILE_NAME = "blueflame.yaml"
 VERSION = 1
@@ -58,13 +61,17 @@ def _command(value: object) -> object:
     return parse_command(value) if isinstance(value, str) else value
 
 
-def _known_provider(name: str) -> str:
+def _known_provider(name: str, info: ValidationInfo) -> str:
     provider = name.split("/", maxsplit=1)[0]
-    known = get_args(Provider)
+    told = cast("dict[str, Collection[str]]", info.context or {})
+    known = (*BUILT_IN, *sorted(told.get("providers", ())))
     if provider not in known:
         meant = _SHORT_NAMES.get(provider)
         advice = f"did you mean {meant!r}?" if meant else f"known are {', '.join(known)}"
-        raise ValueError(f"unknown provider {provider!r}; {advice}")
+        raise ValueError(
+            f"unknown provider {provider!r}; {advice}. Another one is described under `providers:` "
+            "in your own configuration"
+        )
     return name
 
 
@@ -118,6 +125,12 @@ class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
     allow_secret: tuple[str, ...] | None = None
 
 
+class _Described(BaseModel, frozen=True, extra="ignore"):
+    """Only the names of the providers that a file describes; routes may use them."""
+
+    providers: dict[str, object] = Field(default_factory=dict[str, object])
+
+
 class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     """One whole file; None: not said here."""
 
@@ -126,6 +139,8 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     approvals: Approvals | None = None
     concurrency: ConcurrencySection | None = None
     models: ModelsSection | None = None
+    providers: ProviderEntries | None = None
+    catalogue: dict[ModelName, GivenFacts] | None = None
     budget: Caps | None = None
     gates: dict[GateName, GateEntry] | None = None
     """An empty mapping means no gates; left out, they are detected."""
@@ -171,13 +186,16 @@ class RepositoryFile(ConfigurationFile, frozen=True, extra="forbid"):
         return value
 
 
-def parse_file(text: str, name: str, *, from_repository: bool = False) -> ConfigurationFile:
+def parse_file(
+    text: str, name: str, *, from_repository: bool = False, providers: Collection[str] = ()
+) -> ConfigurationFile:
     """Read one file's text.
 
     Args:
         text: the whole file.
         name: how messages call it.
         from_repository: it was found there, and not named by the person.
+        providers: those that other layers describe; the file's own are added.
 
     Raises:
         ConfigurationError: with file, line and column in each complaint.
@@ -188,7 +206,16 @@ def parse_file(text: str, name: str, *, from_repository: bool = False) -> Config
         )
     if not text.strip():
         raise ConfigurationError(f"{name}:1:1: empty; write at least 'version: {VERSION}'")
+    model = RepositoryFile if from_repository else ConfigurationFile
     try:
-        return parse_document(RepositoryFile if from_repository else ConfigurationFile, text, name)
+        own = _described(text, name)
+        return parse_document(model, text, name, {"providers": {*providers, *own}})
     except DocumentError as error:
         raise ConfigurationError(str(error)) from error
+
+
+def _described(text: str, name: str) -> Collection[str]:
+    try:
+        return parse_document(_Described, text, name).providers
+    except DocumentError:
+        return ()  # the whole file's reading says what is wrong

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from activities.ports.endpoints import ProviderEntry
 from starter.configuration_errors import NoModelsError
 from workflows.domain.config import Routes
-from workflows.domain.models import Provider
+from workflows.domain.models import GivenFacts, Provider
 
 
 class _Offer(NamedTuple):
@@ -64,10 +65,26 @@ def default_routes(available: AbstractSet[Provider]) -> Routes | None:
     )
 
 
-def family_of(name: str) -> str:
-    """Say who made a model, as far as its name tells; a scripted voice is a family of its own."""
+def family_of(
+    name: str,
+    entries: Mapping[Provider, ProviderEntry] | None = None,
+    catalogue: Mapping[str, GivenFacts] | None = None,
+) -> str:
+    """Say who made a model; a scripted voice is a family of its own.
+
+    Args:
+        name: `provider/model`.
+        entries: what is configured of providers.
+        catalogue: what is configured of models; it goes before the rest.
+    """
     provider, _, model = name.partition("/")
-    return model if provider == "scripted" else provider
+    given = (catalogue or {}).get(name)
+    if given is not None and given.family is not None:
+        return given.family
+    if provider == "scripted":
+        return model
+    entry = (entries or {}).get(provider)
+    return entry.family if entry is not None and entry.family is not None else provider
 
 
 def no_models(missing: tuple[str, ...], available: AbstractSet[Provider]) -> NoModelsError:

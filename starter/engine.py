@@ -34,19 +34,22 @@ def read_settings() -> "Settings":
         CommandError: a variable of the environment has a value that is none.
     """
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
     from workers.settings import Settings
 
     try:
         return Settings.read()
+    except SettingsError as error:
+        raise CommandError(f"the environment: {error}; BLUEFLAME_PROVIDERS is JSON") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["type"] == "value_error":  # from a check of ours, with its own words
             raise CommandError(first["msg"].removeprefix("Value error, ")) from error
         name = ".".join(str(part) for part in first["loc"])
-        raise CommandError(
-            f"setting {name!r} in the environment: {first['msg']}, not {first['input']!r}"
-        ) from error
+        # What stands where a key's variable belongs may be the key.
+        value = "" if name.startswith("providers") else f", not {first['input']!r}"
+        raise CommandError(f"setting {name!r} in the environment: {first['msg']}{value}") from error
 
 
 async def connected(settings: "Settings") -> "Client":

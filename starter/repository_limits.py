@@ -15,6 +15,7 @@ _REMEDY = (
     "or with a flag"
 )
 _ASKING: Final = "ask"
+_PERSONAL: Final = ("providers.", "catalogue.")
 _DEFAULTS: Final[Mapping[str, object]] = {
     "approvals.plan": Approvals().plan,
     "approvals.changeset": Approvals().changeset,
@@ -31,6 +32,8 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     | `approvals.…`      | `ask`, or what the person says                             |
     | `on_cap`           | what the person says, or the default                       |
     | `budget.stop_usd`  | at most what the person says, or the default               |
+    | `providers.…`      | what the person says: it would say where keys and code go  |
+    | `catalogue.…`      | what the person says: it would say what the cap counts     |
     | any other          | anything                                                   |
 
     Args:
@@ -41,11 +44,18 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
         One complaint for each, beginning with the key.
     """
     checked = ((key, found[key], own.get(key, _DEFAULTS[key])) for key in _DEFAULTS if key in found)
-    return tuple(
+    refused = tuple(
         f"{key}: {value} where {mine} holds without this file: {_REMEDY}"
         for key, value, mine in checked
         if not _may(key, value, mine)
     )
+    personal = (key for key in sorted(found) if key.startswith(_PERSONAL))
+    others = tuple(
+        f"{key}: you do not say this yourself: {_REMEDY}"
+        for key in personal
+        if found[key] != own.get(key)
+    )
+    return refused + others
 
 
 def _may(key: str, value: object, mine: object) -> bool:

@@ -23,7 +23,12 @@ def provider_settings(settings: Settings) -> "ProviderSettings":
     if settings.playbook is not None:
         text = settings.playbook.read_text(encoding="utf-8")
         playbook = parse_playbook(text, settings.playbook.name)
-    return ProviderSettings(keys=_keys(settings), base_urls=_urls(settings), playbook=playbook)
+    return ProviderSettings(
+        keys=_keys(settings),
+        base_urls=_urls(settings),
+        entries=settings.providers,
+        playbook=playbook,
+    )
 
 
 def _keys(settings: Settings) -> dict[Provider, KeySource]:
@@ -39,7 +44,8 @@ def _keys(settings: Settings) -> dict[Provider, KeySource]:
         ),
         "google": key_source(google, settings.gemini_api_key_file, settings.gemini_api_key_command),
     }
-    return {provider: source for provider, source in given.items() if source is not None}
+    given |= settings.endpoint_keys
+    return {provider: key for provider, key in given.items() if key is not None}
 
 
 def _urls(settings: Settings) -> dict[Provider, str]:

@@ -5,6 +5,7 @@ here (a token of CI, another program's password) reaches no worker at all.
 """
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from typing import Final
 
@@ -58,11 +59,23 @@ def parse_roles(text: str) -> tuple[Role, ...]:
     return tuple(dict.fromkeys(Role(name) for name in names))
 
 
-def environment_for(roles: Iterable[Role], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the part of `environment` that a process with these roles gets."""
+def environment_for(
+    roles: Iterable[Role],
+    environment: Mapping[str, str],
+    keys: AbstractSet[str] = frozenset(),
+) -> dict[str, str]:
+    """Return the part of `environment` that a process with these roles gets.
+
+    Args:
+        roles: the process's.
+        environment: all that there is.
+        keys: the variables of further keys, which also reach role `models` alone.
+    """
     with_keys = Role.MODELS in roles
     return {
-        k: v for k, v in environment.items() if _is_shared(k) or (with_keys and _is_for_models(k))
+        k: v
+        for k, v in environment.items()
+        if (with_keys and (k in keys or _is_for_models(k))) or (_is_shared(k) and k not in keys)
     }
 
 

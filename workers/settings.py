@@ -3,6 +3,7 @@
 It decides no policy and creates nothing on disk; `workers.layout` makes the directories.
 """
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,8 +13,10 @@ from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
 from workers.payload_keys import read_keys
 from workers.privileges import DROPPED_ID
+from workflows.domain.models import Provider
 
 
 def _default_data_dir() -> Path:
@@ -51,6 +54,10 @@ class Settings(BaseSettings):
     """What the scripted model plays."""
     sandbox: Literal["required", "none"] = "required"
     """`none`: this host confines nothing; sessions that do not say the same refuse it."""
+    providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
+    """What models are asked of beside the built-in providers, and how long each may take; JSON."""
+    endpoint_keys: dict[Provider, SecretStr] = Field(default_factory=dict[Provider, SecretStr])
+    """The keys that `providers` name, as their variables stood in the environment."""
     fail_point: str | None = None
     """Where a test of crashes ends this process, once; never set otherwise."""
     payload_keys: SecretStr | None = None
@@ -103,7 +110,12 @@ class Settings(BaseSettings):
             ValidationError: a variable has a value that is none.
         """
         variables = os.environ if environment is None else environment
-        return cls(temporal={k: v for k, v in variables.items() if k.startswith("TEMPORAL_") and v})
+        own = cls(temporal={k: v for k, v in variables.items() if k.startswith("TEMPORAL_") and v})
+        named = {name: entry.key or "" for name, entry in endpoints(own.providers).items()}
+        keys = {
+            name: SecretStr(variables[key]) for name, key in named.items() if variables.get(key)
+        }
+        return own.model_copy(update={"endpoint_keys": keys})
 
     def as_environment(self) -> dict[str, str]:
         """Return the variables that give another process of ours the same places and manners."""
@@ -111,7 +123,21 @@ class Settings(BaseSettings):
         values = {name: getattr(self, name) for name in names}
         if self.payload_keys is not None:
             values["payload_keys"] = self.payload_keys.get_secret_value()
+        if self.providers:
+            values["providers"] = self._providers_json()
         return {f"BLUEFLAME_{k.upper()}": str(v) for k, v in values.items() if v is not None}
+
+    def _providers_json(self) -> str:
+        said = {
+            name: entry.model_dump(mode="json", exclude_unset=True)
+            for name, entry in self.providers.items()
+        }
+        return json.dumps(said, sort_keys=True)
+
+    @property
+    def key_variables(self) -> frozenset[str]:
+        """The names of the variables that hold the keys of compatible servers."""
+        return frozenset(entry.key for entry in self.providers.values() if entry.key)
 
     @property
     def has_external_server(self) -> bool:

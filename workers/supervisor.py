@@ -15,8 +15,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
+from activities.ports.endpoints import ProviderEntries, ProviderEntry
 from workers import layout
 from workers.atomic_file import replace_text
 from workers.children import Program, keep_running
@@ -25,6 +26,7 @@ from workers.locks import FileLock, is_held
 from workers.roles import Role, environment_for
 from workers.settings import Settings
 from workers.temporal import target
+from workflows.domain.models import Provider
 
 _log = logging.getLogger(__name__)
 
@@ -108,7 +110,12 @@ class Supervisor:
             await asyncio.wait([keeper])
 
     def _write_state(self, *, ready: bool) -> None:
-        state = SupervisorState(pid=os.getpid(), ready=ready, playbook=self._settings.playbook)
+        state = SupervisorState(
+            pid=os.getpid(),
+            ready=ready,
+            playbook=self._settings.playbook,
+            providers=self._settings.providers,
+        )
         replace_text(_state_path(self._settings), state.model_dump_json())
 
     def _listener(self, role: Role) -> Callable[[str], None]:
@@ -123,7 +130,7 @@ class Supervisor:
 
     def _program(self, role: Role, lifeline: int) -> Program:
         settings = self._settings
-        environment = environment_for([role], self._environment)
+        environment = environment_for([role], self._environment, settings.key_variables)
         environment["PYTHONPATH"] = str(layout.packages_root())
         environment |= settings.as_environment()
         if not settings.has_external_server:
@@ -148,6 +155,8 @@ class SupervisorState(BaseModel, frozen=True, extra="ignore"):
     """Every role has been ready."""
     playbook: Path | None
     """What the scripted model of these workers plays."""
+    providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
+    """What these workers know of providers."""
 
 
 def read_state(settings: Settings) -> SupervisorState | None:

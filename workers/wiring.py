@@ -12,7 +12,6 @@ does not need. Adapters are made here and given to the activity classes; no deci
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from workers.roles import Role
@@ -68,7 +67,7 @@ def _workflows() -> Sequence[type]:
 
 
 def _models(settings: Settings) -> Sequence[Activity]:
-    from activities.adapters.models.catalogue import resolve
+    from activities.adapters.models.catalogue import Catalogue
     from activities.adapters.models.providers import ProviderRegistry
     from activities.adapters.store import LocalStore
     from activities.conversation import Conversations
@@ -79,7 +78,7 @@ def _models(settings: Settings) -> Sequence[Activity]:
     registry = ProviderRegistry(given)
     prices = given.playbook.prices if given.playbook else None
     conversations = Conversations(LocalStore(settings.store_dir))
-    models = ModelActivities(conversations, registry, partial(resolve, scripted=prices))
+    models = ModelActivities(conversations, registry, Catalogue(given.entries, prices).facts)
     return (models.resolve, models.call)
 
 

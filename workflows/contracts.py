@@ -15,11 +15,11 @@ from temporalio.common import RetryPolicy
 
 from workflows import queues
 from workflows.domain.agent import WorktreeRef
-from workflows.domain.config import Routes, WorktreeConfig
+from workflows.domain.config import ModelName, Routes, WorktreeConfig
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.messages import Message, ToolCall
-from workflows.domain.models import ModelFacts, Role, Usage
+from workflows.domain.models import GivenFacts, ModelFacts, Role, Usage
 from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session_state import ResolvedRoutes
 from workflows.domain.verdict import Evidence
@@ -479,6 +479,8 @@ class ResolveModels(BaseModel, frozen=True, extra="forbid"):
     """Look the routes' models up once, so that facts and prices are pinned in the session."""
 
     routes: Routes
+    catalogue: dict[ModelName, GivenFacts] = Field(default_factory=dict[ModelName, GivenFacts])
+    """What the person says of models; what is left out is looked up."""
 
 
 class CallModel(BaseModel, frozen=True, extra="forbid"):

@@ -75,7 +75,8 @@ async def prepare(request: SessionRequest) -> Prepared:
     )
     base = await EXPORT_BASE.ask(export, "look at the repository and bundle the base")
     routes = await RESOLVE_MODELS.ask(
-        ResolveModels(routes=request.config.routes), "pin the models and their prices"
+        ResolveModels(routes=request.config.routes, catalogue=request.config.catalogue),
+        "pin the models and their prices",
     )
     _check_routes(routes)
     wish = ClaimHost(session=request.session, sandbox=request.config.sandbox)
@@ -114,7 +115,8 @@ def _check_routes(routes: ResolvedRoutes) -> None:
         if model.prices is None:
             text = (
                 f"the price of {model.provider}/{model.model} is unknown, so no cap could hold; "
-                "choose another model for this role"
+                "give it under `catalogue:` in your own configuration (0 for a model that costs "
+                "nothing), or choose another model for this role"
             )
             raise ApplicationError(text, type="RoutesRefused", non_retryable=True)
     for role, route in (

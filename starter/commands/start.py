@@ -17,10 +17,10 @@ from starter.terminal import execute, write
 if TYPE_CHECKING:
     from temporalio.client import Client
 
+    from starter.configuration import Configuration
     from starter.preflight import Repository
     from workers.settings import Settings
-    from workers.supervisor import Supervisor
-    from workflows.domain.config import SessionConfig
+    from workers.supervisor import Supervisor, SupervisorState
     from workflows.domain.session import SessionRequest
 
 
@@ -91,22 +91,22 @@ def up(
 async def _dry_run(options: RunOptions) -> ExitCode:
     from starter import preflight, views
 
-    repository, request, origins = await _request(options)
+    repository, request, configuration = await _request(options)
     gates = request.config.gates
     if gates is None:
         names = [f"{name}, detected" for name in await preflight.gates(repository)]
     else:
         names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
-    write(views.dry_run(request, origins, names))
+    write(views.dry_run(request, configuration.origins, names))
     return ExitCode.COMPLETE
 
 
 async def _detached(options: RunOptions) -> ExitCode:
     from starter import engine
 
-    _, request, _ = await _request(options)
-    settings = _settings(options, request)
-    _check_playbook(settings)
+    _, request, configuration = await _request(options)
+    settings = _settings(options, configuration)
+    _check_workers(settings, request)
     if not await _is_served_elsewhere(settings):
         await engine.ensure_background(settings)
     await _start(await engine.connected(settings), settings, request)
@@ -116,9 +116,9 @@ async def _detached(options: RunOptions) -> ExitCode:
 async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
     from starter import engine, views
 
-    _, request, _ = await _request(options)
-    settings = _settings(options, request)
-    _check_playbook(settings)
+    _, request, configuration = await _request(options)
+    settings = _settings(options, configuration)
+    _check_workers(settings, request)
     async with contextlib.AsyncExitStack() as stack:
         supervisor: Supervisor | None = None
         if not await _is_served_elsewhere(settings):
@@ -169,7 +169,7 @@ async def _start(client: "Client", settings: "Settings", request: "SessionReques
 
 async def _request(
     options: RunOptions,
-) -> "tuple[Repository, SessionRequest, dict[str, str]]":
+) -> "tuple[Repository, SessionRequest, Configuration]":
     from starter import preflight
     from starter.sessions import make_id
     from workflows.domain.session import SessionRequest
@@ -179,20 +179,21 @@ async def _request(
     if options.playbook is not None and not options.playbook.is_file():
         raise CommandError(f"playbook {str(options.playbook)!r} is no file")
     repository = await preflight.examine(options.repo.absolute(), options.base)
-    config, origins = _configuration(options, repository.root)
+    configuration = _configuration(options, repository.root)
     request = SessionRequest(
         session=make_id(),
         goal=options.goal,
         repository=str(repository.root),
         base=options.base,
-        config=config,
+        config=configuration.session,
     )
-    return repository, request, origins
+    return repository, request, configuration
 
 
-def _configuration(options: RunOptions, root: Path) -> "tuple[SessionConfig, dict[str, str]]":
+def _configuration(options: RunOptions, root: Path) -> "Configuration":
     from starter.configuration import Sources, load_configuration, user_file
     from starter.configuration_errors import ConfigurationError
+    from starter.engine import read_settings
 
     sources = Sources(
         user=user_file(),
@@ -200,12 +201,12 @@ def _configuration(options: RunOptions, root: Path) -> "tuple[SessionConfig, dic
         config=options.config,
         flags=_flags(options),
         playbook=options.playbook is not None,
+        providers=read_settings().providers,
     )
     try:
-        configuration = load_configuration(sources, os.environ)
+        return load_configuration(sources, os.environ)
     except ConfigurationError as error:
         raise CommandError(str(error)) from error
-    return configuration.session, configuration.origins
 
 
 def _flags(options: RunOptions) -> dict[str, object]:
@@ -222,26 +223,43 @@ def _flags(options: RunOptions) -> dict[str, object]:
     return flags
 
 
-def _settings(options: RunOptions, request: "SessionRequest") -> "Settings":
+def _settings(options: RunOptions, configuration: "Configuration") -> "Settings":
     from starter.engine import read_settings
 
-    changes: dict[str, object] = {}
+    changes: dict[str, object] = {"providers": configuration.providers}
     if options.playbook is not None:
         changes["playbook"] = options.playbook.absolute()
-    if request.config.sandbox == "none":
+    if configuration.session.sandbox == "none":
         changes["sandbox"] = "none"
     return read_settings().model_copy(update=changes)
 
 
-def _check_playbook(settings: "Settings") -> None:
+def _check_workers(settings: "Settings", request: "SessionRequest") -> None:
+    """Refuse to start where workers run already that could not serve this session."""
     from workers.supervisor import read_state
 
     state = read_state(settings)
-    if state is not None and settings.playbook not in {None, state.playbook}:
+    fault = None if state is None else _workers_fault(settings, request, state)
+    if state is not None and fault is not None:
         raise CommandError(
-            f"process {state.pid} keeps workers here that do not play {str(settings.playbook)!r}; "
-            "end it first (`up --stop`), or use another BLUEFLAME_DATA_DIR"
+            f"process {state.pid} keeps workers here that {fault}; end it first (`up --stop`), or "
+            "use another BLUEFLAME_DATA_DIR"
         )
+
+
+def _workers_fault(
+    settings: "Settings", request: "SessionRequest", state: "SupervisorState"
+) -> str | None:
+    if settings.playbook not in {None, state.playbook}:
+        return f"do not play {str(settings.playbook)!r}"
+    routes = request.config.routes
+    names = {name.partition("/")[0] for name in (*routes.planner, *routes.developer)}
+    names |= {name.partition("/")[0] for name in routes.reviewer}
+    wanted = {name: entry for name, entry in settings.providers.items() if name in names}
+    for name in sorted(wanted):
+        if state.providers.get(name) != wanted[name]:
+            return f"do not know the provider {name!r} as your configuration describes it"
+    return None
 
 
 # --- up -------------------------------------------------------------------------------------------
@@ -252,7 +270,7 @@ async def _up() -> ExitCode:
     from workers.supervisor import read_state
     from workers.temporal import read_server_file
 
-    settings = engine.read_settings()
+    settings = _own_settings()
     state = read_state(settings)
     if state is not None:
         write(views.standing_by(state.pid))
@@ -266,11 +284,25 @@ async def _up() -> ExitCode:
     return ExitCode.COMPLETE
 
 
+def _own_settings() -> "Settings":
+    """Return the settings with the providers that the person's own file describes."""
+    from starter.configuration import load_providers, user_file
+    from starter.configuration_errors import ConfigurationError
+    from starter.engine import read_settings
+
+    settings = read_settings()
+    try:
+        own = load_providers(user_file())
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+    return settings.model_copy(update={"providers": {**own, **settings.providers}})
+
+
 async def _up_in_background() -> ExitCode:
     from starter import engine, views
     from workers.supervisor import read_state
 
-    settings = engine.read_settings()
+    settings = _own_settings()
     await engine.ensure_background(settings)
     state = read_state(settings)
     assert state is not None

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -150,6 +149,6 @@ def activities(role: Role, settings: Settings) -> list[wiring.Activity]:
     models = ModelActivities(
         Conversations(LocalStore(settings.store_dir)),
         Gullible(settings.data_dir / OBEYED),
-        partial(resolve, scripted=None),
+        lambda provider, name, at, _given: resolve(provider, name, at),
     )
     return [models.resolve, models.call]

@@ -59,6 +59,9 @@ OTHERS_OPTIONS = {
     "--kills", "--seeds", "--repeats", "--turns",  # benchmarks
     "--fingerprints-only",  # scripts/record_histories
     "--help",
+    "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
+    "--no-deps",  # uv
+    "--max-model-len", "--jinja", "--port",  # vllm, llama-server
 }  # fmt: skip
 TEMPORALS_VARIABLES = {
     "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_API_KEY", "TEMPORAL_PROFILE",

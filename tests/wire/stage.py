@@ -44,7 +44,7 @@ class Caller:
         activities = ModelActivities(
             Conversations(self.store, 0),
             self.registry,
-            lambda name, model, _at: facts(name, model),
+            lambda name, model, _at, _given: facts(name, model),
             self._limit,
         )
         return await ActivityEnvironment().run(activities.call, _ask(provider, messages, prefix))

@@ -8,9 +8,13 @@ from pydantic import AliasChoices, BaseModel, Field, StringConstraints
 
 from workflows.domain.budget import Caps
 from workflows.domain.gate import GateSpec
+from workflows.domain.models import GivenFacts
 
-ModelName = Annotated[str, StringConstraints(pattern=r"^[a-z]+/[A-Za-z0-9._:/-]{1,200}$")]
-"""`provider/model`, as in `anthropic/claude-sonnet-5-5` or `scripted/alpha`."""
+ModelName = Annotated[
+    str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}/[A-Za-z0-9._:/@+-]{1,200}$")
+]
+"""`provider/model`, as in `anthropic/claude-sonnet-5-5`, `scripted/alpha` or, on a server that a
+person named, `local/qwen3-coder`."""
 
 
 class Pacing(StrEnum):
@@ -65,6 +69,8 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     approvals: Approvals = Approvals()
     concurrency: Concurrency = Concurrency()
     routes: Routes
+    catalogue: dict[ModelName, GivenFacts] = Field(default_factory=dict[ModelName, GivenFacts])
+    """What the person says of models, over what is known of them."""
     budget: Caps = Caps()
     gates: tuple[GateSpec, ...] | None = None
     """None: detected from the repository."""

@@ -32,7 +32,7 @@ class ToolResult(BaseModel, frozen=True, extra="forbid"):
 class ProviderRaw(BaseModel, frozen=True, extra="forbid"):
     """A provider's own form of one assistant turn."""
 
-    dialect: Literal["anthropic", "openai", "gemini", "scripted"]
+    dialect: Literal["anthropic", "openai", "chat", "gemini", "scripted"]
     payload: JsonValue
 
 

@@ -2,11 +2,16 @@
 
 from decimal import Decimal
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Final, Literal, get_args
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StringConstraints
 
-Provider = Literal["anthropic", "openai", "google", "scripted"]
+BuiltIn = Literal["anthropic", "openai", "google", "scripted"]
+BUILT_IN: Final[tuple[BuiltIn, ...]] = get_args(BuiltIn)
+"""The providers that need no description."""
+
+Provider = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+"""Who serves a model: one that is built in, or the name that a person gave to a server."""
 
 
 class Role(StrEnum):
@@ -51,8 +56,36 @@ class ModelFacts(BaseModel, frozen=True, extra="forbid"):
     """None: unknown, refused in a budgeted session."""
 
 
+class GivenPrices(BaseModel, frozen=True, extra="forbid"):
+    """What a person says that a model costs, in USD per million tokens."""
+
+    input_usd: Decimal = Field(ge=0)
+    cached_input_usd: Decimal | None = Field(default=None, ge=0)
+    """None: as other input."""
+    output_usd: Decimal = Field(ge=0)
+
+    def as_prices(self) -> Prices:
+        """Return them in full; writing to a cache costs what input costs."""
+        cached = self.input_usd if self.cached_input_usd is None else self.cached_input_usd
+        return Prices(
+            input_usd=self.input_usd,
+            cached_input_usd=cached,
+            cache_write_usd=self.input_usd,
+            output_usd=self.output_usd,
+        )
+
+
+class GivenFacts(BaseModel, frozen=True, extra="forbid"):
+    """What a person says of a model, over what is known of it; None: nothing."""
+
+    family: str | None = Field(default=None, min_length=1, max_length=100)
+    window_tokens: int | None = Field(default=None, ge=1_000)
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    prices: GivenPrices | None = None
+
+
 class Usage(BaseModel, frozen=True, extra="forbid"):
-    """Tokens of one call, as the provider counted them."""
+    """Tokens of one call, as the provider counted them, or as we had to."""
 
     input_tokens: int = Field(default=0, ge=0)
     """All prompt tokens, cached ones included."""
@@ -63,3 +96,5 @@ class Usage(BaseModel, frozen=True, extra="forbid"):
     """The part of `cache_write_tokens` that lives five minutes only (Anthropic)."""
     output_tokens: int = Field(default=0, ge=0)
     """Reasoning tokens included."""
+    is_estimated: bool = False
+    """The provider counted nothing, so the texts were measured; never zero."""

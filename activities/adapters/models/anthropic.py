@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from activities.adapters.models.anthropic_messages import read_reply, wire_request
 from activities.adapters.models.anthropic_stream import MessageAssembly
-from activities.adapters.models.boundary import check_conversation
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import retry_after
+from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.streams import whole
-from activities.adapters.models.transport import SdkClient, Transport, exchange
+from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json
 from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
@@ -24,33 +24,12 @@ if TYPE_CHECKING:
 BASE_URL = "https://api.anthropic.com"
 
 
-class AnthropicProvider:
+class AnthropicProvider(SdkProvider["AsyncAnthropic"]):
     """Calls the Messages API; implements `activities.ports.models.ModelProvider`."""
 
     def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
         """Args: the shared client; the keys; the server, without the path."""
-        self._transport = transport
-        self._keys = keys
-        self._base_url = base_url
-        self._sdk = SdkClient(self._client)
-
-    async def call(self, request: ModelRequest) -> ModelReply:
-        """Send one request; see the port."""
-        check_conversation(request.messages)
-        key = await self._keys.key("anthropic")
-        client = await self._sdk.get(key)
-
-        async def send() -> Json:
-            from anthropic import AsyncStream
-
-            create = cast("Any", client.messages.with_streaming_response.create)
-            timeout = self._transport.patience(request.timeout)
-            async with create(**wire_request(request), stream=True, timeout=timeout) as raw:
-                events = await raw.parse(to=AsyncStream[object])
-                return await whole(events, MessageAssembly(), _classify)
-
-        body = await exchange(send, _classify, request.timeout, key)
-        return read_reply(request, body)
+        super().__init__("anthropic", transport, keys, base_url)
 
     def _client(self, key: str) -> "AsyncAnthropic":
         from anthropic import AsyncAnthropic
@@ -62,16 +41,26 @@ class AnthropicProvider:
             http_client=self._transport.client,
         )
 
+    async def _send(self, client: "AsyncAnthropic", request: ModelRequest) -> Json:
+        from anthropic import AsyncStream
 
-def _classify(error: Exception) -> ModelError | None:
-    """Read the SDK's error body; what it means is decided elsewhere."""
-    from anthropic import APIError, APIStatusError
+        create = cast("Any", client.messages.with_streaming_response.create)
+        timeout = self._transport.patience(request.timeout)
+        async with create(**wire_request(request), stream=True, timeout=timeout) as raw:
+            events = await raw.parse(to=AsyncStream[object])
+            return await whole(events, MessageAssembly(), self._classify)
 
-    if isinstance(error, APIStatusError):
-        return decide(_reported(error))
-    if isinstance(error, APIError):
-        return OutcomeUnknownError(f"anthropic: {type(error).__name__}: {error.message}")
-    return None
+    def _classify(self, error: Exception) -> ModelError | None:
+        from anthropic import APIError, APIStatusError
+
+        if isinstance(error, APIStatusError):
+            return decide(_reported(error))
+        if isinstance(error, APIError):
+            return OutcomeUnknownError(f"anthropic: {type(error).__name__}: {error.message}")
+        return None
+
+    def _read(self, request: ModelRequest, body: Json) -> ModelReply:
+        return read_reply(request, body)
 
 
 def _reported(error: "APIStatusError") -> Reported:

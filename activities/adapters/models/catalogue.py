@@ -1,23 +1,28 @@
 """What is known of a model: its window, its longest answer, its family and its prices.
 
-Prices come from the bundled data of genai-prices, offline, as they stand at one time; a session
-asks once and pins the answer. A model that nobody knows gets cautious sizes and no prices, so that
-a budgeted session refuses it instead of counting zero.
+What a person says of a model goes before everything else. Prices come from the bundled data of
+genai-prices, offline, as they stand at one time; a session asks once and pins the answer. A model
+that nobody knows gets cautious sizes and no prices, so that a budgeted session refuses it instead
+of counting zero.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from workflows.domain.models import ModelFacts, Prices, Provider, Rates
+from activities.ports.endpoints import ProviderEntry
+from activities.ports.models import InvalidRequestError
+from workflows.domain.models import BUILT_IN, GivenFacts, ModelFacts, Prices, Provider, Rates
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
 
 _WINDOWS = {"anthropic": 200_000, "openai": 128_000, "google": 1_000_000, "scripted": 200_000}
 """Where the data names none."""
+_COMPATIBLE_WINDOW, _COMPATIBLE_LONGEST = 32_768, 8_192
+"""Of a compatible server, where nobody says more."""
 
 _LONGEST: tuple[tuple[str, str, int], ...] = (
     ("anthropic", r"claude-(2|3-(haiku|opus|sonnet)|v1)", 4_096),
@@ -38,10 +43,52 @@ _LONGEST: tuple[tuple[str, str, int], ...] = (
 too small a value costs a little, too large a one is refused by the provider."""
 
 
+class Catalogue:
+    """The models that the workers of one process can reach."""
+
+    def __init__(
+        self, entries: Mapping[Provider, ProviderEntry], scripted: Prices | None = None
+    ) -> None:
+        """Args: what is configured of providers; what scripted models pretend to cost."""
+        self._entries = entries
+        self._scripted = scripted
+
+    def facts(
+        self, provider: Provider, model: str, at: datetime, given: GivenFacts | None
+    ) -> ModelFacts:
+        """Look one model up, and lay what a person says of it over what is known.
+
+        Args:
+            provider: who serves it.
+            model: the provider's own id.
+            at: when the session begins.
+            given: what the person says of it; None: nothing.
+
+        Raises:
+            InvalidRequestError: nobody knows the provider.
+        """
+        if provider in BUILT_IN:
+            found = resolve(provider, model, at, self._scripted)
+        else:
+            found = _compatible(self._entry(provider, model), provider, model, at)
+        return found if given is None else _overlaid(found, given)
+
+    def _entry(self, provider: Provider, model: str) -> ProviderEntry:
+        entry = self._entries.get(provider)
+        if entry is None:
+            known = ", ".join((*BUILT_IN, *sorted(set(self._entries) - set(BUILT_IN))))
+            raise InvalidRequestError(
+                f"model '{provider}/{model}' names no provider that these workers know; they know "
+                f"{known}. Describe it under `providers:` in your own configuration, and start the "
+                "workers anew"
+            )
+        return entry
+
+
 def resolve(
     provider: Provider, model: str, at: datetime, scripted: Prices | None = None
 ) -> ModelFacts:
-    """Look one model up.
+    """Look one model of a built-in provider up.
 
     Args:
         provider: who serves it.
@@ -54,11 +101,39 @@ def resolve(
     """
     if provider == "scripted":
         return _facts(provider, model, _WINDOWS[provider], scripted or _free())
-    known = _find(provider, model)
+    known = _find(model, provider_id=provider)
     if known is None:
         return _facts(provider, model, _WINDOWS[provider], None)
     window = known.context_window or _WINDOWS[provider]
     return _facts(provider, model, window, _prices(known.get_prices(at)))
+
+
+def _compatible(entry: ProviderEntry, provider: Provider, model: str, at: datetime) -> ModelFacts:
+    """A server's address tells whether its prices are known; its name does not."""
+    known = _find(model, provider_api_url=entry.base_url)
+    window = (known.context_window if known else None) or _COMPATIBLE_WINDOW
+    return ModelFacts(
+        provider=provider,
+        model=model,
+        family=entry.family or provider,
+        window_tokens=window,
+        max_output_tokens=min(_COMPATIBLE_LONGEST, window // 2),
+        prices=_prices(known.get_prices(at)) if known else None,
+    )
+
+
+def _overlaid(found: ModelFacts, given: GivenFacts) -> ModelFacts:
+    window = given.window_tokens or found.window_tokens
+    longest = given.max_output_tokens or found.max_output_tokens
+    return found.model_copy(
+        update={
+            "family": given.family or found.family,
+            "window_tokens": window,
+            # The prompt needs room beside the answer.
+            "max_output_tokens": min(longest, window // 2),
+            "prices": given.prices.as_prices() if given.prices else found.prices,
+        }
+    )
 
 
 def _facts(provider: Provider, model: str, window: int, prices: Prices | None) -> ModelFacts:
@@ -78,11 +153,13 @@ def _facts(provider: Provider, model: str, window: int, prices: Prices | None) -
     )
 
 
-def _find(provider: Provider, model: str) -> "ModelInfo | None":
+def _find(
+    model: str, provider_id: str | None = None, provider_api_url: str | None = None
+) -> "ModelInfo | None":
     from genai_prices.data_snapshot import get_snapshot
 
     try:
-        return get_snapshot().find_provider_model(model, None, provider, None)[1]
+        return get_snapshot().find_provider_model(model, None, provider_id, provider_api_url)[1]
     except LookupError:
         return None
 

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from activities.adapters.models.boundary import check_conversation
 from activities.adapters.models.gemini_content import read_reply, wire_request
 from activities.adapters.models.gemini_stream import ContentAssembly
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import parse_wait, retry_after
+from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.streams import lively, whole
-from activities.adapters.models.transport import SdkClient, Transport, exchange
+from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json, table, tables, text
 from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
@@ -29,33 +29,21 @@ if TYPE_CHECKING:
 BASE_URL = "https://generativelanguage.googleapis.com"
 
 
-class GeminiProvider:
+class GeminiProvider(SdkProvider["Client"]):
     """Calls generateContent; implements `activities.ports.models.ModelProvider`."""
 
     def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
         """Args: the shared client; the keys; the server, without version and path."""
-        self._transport = transport
-        self._keys = keys
-        self._base_url = base_url
-        self._sdk = SdkClient(self._client)
+        super().__init__("google", transport, keys, base_url)
 
-    async def call(self, request: ModelRequest) -> ModelReply:
-        """Send one request; see the port."""
-        check_conversation(request.messages)
-        key = await self._keys.key("google")
-        client = await self._sdk.get(key)
+    async def _send(self, client: "Client", request: ModelRequest) -> Json:
         timeout_ms = int(request.timeout.total_seconds() * 1000)
-
-        async def send() -> Json:
-            streamed = cast("Any", client)._api_client.async_request_streamed  # noqa: SLF001 (see above)
-            path = f"{_resource(request.model.model)}:streamGenerateContent?alt=sse"
-            chunks = await streamed("post", path, wire_request(request), {"timeout": timeout_ms})
-            parsed = (json.loads(chunk.body) async for chunk in chunks)
-            events = lively(parsed, self._transport.idle_s)
-            return await whole(events, ContentAssembly(), _classify)
-
-        body = await exchange(send, _classify, request.timeout, key)
-        return read_reply(request, body)
+        streamed = cast("Any", client)._api_client.async_request_streamed  # noqa: SLF001 (see above)
+        path = f"{_resource(request.model.model)}:streamGenerateContent?alt=sse"
+        chunks = await streamed("post", path, wire_request(request), {"timeout": timeout_ms})
+        parsed = (json.loads(chunk.body) async for chunk in chunks)
+        events = lively(parsed, self._transport.idle_s)
+        return await whole(events, ContentAssembly(), self._classify)
 
     def _client(self, key: str) -> "Client":
         from google.genai import Client
@@ -72,20 +60,21 @@ class GeminiProvider:
             ),
         )
 
+    def _classify(self, error: Exception) -> ModelError | None:
+        from google.genai.errors import APIError, UnknownApiResponseError
+
+        if isinstance(error, UnknownApiResponseError):
+            return OutcomeUnknownError("google: the answer is cut or is no JSON")
+        if not isinstance(error, APIError):
+            return None
+        return decide(_reported(error))
+
+    def _read(self, request: ModelRequest, body: Json) -> ModelReply:
+        return read_reply(request, body)
+
 
 def _resource(model: str) -> str:
     return model if "/" in model else f"models/{model}"
-
-
-def _classify(error: Exception) -> ModelError | None:
-    """Read the SDK's error body; what it means is decided elsewhere."""
-    from google.genai.errors import APIError, UnknownApiResponseError
-
-    if isinstance(error, UnknownApiResponseError):
-        return OutcomeUnknownError("google: the answer is cut or is no JSON")
-    if not isinstance(error, APIError):
-        return None
-    return decide(_reported(error))
 
 
 def _reported(error: "APIError") -> Reported:

@@ -7,13 +7,13 @@ retries; Temporal does.
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from activities.adapters.models.boundary import check_conversation
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.openai_responses import failure, read_reply, wire_request
 from activities.adapters.models.openai_stream import ResponseAssembly
 from activities.adapters.models.retry_after import retry_after
+from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.streams import whole
-from activities.adapters.models.transport import SdkClient, Transport, exchange
+from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json, table
 from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
@@ -24,33 +24,8 @@ if TYPE_CHECKING:
 BASE_URL = "https://api.openai.com/v1"
 
 
-class OpenAIProvider:
-    """Calls the Responses API; implements `activities.ports.models.ModelProvider`."""
-
-    def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
-        """Args: the shared client; the keys; the server, with `/v1`."""
-        self._transport = transport
-        self._keys = keys
-        self._base_url = base_url
-        self._sdk = SdkClient(self._client)
-
-    async def call(self, request: ModelRequest) -> ModelReply:
-        """Send one request; see the port."""
-        check_conversation(request.messages)
-        key = await self._keys.key("openai")
-        client = await self._sdk.get(key)
-
-        async def send() -> Json:
-            from openai import AsyncStream
-
-            create = cast("Any", client.responses.with_streaming_response.create)
-            timeout = self._transport.patience(request.timeout)
-            async with create(**wire_request(request), stream=True, timeout=timeout) as raw:
-                events = await raw.parse(to=AsyncStream[object])
-                return await whole(events, ResponseAssembly(), _classify)
-
-        body = await exchange(send, _classify, request.timeout, key)
-        return read_reply(request, body)
+class OpenAISdkProvider(SdkProvider["AsyncOpenAI"]):
+    """What both interfaces of the OpenAI SDK have in common: the client and its errors."""
 
     def _client(self, key: str) -> "AsyncOpenAI":
         from openai import AsyncOpenAI
@@ -62,24 +37,43 @@ class OpenAIProvider:
             http_client=self._transport.client,
         )
 
+    def _classify(self, error: Exception) -> ModelError | None:
+        from openai import APIError, APIStatusError
 
-def _classify(error: Exception) -> ModelError | None:
-    """Read the SDK's error body; what it means is decided elsewhere."""
-    from openai import APIError, APIStatusError
-
-    if isinstance(error, APIStatusError):
-        return decide(_reported(error))
-    if isinstance(error, APIError) and error.body is not None:
-        return decide(failure(table(error.body)))  # an error's event in the stream
-    if isinstance(error, APIError):
-        return OutcomeUnknownError(f"openai: {type(error).__name__}: {error.message}")
-    return None
+        if isinstance(error, APIStatusError):
+            return decide(_reported(self._name, error))
+        if isinstance(error, APIError) and error.body is not None:
+            return decide(failure(table(error.body)))  # an error's event in the stream
+        if isinstance(error, APIError):
+            return OutcomeUnknownError(f"{self._name}: {type(error).__name__}: {error.message}")
+        return None
 
 
-def _reported(error: "APIStatusError") -> Reported:
-    codes = {code for code in (error.code, error.type) if code}
+class OpenAIProvider(OpenAISdkProvider):
+    """Calls the Responses API; implements `activities.ports.models.ModelProvider`."""
+
+    def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
+        """Args: the shared client; the keys; the server, with `/v1`."""
+        super().__init__("openai", transport, keys, base_url)
+
+    async def _send(self, client: "AsyncOpenAI", request: ModelRequest) -> Json:
+        from openai import AsyncStream
+
+        create = cast("Any", client.responses.with_streaming_response.create)
+        timeout = self._transport.patience(request.timeout)
+        async with create(**wire_request(request), stream=True, timeout=timeout) as raw:
+            events = await raw.parse(to=AsyncStream[object])
+            return await whole(events, ResponseAssembly(), self._classify)
+
+    def _read(self, request: ModelRequest, body: Json) -> ModelReply:
+        return read_reply(request, body)
+
+
+def _reported(provider: str, error: "APIStatusError") -> Reported:
+    # Compatible servers also send numbers as codes.
+    codes = {str(code) for code in (error.code, error.type) if code}
     return Reported(
-        provider="openai",
+        provider=provider,
         status=error.status_code,
         codes=frozenset(codes),
         message=error.message,

@@ -7,13 +7,14 @@ an agent may have found one in a file.
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import TypeVar, assert_never
+from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from activities.adapters.models.keys import KeyRing, KeySource
 from activities.adapters.models.transport import IDLE, Transport
 from activities.playbook import Playbook
+from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
 from activities.ports.models import (
     AuthenticationFailedError,
     InvalidRequestError,
@@ -24,6 +25,9 @@ from activities.ports.models import (
 from activities.redaction import KnownSecrets
 from activities.text import clean_json
 from workflows.domain.models import ModelFacts, Provider
+
+_NO_KEY = SecretStr("none")
+"""What the SDK sends to a server that wants no key."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -37,6 +41,8 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
     """By provider: the key, or an asynchronous function that reads it anew."""
     base_urls: Mapping[Provider, str] = Field(default_factory=dict[Provider, str])
     """By provider: another server than the provider's own."""
+    entries: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
+    """Compatible servers, and the time limits of any provider."""
     playbook: Playbook | None = None
     """What the provider `scripted` says."""
     trust_env: bool = True
@@ -51,7 +57,8 @@ class ProviderRegistry:
     def __init__(self, settings: ProviderSettings) -> None:
         """Args: keys, base URLs and the playbook. Nothing is imported or connected yet."""
         self._settings = settings
-        self._keys = KeyRing(settings.keys)
+        keyless = [name for name, entry in endpoints(settings.entries).items() if not entry.key]
+        self._keys = KeyRing(dict.fromkeys(keyless, _NO_KEY) | dict(settings.keys))
         self._transport = Transport(trust_env=settings.trust_env, idle=settings.idle)
         self._providers: dict[Provider, ModelProvider] = {}
         self._known_values: tuple[str, ...] = ()
@@ -72,14 +79,16 @@ class ProviderRegistry:
         return await self._send(request)
 
     async def _send(self, request: ModelRequest) -> ModelReply:
-        reply = await self.provider(request.model).call(_redacted(request, self._known()))
+        provider = self.provider(request.model)
+        reply = await provider.call(self._timed(_redacted(request, self._known())))
         return _redacted(reply, self._known())
 
     def provider(self, model: ModelFacts) -> ModelProvider:
         """Return the provider that serves `model`, made when first asked for.
 
         Raises:
-            InvalidRequestError: the model is scripted and there is no playbook.
+            InvalidRequestError: the model is scripted and there is no playbook, or nobody knows its
+                provider.
         """
         if model.provider not in self._providers:
             self._providers[model.provider] = self._make(model.provider)
@@ -121,7 +130,25 @@ class ProviderRegistry:
                     self._transport, self._keys, base_url or gemini.BASE_URL
                 )
             case _:
-                assert_never(name)
+                return self._compatible(name)
+
+    def _compatible(self, name: Provider) -> ModelProvider:
+        from activities.adapters.models.openai_chat import ChatProvider
+
+        entry = self._settings.entries.get(name)
+        if entry is None or entry.base_url is None:
+            raise InvalidRequestError(
+                f"these workers know no provider {name!r}; describe it under `providers:` in your "
+                "own configuration, and start them anew"
+            )
+        return ChatProvider(name, self._transport, self._keys, entry.base_url, entry.abilities)
+
+    def _timed(self, request: ModelRequest) -> ModelRequest:
+        """Give the request the time limit of its provider, where one is configured."""
+        entry = self._settings.entries.get(request.model.provider)
+        if entry is None or entry.timeout is None:
+            return request
+        return request.model_copy(update={"timeout": entry.timeout})
 
     def _scripted(self) -> ModelProvider:
         from activities.adapters.models.scripted import ScriptedProvider

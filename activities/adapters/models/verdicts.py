@@ -23,7 +23,7 @@ from activities.ports.models import (
 
 _OVERFLOW = re.compile(
     r"prompt is too long|context[ _]length|context window|maximum context|input token count"
-    r"|exceeds? the (maximum|model'?s?) .*tokens|request too large",
+    r"|exceeds? the (maximum|model'?s?) .*tokens|request too large|available context size",
     re.IGNORECASE,
 )
 _CREDIT = re.compile(r"credit balance|insufficient (credit|funds)|billing|spend", re.IGNORECASE)
@@ -66,7 +66,12 @@ _KEY_CODES = frozenset(
     }
 )
 _OVERFLOW_CODES = frozenset(
-    {"context_length_exceeded", "request_too_large", "string_above_max_length"}
+    {
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "request_too_large",
+        "string_above_max_length",
+    }
 )
 _RATE_CODES = frozenset({"rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"})
 _OVERLOAD_CODES = frozenset({"overloaded_error", "api_error", "server_error", "UNAVAILABLE"})

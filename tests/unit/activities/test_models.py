@@ -71,7 +71,7 @@ async def call(
     provider: ModelProvider, store: MemoryStore, prefix: Digest | None = None
 ) -> ModelAnswered | PrefixLost:
     activities = ModelActivities(
-        Conversations(store, 0), provider, lambda _provider, _model, _at: FACTS
+        Conversations(store, 0), provider, lambda _provider, _model, _at, _given: FACTS
     )
     return await ActivityEnvironment().run(activities.call, request(prefix))
 

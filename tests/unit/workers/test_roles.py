@@ -37,6 +37,15 @@ def test_role_models_gets_the_providers_keys_and_no_other_secret() -> None:
     assert not {"X_API_KEY", "GITHUB_TOKEN", "PYTHONPATH", "LD_PRELOAD", "GIT_DIR"} & set(given)
 
 
+def test_the_key_of_a_compatible_server_reaches_role_models_alone() -> None:
+    named = {"X_API_KEY", "LC_SECRET"}
+    environment = ENVIRONMENT | {"LC_SECRET": "canary-l"}
+    assert named <= set(environment_for([Role.MODELS], environment, named))
+    for role in (Role.WORKFLOWS, Role.HOST, Role.LAND):
+        given = environment_for([role], environment, named)
+        assert not [name for name, value in given.items() if value.startswith("canary")]
+
+
 def test_roles_are_read_once_each_in_order() -> None:
     assert parse_roles("land, models,land") == (Role.LAND, Role.MODELS)
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from activities.adapters.models.simulator.anthropic import AnthropicDialect
+from activities.adapters.models.simulator.chat import ChatDialect
 from activities.adapters.models.simulator.dialect import (
     Dialect,
     Failure,
@@ -212,6 +213,7 @@ def make_app(providers: SimulatedProviders) -> "Starlette":
             Route("/v1/responses", speak(OpenAIDialect()), methods=["POST"]),
             Route("/v1/models/{model}:{verb}", speak(GeminiDialect()), methods=["POST"]),
             Route("/v1beta/models/{model}:{verb}", speak(GeminiDialect()), methods=["POST"]),
+            Route("/v1/chat/completions", speak(ChatDialect()), methods=["POST"]),
             Route("/v1/models", models),
             Route("/v1beta/models", models),
             Route("/_simulator/requests", requests),

@@ -25,7 +25,7 @@ from workflows.domain.messages import (
 )
 from workflows.domain.models import Usage
 
-_LONGEST_ID = 64
+LONGEST_ID = 64
 _FAILURES: Mapping[ErrorKind, tuple[int, str, str, str]] = {
     "rate_limited": (429, "rate_limit_exceeded", "requests", "Rate limit reached for requests"),
     "unavailable": (503, "server_error", "server_error", "The engine is currently overloaded"),
@@ -161,7 +161,7 @@ class _Reader:
 
     def _take_call(self, item: Json) -> None:
         call_id = text(item.get("call_id"))
-        require(0 < len(call_id) <= _LONGEST_ID, "Invalid 'call_id': empty or too long.")
+        require(0 < len(call_id) <= LONGEST_ID, "Invalid 'call_id': empty or too long.")
         require(call_id not in self._seen, f"Duplicate call_id {call_id!r}.")
         self._seen.add(call_id)
         self._reasoning = None

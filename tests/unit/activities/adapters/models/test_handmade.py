@@ -164,7 +164,7 @@ async def test_each_answer_has_its_decision(
     assert len(asked) == 1, "the SDK must not retry"
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@pytest.mark.parametrize("name", ["anthropic", "openai", "local"])
 @pytest.mark.parametrize(
     ("headers", "low", "high"),
     [
@@ -241,6 +241,7 @@ WHOLE: dict[Provider, Any] = {
         "output": [{"type": "message", "content": [{"type": "output_text", "text": "hi"}]}],
     },
     "google": candidate("STOP"),
+    "local": {"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]},
 }
 
 

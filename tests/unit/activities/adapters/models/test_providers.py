@@ -1,17 +1,24 @@
 """The registry makes what is asked for, once; keys are fresh and stay inside."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 from pydantic import SecretStr
 
-from activities.adapters.models.catalogue import resolve
+from activities.adapters.models.catalogue import Catalogue, resolve
 from activities.adapters.models.keys import FRESH_S, KeyRing
 from activities.adapters.models.providers import ProviderRegistry, ProviderSettings
-from activities.ports.models import AuthenticationFailedError, InvalidRequestError
+from activities.adapters.models.simulator.server import Simulator
+from activities.ports.endpoints import ProviderEntry
+from activities.ports.models import (
+    AuthenticationFailedError,
+    InvalidRequestError,
+    OutcomeUnknownError,
+)
 from tests.unit.activities.adapters.models.wire import OPENING, ask, facts, play
 from workflows.domain.messages import UserMessage
-from workflows.domain.models import Provider
+from workflows.domain.models import GivenFacts, GivenPrices, Provider
 
 
 async def test_the_scripted_provider_needs_its_playbook() -> None:
@@ -154,6 +161,77 @@ def test_an_unknown_model_has_cautious_sizes_and_no_prices(name: Provider) -> No
     assert found.prices is None
     assert found.family == name
     assert found.max_output_tokens <= found.window_tokens // 2
+
+
+LOCAL = ProviderEntry(base_url="http://127.0.0.1:9/v1", family="qwen")
+HOSTED = ProviderEntry(base_url="https://api.deepseek.com/v1", key="DEEPSEEK_API_KEY")
+CATALOGUE = Catalogue({"local": LOCAL, "hosted": HOSTED, "openai": ProviderEntry(timeout_s=9)})
+
+
+def test_a_model_of_a_compatible_server_is_of_its_family_and_of_unknown_price() -> None:
+    found = CATALOGUE.facts("local", "qwen3-coder", NOVEMBER, None)
+    assert (found.provider, found.model, found.family) == ("local", "qwen3-coder", "qwen")
+    assert (found.window_tokens, found.max_output_tokens) == (32_768, 8_192)
+    assert found.prices is None
+
+
+def test_the_address_tells_the_price_and_the_name_does_not() -> None:
+    assert CATALOGUE.facts("hosted", "deepseek-chat", NOVEMBER, None).prices is not None
+    named = Catalogue({"deepseek": LOCAL}).facts("deepseek", "deepseek-chat", NOVEMBER, None)
+    assert named.prices is None
+
+
+def test_what_a_person_says_of_a_model_counts() -> None:
+    prices = GivenPrices(input_usd=Decimal("0.5"), output_usd=Decimal(2))
+    given = GivenFacts(family="qwen", window_tokens=16_000, max_output_tokens=12_000, prices=prices)
+    for provider in ("hosted", "openai"):
+        found = CATALOGUE.facts(provider, "some-model", NOVEMBER, given)
+        assert (found.family, found.window_tokens, found.max_output_tokens) == (
+            "qwen",
+            16_000,
+            8_000,
+        )
+        assert found.prices == prices.as_prices()
+    assert prices.as_prices().cached_input_usd == Decimal("0.5")
+    assert CATALOGUE.facts("openai", "gpt-6.1-sol", NOVEMBER, GivenFacts()) == resolve(
+        "openai", "gpt-6.1-sol", NOVEMBER
+    )
+
+
+def test_a_provider_that_nobody_described_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match=r"'other/x' names no provider .* hosted, local"):
+        CATALOGUE.facts("other", "x", NOVEMBER, None)
+
+
+async def test_a_call_of_a_provider_that_nobody_described_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="these workers know no provider 'other'"):
+        await ProviderRegistry(ProviderSettings()).call(ask("other"))
+
+
+async def test_a_server_that_wants_no_key_gets_none_of_ours() -> None:
+    keys: dict[Provider, SecretStr] = {"openai": SecretStr("secret-key-1")}
+    async with Simulator(play("{text: hello}")) as simulator:
+        entry = ProviderEntry(base_url=f"{simulator.url}/v1")
+        settings = ProviderSettings(keys=keys, entries={"local": entry}, trust_env=False)
+        registry = ProviderRegistry(settings)
+        assert (await registry.call(ask("local"))).message.text == "hello"
+        await registry.aclose()
+
+
+@pytest.mark.parametrize("name", ["anthropic", "local"])
+async def test_each_provider_has_its_own_time_limit(name: Provider) -> None:
+    async with Simulator(play("{text: late, latency_s: 30}")) as simulator:
+        url = simulator.base_urls["openai"] if name == "local" else None
+        entries = {name: ProviderEntry(base_url=url, timeout_s=1)}
+        keys = {name: SecretStr("secret-key-1")}
+        registry = ProviderRegistry(
+            ProviderSettings(
+                keys=keys, base_urls=simulator.base_urls, entries=entries, trust_env=False
+            )
+        )
+        with pytest.raises(OutcomeUnknownError, match=r"no answer within 1 s|Timeout"):
+            await registry.call(ask(name, timeout_s=1_000))
+        await registry.aclose()
 
 
 def test_scripted_models_are_families_of_their_own() -> None:

@@ -84,6 +84,7 @@ async def test_signatures_come_back_byte_for_byte(wire: Wire, provider: Provider
         ["anthropic", "openai", "google", "anthropic", "openai", "google"],
         ["google", "google", "anthropic", "anthropic", "google", "google"],
         ["openai", "anthropic", "anthropic", "openai", "google", "openai"],
+        ["local", "openai", "local", "google", "anthropic", "local"],
     ],
 )
 async def test_a_conversation_moves_between_providers(wire: Wire, order: list[Provider]) -> None:
@@ -103,7 +104,7 @@ async def test_a_conversation_moves_between_providers(wire: Wire, order: list[Pr
         ("not json", "not json"),
     ],
 )
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@pytest.mark.parametrize("name", ["anthropic", "openai", "local"])
 async def test_malformed_arguments(
     wire: Wire, name: Provider, arguments: str, malformed: str
 ) -> None:
@@ -164,7 +165,7 @@ async def test_anthropic_pauses(wire: Wire) -> None:
     assert (await wire.call("anthropic")).stop == "pause"
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@pytest.mark.parametrize("name", ["anthropic", "openai", "local"])
 async def test_a_call_that_the_limit_cut_is_malformed(wire: Wire, name: Provider) -> None:
     calls = "[{bash: {command: whole}}, {bash: {command: rm -rf /tmp/x}}]"
     wire.play(f"{{calls: {calls}, stop: truncated}}", "{text: ok}")
@@ -223,6 +224,11 @@ CACHED = (
         # 4000 fresh, 6000 cached, 301 out; writes are not reported
         (
             "google",
+            Usage(input_tokens=10_000, cached_input_tokens=6_000, output_tokens=301),
+            Decimal("0.02442"),
+        ),
+        (
+            "local",
             Usage(input_tokens=10_000, cached_input_tokens=6_000, output_tokens=301),
             Decimal("0.02442"),
         ),
@@ -317,7 +323,7 @@ async def test_a_gap_in_the_playbook_is_told(wire: Wire, provider: Provider) -> 
         await wire.call(provider, OPENING, reply.message, UserMessage(text="And now?"))
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai"])
+@pytest.mark.parametrize("name", ["anthropic", "openai", "local"])
 async def test_rate_limit_headers_are_kept(wire: Wire, name: Provider) -> None:
     wire.play("{text: a}")
     await wire.call(name)

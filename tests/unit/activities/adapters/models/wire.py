@@ -13,10 +13,12 @@ from activities.adapters.models.anthropic import AnthropicProvider
 from activities.adapters.models.gemini import GeminiProvider
 from activities.adapters.models.keys import KeyRing, KeySource
 from activities.adapters.models.openai import OpenAIProvider
+from activities.adapters.models.openai_chat import ChatProvider
 from activities.adapters.models.providers import ProviderRegistry, ProviderSettings
 from activities.adapters.models.simulator.server import Simulator
 from activities.adapters.models.transport import Transport
 from activities.playbook import Playbook, parse_playbook
+from activities.ports.endpoints import Abilities, ProviderEntry
 from activities.ports.models import ModelProvider, ModelReply, ModelRequest, ToolSchema
 from workflows.domain.messages import (
     AssistantMessage,
@@ -46,7 +48,8 @@ TOOL = ToolSchema(
 )
 OPENING = UserMessage(text="Role: developer\nTask: parse-dates\nAttempt: 1\n\nDo the task.")
 USAGE = "{input_tokens: 100, output_tokens: 20}"
-PROVIDERS: tuple[Provider, ...] = ("anthropic", "openai", "google")
+PROVIDERS: tuple[Provider, ...] = ("anthropic", "openai", "google", "local")
+"""Those built in, and a compatible server."""
 
 
 def facts(provider: Provider, model: str = "simulated-1") -> ModelFacts:
@@ -108,7 +111,11 @@ class Wire:
 
 def registry(base_urls: Mapping[Provider, str], key: str = KEY) -> ProviderRegistry:
     keys: dict[Provider, KeySource] = {name: SecretStr(key) for name in PROVIDERS}
-    return ProviderRegistry(ProviderSettings(keys=keys, base_urls=base_urls, trust_env=False))
+    abilities = Abilities(reasoning_replay=True, prompt_caching=True)
+    local = ProviderEntry(base_url=base_urls["openai"], key="LOCAL_KEY", abilities=abilities)
+    return ProviderRegistry(
+        ProviderSettings(keys=keys, base_urls=base_urls, entries={"local": local}, trust_env=False)
+    )
 
 
 def events(*listed: Any) -> str:
@@ -154,6 +161,14 @@ class Handmade:
             "openai": OpenAIProvider(transport, keys, "http://127.0.0.1:9"),
             "google": GeminiProvider(transport, keys, "http://127.0.0.1:9"),
         }
+        self._transport, self._keys = transport, keys
+        self.declare(Abilities())
+
+    def declare(self, abilities: Abilities) -> None:
+        """Say what the compatible server can do."""
+        url = "http://127.0.0.1:9"
+        local = ChatProvider("local", self._transport, self._keys, url, abilities)
+        self._providers["local"] = local
 
     def _serve(self, request: httpx2.Request) -> httpx2.Response:
         return self._respond(request)

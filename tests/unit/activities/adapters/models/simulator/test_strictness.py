@@ -87,6 +87,30 @@ GEMINI: list[tuple[list[Any], str]] = [
 ]
 
 
+USES = [{"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}]
+CALLED = {"role": "assistant", "content": None, "tool_calls": USES}
+TOLD = {"role": "tool", "tool_call_id": "c1", "content": "ok"}
+TOUCHED = [{"type": "reasoning.encrypted", "data": "c2ln"}]
+
+CHAT: list[tuple[list[Any], str]] = [
+    ([], "empty array"),
+    ([USER | {"content": " "}], "Invalid 'content'"),
+    ([USER, {"role": "assistant", "content": None}], "Invalid 'content'"),
+    ([USER, {"role": "nobody", "content": "x"}], "Invalid value"),
+    ([USER, {"role": "system", "content": "x"}], "must come first"),
+    ([USER, CALLED], "must be followed by tool messages"),
+    ([USER, CALLED, USER], "must be followed by tool messages"),
+    ([USER, TOLD], "must be a response"),
+    ([USER, CALLED, TOLD, TOLD], "must be a response"),
+    ([USER, CALLED, TOLD | {"content": ""}], "Invalid 'content'"),
+    ([USER, CALLED, TOLD, CALLED, TOLD], "Duplicate tool call id"),
+    ([USER, CALLED | {"tool_calls": [USES[0] | {"id": ""}]}], "empty or too long"),
+    ([USER, CALLED | {"tool_calls": [USES[0] | {"type": None}]}], "tool_calls.type"),
+    ([USER, CALLED | {"tool_calls": [USES[0] | {"function": {"arguments": "{"}}]}], "no JSON"),
+    ([USER, {"role": "assistant", "content": "x", "reasoning_details": TOUCHED}], "not belong"),
+]
+
+
 def contents(turns: list[Any]) -> list[Any]:
     return [{"role": t[0], "parts": [t[1]]} if isinstance(t, tuple) else t for t in turns]
 
@@ -100,6 +124,21 @@ CASES: list[tuple[str, Any, str]] = [
     ("/v1/messages", {"model": "m", "messages": [USER]}, "max_tokens"),
     *[("/v1/responses", {"model": "m", "input": items}, why) for items, why in OPENAI],
     ("/v1/responses", {"input": [USER]}, "model"),
+    *[
+        ("/v1/chat/completions", {"model": "m", "messages": messages}, why)
+        for messages, why in CHAT
+    ],
+    ("/v1/chat/completions", {"messages": [USER]}, "model"),
+    (
+        "/v1/chat/completions",
+        {"model": "m", "messages": [USER], "parallel_tool_calls": True},
+        "only allowed when 'tools'",
+    ),
+    (
+        "/v1/chat/completions",
+        {"model": "m", "messages": [USER], "max_tokens": 1, "max_completion_tokens": 1},
+        "cannot both be set",
+    ),
     *[
         ("/v1beta/models/m:generateContent", {"contents": contents(turns)}, why)
         for turns, why in GEMINI
@@ -127,6 +166,11 @@ async def test_a_request_that_no_provider_takes(wire: Wire, path: str, body: Any
         (
             "/v1/responses",
             {"model": "m", "input": [USER, {"role": "assistant", "content": "x"}, USER]},
+        ),
+        ("/v1/chat/completions", {"model": "m", "messages": [USER, CALLED, TOLD]}),
+        (
+            "/v1/chat/completions",
+            {"model": "m", "messages": [{"role": "developer", "content": "x"}, USER]},
         ),
         (
             "/v1/models/m:generateContent",
@@ -171,6 +215,7 @@ async def test_a_signature_of_another_turn_is_refused(wire: Wire) -> None:
     [
         ("/v1/messages", "x-api-key", 401),
         ("/v1/responses", "authorization", 401),
+        ("/v1/chat/completions", "authorization", 401),
         ("/v1/models/m:generateContent", "x-goog-api-key", 400),
     ],
 )

@@ -1,0 +1,44 @@
+"""Any server that speaks OpenAI's Chat Completions, over the official SDK.
+
+Ollama, vLLM, llama.cpp, gateways: address and abilities are configuration, not guessed. It asks the
+SDK for the raw answer, because servers differ in what they leave out and add.
+"""
+
+from typing import TYPE_CHECKING
+
+from activities.adapters.models.chat_completions import read_reply, wire_request
+from activities.adapters.models.keys import KeyRing
+from activities.adapters.models.openai import OpenAISdkProvider
+from activities.adapters.models.sdk_provider import raw_body
+from activities.adapters.models.transport import Transport
+from activities.adapters.models.wire import Json
+from activities.ports.endpoints import Abilities
+from activities.ports.models import ModelReply, ModelRequest
+from workflows.domain.models import Provider
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+
+class ChatProvider(OpenAISdkProvider):
+    """Calls one compatible server; implements `activities.ports.models.ModelProvider`."""
+
+    def __init__(
+        self,
+        name: Provider,
+        transport: Transport,
+        keys: KeyRing,
+        base_url: str,
+        abilities: Abilities,
+    ) -> None:
+        """Args: its name; the shared client; the keys; the server, with `/v1`; what it can do."""
+        super().__init__(name, transport, keys, base_url)
+        self._abilities = abilities
+
+    async def _send(self, client: "AsyncOpenAI", request: ModelRequest) -> bytes:
+        create = client.chat.completions.with_raw_response.create
+        body = wire_request(request, self._abilities)
+        return await raw_body(create, body, request.timeout.total_seconds())
+
+    def _read(self, request: ModelRequest, body: Json) -> ModelReply:
+        return read_reply(request, body, self._abilities)

@@ -1,0 +1,64 @@
+"""What the adapters over official SDKs have in common: one call, from the key to the reply.
+
+An adapter adds its SDK's client, how a request is sent and its answer taken raw, what the SDK's
+exceptions mean, and how the body is read. It never retries; Temporal does.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar
+
+from activities.adapters.models.boundary import check_conversation
+from activities.adapters.models.keys import KeyRing
+from activities.adapters.models.transport import SdkClient, Transport, exchange
+from activities.adapters.models.wire import Json
+from activities.ports.models import ModelError, ModelReply, ModelRequest
+from workflows.domain.models import Provider
+
+C = TypeVar("C")
+
+
+class SdkProvider(ABC, Generic[C]):
+    """One provider over its SDK; implements `activities.ports.models.ModelProvider`."""
+
+    def __init__(self, name: Provider, transport: Transport, keys: KeyRing, base_url: str) -> None:
+        """Args: whose key it takes; the shared client; the keys; the SDK's base URL."""
+        self._name: Provider = name
+        self._transport = transport
+        self._keys = keys
+        self._base_url = base_url
+        self._sdk = SdkClient(self._client)
+
+    async def call(self, request: ModelRequest) -> ModelReply:
+        """Send one request; see the port."""
+        check_conversation(request.messages)
+        key = await self._keys.key(self._name)
+        client = await self._sdk.get(key)
+
+        async def send() -> bytes | Json:
+            return await self._send(client, request)
+
+        body = await exchange(send, self._classify, request.timeout, key)
+        return self._read(request, body)
+
+    @abstractmethod
+    def _client(self, key: str) -> C:
+        """Import the SDK and make its client, without retries; runs in a thread."""
+
+    @abstractmethod
+    async def _send(self, client: C, request: ModelRequest) -> bytes | Json:
+        """Make the call; return the body as it came, or as a stream was put together."""
+
+    @abstractmethod
+    def _classify(self, error: Exception) -> ModelError | None:
+        """Read the SDK's error; what it means is decided elsewhere. None: it is not the SDK's."""
+
+    @abstractmethod
+    def _read(self, request: ModelRequest, body: Json) -> ModelReply:
+        """Translate a whole answer."""
+
+
+async def raw_body(create: Any, arguments: Json, timeout_s: float) -> bytes:
+    """Call an SDK's `with_raw_response.create` and return the body, nothing dropped or added."""
+    raw = await create(**arguments, timeout=timeout_s)
+    content: bytes = raw.http_response.content
+    return content
