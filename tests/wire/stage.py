@@ -14,6 +14,7 @@ from activities.adapters.models.transport import IDLE
 from activities.adapters.store import MemoryStore
 from activities.conversation import Conversations
 from activities.models import ModelActivities
+from activities.ports.endpoints import ProviderEntry
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, PROVIDERS, facts
 from workflows.contracts import CallModel, ModelAnswered, ModelOutcome
 from workflows.domain.ids import AgentId, Digest, SessionId
@@ -32,7 +33,13 @@ class Caller:
     ) -> None:
         keys: dict[Provider, KeySource] = {name: SecretStr(KEY) for name in PROVIDERS}
         self.registry = ProviderRegistry(
-            ProviderSettings(keys=keys, base_urls=urls, trust_env=False, idle=idle)
+            ProviderSettings(
+                keys=keys,
+                base_urls=urls,
+                entries={"local": ProviderEntry(base_url=urls["openai"], key="LOCAL_KEY")},
+                trust_env=False,
+                idle=idle,
+            )
         )
         self.store = MemoryStore()
         self._limit = limit

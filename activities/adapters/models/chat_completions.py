@@ -102,9 +102,9 @@ def read_reply(request: ModelRequest, body: Json, abilities: Abilities) -> Model
         ModelError: the answer reports a failure, or it is not whole.
     """
     choice = next(iter(tables(body.get("choices"))), Json())
-    failure = _failure(request.model.provider, body) or _failure(request.model.provider, choice)
-    if failure is not None:
-        raise decide(failure)
+    reported = failure(request.model.provider, body) or failure(request.model.provider, choice)
+    if reported is not None:
+        raise decide(reported)
     stop = _STOPS.get(text(choice.get("finish_reason")))
     if stop is None:
         reason = choice.get("finish_reason")
@@ -183,7 +183,7 @@ def _name(request: ModelRequest) -> str:
     return f"{request.model.provider}/{request.model.model}"
 
 
-def _failure(provider: str, holder: Json) -> Reported | None:
+def failure(provider: str, holder: Json) -> Reported | None:
     """Read an error that came with status 200: an object, a text, or (vLLM) the body itself."""
     error = holder if holder.get("object") == "error" else holder.get("error")
     if not error:

@@ -69,6 +69,7 @@ class ProviderRegistry:
         name = request.model.provider
         if name == "scripted":
             return await self._send(request)
+        self.provider(request.model)  # a provider that nobody knows is said before a missing key
         await self._keys.key(name)
         try:
             return await self._send(request)

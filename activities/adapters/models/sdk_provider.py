@@ -5,7 +5,7 @@ exceptions mean, and how the body is read. It never retries; Temporal does.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from activities.adapters.models.boundary import check_conversation
 from activities.adapters.models.keys import KeyRing
@@ -55,10 +55,3 @@ class SdkProvider(ABC, Generic[C]):
     @abstractmethod
     def _read(self, request: ModelRequest, body: Json) -> ModelReply:
         """Translate a whole answer."""
-
-
-async def raw_body(create: Any, arguments: Json, timeout_s: float) -> bytes:
-    """Call an SDK's `with_raw_response.create` and return the body, nothing dropped or added."""
-    raw = await create(**arguments, timeout=timeout_s)
-    content: bytes = raw.http_response.content
-    return content

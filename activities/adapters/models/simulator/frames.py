@@ -23,11 +23,13 @@ class Frame(NamedTuple):
     """What it carries; the first of part `end` is the event that a whole answer ends with."""
     event: str = ""
     """Its name on the wire; empty: it has none."""
+    written: str = ""
+    """What stands on the wire in place of JSON."""
 
     def encode(self) -> bytes:
         """Write it as a server-sent event, in plain ASCII."""
         head = f"event: {self.event}\n" if self.event else ""
-        return f"{head}data: {json.dumps(self.data)}\n\n".encode()
+        return f"{head}data: {self.written or json.dumps(self.data)}\n\n".encode()
 
 
 def anthropic_frames(body: Json) -> Iterator[Frame]:
@@ -141,12 +143,41 @@ def _pieces(whole: str) -> list[str]:
     return [whole[at : at + size] for at in range(0, len(whole), size)]
 
 
+def chat_frames(body: Json) -> Iterator[Frame]:
+    """Cut an answer: deltas of its message, the reason, the usage, and `[DONE]`."""
+    choice = tables(body["choices"])[0]
+    message = table(choice.get("message"))
+    about = {key: value for key, value in body.items() if key not in {"choices", "usage"}}
+    about["object"] = "chat.completion.chunk"
+
+    def chunk(delta: Json, part: Part = "other", reason: object = None) -> Frame:
+        one = {"index": 0, "delta": delta, "finish_reason": reason}
+        return Frame(about | {"choices": [one], "usage": None}, part)
+
+    said = {"content", "refusal", "tool_calls"}
+    yield chunk({key: value for key, value in message.items() if key not in said})
+    for key in ("content", "refusal"):
+        for piece in _pieces(text(message.get(key))):
+            yield chunk({key: piece}, "text")
+    for index, call in enumerate(tables(message.get("tool_calls"))):
+        function = table(call["function"])
+        begun = call | {"index": index, "function": function | {"arguments": ""}}
+        yield chunk({"tool_calls": [begun]})
+        for piece in _pieces(text(function.get("arguments"))):
+            more = {"index": index, "function": {"arguments": piece}}
+            yield chunk({"tool_calls": [more]}, "arguments")
+    yield chunk({}, "other", choice.get("finish_reason"))
+    yield Frame(about | {"choices": [], "usage": body.get("usage")})
+    yield Frame({}, "end", written="[DONE]")
+
+
 FRAMES: Mapping[str, Callable[[Json], Iterator[Frame]]] = {
     "anthropic": anthropic_frames,
     "openai": openai_frames,
     "gemini": gemini_frames,
+    "chat": chat_frames,
 }
-"""By dialect; one that is not here does not stream."""
+"""By dialect."""
 
 
 def error_frame(dialect: str, body: Json) -> Frame:

@@ -86,7 +86,8 @@ async def sent(handmade: Handmade, abilities: Abilities, *messages: Message) -> 
 
 async def test_what_is_sent_where_nothing_is_declared(handmade: Handmade) -> None:
     body = await sent(handmade, Abilities())
-    assert set(body) == {"model", "messages", "max_tokens", "tools", "parallel_tool_calls"}
+    always = {"model", "messages", "max_tokens", "tools", "parallel_tool_calls"}
+    assert set(body) == always | {"stream", "stream_options"}
     assert (body["model"], body["max_tokens"]) == ("simulated-1", 4_000)
     assert body["parallel_tool_calls"] is True
     assert body["tools"][0]["function"]["parameters"]["required"] == ["command"]
