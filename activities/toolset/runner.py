@@ -20,7 +20,17 @@ from activities.ports.store import BlobStore
 from activities.toolset.endings import notes_on
 from activities.toolset.files import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
-from activities.toolset.schemas import Bash, Edit, Read, SandboxCall, Write, parse, problems
+from activities.toolset.patches import PatchError, parse_patch
+from activities.toolset.schemas import (
+    ApplyPatch,
+    Bash,
+    Edit,
+    Read,
+    SandboxCall,
+    Write,
+    parse,
+    problems,
+)
 from workflows.domain.ids import Digest
 from workflows.domain.messages import ToolCall, ToolResult
 
@@ -95,7 +105,10 @@ class Toolset:
             case Read():
                 return _told(call, await self._files().ask({"op": "read", **dict(arguments)}))
             case Edit() | Write():
-                return await self._change(call, arguments)
+                request = {"op": call.name, **dict(arguments)}
+                return await self._change(call, (arguments.path,), request)
+            case ApplyPatch():
+                return await self._patch(call, arguments)
             case _:
                 assert_never(arguments)
 
@@ -121,26 +134,36 @@ class Toolset:
             bounds.append(max(self.time_left(), timedelta(seconds=1)))
         return min(bounds)
 
-    async def _change(self, call: ToolCall, arguments: Edit | Write) -> Observation:
-        """Write only to a path that was judged as what it resolves to.
+    async def _patch(self, call: ToolCall, arguments: ApplyPatch) -> Observation:
+        try:
+            changes = parse_patch(arguments.input)
+        except PatchError as error:
+            return _refused(call, f"The patch cannot be read: {error}\nNothing was changed.")
+        paths = tuple(path for change in changes for path in change.paths())
+        requests: list[JsonValue] = [change.request() for change in changes]
+        return await self._change(call, paths, {"op": "apply_patch", "changes": requests})
 
-        The path as it is named is judged first. Where links lead it elsewhere, the program inside
+    async def _change(
+        self, call: ToolCall, paths: tuple[str, ...], request: Mapping[str, JsonValue]
+    ) -> Observation:
+        """Write only to paths that were judged as what they resolve to.
+
+        Each path as it is named is judged first. Where links lead one elsewhere, the program inside
         writes nothing and answers with the real path; it is asked again once that one was judged.
         """
         judged: list[JsonValue] = []
-        candidate = posixpath.normpath(arguments.path.removeprefix(f"{WORKSPACE}/"))
-        while candidate not in judged and len(judged) < _MOST_JUDGED:
-            if (rule := self.may_write(candidate) if self.may_write else None) is not None:
-                return _refused(call, f"{candidate!r} may not be written: {rule}")
-            judged.append(candidate)
-            request = {"op": call.name, "judged": judged, **dict(arguments)}
-            answer = await self._files().ask(request)
+        waiting = [posixpath.normpath(path.removeprefix(f"{WORKSPACE}/")) for path in paths]
+        for _ in range(_MOST_JUDGED + len(paths)):
+            for path in waiting:
+                if (rule := self.may_write(path) if self.may_write else None) is not None:
+                    return _refused(call, f"{path!r} may not be written: {rule}")
+            judged += waiting
+            answer = await self._files().ask({**request, "judged": judged})
             if answer.kind != "judge":
                 return _told(call, answer)
-            candidate = answer.text
-        return _refused(
-            call, f"{arguments.path!r} leads elsewhere each time. Name the file itself."
-        )
+            waiting = [answer.text]
+        named = ", ".join(map(repr, paths[:3]))
+        return _refused(call, f"{named}: the path leads elsewhere each time. Name the file itself.")
 
     def _files(self) -> FileTools:
         return FileTools(self.sandbox, self.workspace, self.limits, self.hold)

@@ -49,6 +49,8 @@ class ModelFacts(BaseModel, frozen=True, extra="forbid"):
     max_output_tokens: int = Field(gt=0)
     prices: Prices | None
     """None: unknown, refused in a budgeted session."""
+    patches: bool = False
+    """Fluent in `apply_patch`, so the tool is offered to it."""
 
 
 class Usage(BaseModel, frozen=True, extra="forbid"):

@@ -58,7 +58,7 @@ def toolset(tree: Path, blobs: Blobs) -> Toolset:
         sandbox=BubblewrapSandbox(),
         blobs=blobs,
         workspace=Workspace(path=tree),
-        tools=("bash", "read", "edit", "write"),
+        tools=("bash", "read", "edit", "write", "apply_patch"),
         limits=Limits(timeout=timedelta(seconds=20)),
         may_write=only_free,
     )
@@ -178,7 +178,7 @@ async def test_an_unknown_tool_is_answered_with_those_there_are(call: Call):
     result = (await call("browser", url="x")).result
     assert (result.is_error, result.text) == (
         True,
-        "There is no tool 'browser' here. Tools: bash, read, edit, write.",
+        "There is no tool 'browser' here. Tools: bash, read, edit, write, apply_patch.",
     )
 
 
@@ -241,3 +241,68 @@ async def test_calls_may_be_cancelled(call: Call):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+PATCH = """*** Begin Patch
+*** Update File: free/a.py
+@@ def f():
+-    return 1
++    return 2
+*** Add File: {added}
++new
+*** End Patch"""
+
+
+async def test_a_patch_changes_several_files(call: Call, tree: Path):
+    (tree / "free").mkdir()
+    (tree / "free" / "a.py").write_text("def f():\n    return 1\n")
+    result = (await call("apply_patch", input=PATCH.format(added="free/b/c.txt"))).result
+    assert (result.is_error, result.text) == (
+        False,
+        "Updated free/a.py.\nAdded free/b/c.txt.",
+    )
+    assert (tree / "free" / "a.py").read_text() == "def f():\n    return 2\n"
+    assert (tree / "free" / "b" / "c.txt").read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("patch", "says"),
+    [
+        (PATCH.format(added="other/x"), "'other/x' may not be written: the task's claims are: "),
+        (PATCH.format(added="free/out/x"), "'other/x' may not be written: the task's claims are: "),
+        (PATCH.format(added="free/../other/x"), "'other/x' may not be written"),
+        (PATCH.replace("    return 1", "    return 3").format(added="free/b"), "Hunk 1 of 'free/a"),
+        (PATCH.partition("*** End")[0], "The patch cannot be read: the patch ends too early"),
+    ],
+)
+async def test_a_patch_is_carried_out_whole_or_not_at_all(
+    call: Call, tree: Path, patch: str, says: str
+):
+    (tree / "free").mkdir()
+    (tree / "other").mkdir()
+    (tree / "free" / "out").symlink_to("../other")
+    (tree / "free" / "a.py").write_text("def f():\n    return 1\n")
+    result = (await call("apply_patch", input=patch)).result
+    assert result.is_error
+    assert says in result.text
+    assert (tree / "free" / "a.py").read_text() == "def f():\n    return 1\n"
+    assert names_in(tree / "free") in (["a.py", "out"], ["out", "a.py"])
+    assert not names_in(tree / "other")
+
+
+async def test_the_file_tools_import_nothing_from_the_workspace(call: Call, tree: Path):
+    for name in ("stat.py", "marshal.py", "os.py", "activities.py"):
+        (tree / name).write_text("raise SystemExit('imported from the workspace')")
+    (tree / "f").write_text("ü\n")
+    assert (await call("read", path="f")).result.text == "     1\tü"
+
+
+async def test_an_image_is_refused_in_words(call: Call, tree: Path):
+    (tree / "a.png").write_bytes(
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4)
+    )
+    result = (await call("read", path="a.png")).result
+    assert result.is_error
+    assert result.text.startswith(
+        "'/workspace/a.png' is an image (PNG, 640 × 480 pixels, 24 bytes): no tool here shows"
+    )
