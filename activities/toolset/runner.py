@@ -5,6 +5,7 @@ that cannot start is raised, for that is nothing that a model could mend. Which 
 write is decided elsewhere; here that decision is asked for before anything is written.
 """
 
+import asyncio
 import posixpath
 import re
 import secrets
@@ -16,10 +17,11 @@ from typing import assert_never
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from activities.ports.sandbox import WORKSPACE, Limits, Sandbox, SandboxCommand, Workspace
-from activities.ports.store import BlobStore
+from activities.ports.store import BlobMissingError, BlobStore
 from activities.toolset.endings import notes_on
 from activities.toolset.files import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
+from activities.toolset.outputs import digest_in, handle_of, page
 from activities.toolset.patches import PatchError, parse_patch
 from activities.toolset.schemas import (
     ApplyPatch,
@@ -103,7 +105,7 @@ class Toolset:
             case Bash():
                 return await self._bash(call, arguments)
             case Read():
-                return _told(call, await self._files().ask({"op": "read", **dict(arguments)}))
+                return await self._read(call, arguments)
             case Edit() | Write():
                 request = {"op": call.name, **dict(arguments)}
                 return await self._change(call, (arguments.path,), request)
@@ -111,6 +113,19 @@ class Toolset:
                 return await self._patch(call, arguments)
             case _:
                 assert_never(arguments)
+
+    async def _read(self, call: ToolCall, arguments: Read) -> Observation:
+        digest = digest_in(arguments.path)
+        if digest is None:
+            return _told(call, await self._files().ask({"op": "read", **dict(arguments)}))
+        try:
+            output = await self.blobs.get(digest)
+        except BlobMissingError:
+            again = "Run the command again."
+            return _refused(call, f"{arguments.path!r} is no output that is kept. {again}")
+        # Megabytes of it would hold up the event loop.
+        text = await asyncio.to_thread(page, output, arguments.offset, arguments.limit)
+        return Observation(result=_result(call, text, is_error=False))
 
     async def _bash(self, call: ToolCall, arguments: Bash) -> Observation:
         limits = self.limits.model_copy(update={"timeout": self._timeout(arguments)})
@@ -121,7 +136,8 @@ class Toolset:
         output, members = _split_members(ran.output, mark)
         seen = shown(output)
         whole = await self.blobs.put(output) if seen.is_cut else None
-        text = seen.text(f"blob {whole}", ran.output_bytes).rstrip("\n") or "(no output)"
+        handle = handle_of(whole) if whole else ""
+        text = seen.text(handle, ran.output_bytes).rstrip("\n") or "(no output)"
         notes = notes_on(ran, limits, arguments.command, members, self.limits.timeout)
         result = _result(call, "\n".join([text, *notes]), is_error=ran.end != "exited")
         return Observation(result=result, whole=whole, elapsed=ran.elapsed)

@@ -41,7 +41,7 @@ class Bash(_Arguments, frozen=True):
 class Read(_Arguments, frozen=True):
     """Read a text file with line numbers, or list a folder. Long files come in parts."""
 
-    path: _Text = Field(description="Relative to the workspace.")
+    path: _Text = Field(description="Relative to the workspace; or the `output:…` of a cut output.")
     offset: int = Field(default=1, ge=1, description="First line, counted from 1.")
     limit: int = Field(default=2_000, ge=1, le=100_000, description="How many lines at most.")
 

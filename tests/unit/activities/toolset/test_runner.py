@@ -1,5 +1,6 @@
 import asyncio
 import hashlib
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -10,6 +11,7 @@ from pydantic import JsonValue
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.sandbox import Limits, Workspace
+from activities.ports.store import BlobMissingError
 from activities.toolset.runner import Observation, Toolset
 from workflows.domain.ids import Digest
 from workflows.domain.messages import ToolCall
@@ -29,6 +31,8 @@ class Blobs:
         return digest
 
     async def get(self, digest: Digest) -> bytes:
+        if digest not in self.kept:
+            raise BlobMissingError(digest)
         return self.kept[digest]
 
 
@@ -161,6 +165,24 @@ async def test_long_output_is_cut_and_kept_whole(call: Call, blobs: Blobs):
     assert observation.whole is not None
     assert observation.whole in text
     assert await blobs.get(observation.whole) == ("😀" * 200_000 + "\n").encode()
+
+
+async def test_the_middle_of_a_cut_output_can_be_read(call: Call):
+    cut = (await call("bash", command="seq -f 'line %g' 100000")).result.text
+    assert "line 50000\n" not in cut
+    (handle,) = re.findall(r"read with path '(output:[0-9a-f]{64})'", cut)
+    result = (await call("read", path=handle, offset=50_000, limit=2)).result
+    assert result.text == (
+        " 50000\tline 50000\n 50001\tline 50001\n"
+        "(lines 50000 to 50001 of 100000; go on with offset 50002)"
+    )
+
+
+@pytest.mark.parametrize("path", [f"output:{'0' * 64}", "output:12", "output:../../etc/passwd"])
+async def test_an_output_that_is_not_kept_is_told(call: Call, path: str):
+    result = (await call("read", path=path)).result
+    assert result.is_error
+    assert "is no output that is kept" in result.text or "does not exist" in result.text
 
 
 async def test_short_output_is_not_stored(call: Call, blobs: Blobs):
