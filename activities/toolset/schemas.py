@@ -108,7 +108,7 @@ class SubmitPlan(_Arguments, frozen=True):
 
 
 class _Evidence(_Arguments, frozen=True):
-    criterion: _Text = Field(description="The acceptance criterion, word for word.")
+    criterion: _Text = Field(description="The acceptance criterion's number, as in `2`.")
     path: _Text
     line_start: int = Field(ge=1)
     line_end: int = Field(ge=1)

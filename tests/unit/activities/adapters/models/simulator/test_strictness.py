@@ -100,6 +100,7 @@ CASES: list[tuple[str, Any, str]] = [
     ("/v1/messages", {"model": "m", "messages": [USER]}, "max_tokens"),
     *[("/v1/responses", {"model": "m", "input": items}, why) for items, why in OPENAI],
     ("/v1/responses", {"input": [USER]}, "model"),
+    ("/v1/responses", {"model": "m", "input": [USER], "prompt_cache_key": "x" * 65}, "too long"),
     *[
         ("/v1beta/models/m:generateContent", {"contents": contents(turns)}, why)
         for turns, why in GEMINI
