@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from activities.adapters.models.boundary import tool_call
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.sandbox import Limits, Workspace
 from activities.ports.store import BlobMissingError
@@ -219,6 +220,34 @@ async def test_malformed_arguments_are_told(toolset: Toolset, name: str):
         f"{name}: the arguments are not a JSON object. "
         "Send the call again, with its arguments as one JSON object."
     )
+
+
+NESTED = '{"command": ' + "[" * 60 + "]" * 60 + "}"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "says"),
+    [
+        ("bash", "null", "bash: the arguments are not a JSON object."),
+        ("bash", "[]", "bash: the arguments are not a JSON object."),
+        ("bash", '"{}"', "bash: the arguments are not a JSON object."),
+        ("bash", "{}", "- command: Field required."),
+        ("bash", NESTED, "- command: Input should be a valid string"),
+        ("bash", '{"command": "touch free/x", "timeout_s": "10"}', "- timeout_s: Input should be"),
+        ("read", '{"path": ["a"]}', "- path: Input should be a valid string (given: ['a'])."),
+        ("read", '{"path": "a", "encoding": "x"}', "- encoding: there is no such field."),
+        ("apply_patch", '{"patch": "x"}', "- input: Field required."),
+        ("browser", '{"url": "x"}', "There is no tool 'browser' here. Tools: bash, read, "),
+    ],
+)
+async def test_wrong_arguments_are_told_and_run_nothing(
+    toolset: Toolset, tree: Path, name: str, sent: str, says: str
+):
+    result = (await toolset.run_call(tool_call("1", name, sent))).result
+    assert result.is_error
+    assert says in result.text
+    assert len(result.text) < 1_000
+    assert not names_in(tree)
 
 
 @pytest.mark.parametrize("path", ["other/x", "./other/x", "/workspace/other/x", "free/../other/x"])
