@@ -69,7 +69,9 @@ class Toolset:
     blobs: BlobStore
     workspace: Workspace
     tools: tuple[str, ...]
-    """Names of those that the agent has; see `schemas.sandbox_tools`."""
+    """Names of those that the agent has and that run here; see `schemas.sandbox_tools`."""
+    others: tuple[str, ...] = ()
+    """Those that it has and the workflow answers; only named to whoever calls an unknown one."""
     limits: Limits = field(default_factory=Limits)
     """Of each command; `timeout_s` of a call can only shorten its time."""
     may_write: MayWrite | None = None
@@ -90,7 +92,7 @@ class Toolset:
             again = "Send the call again, with its arguments as one JSON object."
             return _refused(call, f"{call.name}: the arguments are not a JSON object. {again}")
         if call.name not in self.tools:
-            tools = ", ".join(self.tools)
+            tools = ", ".join((*self.tools, *self.others))
             return _refused(call, f"There is no tool {call.name!r} here. Tools: {tools}.")
         if self.time_left is not None and self.time_left() <= timedelta():
             return _refused(call, _BATCH_OVER)

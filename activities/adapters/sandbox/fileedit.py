@@ -134,9 +134,16 @@ def not_found(data: bytes, old: bytes) -> str:
     near = nearest(data, wanted)
     if not near:
         return "`old` is not in the file, which has no text in it."
-    foreign = "\N{REPLACEMENT CHARACTER}" in wanted
-    hint = "Bytes shown as U+FFFD cannot be quoted: quote round them." if foreign else ""
-    return "\n".join(["`old` is not in the file. Nearest lines:", *near, hint or "Read it again."])
+    return "\n".join(["`old` is not in the file. Nearest lines:", *near, _hint(old, wanted)])
+
+
+def _hint(old: bytes, wanted: str) -> str:
+    first, tab, _ = old.partition(b"\t")
+    if tab and first.strip().isdigit():
+        return "Quote without the line numbers that read puts before each line."
+    if "\N{REPLACEMENT CHARACTER}" in wanted:
+        return "Bytes shown as U+FFFD cannot be quoted: quote round them."
+    return "Read it again."
 
 
 def longest_line(lines: "Iterable[bytes]") -> str:

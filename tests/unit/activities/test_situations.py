@@ -219,3 +219,10 @@ async def test_what_cannot_be_edited_safely_is_refused_and_odd_reads_answer_at_o
     assert [word in text for word, text in zip(words, seen[1:7], strict=True)] == [True] * 6
     assert (agent.path / "bin").read_bytes() == b"k\0v"
     assert (agent.path / "u16").read_bytes() == b"\xff\xfea\0"
+
+
+async def test_a_tool_that_does_not_exist_is_answered_with_all_that_do(situation: Situation):
+    (agent,) = await situation.begin(plain, "a")
+    (told,) = await agent.turn(("browser", {"url": "x"}))
+    tools = "bash, read, edit, write, apply_patch, submit"
+    assert told == f"There is no tool 'browser' here. Tools: {tools}."

@@ -76,6 +76,10 @@ def test_white_space_is_forgiven_and_the_files_indentation_kept(
         (b"", "a", "no text in it"),
         (b"same", "same", "nothing would change"),
         (b"caf\xe9 x\n", "caf\ufffd x", "cannot be quoted"),
+        (b"one\ntwo\n", "     2\ttwo", "without the line numbers"),
+        (b"\x89PNG\r\n\x1a\nx", "x", "is an image (PNG"),
+        (b"GIF89a..x", "x", "is an image (GIF"),
+        (b"RIFF....WEBPx", "x", "is an image (WebP"),
     ],
 )
 def test_what_cannot_be_edited_safely_is_refused_and_untouched(
@@ -84,6 +88,14 @@ def test_what_cannot_be_edited_safely_is_refused_and_untouched(
     (tmp_path / "f").write_bytes(before)
     assert reason in edit(tmp_path, "f", old, "same")["error"]
     assert (tmp_path / "f").read_bytes() == before
+
+
+@pytest.mark.parametrize("replace_all", [False, True])
+def test_what_fits_loosely_at_several_places_is_never_replaced(tmp_path: Path, replace_all: bool):
+    (tmp_path / "f").write_bytes(b"  x = 1\ny\n    x = 1\n")
+    told = edit(tmp_path, "f", "x = 1 \n", "z\n", replace_all=replace_all)["error"]
+    assert told.startswith("`old` is found 2 times (lines 1, 3), and only but for white space.")
+    assert (tmp_path / "f").read_bytes() == b"  x = 1\ny\n    x = 1\n"
 
 
 def test_every_place_is_replaced_on_request(tmp_path: Path):
