@@ -10,7 +10,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities import copied_files
-from activities.brief import brief_of
+from activities.brief import SAYING, brief_of
 from activities.failures import mapped
 from activities.gate_detection import detect_gates, files_to_read
 from activities.host import Host
@@ -122,7 +122,7 @@ class ImportActivities:
                 f"{request.disk_bytes >> 20} MiB; free some, or lower `concurrency.develop`"
             )
         paths = list(await repository.paths(request.commit))
-        wanted = {*files_to_read(paths), "README.md", "AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"}
+        wanted = {*files_to_read(paths), *SAYING}
         contents = await _read(repository, request.commit, paths, wanted)
         gates = request.gates if request.gates is not None else detect_gates(contents)
         faults = [fault for gate in gates if (fault := pipe_fault(gate.argv))]

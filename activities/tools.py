@@ -32,6 +32,7 @@ from workflows.contracts import Observation, RunTools, ToolsOutcome
 from workflows.domain.ids import Commit, Digest, TaskId, Tree
 from workflows.domain.messages import ToolCall
 from workflows.errors import FailureType
+from workflows.policy.agent import SUBMITTING
 from workflows.policy.protection import denies
 
 _Calls = TypeAdapter(tuple[ToolCall, ...])
@@ -119,6 +120,7 @@ class ToolActivities:
             blobs=self._host.store,
             workspace=workspace(place, writable=request.worktree.writable),
             tools=sandbox_tools(request.role),
+            others=(SUBMITTING[request.role],),
             limits=Limits(timeout=request.command_timeout),
             may_write=lambda path: denies(path, request.claims),
             hold=hold,

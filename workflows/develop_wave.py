@@ -194,17 +194,15 @@ class DevelopWave:
     def _order(self, assignment: Assignment, base: Commit) -> AgentOrder:
         task = assignment.task
         grounds = self._request.grounds
+        nonce = workflow.uuid4().hex[:12]
+        opening = openings.developer(
+            task, assignment.attempt, grounds.gates, assignment.notes, nonce
+        )
         return AgentOrder(
             agent=_agent(assignment),
             role=Role.DEVELOPER,
             route=self._request.route,
-            opening=openings.developer(
-                task,
-                assignment.attempt,
-                grounds.gates,
-                assignment.notes,
-                workflow.uuid4().hex[:12],
-            ),
+            opening=openings.with_repository(opening, self._request.brief, nonce),
             start=assignment.restart_from or base,
             limits=limits_for(Role.DEVELOPER, task.kind, grounds.turns),
             claims=task.claims,

@@ -342,6 +342,7 @@ class SessionWorkflow:
                 route=state.routes.developer,
                 assignments=tuple(schedule.assignment(state, each) for each in start.tasks),
                 concurrency=config.concurrency.develop,
+                brief=state.brief,
             )
         if start.stage == "validate":
             return ValidateRequest(

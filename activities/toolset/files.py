@@ -16,7 +16,15 @@ from activities.toolset.endings import ending
 
 _TIMEOUT = timedelta(seconds=20)
 _ANSWER_BYTES = 1 << 20
-_LOADER = "import marshal, sys; exec(marshal.load(sys.stdin.buffer), {'__name__': '__main__'})"
+_MODULES = ("fileaccess", "fileedit", "filehunks", "filepatch", "fileops")
+"""The program's parts, each after those that it imports; the last one is run."""
+_LOADER = """\
+import marshal, sys
+for name, code in marshal.load(sys.stdin.buffer):
+    module = sys.modules[name] = type(sys)(name)
+    exec(code, module.__dict__)
+module.main()
+"""
 _KINDS = ("text", "error", "judge")
 
 
@@ -62,6 +70,15 @@ class FileTools:
 
 @functools.cache
 def _program() -> bytes:
+    """Return the program compiled: the same Python as ours runs it, and has nothing to parse."""
     folder = importlib.resources.files("activities.adapters.sandbox")
-    source = (folder / "fileops.py").read_text("utf-8")
-    return marshal.dumps(compile(source, "fileops.py", "exec", dont_inherit=True))
+    sources = [(name, (folder / f"{name}.py").read_text("utf-8")) for name in _MODULES]
+    return marshal.dumps(
+        [
+            (
+                f"activities.adapters.sandbox.{name}",
+                compile(text, f"{name}.py", "exec", dont_inherit=True),
+            )
+            for name, text in sources
+        ]
+    )

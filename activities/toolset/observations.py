@@ -42,18 +42,18 @@ class Shown:
         """Whether something was left out between head and tail."""
         return bool(self.tail)
 
-    def text(self, whole: str, size_bytes: int) -> str:
-        """Join head and tail with a line that says what is between them.
+    def text(self, handle: str, size_bytes: int) -> str:
+        """Join head and tail with a line that says what is between them, and how to see it.
 
         Args:
-            whole: the handle under which the whole output is kept.
+            handle: what `read` calls the whole output.
             size_bytes: its size.
         """
         if not self.is_cut:
             return self.head
         left_out = (
-            f"[… the middle of {size_bytes} bytes is left out; the whole is kept as {whole}. "
-            "To see more, run it again through grep, head, tail or sed -n …]"
+            f"[… the middle of {size_bytes} bytes is left out. See more: read with path {handle!r} "
+            "and an offset in lines; or run it again through rg, head, tail or sed -n …]"
         )
         return f"{self.head}\n{left_out}\n{self.tail}"
 

@@ -5,6 +5,7 @@ that cannot start is raised, for that is nothing that a model could mend. Which 
 write is decided elsewhere; here that decision is asked for before anything is written.
 """
 
+import asyncio
 import posixpath
 import re
 import secrets
@@ -16,12 +17,23 @@ from typing import assert_never
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from activities.ports.sandbox import WORKSPACE, Limits, Sandbox, SandboxCommand, Workspace
-from activities.ports.store import BlobStore
+from activities.ports.store import BlobMissingError, BlobStore
 from activities.redaction import redact, redact_bytes
 from activities.toolset.endings import notes_on
 from activities.toolset.files import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
-from activities.toolset.schemas import Bash, Edit, Read, SandboxCall, Write, parse, problems
+from activities.toolset.outputs import digest_in, handle_of, page
+from activities.toolset.patches import PatchError, parse_patch
+from activities.toolset.schemas import (
+    ApplyPatch,
+    Bash,
+    Edit,
+    Read,
+    SandboxCall,
+    Write,
+    parse,
+    problems,
+)
 from workflows.domain.ids import Digest
 from workflows.domain.messages import ToolCall, ToolResult
 
@@ -58,7 +70,9 @@ class Toolset:
     blobs: BlobStore
     workspace: Workspace
     tools: tuple[str, ...]
-    """Names of those that the agent has; see `schemas.sandbox_tools`."""
+    """Names of those that the agent has and that run here; see `schemas.sandbox_tools`."""
+    others: tuple[str, ...] = ()
+    """Those that it has and the workflow answers; only named to whoever calls an unknown one."""
     limits: Limits = field(default_factory=Limits)
     """Of each command; `timeout_s` of a call can only shorten its time."""
     may_write: MayWrite | None = None
@@ -79,7 +93,7 @@ class Toolset:
             again = "Send the call again, with its arguments as one JSON object."
             return _refused(call, f"{call.name}: the arguments are not a JSON object. {again}")
         if call.name not in self.tools:
-            tools = ", ".join(self.tools)
+            tools = ", ".join((*self.tools, *self.others))
             return _refused(call, f"There is no tool {call.name!r} here. Tools: {tools}.")
         if self.time_left is not None and self.time_left() <= timedelta():
             return _refused(call, _BATCH_OVER)
@@ -94,11 +108,27 @@ class Toolset:
             case Bash():
                 return await self._bash(call, arguments)
             case Read():
-                return _told(call, await self._files().ask({"op": "read", **dict(arguments)}))
+                return await self._read(call, arguments)
             case Edit() | Write():
-                return await self._change(call, arguments)
+                request = {"op": call.name, **dict(arguments)}
+                return await self._change(call, (arguments.path,), request)
+            case ApplyPatch():
+                return await self._patch(call, arguments)
             case _:
                 assert_never(arguments)
+
+    async def _read(self, call: ToolCall, arguments: Read) -> Observation:
+        digest = digest_in(arguments.path)
+        if digest is None:
+            return _told(call, await self._files().ask({"op": "read", **dict(arguments)}))
+        try:
+            output = await self.blobs.get(digest)
+        except BlobMissingError:
+            again = "Run the command again."
+            return _refused(call, f"{arguments.path!r} is no output that is kept. {again}")
+        # Megabytes of it would hold up the event loop.
+        text = await asyncio.to_thread(page, output, arguments.offset, arguments.limit)
+        return Observation(result=_result(call, text, is_error=False))
 
     async def _bash(self, call: ToolCall, arguments: Bash) -> Observation:
         limits = self.limits.model_copy(update={"timeout": self._timeout(arguments)})
@@ -110,7 +140,8 @@ class Toolset:
         output = redact_bytes(output)
         seen = shown(output)
         whole = await self.blobs.put(output) if seen.is_cut else None
-        text = seen.text(f"blob {whole}", ran.output_bytes).rstrip("\n") or "(no output)"
+        handle = handle_of(whole) if whole else ""
+        text = seen.text(handle, ran.output_bytes).rstrip("\n") or "(no output)"
         notes = notes_on(ran, limits, arguments.command, members, self.limits.timeout)
         result = _result(call, "\n".join([text, *notes]), is_error=ran.end != "exited")
         return Observation(result=result, whole=whole, elapsed=ran.elapsed)
@@ -123,26 +154,36 @@ class Toolset:
             bounds.append(max(self.time_left(), timedelta(seconds=1)))
         return min(bounds)
 
-    async def _change(self, call: ToolCall, arguments: Edit | Write) -> Observation:
-        """Write only to a path that was judged as what it resolves to.
+    async def _patch(self, call: ToolCall, arguments: ApplyPatch) -> Observation:
+        try:
+            changes = parse_patch(arguments.input)
+        except PatchError as error:
+            return _refused(call, f"The patch cannot be read: {error}\nNothing was changed.")
+        paths = tuple(path for change in changes for path in change.paths())
+        requests: list[JsonValue] = [change.request() for change in changes]
+        return await self._change(call, paths, {"op": "apply_patch", "changes": requests})
 
-        The path as it is named is judged first. Where links lead it elsewhere, the program inside
+    async def _change(
+        self, call: ToolCall, paths: tuple[str, ...], request: Mapping[str, JsonValue]
+    ) -> Observation:
+        """Write only to paths that were judged as what they resolve to.
+
+        Each path as it is named is judged first. Where links lead one elsewhere, the program inside
         writes nothing and answers with the real path; it is asked again once that one was judged.
         """
         judged: list[JsonValue] = []
-        candidate = posixpath.normpath(arguments.path.removeprefix(f"{WORKSPACE}/"))
-        while candidate not in judged and len(judged) < _MOST_JUDGED:
-            if (rule := self.may_write(candidate) if self.may_write else None) is not None:
-                return _refused(call, f"{candidate!r} may not be written: {rule}")
-            judged.append(candidate)
-            request = {"op": call.name, "judged": judged, **dict(arguments)}
-            answer = await self._files().ask(request)
+        waiting = [posixpath.normpath(path.removeprefix(f"{WORKSPACE}/")) for path in paths]
+        for _ in range(_MOST_JUDGED + len(paths)):
+            for path in waiting:
+                if (rule := self.may_write(path) if self.may_write else None) is not None:
+                    return _refused(call, f"{path!r} may not be written: {rule}")
+            judged += waiting
+            answer = await self._files().ask({**request, "judged": judged})
             if answer.kind != "judge":
                 return _told(call, answer)
-            candidate = answer.text
-        return _refused(
-            call, f"{arguments.path!r} leads elsewhere each time. Name the file itself."
-        )
+            waiting = [answer.text]
+        named = ", ".join(map(repr, paths[:3]))
+        return _refused(call, f"{named}: the path leads elsewhere each time. Name the file itself.")
 
     def _files(self) -> FileTools:
         return FileTools(self.sandbox, self.workspace, self.limits, self.hold)

@@ -41,7 +41,7 @@ class Bash(_Arguments, frozen=True):
 class Read(_Arguments, frozen=True):
     """Read a text file with line numbers, or list a folder. Long files come in parts."""
 
-    path: _Text = Field(description="Relative to the workspace.")
+    path: _Text = Field(description="Relative to the workspace; or the `output:…` of a cut output.")
     offset: int = Field(default=1, ge=1, description="First line, counted from 1.")
     limit: int = Field(default=2_000, ge=1, le=100_000, description="How many lines at most.")
 
@@ -64,6 +64,19 @@ class Write(_Arguments, frozen=True):
 
     path: _Text = Field(description="Relative to the workspace.")
     content: str = Field(description="The whole new content.")
+
+
+class ApplyPatch(_Arguments, frozen=True):
+    """Change several files at once: all of the patch, or nothing.
+
+    `*** Begin Patch`, then for each file `*** Add File: PATH` (all lines with `+`), `*** Delete
+    File: PATH`, or `*** Update File: PATH` with at most one `*** Move to: PATH` and hunks, at the
+    end `*** End Patch`. A hunk: `@@`, or `@@ LINE` to name a whole line before it; then lines that
+    begin with a space (context), `-` or `+`; `*** End of File` where it ends the file. Context that
+    stands at several places is refused.
+    """
+
+    input: _Text = Field(description="The whole patch; paths relative to the workspace.")
 
 
 class Submit(_Arguments, frozen=True):
@@ -95,7 +108,7 @@ class SubmitPlan(_Arguments, frozen=True):
 
 
 class _Evidence(_Arguments, frozen=True):
-    criterion: _Text = Field(description="The acceptance criterion, word for word.")
+    criterion: _Text = Field(description="The acceptance criterion's number, as in `2`.")
     path: _Text
     line_start: int = Field(ge=1)
     line_end: int = Field(ge=1)
@@ -122,27 +135,34 @@ _NAMES: Mapping[str, type[_Arguments]] = {
     "read": Read,
     "edit": Edit,
     "write": Write,
+    "apply_patch": ApplyPatch,
     "submit": Submit,
     "submit_plan": SubmitPlan,
     "submit_verdict": SubmitVerdict,
 }
 
 _TOOLS = {
-    Role.DEVELOPER: ("bash", "read", "edit", "write", "submit"),
+    Role.DEVELOPER: ("bash", "read", "edit", "write", "apply_patch", "submit"),
     Role.PLANNER: ("bash", "read", "submit_plan"),
     Role.REVIEWER: ("bash", "read", "submit_verdict"),
 }
 
-SandboxCall = Bash | Read | Edit | Write
+SandboxCall = Bash | Read | Edit | Write | ApplyPatch
 
 
-def tools_for(role: Role) -> tuple[ToolSchema, ...]:
-    """Return a role's tools, in an order that never changes: it is part of the cached prefix."""
-    return tuple(schema(name) for name in _TOOLS[role])
+def tools_for(role: Role, *, patches: bool = False) -> tuple[ToolSchema, ...]:
+    """Return a role's tools, in an order that never changes: it is part of the cached prefix.
+
+    Args:
+        role: who asks.
+        patches: whether the model is fluent in `apply_patch`; to others it is not offered.
+    """
+    names = (name for name in _TOOLS[role] if patches or name != "apply_patch")
+    return tuple(schema(name) for name in names)
 
 
 def sandbox_tools(role: Role) -> tuple[str, ...]:
-    """Return the names of the role's tools that run in the sandbox."""
+    """Return the names of the role's tools that run in the sandbox, whatever model asks."""
     return tuple(name for name in _TOOLS[role] if issubclass(_NAMES[name], SandboxCall))
 
 

@@ -114,6 +114,16 @@ async def test_the_command_starts_in_its_workspace(bash: Run, workspace: Path):
     assert (workspace / "there").read_text() == "yes"
 
 
+@pytest.mark.parametrize("search", ["rg -n needle", "rg -n needle .", "rg --files-with-matches ee"])
+async def test_ripgrep_searches_the_workspace_with_and_without_a_path(
+    bash: Run, workspace: Path, search: str
+):
+    (workspace / "a.txt").write_text("hay\nneedle\n")
+    result = await bash(search)
+    assert result.code == 0
+    assert b"a.txt" in result.output
+
+
 async def test_nothing_of_the_environment_is_inherited(bash: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("X_API_KEY", "canary-1")
     result = await bash("env; cat /proc/$PPID/environ /proc/self/environ; true")

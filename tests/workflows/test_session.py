@@ -30,6 +30,12 @@ async def test_all_tasks_are_merged_in_both_pacings(theatre: Theatre, pacing: Pa
     assert result.scripted
 
 
+async def test_planner_and_developers_are_told_of_the_repository(theatre: Theatre) -> None:
+    world = World(planned({"id": "a"}))
+    await played(theatre, world)
+    assert ["three files" in world.heard(agent, 1) for agent in ("plan.1", "dev.a.1")] == [True] * 2
+
+
 @pytest.mark.parametrize(
     ("setup", "prepared"),
     [((), ["dev.a.1"]), ((("true",),), ["dev.a.1", "plan.1", "review.a.1.1"])],

@@ -54,6 +54,8 @@ class ModelFacts(BaseModel, frozen=True, extra="forbid"):
     max_output_tokens: int = Field(gt=0)
     prices: Prices | None
     """None: unknown, refused in a budgeted session."""
+    patches: bool = False
+    """Fluent in `apply_patch`, so the tool is offered to it."""
 
 
 class GivenPrices(BaseModel, frozen=True, extra="forbid"):

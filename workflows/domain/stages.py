@@ -84,6 +84,8 @@ class DevelopRequest(BaseModel, frozen=True, extra="forbid"):
     assignments: tuple[Assignment, ...]
     """In the order in which they start."""
     concurrency: int
+    brief: str = ""
+    """The repository in short, for each agent's opening."""
 
 
 class Developed(BaseModel, frozen=True, extra="forbid"):

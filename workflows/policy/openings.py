@@ -85,6 +85,18 @@ def reviewer(task: Task, attempt: int, diff: str, nonce: str) -> str:
     return "\n\n".join(parts)
 
 
+def with_repository(opening: str, brief: str, nonce: str) -> str:
+    """Put the repository in short before what is asked, as data.
+
+    Args:
+        opening: the opening without it.
+        brief: what the host says of the repository; empty where nothing is known.
+        nonce: the opening's own.
+    """
+    header, _, rest = opening.partition("\n\n")
+    return f"{header}\n\n{data('repository', brief, nonce)}\n\n{rest}" if brief else opening
+
+
 def resumed(opening: str, turns: int, summary: str) -> str:
     """Open the conversation that follows a compaction.
 

@@ -42,6 +42,9 @@ _LONGEST: tuple[tuple[str, str, int], ...] = (
 """Provider, start of the model's id, tokens. They are not in the data but on the providers' pages;
 too small a value costs a little, too large a one is refused by the provider."""
 
+_PATCHING = (("openai", r"gpt-4\.1|gpt-([5-9]|\d\d)|o\d|codex"),)
+"""Provider and start of the ids of models that are trained on the tool `apply_patch`."""
+
 
 class Catalogue:
     """The models that the workers of one process can reach."""
@@ -150,6 +153,7 @@ def _facts(provider: Provider, model: str, window: int, prices: Prices | None) -
         window_tokens=window,
         max_output_tokens=min(longest, window // 2),
         prices=prices,
+        patches=any(provider == by and re.match(start, model) for by, start in _PATCHING),
     )
 
 

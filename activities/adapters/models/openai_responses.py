@@ -4,6 +4,7 @@ Pure translation of plain JSON; the SDK is `openai.py`'s business. Nothing is st
 provider: reasoning items travel encrypted in `provider_raw`, exactly as they came.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -33,6 +34,7 @@ from workflows.domain.messages import (
 from workflows.domain.models import Usage
 from workflows.policy.cost import cost_usd
 
+_CACHE_KEY_CHARS = 64
 _NO_REASONING = re.compile(r"gpt-[34]|chatgpt")
 
 
@@ -44,7 +46,7 @@ def wire_request(request: ModelRequest) -> Json:
         "input": [item for message in request.messages for item in _items(message)],
         "max_output_tokens": min(request.max_output_tokens, request.model.max_output_tokens),
         "parallel_tool_calls": True,
-        "prompt_cache_key": request.cache_key,
+        "prompt_cache_key": _cache_key(request.cache_key),
         "store": False,
     }
     if not _NO_REASONING.match(request.model.model):
@@ -61,6 +63,11 @@ def wire_request(request: ModelRequest) -> Json:
             for tool in request.tools
         ]
     return body
+
+
+def _cache_key(key: str) -> str:
+    """Keep a key within what the provider takes; a longer one refuses the whole request."""
+    return key if len(key) <= _CACHE_KEY_CHARS else hashlib.sha256(key.encode()).hexdigest()
 
 
 def read_reply(request: ModelRequest, body: Json) -> ModelReply:

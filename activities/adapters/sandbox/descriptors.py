@@ -26,9 +26,11 @@ def memory_file(content: bytes, name: str) -> int:
 
 
 def standard_input(content: bytes) -> int:
-    """Return a descriptor to read `content` from; an empty one is a pipe that nobody writes to."""
+    """Return a descriptor to read `content` from; an empty one is `/dev/null`.
+
+    Not an empty pipe: a search tool that is given no path takes a pipe for what it is to search,
+    finds nothing there, and never looks at the files.
+    """
     if content:
         return memory_file(content, "stdin")
-    reader, writer = os.pipe2(os.O_CLOEXEC)
-    os.close(writer)
-    return reader
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)

@@ -48,6 +48,16 @@ def test_without_gates_no_checks_are_named() -> None:
     assert "checks" not in openings.developer(a_task("a"), 1, (), (), NONCE)
 
 
+def test_the_repository_stands_before_the_task_as_data() -> None:
+    opening = openings.developer(a_task("a"), 1, (), (), NONCE)
+    text = openings.with_repository(opening, EVIL, NONCE)
+    assert header(text) == header(opening)
+    before, _, after = text.partition(openings.data("repository", EVIL, NONCE))
+    assert "task" not in before
+    assert after == "\n\n" + opening.partition("\n\n")[2]
+    assert openings.with_repository(opening, "", NONCE) == opening
+
+
 def test_only_the_mark_with_the_nonce_ends_a_block() -> None:
     text = openings.data("diff", EVIL, NONCE)
     assert text.startswith(f'<data {NONCE} label="diff">\n')

@@ -208,7 +208,7 @@ def test_a_sandbox_works_for_a_dropped_worker_and_a_real_user(home: Path):
             )
             done = entered(plan)
             assert done.stdout, done.stderr
-            assert json.loads(done.stdout) == [True, None, "sandboxed\n", uid]
+            assert json.loads(done.stdout) == [True, None, "made:1:found\n", uid]
     finally:
         subprocess.run(("userdel", "--remove", name), check=True, capture_output=True)
 
@@ -224,7 +224,8 @@ async def main():
     probe = await sandbox.probe()
     path = Path(sys.argv[1]) / "tree"
     path.mkdir()
-    argv = ("python3", "-c", "import pydantic; open('made', 'w'); print('sandboxed')")
+    make = "import pydantic; open('made', 'w').write('found')"
+    argv = ("bash", "-c", 'python3 -c "$0" && rg -n found', make)
     result = await sandbox.run(SandboxCommand(argv=argv, workspace=Workspace(path=path)))
     owner = (path / "made").stat().st_uid
     print(json.dumps([probe.usable, probe.reason, result.output.decode(), owner]))

@@ -46,6 +46,9 @@ _FAILURES: Mapping[ErrorKind, tuple[int, str, str, str]] = {
 }
 
 
+_LONGEST_CACHE_KEY = 64
+
+
 class OpenAIDialect:
     """`POST /v1/responses`."""
 
@@ -58,6 +61,8 @@ class OpenAIDialect:
     def read(self, body: Json) -> WireRequest:
         """See the protocol."""
         require(text(body.get("model")), "Missing required parameter: 'model'.")
+        is_short = len(text(body.get("prompt_cache_key"))) <= _LONGEST_CACHE_KEY
+        require(is_short, "Invalid 'prompt_cache_key': string too long.")
         reader = _Reader()
         for item in tables(body.get("input")):
             reader.take(item)

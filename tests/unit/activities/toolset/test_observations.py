@@ -50,10 +50,10 @@ def test_beyond_it_both_ends_are_kept(count: int):
     output = b"A" + b"x" * (count - 2) + b"Z"
     seen = shown(output)
     assert (len(seen.head), len(seen.tail)) == (5000, 5000)
-    text = seen.text("blob 12", len(output))
+    text = seen.text("output:12", len(output))
     assert text.startswith("Ax")
     assert text.endswith("xZ")
-    assert f"the middle of {count} bytes is left out; the whole is kept as blob 12" in text
+    assert f"the middle of {count} bytes is left out. See more: read with path 'output:12'" in text
 
 
 @pytest.mark.parametrize("size", [300_000, 2_000_000])

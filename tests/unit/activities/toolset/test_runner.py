@@ -1,5 +1,6 @@
 import asyncio
 import hashlib
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from activities.adapters.models.boundary import tool_call
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.sandbox import Limits, Workspace
+from activities.ports.store import BlobMissingError
 from activities.toolset.runner import Observation, Toolset
 from workflows.domain.ids import Digest
 from workflows.domain.messages import ToolCall
@@ -29,6 +32,8 @@ class Blobs:
         return digest
 
     async def get(self, digest: Digest) -> bytes:
+        if digest not in self.kept:
+            raise BlobMissingError(digest)
         return self.kept[digest]
 
 
@@ -58,7 +63,7 @@ def toolset(tree: Path, blobs: Blobs) -> Toolset:
         sandbox=BubblewrapSandbox(),
         blobs=blobs,
         workspace=Workspace(path=tree),
-        tools=("bash", "read", "edit", "write"),
+        tools=("bash", "read", "edit", "write", "apply_patch"),
         limits=Limits(timeout=timedelta(seconds=20)),
         may_write=only_free,
     )
@@ -163,6 +168,24 @@ async def test_long_output_is_cut_and_kept_whole(call: Call, blobs: Blobs):
     assert await blobs.get(observation.whole) == ("😀" * 200_000 + "\n").encode()
 
 
+async def test_the_middle_of_a_cut_output_can_be_read(call: Call):
+    cut = (await call("bash", command="seq -f 'line %g' 100000")).result.text
+    assert "line 50000\n" not in cut
+    (handle,) = re.findall(r"read with path '(output:[0-9a-f]{64})'", cut)
+    result = (await call("read", path=handle, offset=50_000, limit=2)).result
+    assert result.text == (
+        " 50000\tline 50000\n 50001\tline 50001\n"
+        "(lines 50000 to 50001 of 100000; go on with offset 50002)"
+    )
+
+
+@pytest.mark.parametrize("path", [f"output:{'0' * 64}", "output:12", "output:../../etc/passwd"])
+async def test_an_output_that_is_not_kept_is_told(call: Call, path: str):
+    result = (await call("read", path=path)).result
+    assert result.is_error
+    assert "is no output that is kept" in result.text or "does not exist" in result.text
+
+
 async def test_short_output_is_not_stored(call: Call, blobs: Blobs):
     assert (await call("bash", command="echo short")).whole is None
     assert not blobs.kept
@@ -178,7 +201,7 @@ async def test_an_unknown_tool_is_answered_with_those_there_are(call: Call):
     result = (await call("browser", url="x")).result
     assert (result.is_error, result.text) == (
         True,
-        "There is no tool 'browser' here. Tools: bash, read, edit, write.",
+        "There is no tool 'browser' here. Tools: bash, read, edit, write, apply_patch.",
     )
 
 
@@ -197,6 +220,34 @@ async def test_malformed_arguments_are_told(toolset: Toolset, name: str):
         f"{name}: the arguments are not a JSON object. "
         "Send the call again, with its arguments as one JSON object."
     )
+
+
+NESTED = '{"command": ' + "[" * 60 + "]" * 60 + "}"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "says"),
+    [
+        ("bash", "null", "bash: the arguments are not a JSON object."),
+        ("bash", "[]", "bash: the arguments are not a JSON object."),
+        ("bash", '"{}"', "bash: the arguments are not a JSON object."),
+        ("bash", "{}", "- command: Field required."),
+        ("bash", NESTED, "- command: Input should be a valid string"),
+        ("bash", '{"command": "touch free/x", "timeout_s": "10"}', "- timeout_s: Input should be"),
+        ("read", '{"path": ["a"]}', "- path: Input should be a valid string (given: ['a'])."),
+        ("read", '{"path": "a", "encoding": "x"}', "- encoding: there is no such field."),
+        ("apply_patch", '{"patch": "x"}', "- input: Field required."),
+        ("browser", '{"url": "x"}', "There is no tool 'browser' here. Tools: bash, read, "),
+    ],
+)
+async def test_wrong_arguments_are_told_and_run_nothing(
+    toolset: Toolset, tree: Path, name: str, sent: str, says: str
+):
+    result = (await toolset.run_call(tool_call("1", name, sent))).result
+    assert result.is_error
+    assert says in result.text
+    assert len(result.text) < 1_000
+    assert not names_in(tree)
 
 
 @pytest.mark.parametrize("path", ["other/x", "./other/x", "/workspace/other/x", "free/../other/x"])
@@ -241,3 +292,68 @@ async def test_calls_may_be_cancelled(call: Call):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+PATCH = """*** Begin Patch
+*** Update File: free/a.py
+@@ def f():
+-    return 1
++    return 2
+*** Add File: {added}
++new
+*** End Patch"""
+
+
+async def test_a_patch_changes_several_files(call: Call, tree: Path):
+    (tree / "free").mkdir()
+    (tree / "free" / "a.py").write_text("def f():\n    return 1\n")
+    result = (await call("apply_patch", input=PATCH.format(added="free/b/c.txt"))).result
+    assert (result.is_error, result.text) == (
+        False,
+        "Updated free/a.py.\nAdded free/b/c.txt.",
+    )
+    assert (tree / "free" / "a.py").read_text() == "def f():\n    return 2\n"
+    assert (tree / "free" / "b" / "c.txt").read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("patch", "says"),
+    [
+        (PATCH.format(added="other/x"), "'other/x' may not be written: the task's claims are: "),
+        (PATCH.format(added="free/out/x"), "'other/x' may not be written: the task's claims are: "),
+        (PATCH.format(added="free/../other/x"), "'other/x' may not be written"),
+        (PATCH.replace("    return 1", "    return 3").format(added="free/b"), "Hunk 1 of 'free/a"),
+        (PATCH.partition("*** End")[0], "The patch cannot be read: the patch ends too early"),
+    ],
+)
+async def test_a_patch_is_carried_out_whole_or_not_at_all(
+    call: Call, tree: Path, patch: str, says: str
+):
+    (tree / "free").mkdir()
+    (tree / "other").mkdir()
+    (tree / "free" / "out").symlink_to("../other")
+    (tree / "free" / "a.py").write_text("def f():\n    return 1\n")
+    result = (await call("apply_patch", input=patch)).result
+    assert result.is_error
+    assert says in result.text
+    assert (tree / "free" / "a.py").read_text() == "def f():\n    return 1\n"
+    assert names_in(tree / "free") in (["a.py", "out"], ["out", "a.py"])
+    assert not names_in(tree / "other")
+
+
+async def test_the_file_tools_import_nothing_from_the_workspace(call: Call, tree: Path):
+    for name in ("stat.py", "marshal.py", "os.py", "activities.py"):
+        (tree / name).write_text("raise SystemExit('imported from the workspace')")
+    (tree / "f").write_text("ü\n")
+    assert (await call("read", path="f")).result.text == "     1\tü"
+
+
+async def test_an_image_is_refused_in_words(call: Call, tree: Path):
+    (tree / "a.png").write_bytes(
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4)
+    )
+    result = (await call("read", path="a.png")).result
+    assert result.is_error
+    assert result.text.startswith(
+        "'/workspace/a.png' is an image (PNG, 640 × 480 pixels, 24 bytes): no tool here shows"
+    )

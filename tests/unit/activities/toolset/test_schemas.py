@@ -15,11 +15,18 @@ def test_each_role_has_its_tools_and_one_way_to_hand_in():
         Role.REVIEWER: ["bash", "read", "submit_verdict"],
     }
     assert sandbox_tools(Role.REVIEWER) == ("bash", "read")
+    assert sandbox_tools(Role.DEVELOPER) == ("bash", "read", "edit", "write", "apply_patch")
+
+
+def test_a_patch_is_offered_to_whom_it_is_fluent_to_and_to_developers_only():
+    names = {role: [tool.name for tool in tools_for(role, patches=True)] for role in Role}
+    assert names[Role.DEVELOPER] == ["bash", "read", "edit", "write", "apply_patch", "submit"]
+    assert names[Role.REVIEWER] == ["bash", "read", "submit_verdict"]
 
 
 @pytest.mark.parametrize("role", list(Role))
 def test_a_schema_needs_no_reference_and_allows_nothing_unknown(role: Role):
-    for tool in tools_for(role):
+    for tool in tools_for(role, patches=True):
         text = json.dumps(tool.parameters)
         assert "$ref" not in text
         assert "$defs" not in text

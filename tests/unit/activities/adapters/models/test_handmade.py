@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from activities.adapters.models.openai_responses import wire_request
 from activities.ports.models import (
     AuthenticationFailedError,
     ContextOverflowError,
@@ -18,7 +19,7 @@ from activities.ports.models import (
     ProviderUnavailableError,
     RateLimitedError,
 )
-from tests.unit.activities.adapters.models.wire import KEY, OPENING, Handmade, streamed
+from tests.unit.activities.adapters.models.wire import KEY, OPENING, Handmade, ask, streamed
 from workflows.domain.messages import (
     AssistantMessage,
     ToolCall,
@@ -278,6 +279,16 @@ async def test_what_openai_is_sent(handmade: Handmade) -> None:
     assert (body["instructions"], body["max_output_tokens"]) == ("You are careful.", 4_000)
     assert body["tools"][0]["name"] == "bash"
     assert body["input"] == [{"role": "user", "content": OPENING.text}]
+
+
+async def test_a_long_name_of_an_agent_makes_a_key_that_openai_takes() -> None:
+    longest = f"01JDXA0000000000000000000A/review.{'t' * 63}.999.999"
+    keys = [
+        wire_request(ask("openai").model_copy(update={"cache_key": key}))["prompt_cache_key"]
+        for key in (longest, longest, longest + "9")
+    ]
+    assert [len(key) for key in keys] == [64] * 3
+    assert (keys[0] == keys[1], keys[0] == keys[2]) == (True, False)
 
 
 async def test_what_google_is_sent(handmade: Handmade) -> None:

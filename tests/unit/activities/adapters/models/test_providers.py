@@ -237,3 +237,21 @@ async def test_each_provider_has_its_own_time_limit(name: Provider) -> None:
 def test_scripted_models_are_families_of_their_own() -> None:
     families = {resolve("scripted", model, NOVEMBER).family for model in ("alpha", "beta")}
     assert families == {"scripted-alpha", "scripted-beta"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "patches"),
+    [
+        ("openai", "gpt-6.1-terra", True),
+        ("openai", "gpt-5-codex", True),
+        ("openai", "gpt-4.1-mini", True),
+        ("openai", "o4-mini", True),
+        ("openai", "gpt-4o", False),
+        ("openai", "gpt-3.5-turbo", False),
+        ("anthropic", "claude-sonnet-5-5", False),
+        ("google", "gemini-4-argon", False),
+        ("scripted", "gpt-6", False),
+    ],
+)
+def test_who_is_fluent_in_patches(provider: Provider, model: str, patches: bool) -> None:
+    assert resolve(provider, model, NOVEMBER).patches is patches

@@ -1,14 +1,11 @@
-import marshal
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.adapters.sandbox import fileops
+from activities.adapters.sandbox import fileedit, fileops
 
 
 def ask(root: Path, op: str, path: str, **more: object) -> dict[str, str]:
@@ -79,6 +76,10 @@ def test_white_space_is_forgiven_and_the_files_indentation_kept(
         (b"", "a", "no text in it"),
         (b"same", "same", "nothing would change"),
         (b"caf\xe9 x\n", "caf\ufffd x", "cannot be quoted"),
+        (b"one\ntwo\n", "     2\ttwo", "without the line numbers"),
+        (b"\x89PNG\r\n\x1a\nx", "x", "is an image (PNG"),
+        (b"GIF89a..x", "x", "is an image (GIF"),
+        (b"RIFF....WEBPx", "x", "is an image (WebP"),
     ],
 )
 def test_what_cannot_be_edited_safely_is_refused_and_untouched(
@@ -87,6 +88,14 @@ def test_what_cannot_be_edited_safely_is_refused_and_untouched(
     (tmp_path / "f").write_bytes(before)
     assert reason in edit(tmp_path, "f", old, "same")["error"]
     assert (tmp_path / "f").read_bytes() == before
+
+
+@pytest.mark.parametrize("replace_all", [False, True])
+def test_what_fits_loosely_at_several_places_is_never_replaced(tmp_path: Path, replace_all: bool):
+    (tmp_path / "f").write_bytes(b"  x = 1\ny\n    x = 1\n")
+    told = edit(tmp_path, "f", "x = 1 \n", "z\n", replace_all=replace_all)["error"]
+    assert told.startswith("`old` is found 2 times (lines 1, 3), and only but for white space.")
+    assert (tmp_path / "f").read_bytes() == b"  x = 1\ny\n    x = 1\n"
 
 
 def test_every_place_is_replaced_on_request(tmp_path: Path):
@@ -102,11 +111,11 @@ _TEXT = st.text("ab \tü\N{GRINNING FACE}", max_size=12)
 @given(before=_BYTES, middle=_TEXT.filter(bool), after=_BYTES, new=_TEXT)
 def test_bytes_around_any_span_stay(before: bytes, middle: str, after: bytes, new: str):
     data = before + middle.encode() + after
-    changes, loosely = fileops.find(data, middle.encode(), new.encode())
+    changes, loosely = fileedit.find(data, middle.encode(), new.encode())
     assert changes
     assert not loosely
     assert [data[start:end] for start, end, _ in changes] == [middle.encode()] * len(changes)
-    assert fileops.applied(data, changes) == data.replace(middle.encode(), new.encode())
+    assert fileedit.applied(data, changes) == data.replace(middle.encode(), new.encode())
 
 
 # --------------------------------------------------------------------------------- modes, links
@@ -241,19 +250,3 @@ def test_what_cannot_be_written_says_why(tmp_path: Path):
     assert "a file, not a folder" in ask(tmp_path, "write", "f/x", content="x")["error"]
     assert "workspace itself" in ask(tmp_path, "write", ".", content="x")["error"]
     assert "NUL" in ask(tmp_path, "write", "a\0b", content="x")["error"]
-
-
-def test_it_runs_as_a_program_of_its_own(tmp_path: Path):
-    (tmp_path / "f").write_text("ü\n")
-    (tmp_path / "stat.py").write_text("raise SystemExit('imported from the workspace')")
-    (tmp_path / "marshal.py").write_text("raise SystemExit('imported from the workspace')")
-    program = Path(fileops.__file__).read_text()
-    request = {"op": "read", "path": "f", "offset": 1, "limit": 10}
-    done = subprocess.run(
-        (sys.executable, "-I", "-S", "-c", program),
-        input=marshal.dumps(request),
-        cwd=tmp_path,
-        capture_output=True,
-        check=True,
-    )
-    assert done.stdout.decode() == "text\n     1\tü"

@@ -124,6 +124,7 @@ CASES: list[tuple[str, Any, str]] = [
     ("/v1/messages", {"model": "m", "messages": [USER]}, "max_tokens"),
     *[("/v1/responses", {"model": "m", "input": items}, why) for items, why in OPENAI],
     ("/v1/responses", {"input": [USER]}, "model"),
+    ("/v1/responses", {"model": "m", "input": [USER], "prompt_cache_key": "x" * 65}, "too long"),
     *[
         ("/v1/chat/completions", {"model": "m", "messages": messages}, why)
         for messages, why in CHAT

@@ -1,0 +1,157 @@
+"""An agent on a real repository, through the activities that a workflow would ask.
+
+Git and sandbox are real; only the model is missing: a test says what it calls.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+
+from pydantic import JsonValue
+from temporalio.testing import ActivityEnvironment
+
+from activities.adapters.git.repository import GitHostRepository
+from activities.adapters.store import MemoryStore
+from activities.gates import GateActivities
+from activities.host import Host, worktree_name
+from activities.merging import MergingActivities
+from activities.ports.sandbox import Sandbox
+from activities.tools import ToolActivities
+from activities.worktrees import WorktreeActivities
+from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
+from workflows.contracts import (
+    FinishOutcome,
+    FinishTask,
+    MergeCommits,
+    MergeOutcome,
+    PrepareWorktree,
+    RunGates,
+    RunTools,
+    TaskCommitted,
+)
+from workflows.domain.agent import WorktreeRef
+from workflows.domain.gate import GateResult, GateSpec
+from workflows.domain.ids import AgentId, Commit, Digest, TaskId
+from workflows.domain.messages import ToolCall
+from workflows.domain.models import Role
+from workflows.domain.repository import CopiedFile
+
+KEY = "k" * 32
+Call = tuple[str, Mapping[str, JsonValue]]
+
+
+def bash(command: str) -> Call:
+    """Return a call of the tool `bash`."""
+    return "bash", {"command": command}
+
+
+class Agent:
+    """One developer on its worktree."""
+
+    def __init__(self, host: Host, home: Home, task: str, claims: tuple[str, ...]) -> None:
+        self._host = host
+        self._base = home.base
+        self._task = TaskId(task)
+        self._claims = claims
+        self._at = home.base
+        self._turn = 0
+        agent = AgentId(f"dev.{task}.1")
+        self._ref = WorktreeRef(session=SESSION, agent=agent, repository=KEY, writable=True)
+        self.path = Path()
+        """The worktree on the host, once it was prepared."""
+
+    async def prepare(self, copied: tuple[CopiedFile, ...] = ()) -> None:
+        """Make the worktree."""
+        request = PrepareWorktree(worktree=self._ref, start=self._base, copied=copied)
+        await ActivityEnvironment().run(WorktreeActivities(self._host).prepare, request)
+        repository = self._host.repository(KEY)
+        place = await repository.create_worktree(worktree_name(self._ref), self._base)
+        self.path = place.path
+
+    async def turn(self, *calls: Call) -> tuple[str, ...]:
+        """Make the calls of one turn, checkpoint, and return what was answered."""
+        self._turn += 1
+        asked = [
+            ToolCall(id=f"c{number}", name=name, arguments=dict(arguments))
+            for number, (name, arguments) in enumerate(calls)
+        ]
+        request = RunTools(
+            worktree=self._ref,
+            role=Role.DEVELOPER,
+            turn=self._turn,
+            checkpoint=self._at,
+            calls=tuple(asked),
+            claims=self._claims,
+            command_timeout=timedelta(seconds=20),
+            at=WHEN,
+        )
+        done = await ActivityEnvironment().run(ToolActivities(self._host).run, request)
+        self._at = done.checkpoint
+        return tuple(seen.text for seen in done.observations)
+
+    async def submit(self) -> FinishOutcome:
+        """Hand the work in."""
+        request = FinishTask(
+            worktree=self._ref,
+            task=self._task,
+            title=f"Work of {self._task}",
+            attempt=1,
+            base=self._base,
+            checkpoint=self._at,
+            claims=self._claims,
+            at=WHEN,
+        )
+        return await ActivityEnvironment().run(WorktreeActivities(self._host).finish, request)
+
+    async def commit(self) -> Commit:
+        """Hand the work in, which must be accepted."""
+        done = await self.submit()
+        assert isinstance(done, TaskCommitted), done
+        return done.commit
+
+
+class Situation:
+    """A person's repository, and a host beside it."""
+
+    def __init__(self, top: Path, sandbox: Sandbox) -> None:
+        self.home = Home(top)
+        repository = GitHostRepository(self.home.git, top / "host", KEY)
+        self._host = Host("h", "host/h", MemoryStore(), sandbox, lambda _: repository)
+
+    async def store(self, data: bytes) -> Digest:
+        """Keep bytes as the export of the person's files does."""
+        return await self._host.store.put(data)
+
+    async def begin(
+        self,
+        make: Callable[[Home], None],
+        *tasks: str,
+        claims: tuple[str, ...] = ("**",),
+        copied: tuple[CopiedFile, ...] = (),
+    ) -> list[Agent]:
+        """Make the repository, bring its base to the host, and start an agent for each task."""
+        make(self.home)
+        exported = await self.home.user.export(self.home.path, self.home.base)
+        await self.home.host.import_base(exported, self.home.base, SESSION)
+        agents = [Agent(self._host, self.home, task, claims) for task in tasks]
+        for agent in agents:
+            await agent.prepare(copied)
+        return agents
+
+    async def gate(
+        self, commit: Commit, *argv: str, copied: tuple[CopiedFile, ...] = ()
+    ) -> GateResult:
+        """Judge a commit by one gate."""
+        gates = (GateSpec(name="check", argv=argv),)
+        request = RunGates(
+            session=SESSION, key=KEY, commit=commit, gates=gates, baseline=None, copied=copied
+        )
+        report = await ActivityEnvironment().run(GateActivities(self._host).run, request)
+        return report.results[0]
+
+    async def merge(self, *commits: Commit) -> MergeOutcome:
+        """Merge the work of several tasks onto the base."""
+        request = MergeCommits(
+            session=SESSION, key=KEY, head=self.home.base, commits=commits, title="all", at=WHEN
+        )
+        return await ActivityEnvironment().run(MergingActivities(self._host).merge, request)

@@ -1,0 +1,228 @@
+"""What went wrong for people who let agents work on real repositories, each as it would begin.
+
+One agent's turns through the real activities: what the model is told, what is collected and merged.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from tests.unit.activities.adapters.git.home import Home
+from tests.unit.activities.situations import Situation, bash
+from workflows.contracts import MergedCommits, WorkRefused
+from workflows.domain.repository import CopiedFile
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture
+def situation(tmp_path: Path) -> Situation:
+    return Situation(tmp_path, BubblewrapSandbox())
+
+
+def plain(home: Home) -> None:
+    home.make({"README.md": "x\n", ".gitignore": "gen/\n.env.test\n"})
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "(sleep 600 &) ; echo up",
+        "nohup setsid python3 -m http.server 0 >/dev/null 2>&1 & echo up",
+    ],
+)
+async def test_a_background_process_holds_up_neither_the_turn_nor_the_next_one(
+    situation: Situation, left: str
+):
+    (agent,) = await situation.begin(plain, "a")
+    (first,) = await agent.turn(bash(left))
+    assert first == "up\n[exit code 0]\n[1 process left, ended]"
+    assert await agent.turn(bash("echo next")) == ("next\n[exit code 0]",)
+
+
+async def test_a_gate_that_leaves_a_process_returns_with_its_own_code(situation: Situation):
+    await situation.begin(plain)
+    result = await situation.gate(situation.home.base, "sh", "-c", "sleep 600 & exit 0")
+    assert (result.result, result.exit_code) == ("passed", 0)
+    assert "1 process left, ended" in result.excerpt
+
+
+async def test_an_ignored_file_that_builds_need_is_there_for_agent_and_gate_if_it_was_named(
+    situation: Situation,
+):
+    content = await situation.store(b"A=1\n")
+    copied = (CopiedFile(path=".env.test", content=content, executable=False),)
+    (agent,) = await situation.begin(plain, "a", copied=copied)
+    assert await agent.turn(bash("cat .env.test")) == ("A=1\n[exit code 0]",)
+    await agent.turn(("write", {"path": "b.txt", "content": "x\n"}))
+    work = await agent.commit()
+    assert ".env.test" not in situation.home.tree(work)
+    gate = ("test", "-f", ".env.test")
+    for commit in (situation.home.base, work):
+        assert (await situation.gate(commit, *gate, copied=copied)).result == "passed"
+        assert (await situation.gate(commit, *gate)).result == "failed"
+
+
+async def test_work_in_ignored_folders_only_is_no_work_and_they_are_named(situation: Situation):
+    (agent,) = await situation.begin(plain, "a")
+    await agent.turn(("write", {"path": "gen/out.py", "content": "x=1\n"}))
+    done = await agent.submit()
+    text = "nothing was changed outside ignored paths: gen/"
+    assert done == WorkRefused(reason="empty", findings=(text,))
+
+
+def with_scripts(home: Home) -> None:
+    home.make({"go.sh": "echo a\n", "old.sh": "echo old\n"})
+    (home.path / "old.sh").chmod(0o755)
+    home.run("update-index", "--chmod=+x", "old.sh")
+    home.run("config", "core.fileMode", "false")
+    home.commit({})
+
+
+async def test_an_executable_bit_is_kept_by_edit_write_and_patch(situation: Situation):
+    (agent,) = await situation.begin(with_scripts, "a")
+    await agent.turn(
+        ("write", {"path": "new.sh", "content": "echo 1\n"}), bash("chmod +x new.sh go.sh")
+    )
+    await agent.turn(
+        ("edit", {"path": "new.sh", "old": "1", "new": "2"}),
+        ("write", {"path": "go.sh", "content": "echo b\n"}),
+        (
+            "apply_patch",
+            {
+                "input": "*** Begin Patch\n*** Update File: old.sh\n*** Move to: bin/old.sh\n"
+                "-echo old\n+echo older\n*** End Patch"
+            },
+        ),
+    )
+    work = await agent.commit()
+    assert situation.home.tree(work) == dict.fromkeys(("bin/old.sh", "go.sh", "new.sh"), "100755")
+    assert situation.home.of_host("show", f"{work}:new.sh") == "echo 2"
+
+
+async def test_a_change_of_mode_alone_is_work_and_merges_with_a_change_of_content(
+    situation: Situation,
+):
+    content, mode, other = await situation.begin(with_scripts, "content", "mode", "other")
+    await content.turn(("edit", {"path": "go.sh", "old": "a", "new": "b"}))
+    await mode.turn(bash("chmod +x go.sh"))
+    await other.turn(bash("chmod -x old.sh"))
+    commits = [await agent.commit() for agent in (content, mode, other)]
+    merged = await situation.merge(*commits)
+    assert isinstance(merged, MergedCommits)
+    assert situation.home.tree(merged.commit) == {"go.sh": "100755", "old.sh": "100644"}
+    assert situation.home.of_host("show", f"{merged.commit}:go.sh") == "echo b"
+    shown = await situation.home.host.diff(situation.home.base, commits[1])
+    assert b"old mode 100644\nnew mode 100755\n" in shown
+
+
+def with_links(home: Home) -> None:
+    home.make({"AGENTS.md": "a\n", "protected/x": "x\n"})
+    (home.path / "CLAUDE.md").symlink_to("AGENTS.md")
+    (home.path / "free").symlink_to("protected/")
+    home.commit({})
+
+
+async def test_a_link_inside_stays_a_link_and_its_target_is_changed(situation: Situation):
+    (agent,) = await situation.begin(with_links, "a")
+    await agent.turn(("edit", {"path": "CLAUDE.md", "old": "a", "new": "b"}))
+    work = await agent.commit()
+    assert situation.home.tree(work)["CLAUDE.md"] == "120000"
+    assert situation.home.of_host("show", f"{work}:AGENTS.md") == "b"
+
+
+@pytest.mark.parametrize("link", ["ln -s /etc d; ln -s ../../.. up"])
+async def test_a_link_that_leads_outside_is_neither_followed_nor_collected(
+    situation: Situation, link: str
+):
+    (agent,) = await situation.begin(with_links, "a")
+    patch = "*** Begin Patch\n*** Add File: d/x\n+x\n*** End Patch"
+    seen = await agent.turn(
+        bash(link),
+        ("write", {"path": "d/x", "content": "x"}),
+        ("write", {"path": "up/x", "content": "x"}),
+        ("apply_patch", {"input": patch}),
+        ("write", {"path": "good", "content": "x\n"}),
+    )
+    for text in seen[1:4]:
+        assert "Rule: links that leave the workspace are not followed." in text
+    assert "[not collected, so not part of your work:\nd: " in seen[4]
+    done = await agent.submit()
+    assert isinstance(done, WorkRefused)
+    assert done.reason == "violation"
+    assert [text.partition(":")[0] for text in done.findings] == ["d", "up"]
+
+
+async def test_claims_are_judged_on_where_a_tracked_link_leads(situation: Situation):
+    (agent,) = await situation.begin(with_links, "a", claims=("free/**", "free"))
+    patch = "*** Begin Patch\n*** Update File: free/x\n-x\n+y\n*** End Patch"
+    seen = await agent.turn(
+        ("write", {"path": "free/x", "content": "y\n"}),
+        ("edit", {"path": "free/x", "old": "x", "new": "y"}),
+        ("apply_patch", {"input": patch}),
+    )
+    for text in seen:
+        assert text.startswith("'protected/x' may not be written: 'protected/x' is outside")
+    assert (agent.path / "protected" / "x").read_text() == "x\n"
+
+
+async def test_what_wants_a_person_returns_by_itself(situation: Situation):
+    (agent,) = await situation.begin(plain, "a")
+    commands = (
+        *("git log", "git commit --amend", "git rebase -i HEAD~1", "cat", "python3", "npm init"),
+        *("read x < /dev/tty", "sudo -k true", "ssh nowhere.invalid", "vi a", "less README.md"),
+    )
+    seen = await agent.turn(*(bash(command) for command in commands))
+    ended = dict(zip(commands, seen, strict=True))
+    assert [command for command, text in ended.items() if "[exit code" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "word", "after"),
+    [
+        ("mix", r"a\r\nb\nc\r\n", "b", b"a\r\nnew\nc\r\n"),
+        ("l1", r"caf\351 x\n", "x", b"caf\xe9 new\n"),
+        ("bom", r"\357\273\277k=1\n", "k", b"\xef\xbb\xbfnew=1\n"),
+        ("noeol", r"one\ntwo", "two", b"one\nnew"),
+    ],
+)
+async def test_a_small_edit_changes_nothing_else(
+    situation: Situation, name: str, made: str, word: str, after: bytes
+):
+    (agent,) = await situation.begin(plain, "a")
+    _, told = await agent.turn(
+        bash(f"printf '{made}' > {name}"), ("edit", {"path": name, "old": word, "new": "new"})
+    )
+    assert told.startswith(f"Edited {name}: ")
+    assert (agent.path / name).read_bytes() == after
+    work = await agent.commit()
+    assert await situation.home.host.read_file(work, name) == after
+
+
+async def test_what_cannot_be_edited_safely_is_refused_and_odd_reads_answer_at_once(
+    situation: Situation,
+):
+    (agent,) = await situation.begin(plain, "a")
+    make = r"printf 'k\0v' > bin; printf '\377\376a\0' > u16; : > empty; mkdir folder; mkfifo p"
+    seen = await agent.turn(
+        bash(make),
+        ("edit", {"path": "bin", "old": "k", "new": "j"}),
+        ("edit", {"path": "u16", "old": "a", "new": "b"}),
+        ("edit", {"path": "p", "old": "a", "new": "b"}),
+        ("read", {"path": "empty"}),
+        ("read", {"path": "folder"}),
+        ("read", {"path": "p"}),
+        bash("rm p"),
+    )
+    words = ("binary", "UTF-16", "is a FIFO", "(empty file)", "(a folder)", "is a FIFO")
+    assert [word in text for word, text in zip(words, seen[1:7], strict=True)] == [True] * 6
+    assert (agent.path / "bin").read_bytes() == b"k\0v"
+    assert (agent.path / "u16").read_bytes() == b"\xff\xfea\0"
+
+
+async def test_a_tool_that_does_not_exist_is_answered_with_all_that_do(situation: Situation):
+    (agent,) = await situation.begin(plain, "a")
+    (told,) = await agent.turn(("browser", {"url": "x"}))
+    tools = "bash, read, edit, write, apply_patch, submit"
+    assert told == f"There is no tool 'browser' here. Tools: {tools}."
