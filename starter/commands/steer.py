@@ -108,19 +108,13 @@ async def _priority(task: str, n: int, wanted: str | None) -> ExitCode:
 
 async def _budget(usd: str, wanted: str | None) -> ExitCode:
     from starter import views
+    from starter.amounts import read_amount
     from starter.sessions import decider
-    from workflows.policy.money import read_usd
 
-    try:
-        number = float(usd.removeprefix("$"))
-    except ValueError as error:
-        raise CommandError(f"{usd!r} is no amount; write it as 12.50") from error
-    amount = read_usd(number)
-    if isinstance(amount, str):
-        raise CommandError(f"{usd!r}: {amount}")
+    amount = read_amount(usd)
     sessions, session = await one_session(wanted)
-    await sessions.signal(session, "set_budget", {"usd": number, "by": decider()})
-    write(views.told(f"budget ${amount}", session))
+    await sessions.signal(session, "set_budget", {"usd": float(amount), "by": decider()})
+    write(views.told(f"budget {views.money(amount)}", session))
     return ExitCode.COMPLETE
 
 
