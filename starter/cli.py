@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from starter.commands import check, decide, demo, look, simulate, start, steer
+from starter.commands import check, decide, demo, follow, look, plan, simulate, start, steer
 from starter.errors import CommandError
 from starter.terminal import fail
 
@@ -45,7 +45,7 @@ app = typer.Typer(
 
 _GROUPS = (
     (demo.demo, check.doctor, start.up, start.run),
-    (look.ls, look.status, look.watch, look.task, look.diff),
+    (look.ls, look.status, look.watch, look.task, look.diff, follow.log, plan.plan),
     (decide.approve, decide.reject),
     (steer.skip, steer.retry, steer.steer, steer.priority),
     (steer.budget, steer.proceed, steer.pause, steer.resume, steer.stop),

@@ -65,6 +65,21 @@ def plan(session: ShownSession) -> PlanAsk:
     return PlanAsk()
 
 
+def replaceable(session: ShownSession) -> None:
+    """Check that a plan can be brought now: while one is awaited, and before it is approved.
+
+    Raises:
+        CommandError: the session has ended, does not answer, or works on its plan already.
+    """
+    _check_open(session)
+    if session.phase is not SessionPhase.AWAITING_PLAN:
+        raise CommandError(
+            f"the plan of session {session.session!r} can be replaced while one waits for "
+            f"approval; it is {views.state(session)}",
+            ExitCode.STALE,
+        )
+
+
 def changeset(session: ShownSession, wanted: str, digest: str | None) -> ChangesetAsk:
     """Return the ask for one changeset.
 

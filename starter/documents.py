@@ -44,7 +44,8 @@ def write_error(message: str, code: ExitCode) -> None:
         code: what the command leaves with.
     """
     error = {"code": int(code), "kind": code.name.lower(), "message": message}
-    write_object(error=error)
+    # On one line: where documents are lines, this is one more.
+    write_line({"schema_version": SCHEMA_VERSION, "error": error})
 
 
 def _plain(value: Any) -> object:

@@ -58,8 +58,8 @@ class SessionWorkflow:
     """Purpose: the truth about one session.
 
     Signals: those of `policy.signals.NAMES`, each with one JSON object, and the ledger's
-    `ledger_event`. Queries: `state`, `task`. A continuation carries `SessionState`; it happens only
-    when no wave runs.
+    `ledger_event`. Queries: `state`, `plan`, `task`. A continuation carries `SessionState`; it
+    happens only when no wave runs.
     """
 
     @workflow.init
@@ -192,6 +192,11 @@ class SessionWorkflow:
     def state(self) -> SessionView:
         """The whole picture without long texts."""
         return views.view(self._request, self._state)
+
+    @workflow.query
+    def plan(self) -> Plan | None:
+        """The plan in full; None while there is none."""
+        return self._state.plan
 
     @workflow.query
     def task(self, id: str) -> TaskRecord | str:  # noqa: A002  (the query's public word)

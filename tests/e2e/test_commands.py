@@ -276,6 +276,37 @@ def test_json_is_one_document(person: Person) -> None:
     assert "'t2' does not exist" in unknown.err
 
 
+def test_a_plan_is_shown_and_another_takes_its_place(person: Person, tmp_path: Path) -> None:
+    session = person.starts().session
+    assert "  One step." in person.types("plan", session).out
+    document = json.loads(person.types("plan", session, "--json").out)
+    assert (document["schema_version"], document["plan"]["tasks"][0]["id"]) == (1, "t1")
+    file = tmp_path / "plan.yaml"
+    file.write_text("tasks: [{id: a, title: A, acceptance_criteria: [c], claims: ['../x']}]")
+    refused = person.types("plan", session, "--file", str(file))
+    assert (refused.code, "'../x'" in refused.err) == (ExitCode.USAGE, True)
+    assert "no terminal" in person.types("plan", session, "--edit").err
+    assert person.types("plan", session, "--edit", "--json").code == ExitCode.USAGE
+    file.write_text("tasks: [{id: a, title: A, acceptance_criteria: [c], claims: [src]}]")
+    sent = person.types("plan", session, "--file", str(file))
+    assert (sent.code, "plan of 1 tasks" in sent.out) == (ExitCode.COMPLETE, True)
+    ((name, content),) = asyncio.run(_heard(person.settings, session))
+    assert (name, content["plan"]["tasks"][0]["id"]) == ("replace_plan", "a")
+    again = person.types("plan", session, "--file", str(file))
+    assert (again.code, "it is running" in again.err) == (ExitCode.STALE, True)
+    person.types("stop", session)
+
+
+def test_a_log_without_agents_is_empty_and_follows_to_the_end(person: Person) -> None:
+    session = person.starts("--auto-approve").session
+    for arguments in ((), ("--json",), ("--follow", "--json")):
+        log = person.types("log", session, *arguments)
+        assert (log.code, log.out) == (ExitCode.COMPLETE, "")
+    unknown = person.types("log", session, "t1", "--json")
+    assert (unknown.code, json.loads(unknown.out)["error"]["kind"]) == (2, "usage")
+    assert person.types("log", "0" * 26).code == ExitCode.USAGE
+
+
 def test_a_task_is_shown_in_full(person: Person) -> None:
     session = person.starts("--auto-approve").session
     shown = person.types("task", "t1", "--session", session)

@@ -19,6 +19,8 @@ READING = {
     "status": (),
     "task": ("t1",),
     "diff": (),
+    "log": (),
+    "plan": (),
 }
 """Each with arguments that are right."""
 ACTING = {
