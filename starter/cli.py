@@ -10,7 +10,18 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from starter.commands import check, decide, demo, follow, look, plan, simulate, start, steer
+from starter.commands import (
+    check,
+    cleanup,
+    decide,
+    demo,
+    follow,
+    look,
+    plan,
+    simulate,
+    start,
+    steer,
+)
 from starter.errors import CommandError
 from starter.terminal import fail
 
@@ -49,7 +60,7 @@ _GROUPS = (
     (decide.approve, decide.reject),
     (steer.skip, steer.retry, steer.steer, steer.priority),
     (steer.budget, steer.proceed, steer.pause, steer.resume, steer.stop),
-    (simulate.simulate,),
+    (simulate.simulate, cleanup.cleanup),
 )
 for _group in _GROUPS:
     for _command in _group:

@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from activities.adapters.store import LocalStore
 from starter.cli import app
 from starter.exit_codes import ExitCode
 from starter.sessions import decider
@@ -305,6 +307,26 @@ def test_a_log_without_agents_is_empty_and_follows_to_the_end(person: Person) ->
     unknown = person.types("log", session, "t1", "--json")
     assert (unknown.code, json.loads(unknown.out)["error"]["kind"]) == (2, "usage")
     assert person.types("log", "0" * 26).code == ExitCode.USAGE
+
+
+def test_a_clean_up_leaves_what_an_open_session_may_use(person: Person) -> None:
+    session = person.starts().session
+    store = LocalStore(person.settings.store_dir)
+    young, old = [asyncio.run(store.put(data)) for data in (b"young", b"old")]
+    now = time.time()
+    for digest, hours in ((young, 2), (old, 72)):
+        at = now - hours * 3600
+        os.utime(store.path(digest), (at, at))
+    counted = person.types("cleanup", "--older-than", "1h", "--dry-run")
+    assert (counted.code, "would remove" in counted.out) == (ExitCode.COMPLETE, True)
+    assert store.path(old).exists()
+    cleaned = json.loads(person.types("cleanup", "--older-than", "1h", "--json").out)
+    assert cleaned["open_sessions"] >= 1
+    assert session not in cleaned["host"]["sessions"]
+    assert (store.path(young).exists(), store.path(old).exists()) == (True, False)
+    assert person.types("cleanup", "--older-than", "soon").code == ExitCode.USAGE
+    assert person.view(session).live
+    person.types("stop", session)
 
 
 def test_a_task_is_shown_in_full(person: Person) -> None:

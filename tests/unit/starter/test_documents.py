@@ -21,6 +21,7 @@ READING = {
     "diff": (),
     "log": (),
     "plan": (),
+    "cleanup": ("--dry-run",),
 }
 """Each with arguments that are right."""
 ACTING = {
