@@ -4,9 +4,6 @@ Nothing of an open session goes. What the server says is completed by the ids on
 the time of their making (`workers.cleaning` has the rules).
 """
 
-import asyncio
-import os
-import sys
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -14,10 +11,8 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowExecution
 
-from starter.errors import CommandError
-from starter.exit_codes import ExitCode
+from starter.own_processes import ask
 from workers.cleaning import CleaningReport, CleaningRequest, began_at
-from workers.layout import packages_root
 from workers.supervisor import read_state
 
 if TYPE_CHECKING:
@@ -57,7 +52,7 @@ async def clean_up(
     now = datetime.now(UTC)
     before = now - older_than
     request = await _request(client, now, before, dry_run=dry_run)
-    report = await _in_a_process_of_the_hosts_user(settings, request)
+    report = await ask("workers.cleaning", settings, request, CleaningReport)
     logs = _logs(settings, before, dry_run=dry_run)
     return Cleaned(
         dry_run=dry_run,
@@ -99,31 +94,6 @@ def _began(execution: WorkflowExecution) -> datetime:
     """Return when a workflow was started first: a continuation has a later start of its own."""
     start = execution.start_time.astimezone(UTC)
     return min(start, began_at(_session(execution)) or start)
-
-
-async def _in_a_process_of_the_hosts_user(
-    settings: "Settings", request: CleaningRequest
-) -> CleaningReport:
-    environment = {**os.environ, **settings.as_environment()}
-    environment["PYTHONPATH"] = str(packages_root())
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-P", "-m", "workers.cleaning"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=environment,
-    )
-    try:
-        out, errors = await process.communicate(request.model_dump_json().encode())
-    finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
-    if process.returncode != 0:
-        last = errors.decode(errors="replace").strip().rpartition("\n")[2]
-        raise CommandError(f"the clean-up stopped: {last}", ExitCode.FAILED)
-    return CleaningReport.model_validate_json(out)
 
 
 def _logs(settings: "Settings", before: datetime, *, dry_run: bool) -> list[int]:

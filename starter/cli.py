@@ -17,6 +17,7 @@ from starter.commands import (
     demo,
     follow,
     look,
+    models,
     plan,
     simulate,
     start,
@@ -55,7 +56,7 @@ app = typer.Typer(
 )
 
 _GROUPS = (
-    (demo.demo, check.doctor, start.up, start.run),
+    (demo.demo, check.doctor, models.models, start.up, start.run),
     (look.ls, look.status, look.watch, look.task, look.diff, follow.log, plan.plan),
     (decide.approve, decide.reject),
     (steer.skip, steer.retry, steer.steer, steer.priority),

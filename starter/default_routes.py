@@ -59,6 +59,11 @@ def available_providers(environment: Mapping[str, str]) -> frozenset[Provider]:
     )
 
 
+def key_names(provider: Provider) -> tuple[str, ...]:
+    """Name the environment variables that hold a provider's key; a scripted one has none."""
+    return next((offer.keys for offer in _OFFERS if offer.provider == provider), ())
+
+
 def default_routes(available: AbstractSet[Provider]) -> Routes | None:
     """Choose models for each role.
 

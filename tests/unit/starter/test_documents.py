@@ -21,6 +21,7 @@ READING = {
     "diff": (),
     "log": (),
     "plan": (),
+    "models": (),
     "cleanup": ("--dry-run",),
 }
 """Each with arguments that are right."""
@@ -57,7 +58,7 @@ def test_a_wrong_option_is_answered_by_a_document(tmp_path: Path, command: str) 
     assert "--no-such-thing" in document["error"]["message"]
 
 
-@pytest.mark.parametrize("command", sorted(READING.keys() - {"doctor"}))
+@pytest.mark.parametrize("command", sorted(READING.keys() - {"doctor", "models"}))
 def test_without_a_server_the_document_says_so(tmp_path: Path, command: str) -> None:
     code, document = answered(tmp_path, command, *READING[command], "--json")
     assert code == ExitCode.UNAVAILABLE
