@@ -59,7 +59,12 @@ def available_providers(environment: Mapping[str, str]) -> frozenset[Provider]:
     )
 
 
-def key_names(provider: Provider) -> tuple[str, ...]:
+def all_key_names() -> tuple[str, ...]:
+    """Name the variable of each provider's key, as messages do."""
+    return tuple(offer.keys[0] for offer in _OFFERS)
+
+
+def key_names(provider: str) -> tuple[str, ...]:
     """Name the environment variables that hold a provider's key; a scripted one has none."""
     return next((offer.keys for offer in _OFFERS if offer.provider == provider), ())
 

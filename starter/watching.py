@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from starter import deciding, plan_views, views
+from starter import deciding, live_view, plan_views, views
 from starter.asks import Ask
 from starter.exit_codes import OF_OUTCOME, ExitCode
 from starter.shown_session import ShownSession
@@ -103,8 +103,10 @@ class Watch:
         while True:
             with Live(console=out, auto_refresh=False, transient=True) as live:
                 now = await self._until_asked_or_ended(
-                    lambda lines: live.update(
-                        Text("\n").join(Text(line, views.style(line)) for line in lines),
+                    lambda now: live.update(
+                        Text("\n").join(
+                            Text(line, views.style(line)) for line in self._picture(now, out.size)
+                        ),
                         refresh=True,
                     )
                 )
@@ -113,12 +115,17 @@ class Watch:
                 return self._end(now)
             await self._ask(now)
 
-    async def _until_asked_or_ended(self, show: Callable[[list[str]], None]) -> ShownSession:
+    def _picture(self, now: ShownSession, size: tuple[int, int]) -> list[str]:
+        width, height = size
+        # One row less: the cursor stands below the last line.
+        return live_view.picture(now, self._program, width, max(height - 1, 1))
+
+    async def _until_asked_or_ended(self, show: Callable[[ShownSession], None]) -> ShownSession:
         while True:
             now = await self._look()
             if now.outcome or _open_asks(now) - self._asked:
                 return now
-            show(views.status(now, self._program))
+            show(now)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _ask(self, now: ShownSession) -> None:

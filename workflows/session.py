@@ -6,12 +6,13 @@ It owns the state, the scheduling and the signals; waves do what they are given.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, JsonValue
 from temporalio import workflow
+from temporalio.common import RawValue
 from temporalio.exceptions import (
     ApplicationError,
     ChildWorkflowError,
@@ -182,6 +183,12 @@ class SessionWorkflow:
     def stop(self, payload: JsonValue = None) -> None:
         """End the session; running work is cancelled and kept."""
         self._inbox.append(("stop", payload))
+
+    @workflow.signal(dynamic=True)
+    def any_other(self, name: str, args: Sequence[RawValue]) -> None:
+        """A signal that nobody knows: without this it would wait unread for ever."""
+        del args
+        self._inbox.append((name, None))
 
     @workflow.signal
     def ledger_event(self, event: LedgerEvent) -> None:

@@ -62,10 +62,12 @@ async def _found(sessions: "Sessions", session: "SessionId") -> "Plan":
 async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
     from starter import deciding, plan_files, views
     from starter.sessions import decider
+    from starter.telling import tell
     from workflows.domain.session import ReplacePlan
 
     sessions, session = await one_session(wanted)
-    deciding.replaceable(await sessions.view(session))
+    view = await sessions.view(session)
+    deciding.replaceable(view)
     if file is not None:
         new = plan_files.read_plan_file(file)
     else:
@@ -73,7 +75,7 @@ async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
     if new is None:
         write(["nothing was changed; nothing was sent"])
         return ExitCode.COMPLETE
-    await sessions.signal(session, "replace_plan", ReplacePlan(plan=new, by=decider()))
+    await tell(sessions, view, "replace_plan", ReplacePlan(plan=new, by=decider()))
     write(views.told(f"plan of {len(new.tasks)} tasks, approved with it", session))
     return ExitCode.COMPLETE
 

@@ -59,7 +59,7 @@ OTHERS_OPTIONS = {
     "--roles",  # python -m workers
     "--kills", "--seeds", "--repeats", "--turns",  # benchmarks
     "--fingerprints-only",  # scripts/record_histories
-    "--help",
+    "--help", "--install-completion", "--show-completion",  # of typer
 }  # fmt: skip
 TEMPORALS_VARIABLES = {
     "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_API_KEY", "TEMPORAL_PROFILE",
