@@ -91,7 +91,9 @@ class Captured:
         keys = KeyRing({provider: SecretStr("sk-not-a-real-key-0123456789")})
         self._transport = transport
         self._activities = ModelActivities(
-            Conversations(MemoryStore()), _provider(provider, transport, keys), resolve
+            Conversations(MemoryStore()),
+            _provider(provider, transport, keys),
+            lambda name, model, at, _given: resolve(name, model, at),
         )
 
     async def talk(self, role: Role, turns: int) -> None:

@@ -1,10 +1,10 @@
 """What `doctor` looks at: one function for each thing, one line for each answer.
 
-A check only looks; it mends nothing and starts nothing that stays.
+A check only looks; it mends nothing and starts nothing that stays. What depends on a repository is
+in `repository_checks`.
 """
 
 import asyncio
-import os
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _ENOUGH_BYTES: Final = 5_000_000_000
 _SKEW: Final = timedelta(seconds=5)
 _PROBE: Final = ("--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "true")
-_KEYS: Final = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 _MARKS: Final = {"well": "ok     ", "note": "note   ", "missing": "MISSING"}
 
 
@@ -50,7 +49,6 @@ async def all_checks(settings: "Settings") -> list[Check]:
         _disk,
         _temporal,
         _clock,
-        _keys,
     )
     return [await check(settings) for check in every]
 
@@ -142,19 +140,6 @@ async def _clock(settings: "Settings") -> Check:
         seconds = f"{behind.total_seconds():.0f} s"
         return Check("clock", "missing", f"at least {seconds} behind; set it by NTP")
     return Check("clock", "well", "plausible")
-
-
-async def _keys(settings: "Settings") -> Check:
-    del settings
-    found = [name for name in _KEYS if os.environ.get(name, "").strip()]
-    if not found:
-        return Check(
-            "keys",
-            "note",
-            f"none is set; set those of two providers ({', '.join(_KEYS[:3])}), "
-            "or give `run` a --playbook, which needs none",
-        )
-    return Check("keys", "well", f"{', '.join(found)} (set, not tried)")
 
 
 async def _answer(*argv: str) -> tuple[int | None, str]:

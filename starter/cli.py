@@ -3,11 +3,49 @@
 Importing it loads neither Temporal nor an SDK: `--help` and a wrong argument answer at once.
 """
 
-import typer
+import sys
+from collections.abc import Sequence
+from typing import Any
 
-from starter.commands import check, codec, decide, demo, look, simulate, start, steer
+import typer
+from typer.core import TyperGroup
+
+from starter.commands import (
+    check,
+    cleanup,
+    codec,
+    decide,
+    demo,
+    follow,
+    look,
+    models,
+    plan,
+    simulate,
+    start,
+    steer,
+)
+from starter.errors import CommandError
+from starter.terminal import fail
+
+
+class _Commands(TyperGroup):
+    """All commands; with `--json` a wrong argument is answered by a document too."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **more: Any) -> Any:
+        """Run the command that the arguments name; see typer."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        if "--json" not in arguments:
+            return super().main(arguments, *rest, **more)
+        try:
+            code = super().main(arguments, *rest, **{**more, "standalone_mode": False})
+        except typer.TyperException as error:
+            fail(CommandError(error.format_message()), json=True)
+        # What is left are ends that were no command's: `--help` with `--json`.
+        raise SystemExit(code or 0)
+
 
 app = typer.Typer(
+    cls=_Commands,
     name="blueflame",
     help="A goal in, reviewed and merged work out: coding agents as durable Temporal workflows.",
     epilog="Exit codes: 0 complete, 1 failed, 2 usage, 3 waits for a person, 4 stopped, "
@@ -19,12 +57,12 @@ app = typer.Typer(
 )
 
 _GROUPS = (
-    (demo.demo, check.doctor, start.up, start.run),
-    (look.ls, look.status, look.watch, look.diff),
+    (demo.demo, check.doctor, models.models, start.up, start.run),
+    (look.ls, look.status, look.watch, look.task, look.diff, follow.log, plan.plan),
     (decide.approve, decide.reject),
     (steer.skip, steer.retry, steer.steer, steer.priority),
     (steer.budget, steer.proceed, steer.pause, steer.resume, steer.stop),
-    (simulate.simulate, codec.codec),
+    (cleanup.cleanup, codec.codec, simulate.simulate),
 )
 for _group in _GROUPS:
     for _command in _group:

@@ -65,6 +65,21 @@ def plan(session: ShownSession) -> PlanAsk:
     return PlanAsk()
 
 
+def replaceable(session: ShownSession) -> None:
+    """Check that a plan can be brought now: while one is awaited, and before it is approved.
+
+    Raises:
+        CommandError: the session has ended, does not answer, or works on its plan already.
+    """
+    _check_open(session)
+    if session.phase is not SessionPhase.AWAITING_PLAN:
+        raise CommandError(
+            f"the plan of session {session.session!r} can be replaced while one waits for "
+            f"approval; it is {views.state(session)}",
+            ExitCode.STALE,
+        )
+
+
 def changeset(session: ShownSession, wanted: str, digest: str | None) -> ChangesetAsk:
     """Return the ask for one changeset.
 
@@ -90,27 +105,35 @@ def changeset(session: ShownSession, wanted: str, digest: str | None) -> Changes
     return ChangesetAsk(found.id, found.digest)
 
 
-async def approve(sessions: "Sessions", session: SessionId, ask: Ask) -> None:
-    """Send the approval."""
+async def approve(
+    sessions: "Sessions", session: SessionId, ask: Ask, by: str | None = None
+) -> None:
+    """Send the approval. Args: `by`: who decides; None: the person at this terminal."""
     from starter.sessions import decider
+
+    by = by or decider()
 
     match ask:
         case PlanAsk():
-            await sessions.signal(session, "approve_plan", ApprovePlan(by=decider()))
+            await sessions.signal(session, "approve_plan", ApprovePlan(by=by))
         case ChangesetAsk(id, digest):
-            content = ApproveChangeset(id=id, digest=digest, by=decider())
+            content = ApproveChangeset(id=id, digest=digest, by=by)
             await sessions.signal(session, "approve_changeset", content)
 
 
-async def reject(sessions: "Sessions", session: SessionId, ask: Ask, reason: str) -> None:
-    """Send the rejection, with what the agents shall know."""
+async def reject(
+    sessions: "Sessions", session: SessionId, ask: Ask, reason: str, by: str | None = None
+) -> None:
+    """Send the rejection, with what the agents shall know; `by` as in `approve`."""
     from starter.sessions import decider
+
+    by = by or decider()
 
     match ask:
         case PlanAsk():
-            await sessions.signal(session, "reject_plan", RejectPlan(notes=reason, by=decider()))
+            await sessions.signal(session, "reject_plan", RejectPlan(notes=reason, by=by))
         case ChangesetAsk(id, _):
-            content = RejectChangeset(id=id, reason=reason, by=decider())
+            content = RejectChangeset(id=id, reason=reason, by=by)
             await sessions.signal(session, "reject_changeset", content)
 
 

@@ -18,14 +18,28 @@ class _Offer(NamedTuple):
     provider: Provider
     keys: tuple[str, ...]
     """Environment variables that hold its key; the first is the one that messages name."""
+    address: str
+    """The environment variable that names another server."""
     strong: str
     usual: str
 
 
 _OFFERS = (
-    _Offer("anthropic", ("ANTHROPIC_API_KEY",), "claude-opus-5-5", "claude-sonnet-5-5"),
-    _Offer("openai", ("OPENAI_API_KEY",), "gpt-6.1-sol", "gpt-6.1-terra"),
-    _Offer("google", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "gemini-4-argon", "gemini-4-argon"),
+    _Offer(
+        "anthropic",
+        ("ANTHROPIC_API_KEY",),
+        "ANTHROPIC_BASE_URL",
+        "claude-opus-5-5",
+        "claude-sonnet-5-5",
+    ),
+    _Offer("openai", ("OPENAI_API_KEY",), "OPENAI_BASE_URL", "gpt-6.1-sol", "gpt-6.1-terra"),
+    _Offer(
+        "google",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "GOOGLE_GEMINI_BASE_URL",
+        "gemini-4-argon",
+        "gemini-4-argon",
+    ),
 )
 """In the order of preference."""
 _WAYS = ("", "_FILE", "_COMMAND")
@@ -46,6 +60,16 @@ def available_providers(environment: Mapping[str, str]) -> frozenset[Provider]:
         for offer in _OFFERS
         if any(environment.get(f"{key}{way}", "").strip() for key in offer.keys for way in _WAYS)
     )
+
+
+def all_key_names() -> tuple[str, ...]:
+    """Name the variable of each provider's key, as messages do."""
+    return tuple(offer.keys[0] for offer in _OFFERS)
+
+
+def key_names(provider: str) -> tuple[str, ...]:
+    """Name the environment variables that hold a provider's key; a scripted one has none."""
+    return next((offer.keys for offer in _OFFERS if offer.provider == provider), ())
 
 
 def default_routes(available: AbstractSet[Provider]) -> Routes | None:
@@ -105,7 +129,9 @@ def no_models(missing: tuple[str, ...], available: AbstractSet[Provider]) -> NoM
     return NoModelsError(
         f"no model is configured for {', '.join(missing)}. Three ways to get one:\n"
         f"  1. set the keys of two providers in the environment: {', '.join(keys)}.{only}\n"
-        "  2. write 'models:' with planner, developer and reviewer into blueflame.yaml, each a "
-        "list such as [anthropic/claude-sonnet-5-5]\n"
+        "  2. use a compatible server, one on this machine too: name its address by "
+        f"{', '.join(offer.address for offer in _OFFERS)}, and its models by 'models:' with "
+        "planner, developer and reviewer in blueflame.yaml, each a list such as "
+        "[openai/its-model]\n"
         "  3. give a playbook with --playbook FILE: scripted answers, no model and no cost"
     )

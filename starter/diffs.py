@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from workflows.domain.session import ChangesetLine
 
 
-async def diff_text(
+async def diffs_of(
     sessions: "Sessions", session: "SessionId", changeset: "ChangesetLine", settings: "Settings"
-) -> str:
-    """Return the whole diff of a changeset, task by task.
+) -> dict[str, str]:
+    """Return the whole diff of a changeset: for each task its own, in the changeset's order.
 
     Raises:
         CommandError: no worker answers, nothing is validated yet, or this machine does not share
@@ -25,13 +25,13 @@ async def diff_text(
     from activities.ports.store import BlobMissingError
 
     store = LocalStore(settings.store_dir)
-    parts: list[str] = []
+    parts: dict[str, str] = {}
     for name in changeset.tasks:
         task = await sessions.task(session, name)
         if task is None or task.diff is None:
             continue
         try:
-            parts.append((await store.get(task.diff)).decode("utf-8", "replace"))
+            parts[str(name)] = (await store.get(task.diff)).decode("utf-8", "replace")
         except (BlobMissingError, OSError) as error:
             raise CommandError(
                 f"the diff of task {name!r} is not in the store {str(settings.store_dir)!r}: run "
@@ -42,4 +42,4 @@ async def diff_text(
         raise CommandError(
             f"changeset {changeset.id!r} has no validated work to show yet", ExitCode.UNAVAILABLE
         )
-    return "".join(parts)
+    return parts

@@ -28,10 +28,12 @@ from temporalio.service import RPCError, RPCStatusCode
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.shown_session import SessionSummary, ShownSession
+from starter.turns import Turns
 from workers.temporal import PayloadUnreadableError
 from workflows import queues
 from workflows.domain.config import Pacing
 from workflows.domain.ids import SessionId
+from workflows.domain.plan import Plan
 from workflows.domain.session import SessionPhase, SessionRequest, SessionResult, SessionView
 from workflows.domain.task import TaskRecord
 
@@ -145,6 +147,21 @@ class Sessions:
             return None if isinstance(answer, str) else TaskRecord.model_validate(answer)
         return None
 
+    async def plan(self, session: SessionId) -> Plan | None:
+        """Return the plan in full; None while there is none.
+
+        Raises:
+            CommandError: no worker answers.
+        """
+        try:
+            answer: Any = await self._handle(session).query("plan", rpc_timeout=QUERY_TIMEOUT)
+        except (WorkflowQueryFailedError, RPCError) as error:
+            raise CommandError(
+                f"no worker answers for session {session!r}; `up` starts one",
+                ExitCode.UNAVAILABLE,
+            ) from error
+        return None if answer is None else Plan.model_validate(answer)
+
     async def signal(self, session: SessionId, name: str, content: object) -> None:
         """Send a signal with one JSON object: a model of `workflows.domain.session`, or a mapping.
 
@@ -170,6 +187,14 @@ class Sessions:
             return str(error.cause)
         except ValidationError:
             return "its result is of another version of this program"
+
+    def turns(self, session: SessionId, wanted: str | None) -> Turns:
+        """Return the turns of a session's agents; `wanted`: a task or an agent, None: all."""
+        return Turns(self._client, session, wanted)
+
+    async def is_open(self, session: SessionId) -> bool:
+        """Tell whether a session still runs."""
+        return (await self._describe(session)).status is WorkflowExecutionStatus.RUNNING
 
     def _handle(self, session: SessionId) -> WorkflowHandle[Any, Any]:
         return self._client.get_workflow_handle(f"{PREFIX}{session}")

@@ -8,6 +8,7 @@ import asyncio
 import os
 import signal
 import sys
+import traceback
 import unicodedata
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -79,26 +80,39 @@ def make_streams_forgiving() -> None:
             reconfigure(errors="backslashreplace")
 
 
-def execute(command: Coroutine[None, None, ExitCode]) -> NoReturn:
+def execute(command: Coroutine[None, None, ExitCode], *, json: bool = False) -> NoReturn:
     """Run a command to its end and leave with its exit code.
+
+    Args:
+        command: what to run.
+        json: an error is written as a document too.
 
     Raises:
         SystemExit: always.
     """
-    raise SystemExit(int(_outcome(command)))
+    raise SystemExit(int(_outcome(command, json=json)))
 
 
-def fail(error: CommandError) -> NoReturn:
+def fail(error: CommandError, *, json: bool = False) -> NoReturn:
     """Say an error that was found before a command began, and leave with its code.
 
     Raises:
         SystemExit: always.
     """
-    say_error(str(error))
+    _say(error, json=json)
     raise SystemExit(int(error.code))
 
 
-def _outcome(command: Coroutine[None, None, ExitCode]) -> ExitCode:
+def _say(error: CommandError, *, json: bool) -> None:
+    if json:
+        # Late: only a document needs its models.
+        from starter.documents import write_error
+
+        write_error(str(error), error.code)
+    say_error(str(error))
+
+
+def _outcome(command: Coroutine[None, None, ExitCode], *, json: bool) -> ExitCode:
     try:
         code = asyncio.run(_until_told(command))
         sys.stdout.flush()
@@ -110,9 +124,12 @@ def _outcome(command: Coroutine[None, None, ExitCode]) -> ExitCode:
         return ExitCode.INTERRUPTED
     except Exception as error:
         known = explained(error)
-        if known is None:
+        if known is None and not json:
             raise
-        say_error(str(known))
+        if known is None:
+            traceback.print_exc()
+            known = CommandError(f"a fault of ours: {error!r}", ExitCode.FAILED)
+        _say(known, json=json)
         return known.code
     return code
 

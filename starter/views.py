@@ -15,8 +15,8 @@ from starter.terminal import one_line, shown
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.config import SessionConfig
 from workflows.domain.notice import Notice
-from workflows.domain.plan import Task
 from workflows.domain.session import ChangesetLine, SessionPhase, SessionRequest, TaskLine
+from workflows.domain.task import TaskState
 
 _ORDER: Final = (
     "merged",
@@ -47,6 +47,9 @@ _PHASES: Final = {
 SCRIPTED: Final = "SCRIPTED: a playbook speaks, no real model"
 NO_SANDBOX: Final = "NONE: commands of agents run unconfined on this machine"
 
+_GAVE_UP: Final = {TaskState.FAILED, TaskState.TIMED_OUT}
+_NAMED: Final = 3
+_WAYS_OUT: Final = ("retry", "skip")
 _TITLES: Final = ("Tasks", "Changesets", "Notices", "Waiting for you")
 NO_GATES: Final = "(none found: only reviewers judge)"
 
@@ -98,7 +101,8 @@ def state(session: ShownSession) -> str:
     words = session.outcome or _PHASES[session.phase]
     if not session.live and session.outcome is None:
         words = "open"
-    return f"{words} ({shown(session.reason)})" if session.reason else words
+    is_said = session.phase is SessionPhase.AWAITING_PLAN and bool(session.tasks)
+    return f"{words} ({shown(session.reason)})" if session.reason and not is_said else words
 
 
 def sandbox(name: str) -> str:
@@ -155,7 +159,22 @@ def asks(session: ShownSession, program: str) -> list[str]:
         lines.append(f'  {program} reject {changeset.id} --notes "..." {at}')
     if session.phase is SessionPhase.PAUSED and session.live:
         lines.append(f"  {program} resume {session.session}")
+    if is_stuck(session):
+        failed = [task for task in session.tasks if task.state in _GAVE_UP][:_NAMED]
+        lines += [f"  {program} {how} {each.id} {at}" for each in failed for how in _WAYS_OUT]
+        lines.append(f"  {program} stop {session.session}")
     return lines
+
+
+def is_stuck(session: ShownSession) -> bool:
+    """Tell whether nothing can go on by itself, because tasks failed and a person has to act."""
+    # Running without a wave the session names the reason; with one it has none.
+    is_idle = session.live and session.phase is SessionPhase.RUNNING and bool(session.reason)
+    return (
+        is_idle
+        and not waiting(session)
+        and any(t.state in _GAVE_UP or t.state == TaskState.BLOCKED for t in session.tasks)
+    )
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:
@@ -189,22 +208,7 @@ def _moved(before: "dict[str, str]", now: "dict[str, str]") -> list[str]:
     return [line for name, line in now.items() if before.get(name) != line]
 
 
-# --- plan and approval ---------------------------------------------------------------------------
-
-
-def plan(tasks: Sequence[Task]) -> list[str]:
-    """Return a plan to be approved, with what each task may write and must fulfil."""
-    return [line for task in tasks for line in _planned(task)]
-
-
-def _planned(task: Task) -> list[str]:
-    after = f", after {', '.join(task.depends_on)}" if task.depends_on else ""
-    group = f", with group {task.group}" if task.group else ""
-    return [
-        f"  {task.id}  {one_line(task.title, 200)} ({task.kind}{after}{group})",
-        f"      writes {one_line(', '.join(task.claims), 300)}",
-        *(f"      - {one_line(criterion, 300)}" for criterion in task.acceptance_criteria),
-    ]
+# --- approval -------------------------------------------------------------------------------------
 
 
 def nobody_to_ask(session: ShownSession, program: str) -> list[str]:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from starter import deciding, views
+from starter import deciding, live_view, plan_views, views
 from starter.asks import Ask
 from starter.exit_codes import OF_OUTCOME, ExitCode
 from starter.shown_session import ShownSession
@@ -18,6 +18,7 @@ from workflows.domain.session import ChangesetLine, SessionPhase
 
 if TYPE_CHECKING:
     from starter.sessions import Sessions
+    from starter.unattended import Unattended
 
 _LOOK_SECONDS: Final = 0.5
 _PATIENT_LOOKS: Final = 240
@@ -30,18 +31,33 @@ class Watch:
     """One person's (or script's) look at one session."""
 
     def __init__(
-        self, sessions: "Sessions", session: SessionId, program: str, *, patient: bool = False
+        self,
+        sessions: "Sessions",
+        session: SessionId,
+        program: str,
+        *,
+        patient: bool = False,
+        unattended: "Unattended | None" = None,
     ) -> None:
-        """Args: `patient`: without a terminal, go on when the session waits for a person."""
+        """Follow `session`.
+
+        Args:
+            sessions: where it is found.
+            session: its id.
+            program: how commands are called that a person is told.
+            patient: without a terminal, go on when the session waits for a person.
+            unattended: decides in a person's place; nobody is asked then.
+        """
         self._sessions = sessions
         self._patient = patient
+        self._unattended = unattended
         self._session = session
         self._program = program
         self._asked: set[str] = set()
 
     async def follow(self) -> ExitCode:
         """Follow the session to its end and return the exit code that tells how it ended."""
-        if is_interactive():
+        if is_interactive() and self._unattended is None:
             return await self._live()
         return await self._lines()
 
@@ -56,8 +72,11 @@ class Watch:
                 before = now
             if now.outcome:
                 return self._end(now)
-            if _open_asks(now) - self._asked:
-                self._asked |= _open_asks(now)
+            decided = await self._unattended.act(now) if self._unattended else []
+            _write(decided)
+            is_new = bool(_needs(now) - self._asked)
+            self._asked |= _needs(now)
+            if is_new and not decided:
                 _write(views.nobody_to_ask(now, self._program))
                 if not self._patient:
                     return ExitCode.WAITING
@@ -84,8 +103,10 @@ class Watch:
         while True:
             with Live(console=out, auto_refresh=False, transient=True) as live:
                 now = await self._until_asked_or_ended(
-                    lambda lines: live.update(
-                        Text("\n").join(Text(line, views.style(line)) for line in lines),
+                    lambda now: live.update(
+                        Text("\n").join(
+                            Text(line, views.style(line)) for line in self._picture(now, out.size)
+                        ),
                         refresh=True,
                     )
                 )
@@ -94,19 +115,24 @@ class Watch:
                 return self._end(now)
             await self._ask(now)
 
-    async def _until_asked_or_ended(self, show: Callable[[list[str]], None]) -> ShownSession:
+    def _picture(self, now: ShownSession, size: tuple[int, int]) -> list[str]:
+        width, height = size
+        # One row less: the cursor stands below the last line.
+        return live_view.picture(now, self._program, width, max(height - 1, 1))
+
+    async def _until_asked_or_ended(self, show: Callable[[ShownSession], None]) -> ShownSession:
         while True:
             now = await self._look()
             if now.outcome or _open_asks(now) - self._asked:
                 return now
-            show(views.status(now, self._program))
+            show(now)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _ask(self, now: ShownSession) -> None:
         self._asked |= _open_asks(now)
         if now.phase is SessionPhase.AWAITING_PLAN:
             tasks = [await self._sessions.task(self._session, t.id) for t in now.tasks]
-            _write(["The plan:", *views.plan([t.task for t in tasks if t is not None])])
+            _write(["The plan:", *plan_views.tasks([t.task for t in tasks if t is not None])])
             await self._decide("Approve the plan?", deciding.plan(now))
             return
         for changeset in views.waiting(now):
@@ -144,6 +170,16 @@ def _open_asks(now: ShownSession) -> set[str]:
         # A new plan is a new question.
         asks.add("plan " + " ".join(f"{t.id} {t.title}" for t in now.tasks))
     return asks
+
+
+def _needs(now: ShownSession) -> set[str]:
+    """Return what the session waits for a person for, beside what it asks: a mended fault."""
+    needs = _open_asks(now)
+    if now.phase is SessionPhase.PAUSED and now.live:
+        needs.add(f"paused {now.cap_usd} {now.reason}")
+    if views.is_stuck(now):
+        needs.add("stuck " + " ".join(f"{t.id} {t.state} {t.attempt}" for t in now.tasks))
+    return needs
 
 
 async def _answer(question: str) -> str:

@@ -6,12 +6,13 @@ It owns the state, the scheduling and the signals; waves do what they are given.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, JsonValue
 from temporalio import workflow
+from temporalio.common import RawValue
 from temporalio.exceptions import (
     ApplicationError,
     ChildWorkflowError,
@@ -58,8 +59,8 @@ class SessionWorkflow:
     """Purpose: the truth about one session.
 
     Signals: those of `policy.signals.NAMES`, each with one JSON object, and the ledger's
-    `ledger_event`. Queries: `state`, `task`. A continuation carries `SessionState`; it happens only
-    when no wave runs.
+    `ledger_event`. Queries: `state`, `plan`, `task`. A continuation carries `SessionState`; it
+    happens only when no wave runs.
     """
 
     @workflow.init
@@ -183,6 +184,12 @@ class SessionWorkflow:
         """End the session; running work is cancelled and kept."""
         self._inbox.append(("stop", payload))
 
+    @workflow.signal(dynamic=True)
+    def any_other(self, name: str, args: Sequence[RawValue]) -> None:
+        """A signal that nobody knows: without this it would wait unread for ever."""
+        del args
+        self._inbox.append((name, None))
+
     @workflow.signal
     def ledger_event(self, event: LedgerEvent) -> None:
         """What the ledger has to say."""
@@ -192,6 +199,11 @@ class SessionWorkflow:
     def state(self) -> SessionView:
         """The whole picture without long texts."""
         return views.view(self._request, self._state)
+
+    @workflow.query
+    def plan(self) -> Plan | None:
+        """The plan in full; None while there is none."""
+        return self._state.plan
 
     @workflow.query
     def task(self, id: str) -> TaskRecord | str:  # noqa: A002  (the query's public word)

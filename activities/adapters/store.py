@@ -2,8 +2,9 @@
 
 `LocalStore` writes each blob once under its digest, durably (written aside, flushed, renamed), and
 checks the digest on every read. Who may write is said by the directory: what is made inside takes
-its mode, and, where the process may give files away, its owner. It never deletes; collection is not
-its business. `MemoryStore` keeps nothing beyond the process.
+its mode, and, where the process may give files away, its owner. It never deletes: that is
+`store_collection`'s, to which a blob's time tells when it was put last. `MemoryStore` keeps nothing
+beyond the process.
 """
 
 import asyncio
@@ -101,8 +102,10 @@ class LocalStore:
     def _is_there(self, digest: Digest) -> bool:
         """A torn or tampered file is written anew, so a put always mends."""
         try:
+            # Before the look: what is collected after this is seen to be missing, or left alone.
+            os.utime(self.path(digest))
             self._read(digest)
-        except BlobMissingError:
+        except (BlobMissingError, OSError):
             return False
         return True
 

@@ -1,7 +1,7 @@
-"""Commands that only look: `ls`, `status`, `watch`, `diff`."""
+"""Commands that only look: `ls`, `status`, `watch`, `task`, `diff`."""
 
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,12 @@ from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.terminal import execute, write
 
+if TYPE_CHECKING:
+    from starter.sessions import Sessions
+    from starter.shown_session import ShownSession
+    from workflows.domain.ids import SessionId
+    from workflows.domain.session import ChangesetLine
+
 
 def ls(
     *,
@@ -24,12 +30,12 @@ def ls(
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many, the newest first.")] = 20,
 ) -> None:
     """List the sessions, the newest first."""
-    execute(_ls(limit, json=json))
+    execute(_ls(limit, json=json), json=json)
 
 
 def status(session: SessionArgument = None, *, json: JsonOption = False) -> None:
     """Show a session as it stands; needs no worker."""
-    execute(_status(session, json=json))
+    execute(_status(session, json=json), json=json)
 
 
 def watch(
@@ -43,14 +49,26 @@ def watch(
     execute(_watch(session, patient=wait))
 
 
+def task(
+    task: Annotated[str, typer.Argument(help="The task's id.")],
+    session: SessionOption = None,
+    *,
+    json: JsonOption = False,
+) -> None:
+    """Show one task in full: what it asks for, where it stands, what was said of it."""
+    execute(_task(task, session, json=json), json=json)
+
+
 def diff(
     changeset: Annotated[
         str | None, typer.Argument(help="Its id; left out: the only one that waits.")
     ] = None,
     session: SessionOption = None,
+    *,
+    json: JsonOption = False,
 ) -> None:
     """Print the diff of a changeset."""
-    execute(_diff(changeset, session))
+    execute(_diff(changeset, session, json=json), json=json)
 
 
 async def _ls(limit: int, *, json: bool) -> ExitCode:
@@ -58,7 +76,7 @@ async def _ls(limit: int, *, json: bool) -> ExitCode:
 
     found = await (await open_sessions()).list(limit)
     if json:
-        return documents.write_all(found)
+        return documents.write_object(sessions=found)
     write(views.sessions(found))
     return ExitCode.COMPLETE
 
@@ -89,22 +107,62 @@ async def _watch(wanted: str | None, *, patient: bool) -> ExitCode:
         raise
 
 
-async def _diff(wanted: str | None, session_wanted: str | None) -> ExitCode:
+async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
+    from starter import documents, plan_views
+
+    sessions, session = await one_session(wanted)
+    record = await sessions.task(session, name)
+    if record is None:
+        raise await _no_task(sessions, session, name)
+    if json:
+        return documents.write_object(session=session, task=record)
+    write(plan_views.record(record))
+    return ExitCode.COMPLETE
+
+
+async def _no_task(sessions: "Sessions", session: "SessionId", name: str) -> CommandError:
+    """Say why a task was not answered: there is none of that name, or nobody answers."""
+    view = await sessions.view(session)
+    known = [str(each.id) for each in view.tasks]
+    if name in known or not view.tasks:
+        return CommandError(
+            f"no worker answers for task {name!r} of session {session!r}; `up` starts one, "
+            "`status` shows what is known without",
+            ExitCode.UNAVAILABLE,
+        )
+    return CommandError(
+        f"task {name!r} does not exist in session {session!r}; there are: {', '.join(known)}"
+    )
+
+
+async def _diff(wanted: str | None, session_wanted: str | None, *, json: bool) -> ExitCode:
     import sys
 
-    from starter.diffs import diff_text
+    from starter import documents
+    from starter.diffs import diffs_of
     from starter.engine import read_settings
     from starter.terminal import shown
 
     sessions, session = await one_session(session_wanted)
-    view = await sessions.view(session)
+    changeset = _chosen(await sessions.view(session), wanted)
+    found = await diffs_of(sessions, session, changeset, read_settings())
+    if json:
+        tasks = [{"id": task, "diff": text} for task, text in found.items()]
+        return documents.write_object(session=session, changeset=changeset, tasks=tasks)
+    text = "".join(found.values())
+    # To a file or a pipe the bytes as they are; a terminal must not obey them.
+    sys.stdout.write(shown(text) if sys.stdout.isatty() else text)
+    return ExitCode.COMPLETE
+
+
+def _chosen(view: "ShownSession", wanted: str | None) -> "ChangesetLine":
+    from starter import views
+
     known = {str(c.id): c for c in view.changesets}
-    names = [wanted] if wanted is not None else list(known)
+    usual = [str(c.id) for c in views.waiting(view)] or list(known)
+    names = [wanted] if wanted is not None else usual
     if len(names) != 1 or names[0] not in known:
         listed = ", ".join(sorted(known)) or "none yet"
         said = f"changeset {wanted!r} does not exist" if wanted else "name one changeset"
         raise CommandError(f"{said}; there are: {listed}")
-    text = await diff_text(sessions, session, known[names[0]], read_settings())
-    # To a file or a pipe the bytes as they are; a terminal must not obey them.
-    sys.stdout.write(shown(text) if sys.stdout.isatty() else text)
-    return ExitCode.COMPLETE
+    return known[names[0]]

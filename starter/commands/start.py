@@ -12,13 +12,14 @@ import typer
 from starter.commands.shared import program
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.terminal import execute, write
+from starter.terminal import execute, fail, write
 
 if TYPE_CHECKING:
     from temporalio.client import Client
 
     from starter.configuration import Configuration
     from starter.preflight import Repository
+    from starter.watching import Watch
     from workers.settings import Settings
     from workers.supervisor import Supervisor, SupervisorState
     from workflows.domain.session import SessionRequest
@@ -28,18 +29,25 @@ if TYPE_CHECKING:
 class RunOptions:
     """What a person typed after `run`."""
 
-    goal: str
+    goal: str | None
     repo: Path
     config: Path | None
     base: str | None
     pacing: str | None
     auto_approve: bool
     playbook: Path | None
+    file: Path | None = None
+    budget: str | None = None
+    decisions: Path | None = None
 
 
 def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
-    goal: Annotated[str, typer.Argument(help="What you want, in a sentence or a page.")],
+    goal: Annotated[
+        str | None,
+        typer.Argument(help="What you want, in a sentence or a page; `-`: the standard input."),
+    ] = None,
     *,
+    file: Annotated[Path | None, typer.Option(help="Read the goal from this file.")] = None,
     repo: Annotated[Path, typer.Option(help="The repository, or a folder in it.")] = Path(),
     config: Annotated[
         Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
@@ -54,6 +62,12 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
         bool,
         typer.Option("--auto-approve", help="Ask nobody; merge what is green, stop at the cap."),
     ] = False,
+    budget: Annotated[
+        str | None, typer.Option(metavar="USD", help="The session's cap, as in 12.50.")
+    ] = None,
+    decisions: Annotated[
+        Path | None, typer.Option(help="Decides in your place: a YAML file; nobody is asked.")
+    ] = None,
     playbook: Annotated[
         Path | None, typer.Option(help="A scripted model plays this file; nothing is paid.")
     ] = None,
@@ -68,7 +82,12 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     ] = False,
 ) -> None:
     """Start a session for GOAL, and follow it."""
-    options = RunOptions(goal, repo, config, base, pacing, auto_approve, playbook)
+    options = RunOptions(
+        goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions
+    )
+    if decisions is not None and (detach or auto_approve):
+        other = "--detach: somebody has to follow it" if detach else "--auto-approve: choose one"
+        fail(CommandError(f"--decisions cannot go with {other}"))
     if dry_run:
         execute(_dry_run(options))
     execute(_detached(options) if detach else _run(options, patient=wait))
@@ -127,7 +146,8 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
         await _start(client, settings, request)
         if supervisor is not None and not supervisor.workers_ready.is_set():
             write(views.WORKERS_START)
-        return await _follow(client, supervisor, request, patient=patient)
+        watch = _watch(client, request, options, patient=patient)
+        return await _follow(watch, supervisor, request)
 
 
 async def _is_served_elsewhere(settings: "Settings") -> bool:
@@ -138,14 +158,27 @@ async def _is_served_elsewhere(settings: "Settings") -> bool:
     return await engine.has_workers(await engine.connected(settings))
 
 
-async def _follow(
-    client: "Client", supervisor: "Supervisor | None", request: "SessionRequest", *, patient: bool
-) -> ExitCode:
-    from starter import views
+def _watch(
+    client: "Client", request: "SessionRequest", options: RunOptions, *, patient: bool
+) -> "Watch":
+    from starter.decisions import read_decisions
     from starter.sessions import Sessions
+    from starter.unattended import Unattended
     from starter.watching import Watch
 
-    watch = Watch(Sessions(client), request.session, program(), patient=patient)
+    sessions = Sessions(client)
+    unattended = None
+    if options.decisions is not None:
+        decisions = read_decisions(options.decisions)
+        unattended = Unattended(sessions, request.session, decisions, options.decisions.name)
+    return Watch(sessions, request.session, program(), patient=patient, unattended=unattended)
+
+
+async def _follow(
+    watch: "Watch", supervisor: "Supervisor | None", request: "SessionRequest"
+) -> ExitCode:
+    from starter import views
+
     try:
         code = await watch.follow()
     except asyncio.CancelledError:
@@ -171,18 +204,18 @@ async def _request(
     options: RunOptions,
 ) -> "tuple[Repository, SessionRequest, Configuration]":
     from starter import preflight
+    from starter.goals import read_goal
     from starter.sessions import make_id
     from workflows.domain.session import SessionRequest
 
-    if not options.goal.strip():
-        raise CommandError("the goal is empty; say what you want in a sentence")
+    goal = read_goal(options.goal, options.file)
     if options.playbook is not None and not options.playbook.is_file():
         raise CommandError(f"playbook {str(options.playbook)!r} is no file")
     repository = await preflight.examine(options.repo.absolute(), options.base)
     configuration = _configuration(options, repository.root)
     request = SessionRequest(
         session=make_id(),
-        goal=options.goal,
+        goal=goal,
         repository=str(repository.root),
         base=options.base,
         config=configuration.session,
@@ -220,6 +253,17 @@ def _flags(options: RunOptions) -> dict[str, object]:
             # Nobody watches: a pause at the cap would wait for ever.
             "on_cap": "stop",
         }
+    if options.budget is not None:
+        from starter.amounts import read_amount
+
+        flags["budget.stop_usd"] = read_amount(options.budget)
+    if options.decisions is not None:
+        from starter.decisions import read_decisions
+
+        decided = read_decisions(options.decisions)
+        is_plain = decided.cap == "stop" and decided.raise_cap_to_usd is None
+        # What is to be raised has to pause first; the file's own word comes after that.
+        flags["on_cap"] = "stop" if is_plain else "pause"
     return flags
 
 

@@ -108,35 +108,33 @@ async def _priority(task: str, n: int, wanted: str | None) -> ExitCode:
 
 async def _budget(usd: str, wanted: str | None) -> ExitCode:
     from starter import views
+    from starter.amounts import read_amount
     from starter.sessions import decider
-    from workflows.policy.money import read_usd
+    from starter.telling import tell
 
-    try:
-        number = float(usd.removeprefix("$"))
-    except ValueError as error:
-        raise CommandError(f"{usd!r} is no amount; write it as 12.50") from error
-    amount = read_usd(number)
-    if isinstance(amount, str):
-        raise CommandError(f"{usd!r}: {amount}")
+    amount = read_amount(usd)
     sessions, session = await one_session(wanted)
-    await sessions.signal(session, "set_budget", {"usd": number, "by": decider()})
-    write(views.told(f"budget ${amount}", session))
+    content = {"usd": float(amount), "by": decider()}
+    await tell(sessions, await sessions.view(session), "set_budget", content)
+    write(views.told(f"budget {views.money(amount)}", session))
     return ExitCode.COMPLETE
 
 
 async def _plain(signal: str, wanted: str | None) -> ExitCode:
     from starter import views
     from starter.sessions import decider
+    from starter.telling import tell
     from workflows.domain.session import Nothing
 
     sessions, session = await one_session(wanted)
-    await sessions.signal(session, signal, Nothing(by=decider()))
+    await tell(sessions, await sessions.view(session), signal, Nothing(by=decider()))
     write(views.told(signal, session))
     return ExitCode.COMPLETE
 
 
 async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseModel") -> ExitCode:
     from starter import views
+    from starter.telling import tell
 
     sessions, session = await one_session(wanted)
     view = await sessions.view(session)
@@ -147,6 +145,6 @@ async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseMod
         raise CommandError(
             f"task {task!r} does not exist in session {session!r}; there are: {names}"
         )
-    await sessions.signal(session, signal, content)
+    await tell(sessions, view, signal, content)
     write(views.told(f"{signal.replace('_', ' ')} {task}", session))
     return ExitCode.COMPLETE

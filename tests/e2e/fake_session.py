@@ -9,7 +9,7 @@ from temporalio.common import RawValue
 
 with workflow.unsafe.imports_passed_through():
     from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
-    from workflows.domain.plan import Task
+    from workflows.domain.plan import Plan, Task
     from workflows.domain.session import (
         ChangesetLine,
         SessionPhase,
@@ -21,6 +21,8 @@ with workflow.unsafe.imports_passed_through():
     from workflows.domain.task import TaskRecord, TaskState
 
 TITLE = "[/red] [link=x]y[/link] \u001b[2J \u2713 <script> | `x`"
+
+_TASK = Task(id=TaskId("t1"), title=TITLE, acceptance_criteria=("it works",), claims=("src",))
 
 
 @workflow.defn(name="SessionWorkflow")
@@ -62,7 +64,7 @@ class FakeSession:
         payload: JsonValue = workflow.payload_converter().from_payload(args[0].payload)
         self.signals.append((name, payload))
         match name:
-            case "approve_plan":
+            case "approve_plan" | "replace_plan":
                 self.phase = SessionPhase.RUNNING
             case "approve_changeset":
                 self.changeset = "merged"
@@ -104,14 +106,12 @@ class FakeSession:
         )
 
     @workflow.query
+    def plan(self) -> Plan | None:
+        return Plan(summary="One step.", tasks=(_TASK,))
+
+    @workflow.query
     def task(self, id: str) -> TaskRecord | str:  # noqa: A002 (the query's public word)
-        if id != "t1":
-            return f"there is no task {id!r}"
-        return TaskRecord(
-            task=Task(
-                id=TaskId("t1"), title=TITLE, acceptance_criteria=("it works",), claims=("src",)
-            )
-        )
+        return TaskRecord(task=_TASK) if id == "t1" else f"there is no task {id!r}"
 
     @workflow.query
     def heard(self) -> list[tuple[str, JsonValue]]:

@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,21 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from activities.adapters.store import LocalStore
 from starter.cli import app
 from starter.exit_codes import ExitCode
 from starter.sessions import decider
 from starter.shown_session import ShownSession
 from tests.e2e.fake_session import TITLE
-from tests.e2e.processes import CONFIGURATION, blueflame, environment, repository, until, up
+from tests.e2e.processes import (
+    CONFIGURATION,
+    ROOT,
+    blueflame,
+    environment,
+    repository,
+    until,
+    up,
+)
 from workers.settings import Settings
 from workers.temporal import connect
 
@@ -189,6 +199,59 @@ def test_nobody_is_asked_with_auto_approve(person: Person) -> None:
     assert "complete" in done.out
 
 
+def test_a_decisions_file_decides_in_a_persons_place(person: Person, tmp_path: Path) -> None:
+    file = tmp_path / "night.yaml"
+    file.write_text(
+        "version: 1\nplan: [{decide: approve}]\nchangesets: [{id: 'x*', decide: approve}]"
+    )
+    left = person.starts("--decisions", str(file))
+    assert left.code == ExitCode.WAITING
+    assert "approved by the decisions file: the plan" in left.out
+    assert "approve c1 --digest" in left.out
+    file.write_text(
+        "version: 1\nplan: [{decide: approve}]\nchangesets: [{id: 'c*', decide: approve}]"
+    )
+    done = person.starts("--decisions", str(file))
+    assert done.code == ExitCode.COMPLETE
+    assert "approved by the decisions file: changeset c1" in done.out
+    heard = asyncio.run(_heard(person.settings, done.session))
+    assert [(name, content["by"]) for name, content in heard] == [
+        (name, f"night.yaml of {decider()}") for name in ("approve_plan", "approve_changeset")
+    ]
+    person.types("stop", left.session)
+
+
+@pytest.mark.parametrize("other", ["--detach", "--auto-approve"])
+def test_a_decisions_file_does_not_go_with(person: Person, tmp_path: Path, other: str) -> None:
+    file = tmp_path / "night.yaml"
+    file.write_text("version: 1")
+    refused = person.starts("--decisions", str(file), other)
+    assert (refused.code, other in refused.err) == (ExitCode.USAGE, True)
+
+
+def test_the_goal_comes_from_a_file_or_a_pipe_and_the_cap_from_an_option(
+    person: Person, tmp_path: Path
+) -> None:
+    page = tmp_path / "goal.md"
+    page.write_text("Mend the parser\n")
+    at = ("--repo", str(person.repo), "--config", str(person.config), "--dry-run")
+    shown = person.types("run", "--file", str(page), "--budget", "3.5", *at)
+    assert (shown.code, "Goal       Mend the parser" in shown.out) == (ExitCode.COMPLETE, True)
+    assert "stops at $3.50" in shown.out
+    piped = subprocess.run(
+        [sys.executable, "-m", "starter", "run", "-", *at],
+        env=environment(person.settings),
+        cwd=ROOT,
+        input="From a pipe",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (piped.returncode, "Goal       From a pipe" in piped.stdout) == (0, True)
+    assert person.types("run", *at).code == ExitCode.USAGE
+    assert "'lots' is no amount" in person.types("run", "x", "--budget", "lots", *at).err
+
+
 def test_a_dry_run_starts_nothing(person: Person) -> None:
     before = person.types("ls", "--json").out
     shown = person.starts("--dry-run", "--pacing", "flow")
@@ -203,6 +266,74 @@ def test_json_is_one_document(person: Person) -> None:
     document = json.loads(person.types("status", session, "--json").out)
     assert document["schema_version"] == 1
     assert document["tasks"][0]["title"] == TITLE[:48]
+    at = ("--session", session)
+    task = json.loads(person.types("task", "t1", *at, "--json").out)
+    assert (task["schema_version"], task["task"]["task"]["title"]) == (1, TITLE)
+    listed = json.loads(person.types("ls", "--json").out)
+    assert session in [each["session"] for each in listed["sessions"]]
+    diff = person.types("diff", "c1", *at, "--json")
+    assert (diff.code, json.loads(diff.out)["error"]["kind"]) == (2, "usage")
+    unknown = person.types("task", "t2", *at, "--json")
+    assert (unknown.code, json.loads(unknown.out)["error"]["code"]) == (2, 2)
+    assert "'t2' does not exist" in unknown.err
+
+
+def test_a_plan_is_shown_and_another_takes_its_place(person: Person, tmp_path: Path) -> None:
+    session = person.starts().session
+    assert "  One step." in person.types("plan", session).out
+    document = json.loads(person.types("plan", session, "--json").out)
+    assert (document["schema_version"], document["plan"]["tasks"][0]["id"]) == (1, "t1")
+    file = tmp_path / "plan.yaml"
+    file.write_text("tasks: [{id: a, title: A, acceptance_criteria: [c], claims: ['../x']}]")
+    refused = person.types("plan", session, "--file", str(file))
+    assert (refused.code, "'../x'" in refused.err) == (ExitCode.USAGE, True)
+    assert "no terminal" in person.types("plan", session, "--edit").err
+    assert person.types("plan", session, "--edit", "--json").code == ExitCode.USAGE
+    file.write_text("tasks: [{id: a, title: A, acceptance_criteria: [c], claims: [src]}]")
+    sent = person.types("plan", session, "--file", str(file))
+    assert (sent.code, "plan of 1 tasks" in sent.out) == (ExitCode.COMPLETE, True)
+    ((name, content),) = asyncio.run(_heard(person.settings, session))
+    assert (name, content["plan"]["tasks"][0]["id"]) == ("replace_plan", "a")
+    again = person.types("plan", session, "--file", str(file))
+    assert (again.code, "it is running" in again.err) == (ExitCode.STALE, True)
+    person.types("stop", session)
+
+
+def test_a_log_without_agents_is_empty_and_follows_to_the_end(person: Person) -> None:
+    session = person.starts("--auto-approve").session
+    for arguments in ((), ("--json",), ("--follow", "--json")):
+        log = person.types("log", session, *arguments)
+        assert (log.code, log.out) == (ExitCode.COMPLETE, "")
+    unknown = person.types("log", session, "t1", "--json")
+    assert (unknown.code, json.loads(unknown.out)["error"]["kind"]) == (2, "usage")
+    assert person.types("log", "0" * 26).code == ExitCode.USAGE
+
+
+def test_a_clean_up_leaves_what_an_open_session_may_use(person: Person) -> None:
+    session = person.starts().session
+    store = LocalStore(person.settings.store_dir)
+    young, old = [asyncio.run(store.put(data)) for data in (b"young", b"old")]
+    now = time.time()
+    for digest, hours in ((young, 2), (old, 72)):
+        at = now - hours * 3600
+        os.utime(store.path(digest), (at, at))
+    counted = person.types("cleanup", "--older-than", "1h", "--dry-run")
+    assert (counted.code, "would remove" in counted.out) == (ExitCode.COMPLETE, True)
+    assert store.path(old).exists()
+    cleaned = json.loads(person.types("cleanup", "--older-than", "1h", "--json").out)
+    assert cleaned["open_sessions"] >= 1
+    assert session not in cleaned["host"]["sessions"]
+    assert (store.path(young).exists(), store.path(old).exists()) == (True, False)
+    assert person.types("cleanup", "--older-than", "soon").code == ExitCode.USAGE
+    assert person.view(session).live
+    person.types("stop", session)
+
+
+def test_a_task_is_shown_in_full(person: Person) -> None:
+    session = person.starts("--auto-approve").session
+    shown = person.types("task", "t1", "--session", session)
+    assert (shown.code, "  - it works" in shown.out) == (ExitCode.COMPLETE, True)
+    assert "\u001b" not in shown.out
 
 
 @pytest.mark.parametrize(

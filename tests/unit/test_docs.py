@@ -28,6 +28,7 @@ from activities.playbook import (
 from activities.ports.models import Stop
 from starter.cli import app
 from starter.configuration_file import parse_file
+from starter.decisions import read_decisions
 from starter.exit_codes import ExitCode
 from workflows.domain.agent import AgentEnd
 from workflows.domain.changeset import ChangesetState
@@ -58,10 +59,10 @@ OTHERS_OPTIONS = {
     "--roles",  # python -m workers
     "--kills", "--seeds", "--repeats", "--turns",  # benchmarks
     "--fingerprints-only",  # scripts/record_histories
-    "--help",
     "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
     "--no-deps",  # uv
     "--max-model-len", "--jinja", "--port",  # vllm, llama-server
+    "--help", "--install-completion", "--show-completion",  # of typer
 }  # fmt: skip
 TEMPORALS_VARIABLES = {
     "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_API_KEY", "TEMPORAL_PROFILE",
@@ -190,6 +191,14 @@ def test_the_command_line_page_lists_every_command_with_its_own_options():
         options = set(re.findall(r"--[a-z-]+", right))
         assert options <= {option for name in here for option in known[name]}, left
     assert said == known.keys()
+
+
+def test_the_decisions_file_that_is_shown_can_be_read(tmp_path: Path):
+    (shown,) = blocks(DOCS / "cli.md", "yaml")
+    (tmp_path / "night.yaml").write_text(shown)
+    decisions = read_decisions(tmp_path / "night.yaml")
+    # Every key of the file is in it.
+    assert decisions.model_fields_set == type(decisions).model_fields.keys()
 
 
 def test_the_exit_codes_are_those_of_the_program():

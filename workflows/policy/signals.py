@@ -63,10 +63,13 @@ def apply(
     Args:
         state: before it.
         config: the session's own.
-        name: the signal's, one of `NAMES`.
+        name: the signal's; one that is not of `NAMES` becomes a notice.
         payload: its one input, as it came: not yet validated.
         at: now, as the workflow sees it.
     """
+    if name not in _HANDLERS:
+        text = f"there is no signal {name[:100]!r}; there are {', '.join(_HANDLERS)}"
+        return Applied(state=outcomes.notice(state, NoticeKind.BAD_SIGNAL, name[:100], text, at))
     model, handler = _HANDLERS[name]
     try:
         read = model.model_validate({} if payload is None else payload)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.store import LocalStore
-from starter.diffs import diff_text
+from starter.diffs import diffs_of
 from starter.errors import CommandError
 from workers.settings import Settings
 from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
@@ -45,8 +45,8 @@ async def test_the_diffs_of_all_tasks_are_shown_whole(tmp_path: Path):
     settings.store_dir.mkdir()
     store = LocalStore(settings.store_dir)
     kept = {"a": await store.put(b"+one\n"), "b": await store.put("+zwei ü\n".encode()), "c": None}
-    shown = await diff_text(Records(kept), SESSION, changeset("a", "b", "c"), settings)  # pyright: ignore[reportArgumentType] (a stand-in)
-    assert shown == "+one\n+zwei ü\n"
+    shown = await diffs_of(Records(kept), SESSION, changeset("a", "b", "c"), settings)  # pyright: ignore[reportArgumentType] (a stand-in)
+    assert shown == {"a": "+one\n", "b": "+zwei ü\n"}
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ async def test_what_cannot_be_shown_is_said(
     settings = Settings(data_dir=tmp_path)
     settings.store_dir.mkdir()
     with pytest.raises(CommandError, match=said):
-        await diff_text(Records(kept), SESSION, changeset("a"), settings)  # pyright: ignore[reportArgumentType] (a stand-in)
+        await diffs_of(Records(kept), SESSION, changeset("a"), settings)  # pyright: ignore[reportArgumentType] (a stand-in)

@@ -12,9 +12,8 @@ from starter.asks import ChangesetAsk, PlanAsk
 from starter.shown_session import SessionSummary
 from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, session, task
 from workflows.domain.config import Routes, SessionConfig
-from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
+from workflows.domain.ids import ChangesetId, Digest, SessionId
 from workflows.domain.notice import Notice, NoticeKind
-from workflows.domain.plan import Task
 from workflows.domain.session import SessionPhase, SessionRequest
 from workflows.domain.task import TaskState
 
@@ -124,6 +123,14 @@ Details    blueflame status 01m8fq2y3hnxcqs838w6qy9739
     ]
 
 
+def test_that_the_plan_waits_is_said_once_and_why_there_is_none_is_said() -> None:
+    waits = session(phase=SessionPhase.AWAITING_PLAN, reason="waits for approval of the plan")
+    with_plan = waits.model_copy(update={"tasks": (task("a"),)})
+    assert views.state(with_plan) == "the plan waits for your approval"
+    none = waits.model_copy(update={"reason": "the planner gave up"})
+    assert views.state(none) == "the plan waits for your approval (the planner gave up)"
+
+
 def test_only_changes_are_told_again() -> None:
     before = session(tasks=(task("a"), task("b")))
     after = session(tasks=(task("a", TaskState.DEVELOPING, attempt=1), task("b")))
@@ -135,23 +142,6 @@ def test_the_first_look_tells_everything() -> None:
     told = views.changes(None, session(tasks=(task("a"),)))
     assert told[0] == "Session    01m8fq2y3hnxcqs838w6qy9739"
     assert told[-1] == "Tasks      1 pending"
-
-
-def test_a_plan_shows_what_each_task_may_write() -> None:
-    planned = Task(
-        id=TaskId("lexer"),
-        title="Mend the lexer",
-        acceptance_criteria=("tokens have positions", "tests pass"),
-        claims=("src/lexer.py", "tests"),
-        depends_on=(TaskId("base"),),
-        group=TaskId("front"),
-    )
-    assert views.plan([planned]) == _lines("""
-  lexer  Mend the lexer (code, after base, with group front)
-      writes src/lexer.py, tests
-      - tokens have positions
-      - tests pass
-""")
 
 
 def test_a_dry_run_shows_what_would_be_sent() -> None:

@@ -151,7 +151,7 @@ async def test_a_command_gets_no_more_than_the_batch_has_left(toolset: Toolset):
 
 async def test_memory_is_named_as_the_cause(toolset: Toolset):
     limits = Limits(memory_bytes=100 << 20, timeout=timedelta(seconds=60))
-    small = Toolset(toolset.sandbox, toolset.blobs, toolset.workspace, ("bash",), limits)
+    small = replace(toolset, tools=("bash",), limits=limits, may_write=None)
     script = "python3 -c 'import time; x=bytearray(b\"1\"*300*10**6); time.sleep(60)'"
     call = ToolCall(id="1", name="bash", arguments={"command": script})
     observation = await small.run_call(call)

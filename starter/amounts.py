@@ -1,0 +1,23 @@
+"""Amounts of money that a person types."""
+
+from decimal import Decimal
+
+from starter.errors import CommandError
+
+
+def read_amount(text: str) -> Decimal:
+    """Read an amount in USD, with or without a dollar sign.
+
+    Raises:
+        CommandError: it is none, or one that no session takes.
+    """
+    from workflows.policy.money import read_usd
+
+    try:
+        number = float(text.removeprefix("$"))
+    except ValueError as error:
+        raise CommandError(f"{text!r} is no amount; write it as 12.50") from error
+    amount = read_usd(number)
+    if isinstance(amount, str):
+        raise CommandError(f"{text!r}: {amount}")
+    return amount

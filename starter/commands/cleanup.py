@@ -1,0 +1,79 @@
+"""`cleanup`: removes what ended sessions left on this machine."""
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from starter.commands.shared import JsonOption
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.terminal import execute, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from starter.cleaning import Cleaned
+
+_AGE: Final = re.compile(r"(\d{1,4})(d|h|m)", re.ASCII)
+_UNITS: Final = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+
+
+def cleanup(
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")
+    ] = False,
+    older_than: Annotated[
+        str, typer.Option(metavar="AGE", help="Ended longer ago than this: 30d, 12h, 0d.")
+    ] = "30d",
+    json: JsonOption = False,
+) -> None:
+    """Remove what ended sessions left: worktrees, refs, repositories, blobs, logs."""
+    execute(_cleanup(older_than, dry_run=dry_run, json=json), json=json)
+
+
+async def _cleanup(age: str, *, dry_run: bool, json: bool) -> ExitCode:
+    from starter import documents
+    from starter.cleaning import clean_up
+    from starter.engine import connected, read_settings
+
+    older_than = read_age(age)
+    settings = read_settings()
+    cleaned = await clean_up(await connected(settings), settings, older_than, dry_run=dry_run)
+    if json:
+        return documents.write(cleaned)
+    write(lines(cleaned))
+    return ExitCode.COMPLETE
+
+
+def read_age(text: str) -> timedelta:
+    """Read `30d`, `12h` or `5m`.
+
+    Raises:
+        CommandError: it is something else.
+    """
+    match = _AGE.fullmatch(text)
+    if match is None:
+        raise CommandError(f"{text!r} is no age; write it as 30d, 12h or 5m")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def lines(cleaned: "Cleaned") -> "Iterator[str]":
+    """Return what went, or would go, one kind a line."""
+    host = cleaned.host
+    yield f"{'would remove' if cleaned.dry_run else 'removed'}, of {len(host.sessions)} sessions:"
+    yield f"  worktrees     {host.worktrees:>6}  {_size(host.worktree_bytes)}"
+    yield f"  refs          {host.refs:>6}"
+    known = "(measured when it is done)" if cleaned.dry_run else _size(host.repository_bytes)
+    yield f"  repositories  {host.repositories:>6}  {known}"
+    yield f"  blobs         {host.blobs:>6}  {_size(host.blob_bytes)}"
+    yield f"  logs          {cleaned.logs:>6}  {_size(cleaned.log_bytes)}"
+    yield f"in all {_size(cleaned.size_bytes)}; of {cleaned.open_sessions} open sessions nothing"
+    for name in host.busy:
+        yield f"left alone, because somebody holds it: {name}"
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.1f} MB"

@@ -1,0 +1,59 @@
+"""`log`: what the agents said and did, as it is recorded, and as it happens."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starter.commands.shared import SessionArgument, one_session
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.terminal import execute, write
+
+if TYPE_CHECKING:
+    from starter.turns import Happening
+
+
+def log(
+    session: SessionArgument = None,
+    task: Annotated[
+        str | None,
+        typer.Argument(metavar="[TASK]", help="A task, or an agent's name; left out: all agents."),
+    ] = None,
+    *,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what happens, until the end.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Show the agents' turns: text, tool calls, short results, cost and time."""
+    execute(_log(session, task, follow=follow, json=json), json=json)
+
+
+async def _log(wanted: str | None, task: str | None, *, follow: bool, json: bool) -> ExitCode:
+    sessions, session = await one_session(wanted)
+    # Asked first, so that a session that does not exist is an error and not an empty log.
+    is_open = await sessions.is_open(session)
+    turns = sessions.turns(session, task)
+    if not (follow and is_open):
+        past = await turns.past()
+        if not past and task is not None:
+            raise CommandError(f"no agent of session {session!r} worked on {task!r} so far")
+        for happening in past:
+            _show(happening, json=json)
+        return ExitCode.COMPLETE
+
+    async def is_over() -> bool:
+        return not await sessions.is_open(session)
+
+    async for happening in turns.follow(is_over):
+        _show(happening, json=json)
+    return ExitCode.COMPLETE
+
+
+def _show(happening: "Happening", *, json: bool) -> None:
+    from starter import documents, turn_views
+
+    if json:
+        documents.write_line(happening.model_dump(mode="json"))
+    else:
+        write(turn_views.happening(happening))

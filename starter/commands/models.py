@@ -1,0 +1,95 @@
+"""`models`: which models would be asked, what is known of them, and a tiny call to each."""
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from starter.commands.shared import JsonOption
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.terminal import execute, write
+
+if TYPE_CHECKING:
+    from starter.model_lines import ModelLine
+    from workers.trial import TrialReport
+
+
+def models(
+    action: Annotated[
+        Literal["list", "test"],
+        typer.Argument(help="`test` makes one tiny paid call to each; left out: `list`."),
+    ] = "list",
+    *,
+    repo: Annotated[Path, typer.Option(help="Whose blueflame.yaml counts.")] = Path(),
+    config: Annotated[
+        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+    ] = None,
+    playbook: Annotated[
+        Path | None, typer.Option(help="As `run` would with this playbook.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the configured models, or try each with one tiny call."""
+    execute(_models(action, repo, config, playbook, json=json), json=json)
+
+
+async def _models(
+    action: str, repo: Path, config: Path | None, playbook: Path | None, *, json: bool
+) -> ExitCode:
+    from starter import documents, model_lines
+
+    lines = _configured(repo, config, playbook)
+    if action == "list":
+        if json:
+            return documents.write_object(models=lines)
+        write(model_lines.listed(lines))
+        return ExitCode.COMPLETE
+    report = await _tried(lines, playbook)
+    if json:
+        documents.write_object(trials=report.trials)
+    else:
+        write(map(model_lines.tried, report.trials))
+    is_well = all(trial.error is None and trial.calls_tools for trial in report.trials)
+    return ExitCode.COMPLETE if is_well else ExitCode.FAILED
+
+
+def _configured(repo: Path, config: Path | None, playbook: Path | None) -> "tuple[ModelLine, ...]":
+    from starter.configuration import Sources, load_configuration, user_file
+    from starter.configuration_errors import ConfigurationError
+    from starter.model_lines import model_lines
+
+    sources = Sources(
+        user=user_file(), repository=_root(repo), config=config, playbook=playbook is not None
+    )
+    try:
+        routes = load_configuration(sources, os.environ).session.routes
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+    return model_lines(routes, os.environ, datetime.now(UTC))
+
+
+def _root(repo: Path) -> Path | None:
+    """Return the top of the repository around a folder; None where there is none."""
+    return next((path for path in _upwards(repo.absolute()) if (path / ".git").exists()), None)
+
+
+def _upwards(path: Path) -> Iterator[Path]:
+    yield path
+    yield from path.parents
+
+
+async def _tried(lines: "tuple[ModelLine, ...]", playbook: Path | None) -> "TrialReport":
+    from starter.engine import read_settings
+    from starter.own_processes import ask
+    from workers.trial import TrialOrder, TrialReport, TrialRequest
+
+    settings = read_settings()
+    if playbook is not None:
+        path = playbook.absolute()  # noqa: ASYNC240 (no disk is looked at)
+        settings = settings.model_copy(update={"playbook": path})
+    orders = tuple(TrialOrder(model=line.name, role=line.roles[0]) for line in lines)
+    return await ask("workers.trial", settings, TrialRequest(orders=orders), TrialReport)

@@ -1,0 +1,56 @@
+"""The goal of a session: typed, from a file, or from the standard input."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from starter.errors import CommandError
+
+_STANDARD_INPUT: Final = "-"
+_MOST_BYTES: Final = 400_000
+"""More than any goal may have; the session's own limit is told by its model."""
+
+
+def read_goal(goal: str | None, file: Path | None) -> str:
+    """Return what a person wants, from one of its three places.
+
+    Args:
+        goal: as typed; `-`: the standard input; None: not said.
+        file: a text file that holds it; None: not said.
+
+    Raises:
+        CommandError: it is said twice or not at all, cannot be read, or is empty.
+    """
+    if (goal is None) == (file is None):
+        how = "say the goal once" if goal else "say what you want"
+        raise CommandError(
+            f'{how}: run "GOAL" with the words, run - to read it from the standard input, '
+            "or run --file FILE"
+        )
+    if file is not None:
+        text = _read(file)
+    else:
+        text = _standard_input() if goal == _STANDARD_INPUT else goal or ""
+    if not text.strip():
+        raise CommandError("the goal is empty; say what you want in a sentence")
+    return text
+
+
+def _read(file: Path) -> str:
+    if not file.is_file():  # a pipe or a device would block, or never end
+        raise CommandError(f"goal file {str(file)!r} is no file")
+    with file.open("rb") as opened:
+        return _decode(opened.read(_MOST_BYTES + 1), str(file))
+
+
+def _standard_input() -> str:
+    return _decode(sys.stdin.buffer.read(_MOST_BYTES + 1), "the standard input")
+
+
+def _decode(data: bytes, name: str) -> str:
+    if len(data) > _MOST_BYTES:
+        raise CommandError(f"the goal in {name} has over {_MOST_BYTES} bytes; say it shorter")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"the goal in {name} is not UTF-8; save it as UTF-8") from error

@@ -1,0 +1,66 @@
+"""The live picture of a session, made to fit the terminal: the whole of it, or what matters first.
+
+Pure. Where there are too few rows, tasks that are done make room for those that are not, and a line
+says how many are not shown; what nobody may overlook (no sandbox, a scripted model) always stays.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from starter import views
+from starter.shown_session import ShownSession
+from workflows.domain.session import ChangesetLine, TaskLine
+from workflows.domain.task import TaskState
+
+_SETTLED: Final = {TaskState.MERGED, TaskState.SKIPPED, TaskState.CANCELLED}
+_LESS: Final = ("Repository ", "Branch ", "Pacing ", "Session ")
+"""Facts that make room first."""
+_FEW: Final = 3
+
+
+def picture(session: ShownSession, program: str, width: int, height: int) -> list[str]:
+    """Return at most `height` lines of at most `width` characters.
+
+    Args:
+        session: what is shown.
+        program: how commands are called that a person is told.
+        width: columns of the terminal.
+        height: rows of it; below 8 the end is cut.
+    """
+    whole = views.status(session, program)
+    lines = whole if len(whole) <= height else _shortened(session, program, height)
+    return [_cut(line, width) for line in lines[:height]]
+
+
+def _shortened(session: ShownSession, program: str, height: int) -> list[str]:
+    head = [line for line in views.header(session) if not line.startswith(_LESS)]
+    asks = views.asks(session, program)
+    notices = [views.notice_line(each) for each in session.notices[-_FEW:]]
+    changesets = _limited(
+        [views.changeset_line(each) for each in session.changesets if not _is_merged(each)], _FEW
+    )
+    rest = [line for part in (changesets, notices, asks) for line in part]
+    room = max(height - len(head) - 1 - len(rest), 1)
+    tasks = _limited([views.task_line(each) for each in _by_interest(session.tasks)], room)
+    return [*head, views.counts(session.tasks), *tasks, *rest]
+
+
+def _by_interest(tasks: Sequence[TaskLine]) -> list[TaskLine]:
+    """Put what is settled last; the plan's order otherwise."""
+    return sorted(tasks, key=lambda task: task.state in _SETTLED)
+
+
+def _is_merged(changeset: ChangesetLine) -> bool:
+    return changeset.state in {"merged", "superseded"}
+
+
+def _limited(lines: list[str], room: int) -> list[str]:
+    if len(lines) <= room:
+        return lines
+    kept = lines[: max(room - 1, 0)]
+    return [*kept, f"  ... {len(lines) - len(kept)} more"]
+
+
+def _cut(line: str, width: int) -> str:
+    # `one_line` would join the columns; the line is safe already.
+    return line if len(line) <= width else f"{line[: max(width - 3, 0)]}..."

@@ -1,0 +1,138 @@
+"""What `doctor` looks at for one repository: the keys of the models that it would ask, its gates.
+
+A check only looks; no key is tried (`models test` does that) and no gate is run.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from starter.checks import Check
+from starter.errors import CommandError
+
+if TYPE_CHECKING:
+    from starter.configuration import Configuration
+    from starter.preflight import Repository
+
+_ROLES: Final = ("planner", "developer", "reviewer")
+_NAMED: Final = 8
+_NONE: Final = "none is needed: a playbook speaks"
+
+
+async def repository_checks(repo: Path, environment: Mapping[str, str]) -> list[Check]:
+    """Check what a session on a repository would need beside the machine.
+
+    Args:
+        repo: the repository or a folder in it; what is not one is only noted.
+        environment: asked for the presence of providers' keys.
+    """
+    from starter import preflight
+
+    repository, why = None, ""
+    try:
+        repository = await preflight.examine(repo.absolute(), None)  # noqa: ASYNC240 (no disk)
+    except CommandError as error:
+        why = str(error)
+    configuration = _configuration(repository, environment)
+    gates = (
+        Check("gates", "note", f"not looked for: {why}")
+        if repository is None
+        else await _gates(repository, configuration)
+    )
+    return [_keys(configuration, environment), gates]
+
+
+def _configuration(
+    repository: "Repository | None", environment: Mapping[str, str]
+) -> "Configuration | CommandError | None":
+    """Return what a session would be given; None: no model is configured; or what is wrong."""
+    from starter.configuration import Sources, load_configuration, user_file
+    from starter.configuration_errors import ConfigurationError, NoModelsError
+
+    root = None if repository is None else repository.root
+    try:
+        return load_configuration(Sources(user=user_file(), repository=root), environment)
+    except NoModelsError:
+        return None
+    except ConfigurationError as error:
+        return CommandError(str(error))
+
+
+def _keys(
+    configuration: "Configuration | CommandError | None", environment: Mapping[str, str]
+) -> Check:
+    """Judge the keys.
+
+    | models                      | keys                       | answer  |
+    |-----------------------------|----------------------------|---------|
+    | the configuration is wrong  |                            | MISSING |
+    | none is configured          | none                       | note    |
+    | none is configured          | of one provider            | MISSING |
+    | configured, or by the keys  | of each provider           | ok      |
+    | configured                  | one is not there           | MISSING |
+    """
+    from starter.default_routes import available_providers, key_names
+
+    if isinstance(configuration, CommandError):
+        return Check("keys", "missing", f"the configuration is wrong: {configuration}")
+    available = available_providers(environment)
+    if configuration is None:
+        return _unconfigured([name for each in sorted(available) for name in key_names(each)[:1]])
+    routes = configuration.session.routes
+    models = [model for role in _ROLES for model in getattr(routes, role)]
+    needed: dict[str, str] = {}
+    for name in models:
+        needed.setdefault(name.partition("/")[0], name)
+    needed.pop("scripted", None)
+    missing = [each for each in needed if each not in available]
+    if missing:
+        asked = ", and ".join(f"{_names(each)} for {needed[each]}" for each in missing)
+        return Check("keys", "missing", f"set {asked}")
+    found = ", ".join(_names(each) for each in needed)
+    return Check("keys", "well", f"{found} (set; `models test` tries them)" if found else _NONE)
+
+
+def _names(provider: str) -> str:
+    from starter.default_routes import key_names
+
+    return " or ".join(key_names(provider))
+
+
+def _unconfigured(found: list[str]) -> Check:
+    from starter.default_routes import all_key_names
+
+    every = ", ".join(all_key_names())
+    if not found:
+        return Check(
+            "keys",
+            "note",
+            f"none is set; set those of two providers ({every}), "
+            "or give `run` a --playbook, which needs none",
+        )
+    return Check(
+        "keys",
+        "missing",
+        f"only {found[0]} is set: a reviewer is of another family than the developer, "
+        f"so a second one of {every} is needed, or 'models:' in blueflame.yaml",
+    )
+
+
+async def _gates(
+    repository: "Repository", configuration: "Configuration | CommandError | None"
+) -> Check:
+    from starter import preflight
+    from starter.configuration import Configuration
+
+    chosen = configuration.session.gates if isinstance(configuration, Configuration) else None
+    names = [gate.name for gate in chosen or ()]
+    if chosen is None:
+        names = await preflight.gates(repository)
+    if not names:
+        return Check(
+            "gates",
+            "note",
+            "none found, only reviewers would judge; name commands by 'gates:' in blueflame.yaml",
+        )
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    how = "found" if chosen is None else "configured"
+    return Check("gates", "well", f"{how}: {', '.join(names[:_NAMED])}{more}")

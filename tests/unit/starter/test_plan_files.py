@@ -1,0 +1,105 @@
+"""`starter.plan_files`: a plan as YAML and back, and an editor that a person runs."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from activities.documents import parse_document
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.plan_files import as_yaml, edited, read_plan_file
+from workflows.domain.plan import Plan
+
+
+def plan(*names: str, **more: Any) -> Plan:
+    facts = {"title": "Mend: it", "acceptance_criteria": ["- yes"], "claims": ["src/**"], **more}
+    return Plan.model_validate({"tasks": [{"id": name, **facts} for name in names]})
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1))
+def test_a_written_plan_is_read_as_it_was(text: str) -> None:
+    before = plan("a", description=text, acceptance_criteria=[text])
+    assert parse_document(Plan, as_yaml(before), "plan") == before
+
+
+def test_the_file_says_what_saving_does_and_leaves_defaults_out() -> None:
+    text = as_yaml(plan("a"))
+    assert text.startswith("# The plan. Saved, it takes the place")
+    assert "priority" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tasks: []", r"plan.yaml:1:1: tasks"),
+        ("tasks:\n  - {id: a, titel: x}", r"plan.yaml:2:13: .*titel"),
+        (as_yaml(plan("a", "a")), r"plan.yaml: .*'a'"),
+        (as_yaml(plan("a", depends_on=["b"])), r"plan.yaml: .*'b'"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text(text)
+    with pytest.raises(CommandError, match=words):
+        read_plan_file(file)
+
+
+def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> None:
+    """Make a program that works on the file it is given the person's editor."""
+    program = tmp_path / "editor.py"
+    program.write_text(f"import pathlib, sys\nfile = pathlib.Path(sys.argv[1])\n{code}\n")
+    monkeypatch.setenv("VISUAL", f"{sys.executable} {program}")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+
+def kept(directory: Path) -> list[Path]:
+    return list(directory.glob("blueflame-plan-*"))
+
+
+CHANGE = "file.write_text(file.read_text().replace('Mend: it', 'Mend that'))"
+
+
+async def test_what_was_saved_is_the_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    editor(monkeypatch, tmp_path, CHANGE)
+    assert await edited(plan("a"), "blueflame plan s") == plan("a", title="Mend that")
+    assert kept(tmp_path) == []
+
+
+@pytest.mark.parametrize("code", ["pass", "file.write_text('')"])
+async def test_left_as_it_is_nothing_is_meant(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str
+) -> None:
+    editor(monkeypatch, tmp_path, code)
+    assert await edited(plan("a"), "blueflame plan s") is None
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "left"),
+    [
+        ("file.write_text('tasks: []')", r"tasks.*\n?.*plan s --file ", ExitCode.USAGE),
+        ("sys.exit(3)", "ended with 3", ExitCode.FAILED),
+    ],
+)
+async def test_a_text_that_is_refused_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, words: str, left: ExitCode
+) -> None:
+    editor(monkeypatch, tmp_path, code)
+    with pytest.raises(CommandError, match=words) as refused:
+        await edited(plan("a"), "blueflame plan s")
+    assert refused.value.code == left
+    (file,) = kept(tmp_path)
+    assert str(file) in str(refused.value)
+
+
+async def test_an_editor_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("VISUAL", str(tmp_path / "no-editor"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(CommandError, match="no-editor' cannot be started"):
+        await edited(plan("a"), "blueflame plan s")

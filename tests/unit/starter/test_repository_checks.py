@@ -1,0 +1,80 @@
+"""`starter.repository_checks`: the keys that a session would need, and the gates."""
+
+from pathlib import Path
+
+import pytest
+
+from starter.checks import Check
+from starter.repository_checks import repository_checks
+from tests.e2e.processes import repository
+
+ANTHROPIC, OPENAI = {"ANTHROPIC_API_KEY": "a"}, {"OPENAI_API_KEY": "b"}
+MODELS = "models: {planner: [%s], developer: [%s], reviewer: [%s]}\n"
+TWO = MODELS % ("anthropic/x", "anthropic/x", "openai/y")
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration_of_the_persons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+
+
+async def checked(repo: Path, environment: dict[str, str]) -> dict[str, Check]:
+    return {check.name: check for check in await repository_checks(repo, environment)}
+
+
+@pytest.mark.parametrize(
+    ("models", "keys", "state", "words"),
+    [
+        ("", {}, "note", "none is set; set those of two providers"),
+        ("", ANTHROPIC, "missing", "only ANTHROPIC_API_KEY is set"),
+        ("", ANTHROPIC | OPENAI, "well", "ANTHROPIC_API_KEY, OPENAI_API_KEY"),
+        (TWO, ANTHROPIC, "missing", "set OPENAI_API_KEY for openai/y"),
+        (TWO, ANTHROPIC | OPENAI, "well", "`models test` tries them"),
+        (TWO, {}, "missing", "OPENAI_API_KEY for openai/y"),
+        (MODELS % ("scripted/a", "scripted/a", "scripted/b"), {}, "well", "none is needed"),
+        ("modles: {}\n", ANTHROPIC, "missing", "blueflame.yaml:2:1"),
+    ],
+)
+async def test_the_keys_that_the_models_need(
+    tmp_path: Path,
+    models: str,
+    keys: dict[str, str],
+    state: str,
+    words: str,
+) -> None:
+    repo = repository(tmp_path / "r", {"blueflame.yaml": f"version: 1\n{models}"})
+    found = (await checked(repo, keys))["keys"]
+    assert (found.state, words in found.text) == (state, True), found.text
+
+
+@pytest.mark.parametrize(
+    ("files", "state", "words"),
+    [
+        ({"a.txt": "a"}, "note", "none found"),
+        ({"Makefile": "test:\n\ttrue\n"}, "well", "found: "),
+        (
+            {"blueflame.yaml": f"version: 1\ngates: {{mine: {{run: [make]}}}}\n{TWO}"},
+            "well",
+            "mine",
+        ),
+        (
+            {"blueflame.yaml": f"version: 1\ngates: {{}}\n{TWO}", "Makefile": "test:\n"},
+            "note",
+            "none",
+        ),
+    ],
+)
+async def test_the_gates_that_would_run(
+    tmp_path: Path,
+    files: dict[str, str],
+    state: str,
+    words: str,
+) -> None:
+    repo = repository(tmp_path / "r", files)
+    found = (await checked(repo, ANTHROPIC | OPENAI))["gates"]
+    assert (found.state, words in found.text) == (state, True), found.text
+
+
+async def test_outside_a_repository_that_is_only_noted(tmp_path: Path) -> None:
+    found = (await checked(tmp_path, {}))["gates"]
+    assert (found.state, "git init" in found.text) == ("note", True)

@@ -1,0 +1,49 @@
+"""`starter.telling` and a session: what it will not do is said to whoever asked for it."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.sessions import Sessions
+from starter.telling import tell
+from tests.fakes.world import World, planned
+from tests.workflows.conftest import Theatre
+from workflows.contracts import CallModel, ModelOutcome
+from workflows.domain.ids import SessionId
+from workflows.domain.session import RetryTask, SetPriority
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+AUTO: dict[str, Any] = {"approvals": {"plan": "auto", "changeset": "auto_if_green"}}
+
+
+async def test_a_refusal_is_said_at_once_and_again(real_theatre: Theatre) -> None:
+    world = World(planned({"id": "a"}))
+    go_on = asyncio.Event()
+
+    def on_call(call: CallModel) -> Awaitable[ModelOutcome | None] | None:
+        async def wait() -> ModelOutcome | None:
+            await go_on.wait()
+            return None
+
+        return wait() if call.agent == "dev.a.1" else None
+
+    world.on_call = on_call
+    sessions = Sessions(real_theatre.client)
+    async with real_theatre.session(world, **AUTO) as playing:
+        session = SessionId(playing.handle.id.removeprefix("session/"))
+        await playing.until(lambda view: bool(view.tasks) and view.tasks[0].state == "developing")
+        await tell(sessions, await sessions.view(session), "set_priority", SetPriority(id="a", n=3))
+        for _ in range(2):
+            view = await sessions.view(session)
+            with pytest.raises(CommandError, match="only an ended task can be retried") as refused:
+                await tell(sessions, view, "retry_task", RetryTask(id="a"))
+            assert refused.value.code == ExitCode.STALE
+        await playing.say("sing", {"song": "x"})
+        heard = await playing.until(lambda view: "sing" in [n.subject for n in view.notices])
+        assert "there is no signal 'sing'; there are approve_plan" in heard.notices[-1].text
+        go_on.set()
+        assert (await playing.result()).outcome == "complete"
