@@ -97,7 +97,8 @@ async def _dry_run(options: RunOptions) -> ExitCode:
         names = [f"{name}, detected" for name in await preflight.gates(repository)]
     else:
         names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
-    write(views.dry_run(request, origins, names))
+    lines = views.dry_run(request, repository.base, origins, names)
+    write([*lines, *views.warnings(repository.warnings)])
     return ExitCode.COMPLETE
 
 
