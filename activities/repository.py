@@ -17,6 +17,7 @@ from activities.host import Host
 from activities.inside import open_inside
 from activities.ports.git import BaseBundle, HostRepository, RepositoryFacts, UserRepository
 from activities.ports.store import BlobStore
+from activities.repository_warnings import warnings_of
 from workflows.contracts import ExportBase, ImportBase, ImportedBase
 from workflows.domain.config import WorktreeConfig
 from workflows.domain.ids import Commit
@@ -55,7 +56,7 @@ class ExportActivities:
             files=facts.file_count,
             tree_bytes=facts.tree_bytes,
             copied=await self._copied(facts, request.worktree),
-            warnings=_warnings(facts),
+            warnings=warnings_of(facts),
         )
 
     async def _copied(
@@ -143,22 +144,6 @@ async def _read(
     for path in sorted(wanted & set(paths)):
         contents[path] = await repository.read_file(commit, path) or b""
     return contents
-
-
-def _warnings(facts: RepositoryFacts) -> tuple[str, ...]:
-    texts: list[str] = []
-    if facts.is_dirty:
-        texts.append("the checkout has uncommitted changes: they are not part of the base")
-    texts += [f"submodule {path!r} is not filled: it stays empty" for path in facts.submodules]
-    if facts.lfs_patterns:
-        patterns = ", ".join(facts.lfs_patterns)
-        texts.append(f"files under LFS ({patterns}) are pointers in worktrees")
-    if not facts.is_writable:
-        texts.append(
-            f"the repository belongs to {facts.owner!r} and cannot be written from here: "
-            "the result cannot be delivered; start role `land` as that user"
-        )
-    return tuple(texts)
 
 
 def _refused(text: str) -> ApplicationError:

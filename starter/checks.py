@@ -4,7 +4,6 @@ A check only looks; it mends nothing and starts nothing that stays. What depends
 in `repository_checks`.
 """
 
-import asyncio
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
@@ -12,6 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
+from starter.errors import CommandError
+from starter.programs import answer, git_version, require_sandbox
 from starter.terminal import shown
 
 if TYPE_CHECKING:
@@ -61,26 +62,19 @@ async def _python(settings: "Settings") -> Check:
 
 async def _git(settings: "Settings") -> Check:
     del settings
-    code, output = await _answer("git", "--version")
-    if code is None:
-        return Check("git", "missing", "not installed; `apt install git` (2.39 or newer)")
-    version = output.split()[2] if len(output.split()) > 2 else output  # noqa: PLR2004 (git version X)
-    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
-    if numbers < (2, 39):
-        return Check("git", "missing", f"{version}; 2.39 or newer is needed")
-    return Check("git", "well", version)
+    try:
+        return Check("git", "well", await git_version())
+    except CommandError as error:
+        return Check("git", "missing", str(error))
 
 
 async def _sandbox(settings: "Settings") -> Check:
     del settings
-    if shutil.which("bwrap") is None:
-        return Check(
-            "sandbox",
-            "missing",
-            "bubblewrap is not installed; `apt install bubblewrap`. "
-            "`sandbox: none` runs without, at your own risk",
-        )
-    code, output = await _answer("bwrap", *_PROBE)
+    try:
+        require_sandbox()
+    except CommandError as error:
+        return Check("sandbox", "missing", str(error))
+    code, output = await answer("bwrap", *_PROBE)
     if code != 0:
         return Check(
             "sandbox",
@@ -89,7 +83,7 @@ async def _sandbox(settings: "Settings") -> Check:
             "`sysctl kernel.unprivileged_userns_clone=1`, on Ubuntu 24.04 and newer "
             "`sysctl kernel.apparmor_restrict_unprivileged_userns=0`",
         )
-    _, version = await _answer("bwrap", "--version")
+    _, version = await answer("bwrap", "--version")
     return Check("sandbox", "well", version.strip())
 
 
@@ -140,17 +134,3 @@ async def _clock(settings: "Settings") -> Check:
         seconds = f"{behind.total_seconds():.0f} s"
         return Check("clock", "missing", f"at least {seconds} behind; set it by NTP")
     return Check("clock", "well", "plausible")
-
-
-async def _answer(*argv: str) -> tuple[int | None, str]:
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-    except FileNotFoundError:
-        return None, ""
-    output, _ = await process.communicate()
-    return process.returncode, output.decode(errors="replace")

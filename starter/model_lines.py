@@ -5,7 +5,7 @@ A key's value is not read, and nothing is called. Wording of `models` stands her
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Literal, cast
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -51,7 +51,7 @@ def model_lines(
 
 
 def _provider(name: str) -> Provider:
-    return cast("Provider", name.partition("/")[0])
+    return name.partition("/")[0]
 
 
 def _key(provider: Provider, *, has_key: bool) -> Key:

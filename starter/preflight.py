@@ -1,19 +1,18 @@
-"""A look at the person's repository before anything starts: is it one, which base, which gates.
+"""A look at the person's repository before anything starts: is it usable, which base, which gates.
 
-Reads only, through git's plumbing, with everything off that a repository could make git run. The
-session examines the repository thoroughly itself; this is for an early, plain answer.
+The session looks at it in the same way, with the rights of whoever lands; this is the early answer,
+before a server is started. Nothing is changed, and nothing that a repository names is run.
 """
 
-import asyncio
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING
 
 from starter.errors import CommandError
+from starter.programs import git_version
 
-_GIT: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager")
-_KEPT: Final = ("PATH", "HOME", "XDG_CONFIG_HOME")
+if TYPE_CHECKING:
+    from activities.adapters.git.command import Git
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,8 @@ class Repository:
     commit: str
     base: str
     """In words: the branch, tag or commit that work starts from."""
+    warnings: tuple[str, ...] = ()
+    """What a person may not expect, one sentence each."""
 
 
 async def examine(path: Path, base: str | None) -> Repository:
@@ -35,79 +36,42 @@ async def examine(path: Path, base: str | None) -> Repository:
         base: a branch, tag or commit; None: what is checked out.
 
     Raises:
-        CommandError: it is no repository, has no commit, or the base is not in it.
+        CommandError: it cannot be worked on, or git is missing or too old.
     """
-    if not path.is_dir():  # noqa: ASYNC240 (one stat before anything runs)
-        raise CommandError(f"repository {str(path)!r} is no folder; name one with --repo")
-    root = await _root(path)
-    commit = await _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", _spec(base))
-    if commit is None and base is None:
-        raise CommandError(
-            f"repository {str(root)!r} has no commit yet; commit what is there, then start again"
-        )
-    if commit is None:
-        raise CommandError(
-            f"base {base!r} is no commit of {str(root)!r}; `git branch -a` lists them"
-        )
-    return Repository(root, commit, base or await _head(root, commit))
+    await git_version()
+    # The other modules are slow to load; a wrong argument has answered by now.
+    from activities.adapters.git.fast_forward import Person
+    from activities.adapters.git.landing import GitUserRepository
+    from activities.ports.git import RepositoryRefusedError
+    from activities.repository_warnings import warnings_of
+
+    try:
+        facts = await GitUserRepository(_git(), Person()).inspect(path, base)
+    except RepositoryRefusedError as error:
+        raise CommandError(str(error)) from error
+    named = base or facts.base_branch or f"{facts.base[:12]} (detached)"
+    return Repository(facts.root, facts.base, named, warnings_of(facts))
 
 
 async def gates(repository: Repository) -> list[str]:
     """Return the names of the gates that the base shows, with their commands."""
     # Later than the rest: only a dry run asks.
+    from activities.adapters.git.user import find
     from activities.gate_detection import detect_gates, files_to_read
 
-    listing = await _git(repository.root, "ls-tree", "-r", "--name-only", "-z", repository.commit)
-    paths = [path for path in (listing or "").split("\0") if path]
+    git, scope = _git(), (await find(repository.root)).scope()
+    listing = ("ls-tree", "-r", "--name-only", "-z", "--full-tree", repository.commit)
+    records = (await git.run(scope, *listing)).records()
+    paths = [path.decode() for path in records if path.decode("utf-8", "ignore").encode() == path]
     files = dict.fromkeys(paths, b"")
     for path in files_to_read(paths):
-        text = await _git(repository.root, "cat-file", "blob", f"{repository.commit}:{path}")
-        files[path] = (text or "").encode()
+        blob = ("cat-file", "blob", f"{repository.commit}:{path}")
+        files[path] = (await git.run(scope, *blob, accept=(0, 128))).stdout
     return [f"{gate.name} ({' '.join(gate.argv)})" for gate in detect_gates(files)]
 
 
-def _spec(base: str | None) -> str:
-    return f"{base or 'HEAD'}^{{commit}}"
+def _git() -> "Git":
+    from activities.adapters.git.command import Git
+    from workers.hosting import git_program
 
-
-async def _root(path: Path) -> Path:
-    top = await _git(path, "rev-parse", "--show-toplevel")
-    if not top:
-        top = await _git(path, "rev-parse", "--absolute-git-dir")
-    if not top:
-        raise CommandError(
-            f"{str(path)!r} is not in a git repository; `git init` and a first commit make one, "
-            "--repo names another"
-        )
-    return Path(top)
-
-
-async def _head(root: Path, commit: str) -> str:
-    branch = await _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
-    return branch or f"{commit[:12]} (detached)"
-
-
-async def _git(path: Path, *arguments: str) -> str | None:
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    environment |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
-    try:
-        process = await asyncio.create_subprocess_exec(
-            "git",
-            *_GIT,
-            "-C",
-            str(path),
-            *arguments,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=environment,
-        )
-    except FileNotFoundError as error:
-        raise CommandError("the program `git` is not installed; install it first") from error
-    out, errors = await process.communicate()
-    if b"dubious ownership" in errors:
-        raise CommandError(
-            f"repository {str(path)!r} belongs to another user; run as that user, or trust it with "
-            f"`git config --global --add safe.directory {path}`"
-        )
-    return out.decode(errors="replace").rstrip("\n") if process.returncode == 0 else None
+    return Git(git_program())

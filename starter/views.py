@@ -261,8 +261,10 @@ def detached(session: str, program: str, *, goes_on: bool) -> list[str]:
     return [first, f"find it again with `{program} watch {session}`"]
 
 
-def dry_run(request: SessionRequest, origins: dict[str, str], gates: Sequence[str]) -> list[str]:
-    """Return what a session would do, where nothing is started."""
+def dry_run(
+    request: SessionRequest, base: str, origins: dict[str, str], gates: Sequence[str]
+) -> list[str]:
+    """Return what a session would do, where nothing is started; `base` is in words."""
     config = request.config
     caps = config.budget
     limits = (
@@ -273,7 +275,7 @@ def dry_run(request: SessionRequest, origins: dict[str, str], gates: Sequence[st
         "Dry run: nothing was started, nothing was sent, cost $0.00",
         f"Goal       {one_line(request.goal, 200)}",
         f"Repository {shown(request.repository)}",
-        f"Base       {shown(request.base or 'what is checked out')}",
+        f"Base       {shown(base)}",
         f"Pacing     {config.pacing}",
         f"Caps       {limits}",
         f"Approvals  plan {config.approvals.plan}, changesets {config.approvals.changeset}",
@@ -283,6 +285,11 @@ def dry_run(request: SessionRequest, origins: dict[str, str], gates: Sequence[st
     ]
     changed = {k: o for k, o in origins.items() if o != "default"}
     return [*lines, *(f"  {key} from {shown(origin)}" for key, origin in changed.items())]
+
+
+def warnings(found: Sequence[str]) -> list[str]:
+    """Return what a person may not expect of the repository, one line each."""
+    return [f"Note       {shown(text)}" for text in found]
 
 
 def routes(config: SessionConfig) -> list[str]:

@@ -9,12 +9,12 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel
 
 from workers.settings import Settings
-from workflows.domain.models import Provider, Role, Usage
+from workflows.domain.models import Role, Usage
 
 if TYPE_CHECKING:
     from activities.adapters.models.providers import ProviderRegistry
@@ -115,7 +115,7 @@ def _request(order: TrialOrder) -> "ModelRequest":
         parameters={"type": "object", "properties": {}, "additionalProperties": False},
     )
     return ModelRequest(
-        model=resolve(cast("Provider", provider), model, datetime.now(UTC)),
+        model=resolve(provider, model, datetime.now(UTC)),
         system="This is a test of the connection. Follow the instruction and nothing else.",
         tools=(tool,),
         messages=(UserMessage(text=ask),),

@@ -29,7 +29,9 @@ class GitError(Exception):
     │   ├── BaseMissingError         the named base does not exist
     │   ├── BranchNameBlockedError   a branch of theirs stands where ours has to be
     │   ├── PartialCloneError        objects of the base's history are not here
-    │   └── RepositoryUnreadableError
+    │   ├── RepositoryUnreadableError    we may not read it
+    │   ├── RepositoryDamagedError   git cannot read it, or not everything of the base
+    │   └── UnusableNameError        a name in it, or its own, that cannot be carried along
     ├── GitCommandError              git itself failed
     ├── GitTimedOutError             git did not come to an end
     ├── OutputTooLargeError          git said more than we are willing to hold
@@ -67,6 +69,14 @@ class PartialCloneError(RepositoryRefusedError):
 
 class RepositoryUnreadableError(RepositoryRefusedError):
     """The repository is there and cannot be read by us."""
+
+
+class RepositoryDamagedError(RepositoryRefusedError):
+    """git cannot read the repository: damaged, of an unknown format, badly configured."""
+
+
+class UnusableNameError(RepositoryRefusedError):
+    """A name that no worktree could have, or a path that is no text."""
 
 
 class GitCommandError(GitError):
@@ -148,6 +158,8 @@ class RepositoryFacts(BaseModel, frozen=True, extra="forbid"):
     is_shallow: bool
     is_dirty: bool
     """Tracked files differ from the index, or the index from HEAD; none of it is in the base."""
+    under_way: str | None = None
+    """What the checkout is in the middle of (`merge`, `rebase` …); None: nothing."""
     submodules: tuple[str, ...] = ()
     """Paths of gitlinks in the base. They are not filled in worktrees."""
     lfs_patterns: tuple[str, ...] = ()

@@ -116,7 +116,8 @@ async def _dry_run(options: RunOptions) -> ExitCode:
         names = [f"{name}, detected" for name in await preflight.gates(repository)]
     else:
         names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
-    write(views.dry_run(request, configuration.origins, names))
+    lines = views.dry_run(request, repository.base, configuration.origins, names)
+    write([*lines, *views.warnings(repository.warnings)])
     return ExitCode.COMPLETE
 
 

@@ -7,7 +7,8 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from workflows.domain.ids import TaskId
 
-TaskIdText = Annotated[TaskId, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+ID_PATTERN = "^[a-z0-9][a-z0-9-]{0,62}$"
+TaskIdText = Annotated[TaskId, StringConstraints(pattern=ID_PATTERN)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
 Paragraph = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 

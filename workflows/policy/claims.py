@@ -5,8 +5,8 @@ character, `*` for any within a segment, `**` (a whole segment) for any number o
 `P` also means everything below `P`. A segment with brackets also means itself read literally,
 because web frameworks name files `app/[id]/page.tsx`.
 
-Glob against glob is decided on the patterns, as the meeting of two automata, never by expanding
-the files of today. `overlap` folds case (some file systems do) and errs towards "they overlap";
+Glob against glob is decided on the patterns, in one look along both, never by expanding the files
+of today. `overlap` folds case (some file systems do) and errs towards "they overlap";
 `is_claimed` is exact and errs towards "not claimed". Symlinks are resolved by who calls.
 """
 
@@ -21,6 +21,7 @@ MAX_RANGE: Final = 256
 _STAR: Final = "*"
 _ONE: Final = "?"
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_ABSOLUTE: Final = re.compile(r"[/~]|[A-Za-z]:/")
 _BRACES: Final = re.compile(r"\{[^{}/]*,[^{}/]*\}")
 _CLASS: Final = re.compile(r"\[([!^]?)(\]?[^\]]*)\]")
 _RANGE: Final = re.compile(r"(.)-(.)|(.)", re.DOTALL)
@@ -69,18 +70,21 @@ def _claim_checks(claim: str) -> Iterator[tuple[bool, str]]:
     """Go through the reasons for refusing a claim, the plainest first."""
     yield not claim.strip(), "it is empty: name a path, or ** for the whole repository"
     yield len(claim) > MAX_CHARS, f"it is longer than {MAX_CHARS} characters: claim a parent folder"
-    yield any(category(c) in _HIDDEN for c in claim), "it holds a control or invisible character"
+    yield (
+        any(category(c) in _HIDDEN for c in claim),
+        "it holds an invisible character: leave it out",
+    )
     yield not is_normalized("NFC", claim), "it is not in Unicode normal form C: write it composed"
     yield "\\" in claim, "it holds a backslash: separate segments with /"
-    yield claim.startswith(("/", "~")), "it is absolute: write it from the repository's root"
+    yield bool(_ABSOLUTE.match(claim)), "it is absolute: write it from the repository's root"
     yield claim.startswith("!"), "a claim cannot exclude: name what the task may write"
     yield bool(_BRACES.search(claim)), "braces are not expanded: write one claim for each path"
     segments = claim.removesuffix("/").split("/")
-    yield "" in segments, "it holds an empty segment (//)"
-    yield "." in segments or ".." in segments, "it holds a segment . or .."
-    yield any(_is_git(s) for s in segments), "it names .git, which no task may write"
+    yield "" in segments, "it holds an empty segment (//): write one slash"
+    yield "." in segments or ".." in segments, "it holds a segment . or ..: write it from the root"
+    yield any(_is_git(s) for s in segments), "it names .git, which no task may write: drop it"
     yield any(_widest_range(s) > MAX_RANGE for s in segments), "it holds a huge range: use ?"
-    yield any("**" in s and s != "**" for s in segments), "** must stand alone between slashes"
+    yield any("**" in s and s != "**" for s in segments), "** must stand alone, as in src/**"
 
 
 def overlap(a: Sequence[str], b: Sequence[str]) -> bool:
@@ -150,21 +154,28 @@ def _segments_meet(a: Segment, b: Segment) -> bool:
 
 
 def _texts_meet(a: Tokens, b: Tokens) -> bool:
-    """Compare two readings of a segment; what most claims look like needs no automaton."""
+    """Compare two readings of a segment; most claims are plain and need no comparing by token."""
     if isinstance(a, str) and isinstance(b, str) and _ONE not in a and _ONE not in b:
-        stars = a.count(_STAR), b.count(_STAR)
-        if stars == (0, 0):
+        stars = _STAR in a, _STAR in b
+        if stars == (False, False):
             return a == b
-        if stars == (1, 1):
-            return _single_stars_meet(a, b)
+        if stars != (True, True):
+            return _fits_plainly(a, b) if stars[1] else _fits_plainly(b, a)
     return _languages_meet(a, b, _STAR, _tokens_meet)
 
 
-def _single_stars_meet(a: str, b: str) -> bool:
-    """Where the heads and the tails agree, the longer head with the longer tail fits both."""
-    (head_a, _, tail_a), (head_b, _, tail_b) = a.partition(_STAR), b.partition(_STAR)
-    heads = head_a.startswith(head_b) or head_b.startswith(head_a)
-    return heads and (tail_a.endswith(tail_b) or tail_b.endswith(tail_a))
+def _fits_plainly(text: str, pattern: str) -> bool:
+    """Tell whether a plain text fits a pattern of plain pieces between stars."""
+    head, *middle, tail = pattern.split(_STAR)
+    if not text.startswith(head) or not text[len(head) :].endswith(tail):
+        return False
+    at, end = len(head), len(text) - len(tail)
+    for piece in middle:
+        found = text.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
 
 
 def _tokens_meet(a: Token, b: Token) -> bool:
@@ -185,36 +196,49 @@ def _tokens_meet(a: Token, b: Token) -> bool:
 def _languages_meet(
     a: Sequence[Item], b: Sequence[Item], star: Item, meet: Callable[[Item, Item], bool]
 ) -> bool:
-    """Search the product of two automata whose only loops are stars.
+    """Tell whether one text fits both patterns, whose only loops are stars.
 
-    A star either ends here (step past it) or takes what the other side wants next. Two stars need
-    no third case: whatever both would take, both can do without.
+    Where both have a star, only what stands before the first and behind the last one can part them:
+    a star of each takes all that the other wants in between. So the time is that of one look along
+    both, however many stars they have; every item fits something.
     """
+    if star in a and star in b:
+        return _heads_meet(a, b, star, meet) and _heads_meet(a[::-1], b[::-1], star, meet)
+    if star in a or star in b:
+        pattern, text = (a, b) if star in a else (b, a)
+        return _fits(text, pattern, star, meet)
+    return len(a) == len(b) and all(map(meet, a, b))
+
+
+def _heads_meet(
+    a: Sequence[Item], b: Sequence[Item], star: Item, meet: Callable[[Item, Item], bool]
+) -> bool:
+    """Compare up to the first star of either."""
     for x, y in zip(a, b, strict=False):
         if star in (x, y):
-            break
+            return True
         if not meet(x, y):
             return False
-    todo, seen = [(0, 0)], {(0, 0)}
-    while todo:
-        i, j = todo.pop()
-        if i == len(a) and j == len(b):
-            return True
-        for step in _steps(a[i : i + 1], b[j : j + 1], star, meet):
-            state = (i + step[0], j + step[1])
-            if state not in seen:
-                seen.add(state)
-                todo.append(state)
-    return False
+    return True
 
 
-def _steps(
-    a: Sequence[Item], b: Sequence[Item], star: Item, meet: Callable[[Item, Item], bool]
-) -> tuple[tuple[int, int], ...]:
-    """Say how far both sides may step, given the next item of each, or nothing at an end."""
-    if star in a or star in b:
-        return (*([(1, 0)] if a else []), *([(0, 1)] if b else []))
-    return ((1, 1),) if a and b and meet(a[0], b[0]) else ()
+def _fits(
+    text: Sequence[Item], pattern: Sequence[Item], star: Item, meet: Callable[[Item, Item], bool]
+) -> bool:
+    """Tell whether a text without stars fits a pattern, each star taking as little as it can."""
+    at = wanted = resume = 0
+    star_at: int | None = None
+    while at < len(text):
+        if wanted < len(pattern) and pattern[wanted] == star:
+            star_at, resume, wanted = wanted, at, wanted + 1
+        elif wanted < len(pattern) and meet(text[at], pattern[wanted]):
+            at, wanted = at + 1, wanted + 1
+        elif star_at is None:
+            return False
+        else:
+            resume += 1
+            at, wanted = resume, star_at + 1
+    return all(item == star for item in pattern[wanted:])
 
 
 def _read_segment(text: str) -> Segment:
@@ -225,7 +249,8 @@ def _read_segment(text: str) -> Segment:
         tokens.extend(text[end : found.start()])
         tokens.append(CharSet(_members(found[2]), negated=bool(found[1])))
         end = found.end()
-    if not end:
+    # A range that ends before it begins holds nothing, so that reading fits no name.
+    if not end or CharSet(frozenset(), negated=False) in tokens:
         return (text,)
     return (text, (*tokens, *text[end:]))
 

@@ -16,10 +16,14 @@ from workflows.domain.ids import ChangesetId, TaskId
 from workflows.domain.plan import Plan, PlanFault, Task
 from workflows.policy.claims import claim_fault, overlap
 from workflows.policy.graph import dependency_order, find_cycles
+from workflows.policy.plan_texts import plan_text_faults
 from workflows.policy.shape import shape_faults
 
 MAX_FAULTS: Final = 20
 MAX_GROUP: Final = 50
+MAX_CLAIMS: Final = 5_000
+"""Of all tasks; claims are compared in pairs."""
+MAX_GROUP_CLAIMS: Final = 250
 
 
 def read_plan(submitted: JsonValue) -> Plan | tuple[PlanFault, ...]:
@@ -48,12 +52,30 @@ def plan_faults(plan: Plan) -> tuple[PlanFault, ...]:
     Returns:
         At most `MAX_FAULTS` faults, the plainest kind first; empty for a good plan.
     """
-    names = (*_duplicates(plan.tasks), *_unknown(plan.tasks), *_bad_claims(plan.tasks))
+    if too_many := tuple(_too_many_claims(plan.tasks)):
+        return too_many
+    names = (
+        *_duplicates(plan.tasks),
+        *_unknown(plan.tasks),
+        *_bad_claims(plan.tasks),
+        *(PlanFault(kind="shape", text=text) for text in plan_text_faults(plan)),
+    )
     # On a graph with doubled or missing nodes a cycle could be named that is none.
     faults = names or (*_cycles(plan.tasks), *_group_names(plan.tasks))
     if not faults:
-        faults = (*_group_cycles(plan.tasks), *_large_groups(plan.tasks))
+        faults = (
+            *_group_cycles(plan.tasks),
+            *_large_groups(plan.tasks),
+            *_groups_of_many_claims(plan.tasks),
+        )
     return tuple(islice(faults or _overlaps_in_groups(plan.tasks), MAX_FAULTS))
+
+
+def brief(faults: tuple[PlanFault, ...], most: int) -> str:
+    """Write faults as one line: the first ones, and how many there are besides."""
+    listed = [fault.text for fault in faults[:most]]
+    rest = [f"and {len(faults) - most} faults more"] if len(faults) > most else []
+    return "; ".join([*listed, *rest])
 
 
 def changeset_of(task: Task) -> ChangesetId:
@@ -113,7 +135,8 @@ def _unknown(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
             if dependency not in ids:
                 yield PlanFault(
                     kind="unknown",
-                    text=f"task {task.id!r} depends on {dependency!r}, no task of the plan",
+                    text=f"task {task.id!r} depends on {dependency!r}, no task of the plan: name "
+                    "one that is, or drop the dependency",
                 )
 
 
@@ -122,6 +145,17 @@ def _bad_claims(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
         for claim in task.claims:
             if reason := claim_fault(claim):
                 yield PlanFault(kind="claim", text=f"task {task.id!r}, claim {claim!r}: {reason}")
+
+
+def _too_many_claims(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
+    """Bound what is to be compared, so that judging a plan takes no time that anybody notices."""
+    count = sum(len(task.claims) for task in tasks)
+    if count > MAX_CLAIMS:
+        yield PlanFault(
+            kind="claim",
+            text=f"the plan has {count} claims in all, more than {MAX_CLAIMS}: claim folders "
+            "instead of files",
+        )
 
 
 def _cycles(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
@@ -162,6 +196,17 @@ def _large_groups(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
             )
 
 
+def _groups_of_many_claims(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
+    claims = Counter(task.group for task in tasks for _ in task.claims if task.group is not None)
+    for group, count in claims.items():
+        if count > MAX_GROUP_CLAIMS:
+            yield PlanFault(
+                kind="groups",
+                text=f"group {group!r} has {count} claims in all, more than {MAX_GROUP_CLAIMS}: "
+                "claim folders instead of files, or part it",
+            )
+
+
 def _overlaps_in_groups(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
     """Name pairs of a group that write the same paths, neither after the other.
 
@@ -169,10 +214,10 @@ def _overlaps_in_groups(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
     """
     above = _ancestors(tasks)
     for place, task in enumerate(tasks):
-        for other in tasks[place + 1 :]:
+        for after, other in enumerate(tasks[place + 1 :], place + 1):
             if task.group is None or task.group != other.group:
                 continue
-            if task.id in above[other.id] or other.id in above[task.id]:
+            if above[other.id] >> place & 1 or above[task.id] >> after & 1:
                 continue
             if overlap(task.claims, other.claims):
                 yield PlanFault(
@@ -182,13 +227,18 @@ def _overlaps_in_groups(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
                 )
 
 
-def _ancestors(tasks: tuple[Task, ...]) -> dict[TaskId, frozenset[TaskId]]:
-    """Return for each task all that it depends on, transitively; only for plans without cycles."""
+def _ancestors(tasks: tuple[Task, ...]) -> dict[TaskId, int]:
+    """Return for each task all that it depends on, transitively, as bits by the tasks' places.
+
+    Only for plans without cycles. Bits, because sets of a thousand dense tasks take seconds.
+    """
     wanted = {task.id: task.depends_on for task in tasks}
-    above: dict[TaskId, frozenset[TaskId]] = {}
+    bit = {task.id: 1 << place for place, task in enumerate(tasks)}
+    above: dict[TaskId, int] = {}
     for task_id in dependency_order(wanted):
-        direct = wanted[task_id]
-        above[task_id] = frozenset(direct).union(*(above[each] for each in direct))
+        above[task_id] = 0
+        for direct in wanted[task_id]:
+            above[task_id] |= bit[direct] | above[direct]
     return above
 
 

@@ -7,8 +7,14 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from workflows.domain.plan import ID_PATTERN
+
 _WORDS: Final = {
-    "Tuple should": "list should",
+    f"String should match pattern '{ID_PATTERN}'": (
+        "must be of at most 63 lower-case letters, digits and hyphens, and not begin with a hyphen"
+    ),
+    "String should": "must",
+    "Tuple should": "must",
     "Input should be a valid tuple": "must be a list",
     "Input should be a valid array": "must be a list",
     "Input should be a valid dictionary or instance of": "must be an object, a",
@@ -49,5 +55,5 @@ def _place(loc: tuple[int | str, ...]) -> str:
 def _reword(message: str) -> str:
     for theirs, ours in _WORDS.items():
         if message.startswith(theirs):
-            return message.replace(theirs, ours, 1)
+            return message.replace(theirs, ours, 1).replace(" after validation", "")
     return message

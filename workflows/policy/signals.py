@@ -32,11 +32,14 @@ from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy import outcomes
 from workflows.policy.changesets import judge_approval, move_changeset
 from workflows.policy.money import read_usd
-from workflows.policy.plan import plan_faults
+from workflows.policy.plan import brief, plan_faults
 from workflows.policy.schedule import adopt
+from workflows.policy.shape import shape_faults
 from workflows.policy.tasks import can_move, move
 
 _RUNNING_STATES = frozenset({TaskState.DEVELOPING})
+_FAULTS = 3
+"""How many faults of an input a notice names: it is one line for a person."""
 
 
 class Effect(BaseModel, frozen=True, extra="forbid"):
@@ -74,9 +77,8 @@ def apply(
     try:
         read = model.model_validate({} if payload is None else payload)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "its input"
-        text = f"signal {name!r} was not understood: {where}: {first['msg']}"
+        faults = "; ".join(shape_faults(error, _FAULTS))
+        text = f"signal {name!r} was not understood: {faults}"
         return Applied(state=outcomes.notice(state, NoticeKind.BAD_SIGNAL, name, text, at))
     return handler(_Case(state, config, at), read)
 
@@ -133,8 +135,7 @@ def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
         text = f"a plan can be replaced while one waits for approval, not when {case.state.phase}"
         return case.not_possible("", text)
     if faults := plan_faults(signal.plan):
-        listed = "; ".join(fault.text for fault in faults)
-        return case.not_possible("", f"the plan is refused: {listed}")
+        return case.not_possible("", f"the plan is refused: {brief(faults, _FAULTS)}")
     state = adopt(case.state, signal.plan, case.config)
     facts = {"is_plan_approved": True, "plan_approved_by": signal.by}
     return Applied(state=state.model_copy(update=facts))

@@ -121,4 +121,7 @@ async def _require_connected(git: Git, scope: Scope, bundle: Bundle) -> None:
         arguments = ("rev-list", "--objects", "--quiet", "--stdin")
         await git.run(scope, *arguments, stdin=asked.encode())
     except GitCommandError as error:
-        raise BundleError(f"bundle lacks objects of its history: {error}") from error
+        raise BundleError(
+            f"bundle lacks objects of its history; `git fsck` in the repository that it came from "
+            f"tells more: {error}"
+        ) from error

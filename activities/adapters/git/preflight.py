@@ -3,6 +3,7 @@
 Changes nothing, not even the index's record of times: what needs a fresh index works on a copy.
 """
 
+import os
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -10,7 +11,10 @@ from pathlib import Path
 
 from activities.adapters.git import lfs
 from activities.adapters.git.command import Git, Scope
+from activities.adapters.git.complaints import damaged, refusal
+from activities.adapters.git.names import shown
 from activities.adapters.git.user import Found, find, resolve, without_programs
+from activities.adapters.git.user_worktrees import under_way
 from activities.ports.git import (
     BaseMissingError,
     BranchNameBlockedError,
@@ -18,11 +22,24 @@ from activities.ports.git import (
     GitCommandError,
     PartialCloneError,
     RepositoryFacts,
-    RepositoryUnreadableError,
+    UnusableNameError,
 )
 from workflows.domain.ids import Commit, SessionId, Tree
 
 OURS = "refs/heads/blueflame"
+NAME_BYTES = 255
+PATH_BYTES = 3_500
+"""A system takes 4096 with the folder of the worktree."""
+OPERATIONS = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisection",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "sequencer": "series of picks",
+}
+"""What a person calls the operations; a lock of the index is none that was left unfinished."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +58,11 @@ async def inspect(
 ) -> RepositoryFacts:
     """Gather the facts, or refuse; see the port."""
     found = await find(path)
+    _refuse_unspeakable(found.root)
     try:
-        return await _inspect(git, found, base, session)
+        return await _inspect(git, found, base or None, session)
     except GitCommandError as error:
-        if "ermission denied" not in error.stderr:
-            raise
-        raise RepositoryUnreadableError(
-            f"{str(found.root)!r} belongs to {found.owner} and cannot be read "
-            f"({error.stderr.strip()}); give the account that runs Blue Flame read access, or "
-            "start it as the owner"
-        ) from error
+        raise refusal(found, error) from error
 
 
 async def _inspect(
@@ -60,7 +72,7 @@ async def _inspect(
     commit = await _base_commit(git, scope, found, base)
     await _refuse_blocked_name(git, scope, session)
     await _refuse_partial(git, scope, commit)
-    contents = await _contents(git, scope, commit)
+    contents = await _contents(git, scope, commit, found)
     shallow = await git.run(scope, "rev-parse", "--is-shallow-repository")
     return RepositoryFacts(
         root=found.root,
@@ -76,17 +88,30 @@ async def _inspect(
         owner=found.owner,
         is_writable=found.is_writable,
         is_shallow=shallow.line() == "true",
-        is_dirty=not found.is_bare and await is_dirty(git, scope),
+        is_dirty=not found.is_bare and await is_dirty(git, scope, found),
+        under_way=OPERATIONS.get(under_way(found.git_dir) or ""),
         submodules=contents.submodules,
         lfs_patterns=await _lfs_patterns(git, scope, contents),
         free_bytes=shutil.disk_usage(found.root).free,
     )
 
 
+def _refuse_unspeakable(root: Path) -> None:
+    """Refuse a place that could not be named in a message, a database or a log."""
+    try:
+        str(root).encode()
+    except UnicodeEncodeError as error:
+        raise UnusableNameError(
+            f"the path {os.fsencode(root)!r} is not UTF-8, so it cannot be passed on; rename the "
+            "folder"
+        ) from error
+
+
 async def _base_commit(git: Git, scope: Scope, found: Found, base: str | None) -> Commit:
     commit = await resolve(git, scope, base or "HEAD")
     if commit is not None:
         return commit
+    await _refuse_lost(git, scope, found, base or "HEAD")
     some = await git.run(scope, "for-each-ref", "--count=1", "--format=%(refname:short)")
     if not some.stdout.strip():
         raise EmptyRepositoryError(
@@ -97,8 +122,20 @@ async def _base_commit(git: Git, scope: Scope, found: Found, base: str | None) -
             f"HEAD of {str(found.root)!r} names no commit; name a base, for example {some.line()!r}"
         )
     raise BaseMissingError(
-        f"{base!r} is no branch, tag or commit of {str(found.root)!r}; fetch it, or name another"
+        f"{base[:200]!r} is no branch, tag or commit of {str(found.root)!r}; fetch it, or name "
+        "another (`git branch -a` lists them)"
     )
+
+
+async def _refuse_lost(git: Git, scope: Scope, found: Found, base: str) -> None:
+    """Refuse a name that leads to an object which is not there, or cannot be read."""
+    arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", base)
+    named = await git.run(scope, *arguments, accept=(0, 1, 128))
+    if named.code:
+        return
+    looked = await git.run(scope, "cat-file", "-t", named.line(), accept=(0, 128))
+    if looked.code:
+        raise damaged(found, f"{looked.stderr} fatal: {base!r} is {named.line()}, which is lost")
 
 
 async def _branch(git: Git, scope: Scope, base: str | None) -> str | None:
@@ -143,7 +180,7 @@ async def _refuse_partial(git: Git, scope: Scope, commit: Commit) -> None:
         )
 
 
-async def _contents(git: Git, scope: Scope, commit: Commit) -> Contents:
+async def _contents(git: Git, scope: Scope, commit: Commit, found: Found) -> Contents:
     records = (await git.run(scope, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)).records()
     count = size = 0
     submodules: list[str] = []
@@ -152,6 +189,9 @@ async def _contents(git: Git, scope: Scope, commit: Commit) -> Contents:
         head, _, name = record.partition(b"\t")
         mode, _, blob, length = head.decode().split()
         path = name.decode("utf-8", "backslashreplace")
+        if length == "BAD":
+            raise damaged(found, f"{path!r} of the base is lost")
+        _refuse_overlong(name)
         count += 1
         size += int(length) if length != "-" else 0
         if mode == "160000":
@@ -159,6 +199,18 @@ async def _contents(git: Git, scope: Scope, commit: Commit) -> Contents:
         elif path.rpartition("/")[2] == ".gitattributes":
             attributes.append((path.rpartition("/")[0], blob))
     return Contents(count, size, tuple(submodules), tuple(attributes))
+
+
+def _refuse_overlong(path: bytes) -> None:
+    """Refuse what no worktree could hold; git stores any length."""
+    longest = max(len(part) for part in path.split(b"/"))
+    if longest <= NAME_BYTES and len(path) <= PATH_BYTES:
+        return
+    what = f"a name of {longest}" if longest > NAME_BYTES else f"a path of {len(path)}"
+    raise UnusableNameError(
+        f"the base holds {what} bytes, {shown(path[:80])!r}…, and a worktree takes names of "
+        f"{NAME_BYTES} and paths of {PATH_BYTES}; shorten it and commit"
+    )
 
 
 async def _object_bytes(git: Git, scope: Scope) -> int:
@@ -175,10 +227,14 @@ async def _lfs_patterns(git: Git, scope: Scope, contents: Contents) -> tuple[str
     return tuple(found)
 
 
-async def is_dirty(git: Git, scope: Scope) -> bool:
+async def is_dirty(git: Git, scope: Scope, found: Found) -> bool:
     """Say whether tracked files differ from the index, or the index from HEAD."""
     with tempfile.TemporaryDirectory(prefix="blueflame-") as folder:
-        copied = copy_index(scope, Path(folder))
+        copied = copy_index(scope, Path(folder)).having(
+            # Reading a sparse index writes trees: they go into the folder.
+            GIT_OBJECT_DIRECTORY=folder,
+            GIT_ALTERNATE_OBJECT_DIRECTORIES=_quoted(found.common_dir / "objects"),
+        )
         refresh = ("update-index", "-q", "--ignore-submodules", "--refresh")
         await git.run(copied, *refresh, accept=(0, 1))
         quiet = ("--quiet", "--ignore-submodules=all")
@@ -186,6 +242,12 @@ async def is_dirty(git: Git, scope: Scope) -> bool:
             return True
         staged = ("diff-index", "--cached", *quiet, "HEAD", "--")
         return (await git.run(copied, *staged, accept=(0, 1, 128))).code != 0
+
+
+def _quoted(path: Path) -> str:
+    """Write a path as git reads it in a list, where a colon would separate."""
+    text = str(path).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'"{text}"'
 
 
 def copy_index(scope: Scope, folder: Path) -> Scope:

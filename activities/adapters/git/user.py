@@ -6,6 +6,7 @@ process, which would not inherit that.
 """
 
 import asyncio
+import errno
 import hashlib
 import os
 import pwd
@@ -75,8 +76,8 @@ async def find(path: Path) -> Found:
         return await asyncio.to_thread(_find, path)
     except PermissionError as error:
         raise RepositoryUnreadableError(
-            f"{str(path)!r} cannot be read ({error.strerror}); give the account that runs "
-            "Blue Flame read access, or start it as the owner"
+            f"{str(error.filename or path)!r} cannot be read ({error.strerror}); give the account "
+            "that runs Blue Flame read access, or start it as the owner"
         ) from error
 
 
@@ -98,10 +99,22 @@ def _find(path: Path) -> Found:
             f"{str(path)!r} is no folder; name the folder of a git repository"
         ) from error
     except InvalidGitRepositoryError as error:
+        if (nearest := _nearest(resolved)) is not None:
+            _require_readable(nearest / ".git")
         raise NotARepositoryError(_advice(path, resolved)) from error
     if not found.is_bare and _nearest(resolved) != found.root:
         raise NotARepositoryError(_advice(path, resolved))
+    # git takes a repository whose objects it may not read for none.
+    _require_readable(found.git_dir, found.common_dir / "objects", found.common_dir / "refs")
     return found
+
+
+def _require_readable(*places: Path) -> None:
+    """Raise `PermissionError` for the first place that is there and shut to us."""
+    for place in places:
+        wanted = os.R_OK | os.X_OK if place.is_dir() else os.R_OK
+        if place.exists() and not os.access(place, wanted):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
 
 
 def _nearest(resolved: Path) -> Path | None:

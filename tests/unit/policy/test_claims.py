@@ -34,12 +34,13 @@ def test_a_good_claim_has_no_fault(claim: str):
         ("", "empty"),
         ("  ", "empty"),
         ("x" * 201, "longer"),
-        ("a\x07", "control"),
-        ("a\u202eb", "control"),
-        ("a\ud83d", "control"),
+        ("a\x07", "invisible"),
+        ("a\u202eb", "invisible"),
+        ("a\ud83d", "invisible"),
         (normalize("NFD", "é"), "normal form"),
         ("a\\b", "backslash"),
         ("/etc/**", "absolute"),
+        ("C:/x", "absolute"),
         ("~/x", "absolute"),
         ("!src", "exclude"),
         ("src/{a,b}.py", "braces"),
@@ -90,6 +91,11 @@ def test_a_bad_claim_is_refused_in_words(claim: str, words: str):
         ("app/[[...slug]]/p.tsx", "app/[[...slug]]"),
         ("a/?", "a/[0-9]"),
         ("a/b[", "a/b["),
+        ("a*b", "*a*b*"),
+        ("x/*aab*", "x/aaaab"),
+        ("x/*a?b*", "x/aa[ab]bc"),
+        ("**/a/**/b", "**/b/**/a"),
+        ("**/a/b", "a/**/b"),
     ],
 )
 def test_overlapping(a: str, b: str):
@@ -113,6 +119,10 @@ def test_overlapping(a: str, b: str):
         ("*/x", "*/y"),
         ("a/*b", "a/*c"),
         ("x/[abc]", "x/[ab"),
+        ("x/[z-a]b", "x/ab"),
+        ("x/*[z-a]b", "x/ab"),
+        ("x/a*b*c", "x/acb"),
+        ("x/*ab*ab", "x/ab"),
     ],
 )
 def test_not_overlapping(a: str, b: str):
@@ -223,6 +233,45 @@ def test_a_claim_overlaps_itself_whatever_its_case(a: str):
     other = a.swapcase()
     assume(other.casefold() == a.casefold() and len(other) == len(a))
     assert overlap([a], [other])
+
+
+def _meet(a: str, b: str) -> bool:
+    """Search all ways in which two segments of letters, `*` and `?` could both be one text."""
+    if not a or not b:
+        return set(a + b) <= {"*"}
+    if a[0] == "*":
+        return _meet(a[1:], b) or _meet(a, b[1:])
+    if b[0] == "*":
+        return _meet(b, a)
+    return (a[0] == b[0] or "?" in (a[0], b[0])) and _meet(a[1:], b[1:])
+
+
+@given(a=st.text("ab*?", min_size=1, max_size=6), b=st.text("ab*?", min_size=1, max_size=6))
+def test_overlap_agrees_with_a_search_of_all_ways(a: str, b: str):
+    assume("**" not in a and "**" not in b)
+    assert overlap([a], [b]) is _meet(a, b)
+
+
+_SEGMENTS = st.sampled_from(["**", "a", "b", "a*", "*b", "ab"])
+
+
+def _paths_meet(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """The same for whole paths, each claim with what is below it."""
+    if not a or not b:
+        return set(a + b) <= {"**"}
+    if a[0] == "**":
+        return _paths_meet(a[1:], b) or _paths_meet(a, b[1:])
+    if b[0] == "**":
+        return _paths_meet(b, a)
+    return _meet(a[0], b[0]) and _paths_meet(a[1:], b[1:])
+
+
+@given(
+    a=st.lists(_SEGMENTS, min_size=1, max_size=5).map(tuple),
+    b=st.lists(_SEGMENTS, min_size=1, max_size=5).map(tuple),
+)
+def test_overlap_of_paths_agrees_with_a_search_of_all_ways(a: tuple[str, ...], b: tuple[str, ...]):
+    assert overlap(["/".join(a)], ["/".join(b)]) is _paths_meet((*a, "**"), (*b, "**"))
 
 
 _CLASSES = {"*": "[^/]*", "?": "[^/]"}

@@ -40,7 +40,7 @@ def test_a_good_plan_is_read():
         ([], "the whole"),
         ("{}", "the whole"),
         ({}, "tasks: is missing"),
-        ({"tasks": []}, "tasks: list should have at least 1"),
+        ({"tasks": []}, "tasks: must have at least 1 item"),
         ({"tasks": "[]"}, "tasks: must be a list"),
         ({"tasks": [written("")]}, "tasks[0].id"),
         ({"tasks": [written("a/b")]}, "tasks[0].id"),
@@ -51,7 +51,10 @@ def test_a_good_plan_is_read():
         ({"tasks": [written("a", claims=[""])]}, "tasks[0].claims[0]"),
         ({"tasks": [written("a", colour="red")]}, "tasks[0].colour: is not a field here"),
         ({"tasks": [written("a", title="\ud83d")]}, "tasks[0].title"),
-        ({"tasks": [written(f"t{n}") for n in range(1001)]}, "tasks: list should have at most"),
+        (
+            {"tasks": [written(f"t{n}") for n in range(1001)]},
+            "tasks: must have at most 1000 items, not 1001",
+        ),
     ],
 )
 def test_a_wrong_shape_is_named_with_its_place(submitted: JsonValue, place: str):

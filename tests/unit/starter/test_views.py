@@ -152,13 +152,13 @@ def test_a_dry_run_shows_what_would_be_sent() -> None:
         session=SessionId("s"), goal="Mend it", repository="/r", config=SessionConfig(routes=routes)
     )
     assert views.dry_run(
-        request, {"pacing": "default", "gates": "flags"}, ["pytest (pytest -q)"]
+        request, "main", {"pacing": "default", "gates": "flags"}, ["pytest (pytest -q)"]
     ) == (
         _lines("""
 Dry run: nothing was started, nothing was sent, cost $0.00
 Goal       Mend it
 Repository /r
-Base       what is checked out
+Base       main
 Pacing     wave
 Caps       warns at $2.00, stops at $10.00, at most $1.00 a minute
 Approvals  plan ask, changesets ask

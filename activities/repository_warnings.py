@@ -1,0 +1,29 @@
+"""What a person should know of a repository that works all the same, one sentence each. Pure."""
+
+from activities.ports.git import RepositoryFacts
+
+
+def warnings_of(facts: RepositoryFacts) -> tuple[str, ...]:
+    """Return what the preflight found that a person may not expect.
+
+    Args:
+        facts: as the preflight found them.
+    """
+    texts: list[str] = []
+    if facts.under_way is not None:
+        texts.append(
+            f"the checkout is in the middle of a {facts.under_way}: work starts from commit "
+            f"{facts.base[:12]}, without what is not committed"
+        )
+    if facts.is_dirty:
+        texts.append("the checkout has uncommitted changes: they are not part of the base")
+    texts += [f"submodule {path!r} is not filled: it stays empty" for path in facts.submodules]
+    if facts.lfs_patterns:
+        patterns = ", ".join(facts.lfs_patterns)
+        texts.append(f"files under LFS ({patterns}) are pointers in worktrees")
+    if not facts.is_writable:
+        texts.append(
+            f"the repository belongs to {facts.owner!r} and cannot be written from here: "
+            "the result cannot be delivered; start role `land` as that user"
+        )
+    return tuple(texts)

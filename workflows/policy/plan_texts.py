@@ -1,0 +1,62 @@
+"""Whether a text of a plan can be shown to the person who approves it as it is meant.
+
+Pure. Any language and any script is welcome; what is refused has no look of its own: control
+characters, characters that turn the direction of writing, invisible ones that could hide words.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from unicodedata import category, name
+
+from workflows.domain.plan import Plan, Task
+
+_BREAKS: Final = re.compile(r"[\n\r\t]")
+_JOINERS: Final = frozenset("\n\r\t\u200c\u200d\u00ad")
+"""Breaks, and what is invisible and needed to write some languages and emoji."""
+_ACTING: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
+"""Controls, formats (with those that turn the direction), separators of lines and paragraphs."""
+_UNSEEN: Final = frozenset({*_ACTING, "Zs", "Mn", "Me"})
+_BLANKS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that look like nothing."""
+
+
+def plan_text_faults(plan: Plan) -> Iterator[str]:
+    """Name the texts that cannot be shown as they are.
+
+    Args:
+        plan: a plan of the right shape.
+
+    Yields:
+        One sentence for each: which text, what is wrong, what to do.
+    """
+    if fault := _fault(plan.summary, one_line=False, needed=False):
+        yield f"summary: {fault}"
+    for task in plan.tasks:
+        yield from (f"task {task.id!r}, {where}: {fault}" for where, fault in _task_faults(task))
+
+
+def _task_faults(task: Task) -> Iterator[tuple[str, str]]:
+    if fault := _fault(task.title, one_line=True, needed=True):
+        yield "title", fault
+    if fault := _fault(task.description, one_line=False, needed=False):
+        yield "description", fault
+    for number, criterion in enumerate(task.acceptance_criteria, 1):
+        if fault := _fault(criterion, one_line=False, needed=True):
+            yield f"acceptance criterion {number}", fault
+
+
+def _fault(text: str, *, one_line: bool, needed: bool) -> str | None:
+    if needed and all(c in _BLANKS or category(c) in _UNSEEN for c in text):
+        return "it is empty: say it in words"
+    if one_line and _BREAKS.search(text):
+        return "it is more than one line: write one"
+    if all(part.isprintable() for part in _BREAKS.split(text)):
+        return None
+    acting = next(
+        (c for c in sorted(set(text)) if category(c) in _ACTING and c not in _JOINERS), None
+    )
+    if acting is None:
+        return None
+    code = f"U+{ord(acting):04X}"
+    return f"it holds {code} ({name(acting, 'a control character')}): leave it out"
