@@ -18,6 +18,7 @@ from activities.adapters.shell.unreadable import UnreadableError
 from workflows.domain.command import UNKNOWN, Group
 
 _GAP = re.compile(rb"(?:[ \t\n]|\\\n)*")
+_BLANKS = re.compile(rb"(?:[ \t]|\\\n)*")
 _CONTINUED = re.compile(rb"(?:\\\n)*")
 
 
@@ -46,9 +47,10 @@ class WordReader(ABC):
         unit: list[Node] = []
         for each in children:
             child = each.children[0] if each.type == "command_name" else each
-            touches = bool(unit) and bool(
-                _CONTINUED.fullmatch(self._source, unit[-1].end_byte, child.start_byte)
-            )
+            end = unit[-1].end_byte if unit else child.start_byte
+            if not _BLANKS.fullmatch(self._source, end, child.start_byte):
+                raise UnreadableError(end, "a line that ends inside a command")
+            touches = unit and _CONTINUED.fullmatch(self._source, end, child.start_byte)
             if touches and not child.type.endswith("_redirect"):
                 if not (is_word(unit[-1]) and is_word(child)):
                     raise UnreadableError(child.start_byte, "two things without a blank between")
@@ -61,11 +63,11 @@ class WordReader(ABC):
             yield unit
 
     def _joined(self, unit: Sequence[Node], inner: list[Group]) -> str:
-        return "".join(
-            "" if node.type == "$" and following is not None and following.type == "string"
-            else self._expand(node, inner)
-            for node, following in zip(unit, (*unit[1:], None), strict=True)
-        )  # fmt: skip
+        return "".join("" if self._translates(node) else self._expand(node, inner) for node in unit)
+
+    def _translates(self, node: Node) -> bool:
+        """Whether a `$` belongs to the string behind it, which it leaves as it is."""
+        return node.type == "$" and self._source[node.end_byte : node.end_byte + 1] == b'"'
 
     def _expand(self, node: Node, inner: list[Group]) -> str:
         """Return a word with the marks of `words`; substitutions in it go to `inner`."""

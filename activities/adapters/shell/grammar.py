@@ -12,7 +12,7 @@ from tree_sitter import Node
 from activities.adapters.shell import words
 from activities.adapters.shell.expansions import WordReader
 from activities.adapters.shell.here_documents import HereDocument, take_out
-from activities.adapters.shell.tree import OPAQUE, WORDS, first_error, is_word, operands, parser
+from activities.adapters.shell.tree import OPAQUE, WORDS, first_error, is_word, operands, read_tree
 from activities.adapters.shell.unreadable import UnreadableError
 from workflows.domain.command import (
     UNKNOWN,
@@ -76,7 +76,7 @@ class _Reader(WordReader):
         self._depth = depth
 
     def program(self) -> Group:
-        root = parser().parse(self._source).root_node
+        root = read_tree(self._source)
         if root.has_error:
             raise first_error(root)
         self._account(root, 0)
@@ -258,6 +258,8 @@ class _Reader(WordReader):
         name = node.child_by_field_name("name")
         if name is None:
             raise UnreadableError(node.start_byte, "an assignment without a name")
+        if not self._text(name).isascii():
+            raise UnreadableError(node.start_byte, "a variable with a name that bash does not take")
         parts.assigned.append(self._text(name).partition("[")[0])
         for child in node.children:
             if child.type in WORDS and child != name:
@@ -269,6 +271,8 @@ class _Reader(WordReader):
         operator = next((c.type for c in node.children if not c.is_named), "")
         targets = [child for child in node.children if is_word(child) and child.is_named]
         targets = [child for child in targets if child.type != "file_descriptor"]
+        if targets and b"\n" in self._source[node.start_byte : targets[0].start_byte]:
+            raise UnreadableError(node.start_byte, "a line that ends inside a redirection")
         if operator == "<<<" and len(targets) == 1:
             (parts.stdin,) = words.expanded(self._expand(targets[0], parts.inner))[:1]
             return
@@ -320,7 +324,7 @@ class _Reader(WordReader):
     ) -> int:
         """Read one `$(…)` or `${…}` of a here-document; return where it ends."""
         source = text[start:].encode("utf-8", "replace")
-        root = parser().parse(source).root_node
+        root = read_tree(source)
         node = root.descendant_for_byte_range(0, 2)
         while node is not None and node.parent is not None and node.type not in WORDS:
             node = node.parent

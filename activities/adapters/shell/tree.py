@@ -8,6 +8,7 @@ from tree_sitter import Language, Node, Parser
 
 from activities.adapters.shell.unreadable import UnreadableError
 
+_ASCII = bytes(range(128)) + b"x" * 128
 OPAQUE = frozenset({"string", "raw_string", "ansi_c_string", "regex", "comment", "word"})
 """Between their ends, blanks are text."""
 SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
@@ -18,15 +19,23 @@ WORDS = frozenset({
     "special_variable_name", "extglob_pattern", "regex", "test_operator", "array",
 })  # fmt: skip
 EXPANSIONS = SUBSTITUTIONS | {
-    "arithmetic_expansion", "array", "brace_expression", "expansion", "extglob_pattern",
+    "arithmetic_expansion", "regex", "array", "brace_expression", "expansion", "extglob_pattern",
     "simple_expansion",
 }  # fmt: skip
 
 
 @functools.cache
-def parser() -> Parser:
-    """Return the parser, made once."""
+def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
+
+
+def read_tree(source: bytes) -> Node:
+    """Return the root of a text's tree.
+
+    For bash each byte beyond ASCII is a letter like any other, so the grammar is shown letters in
+    their places: its own tables are not made for all of Unicode, and crash the process on some.
+    """
+    return _parser().parse(source.translate(_ASCII)).root_node
 
 
 def leaves(node: Node) -> Iterator[Node]:

@@ -36,7 +36,7 @@ _LETTERS: Final = {
     "v": "\v",
 }  # fmt: skip
 _SIMPLE: Final = re.compile(r"[\w./:=@%+-]*", re.ASCII)
-_UNQUOTED: Final = re.compile(r"\\(.?)|([`'\"])|(\$[({])", re.DOTALL)
+_UNQUOTED: Final = re.compile(r"\\(.?)|([`'\" \t\n;&|<>])|(\$[({])", re.DOTALL)
 _DOUBLE: Final = re.compile(r"\\([$`\"\\\n])|([`\"])|(\$[({])")
 
 
