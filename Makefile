@@ -1,6 +1,6 @@
 # The two commands of the README are `make demo` and `make test`; both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-crash coverage lint format types imports check lock bench clean
+.PHONY: help setup demo test test-slow test-crash fuzz coverage lint format types imports check lock bench clean
 
 python := .venv/bin/python -P
 
@@ -21,6 +21,9 @@ test-slow: setup ## run the tests that are too long for every day
 
 test-crash: setup ## kill and stall workers and server under running sessions
 	@.venv/bin/python -m pytest -m crash --timeout 3600
+
+fuzz: setup ## search for commands that the policy gets wrong; FUZZ_SECONDS=60 or longer
+	@scripts/fuzz
 
 coverage: setup ## run the tests with branch coverage and its thresholds
 	@scripts/coverage
@@ -52,6 +55,7 @@ bench: setup ## run the benchmarks; each ends with one line of JSON
 	@.venv/bin/python -m benchmarks.turns
 	@.venv/bin/python -m benchmarks.makespan
 	@.venv/bin/python -m benchmarks.crash --kills 20
+	@.venv/bin/python -m benchmarks.safety
 
 clean: ## remove what was made here, .venv included
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* coverage.xml dist build

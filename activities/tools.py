@@ -25,15 +25,16 @@ from activities.ports.git import (
     WorktreePlace,
 )
 from activities.ports.sandbox import Limits
+from activities.toolset.judging import judge_call, judge_write
 from activities.toolset.runner import Toolset
 from activities.toolset.schemas import sandbox_tools
 from activities.uninterrupted import uninterrupted
 from workflows.contracts import Observation, RunTools, ToolsOutcome
 from workflows.domain.ids import Commit, Digest, TaskId, Tree
 from workflows.domain.messages import ToolCall
+from workflows.domain.tool_policy import Standing
 from workflows.errors import FailureType
 from workflows.policy.agent import SUBMITTING
-from workflows.policy.protection import denies
 
 _Calls = TypeAdapter(tuple[ToolCall, ...])
 _FINDINGS_TOLD = 10
@@ -115,6 +116,12 @@ class ToolActivities:
         self, place: WorktreePlace, request: RunTools, hold: int
     ) -> AsyncIterator[Observation]:
         end = self._clock() + BATCH.total_seconds()
+        standing = Standing(
+            role=request.role,
+            claims=request.claims,
+            gate_files=request.gate_files,
+            rules=request.policy,
+        )
         toolset = Toolset(
             sandbox=self._host.sandbox,
             blobs=self._host.store,
@@ -122,7 +129,8 @@ class ToolActivities:
             tools=sandbox_tools(request.role),
             others=(SUBMITTING[request.role],),
             limits=Limits(timeout=request.command_timeout),
-            may_write=lambda path: denies(path, request.claims),
+            may_write=lambda path: judge_write(path, standing),
+            judge=lambda call: judge_call(call, standing),
             hold=hold,
             time_left=lambda: timedelta(seconds=end - self._clock()),
         )

@@ -86,7 +86,8 @@ class WorktreeActivities:
                 for each in await repository.changed_paths(request.base, request.checkpoint)
             ]
             findings = [f"{each.path}: {each.text}" for each in collected.findings]
-            findings += [rule for path in paths if (rule := denies(path, request.claims))]
+            rules = (request.claims, request.policy, request.gate_files)
+            findings += [rule for path in paths if (rule := denies(path, *rules))]
             if findings:
                 return WorkRefused(reason="violation", findings=tuple(findings[:_FINDINGS_TOLD]))
             if not paths:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, cast, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
@@ -20,6 +20,7 @@ from pydantic_core import PydanticUndefined
 from starter import configuration_file as file
 from workers.settings import Settings
 from workflows.domain.config import SessionConfig
+from workflows.domain.tool_policy import RULE_NAMES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "configuration.md"
 
@@ -77,6 +78,17 @@ MEANINGS = {
     "command_timeout": "the longest that one command of an agent may run",
     "sandbox": "`none` runs commands of agents and gates with your own rights; refused in a file "
     "that was found in the repository",
+    "policy.planner_tools": "tools that the planner may call",
+    "policy.developer_tools": "tools that developers may call",
+    "policy.reviewer_tools": "tools that reviewers may call",
+    "policy.allow_commands": "only commands that certainly fit one of these run",
+    "policy.deny_commands": "commands that may fit one of these never run, whatever allows them",
+    "policy.lift": "built-in rules that do not hold",
+    "policy.read_paths": "all that the tool `read`, and commands that plainly read files, get",
+    "policy.write_paths": "all that a task may write of what it claims",
+    "policy.blocked_paths": "neither read nor written",
+    "policy.protected_paths": "never written, whatever a task claims, beside the built-in set; "
+    "a baseline's tests, say",
     "deliver": "where finished work goes: the branch `blueflame/<session>`",
     "on_cap": "what reaching the cap does: wait for you, or end the session",
 }
@@ -143,7 +155,7 @@ _TEXT = """\
 ## blueflame.yaml
 
 All keys but `version` may be left out. Layers, the later one winning key by key (lists and `gates`
-are taken whole; `providers` and `catalogue` entry by entry):
+are taken whole, but for the policy's that deny; `providers` and `catalogue` entry by entry):
 
 1. the defaults below;
 2. your own file, `blueflame/blueflame.yaml` in your configuration directory (on Linux
@@ -154,9 +166,9 @@ are taken whole; `providers` and `catalogue` entry by entry):
 `run --dry-run` prints what a session would get. A session keeps the configuration that it was
 started with. An unknown key, a wrong value or a doubled key is refused with file, line and column.
 A file found in the repository decides nothing against you: it may not switch the sandbox off, mark
-secrets, approve where you are asked, change `on_cap`, raise `budget.stop_usd` above your own file's
-or the default, or say anything of `providers` and `catalogue` that you do not say yourself. Say
-that in your own file, with `--config` or with a flag.
+secrets, approve where you are asked, change `on_cap`, allow agents more than you do, raise
+`budget.stop_usd` above your own file's or the default, or say anything of `providers` and
+`catalogue` that you do not say yourself. Say that in your own file, with `--config` or with a flag.
 An example with every key is [blueflame.example.yaml](../blueflame.example.yaml).
 
 {keys}
@@ -167,6 +179,8 @@ arguments. Models are `provider/model`; built-in providers are {providers}.
 
 Where no model is configured, two keys of different providers in the environment are enough: the
 planner gets the strongest models, the developers the first provider's, the reviewers the others'.
+
+{policy}
 
 ## Environment
 
@@ -190,6 +204,60 @@ disks.
 """
 
 
+_POLICY = """\
+## Rules for tool calls
+
+Each call of a tool is judged before it runs; [security](security.md) says what that is worth. A
+denied call is answered with the rule that denies it and with what would be allowed, and the other
+calls of the turn run. Rules narrow what claims and sandbox leave open, and never widen it.
+
+Path patterns are those of claims: whole paths from the repository's root, `*` within a segment,
+`**` across segments, and a pattern covers what is below it. Command patterns are a program and its
+words, each of which may hold `*` and `?`; `*` alone at the end stands for any further words.
+`allow_commands: [git log *, python -m pytest *, ls *]` lets exactly those run, and the builtins of
+the shell; programs that only start others (`env`, `timeout`, `xargs` …) are judged by what they
+start. `deny_commands: [npm run release*, rm -rf]` denies each command that begins so, with any
+options and further words, and each of which that cannot be excluded. Where both say something,
+deny wins.
+
+Lists that deny (`deny_commands`, `blocked_paths`, `protected_paths`) are joined over all layers. Of
+the others a file found in the repository may only leave something out.
+
+| rule | denies | can be lifted |
+|---|---|---|
+{rules}"""
+
+_RULES = {
+    "tools": "a tool that the role does not have",
+    "claims": "a write outside the task's claims; what builds and tests leave behind "
+    "(`__pycache__`, `build`, `node_modules` …) is not asked about in commands",
+    "protected": "a write to `.git`, `blueflame.yaml`, the definitions of CI, `protected_paths`",
+    "blocked": "a read or write of `blocked_paths`",
+    "named-only": "a write to a lock file, or to a script that a gate starts, unless a claim other "
+    "than `**` covers it",
+    "read-paths": "a read outside `read_paths`",
+    "write-paths": "a write outside `write_paths`",
+    "deny-commands": "what `deny_commands` may name",
+    "allow-commands": "what `allow_commands` does not certainly name",
+    "unreadable": "a command that cannot be read with certainty; the place is named",
+    "hidden-program": "an expansion where a program must stand, a program's output as commands, an "
+    "unknown option before a program",
+    "look-alike": "a program's name with letters that only look like others, or cannot be seen",
+    "environment": "variables that make programs load or run something: `LD_PRELOAD`, `BASH_ENV`, "
+    "`GIT_SSH_COMMAND` …",
+    "git-config": "settings of git that can start programs or hooks; colour, pager, user, log are "
+    "free",
+    "git-history": "commits, rebases, worktrees in the worktree: work is committed after each turn",
+    "git-remote": "push, fetch, pull, clone, changes of remotes, and `gh` and its kin",
+    "network": "curl, wget, ssh and the like, but for addresses of this machine",
+    "publish": "publishing and deploying: `npm publish`, `twine upload`, `kubectl` …",
+    "recursion": "Blue Flame and its server, started from inside a session",
+    "rights": "sudo, su, mount, docker and the like",
+    "system-packages": "apt, dnf, brew and the like",
+}
+"""What denies, in the order in which it is asked."""
+
+
 class Row(NamedTuple):
     """One key or variable."""
 
@@ -203,7 +271,17 @@ def page() -> str:
     return _TEXT.format(
         keys=_table("key", list(keys()), MEANINGS),
         variables=_table("variable", list(variables()), VARIABLES),
+        policy=_POLICY.format(rules=_rules()),
         providers=", ".join(f"`{name}`" for name in file.BUILT_IN),
+    )
+
+
+def _rules() -> str:
+    if missing := set(RULE_NAMES) - set(_RULES):
+        raise SystemExit(f"scripts/docs.py: {', '.join(sorted(missing))}: say what it denies")
+    return "\n".join(
+        f"| `{name}` | {denies} | {'yes' if name in RULE_NAMES else 'no'} |"
+        for name, denies in _RULES.items()
     )
 
 
@@ -279,6 +357,10 @@ def _listed(item: Any, metadata: list[Any]) -> str:
         return "command"
     if item == file.Command:
         return "list of commands"
+    if get_origin(item) is Literal:
+        return f"list of {', '.join(f'`{value}`' for value in get_args(item))}"
+    if item in {file.CheckedPath, file.CheckedCommand}:
+        return f"list of {'path' if item == file.CheckedPath else 'command'} patterns"
     return "list of models" if get_origin(item) is Annotated else "list of paths"
 
 
@@ -301,7 +383,7 @@ def _shown(value: object) -> str:
     if isinstance(value, timedelta):
         return f"`{int(value.total_seconds()) // 60}m`"
     if isinstance(value, tuple):
-        return "`[]`"
+        return f"`[{', '.join(cast('tuple[str, ...]', value))}]`"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     return f"`{value}`"

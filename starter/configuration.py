@@ -1,6 +1,7 @@
 """A session's settings from their layers: defaults, the user's file, the repository's file, flags.
 
-A later layer wins key by key; lists and the `gates` mapping are taken whole. Where each value came
+A later layer wins key by key; lists and the `gates` mapping are taken whole, but for the lists of
+the policy that only ever deny: those are joined. Where each value came
 from is kept. The only disk access is reading the files that it is pointed to; the environment is
 handed in, and only asked which providers' keys are there.
 """
@@ -30,7 +31,7 @@ from starter.default_routes import (
     family_of,
     no_models,
 )
-from starter.repository_limits import limit_faults
+from starter.repository_limits import joined, limit_faults
 from workflows.domain.config import Routes, SessionConfig
 from workflows.domain.gate import GateSpec
 from workflows.domain.models import BUILT_IN, Provider
@@ -115,7 +116,7 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
     origins: dict[str, str] = {}
     _check_found(layers)
     for layer in (*layers, _derived_routes(layers, environment)):
-        values.update(layer.values)
+        values.update(joined(values, layer.values))
         origins.update(dict.fromkeys(layer.values, layer.origin))
     try:
         nested = _nested(values)

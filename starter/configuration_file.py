@@ -28,6 +28,9 @@ from starter.gate_commands import check_arguments, parse_command
 from workflows.domain.budget import Caps
 from workflows.domain.config import Approvals, ModelName, Pacing
 from workflows.domain.models import BUILT_IN, GivenFacts
+from workflows.domain.tool_policy import CommandPattern, PathPattern, RuleName, ToolName
+from workflows.policy.claims import claim_fault
+from workflows.policy.command_patterns import pattern_fault
 
 FILE_NAME = "blueflame.yaml"
 VERSION = 1
@@ -131,6 +134,37 @@ class _Described(BaseModel, frozen=True, extra="ignore"):
     providers: dict[str, object] = Field(default_factory=dict[str, object])
 
 
+def _checked_claim(pattern: str) -> str:
+    if (fault := claim_fault(pattern)) is not None:
+        raise ValueError(f"{pattern!r} cannot be taken: {fault}")
+    return pattern
+
+
+def _checked_command(pattern: str) -> str:
+    if (fault := pattern_fault(pattern)) is not None:
+        raise ValueError(f"{pattern!r} cannot be taken: {fault}")
+    return pattern
+
+
+CheckedPath = Annotated[PathPattern, AfterValidator(_checked_claim)]
+CheckedCommand = Annotated[CommandPattern, AfterValidator(_checked_command)]
+
+
+class PolicySection(BaseModel, frozen=True, extra="forbid"):
+    """Rules for tool calls."""
+
+    planner_tools: tuple[ToolName, ...] | None = None
+    developer_tools: tuple[ToolName, ...] | None = None
+    reviewer_tools: tuple[ToolName, ...] | None = None
+    allow_commands: tuple[CheckedCommand, ...] | None = None
+    deny_commands: tuple[CheckedCommand, ...] | None = None
+    lift: tuple[RuleName, ...] | None = None
+    read_paths: tuple[CheckedPath, ...] | None = None
+    write_paths: tuple[CheckedPath, ...] | None = None
+    blocked_paths: tuple[CheckedPath, ...] | None = None
+    protected_paths: tuple[CheckedPath, ...] | None = None
+
+
 class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     """One whole file; None: not said here."""
 
@@ -149,6 +183,7 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     turns: StrictInt | None = Field(default=None, ge=1, le=1_000)
     command_timeout: Duration | None = None
     sandbox: Literal["required", "none"] | None = None
+    policy: PolicySection | None = None
     deliver: Literal["branch"] | None = None
     on_cap: Literal["pause", "stop"] | None = None
 

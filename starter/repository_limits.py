@@ -9,19 +9,47 @@ from decimal import Decimal
 from typing import Final, cast
 
 from workflows.domain.config import Approvals, SessionConfig
+from workflows.domain.tool_policy import ToolPolicy
 
+_Texts = tuple[str, ...]
 _REMEDY = (
     "a repository cannot decide that for you; say it in your own configuration, with --config FILE "
     "or with a flag"
 )
 _ASKING: Final = "ask"
 _PERSONAL: Final = ("providers.", "catalogue.")
+_DENYING: Final = ("policy.deny_commands", "policy.blocked_paths", "policy.protected_paths")
+"""Lists that every layer adds to: more of them only ever denies more."""
+_WIDENING: Final = tuple(
+    f"policy.{key}"
+    for key in (
+        "planner_tools", "developer_tools", "reviewer_tools", "allow_commands", "read_paths",
+        "write_paths", "lift",
+    )
+)  # fmt: skip
+"""Lists of which a repository may only leave something out."""
 _DEFAULTS: Final[Mapping[str, object]] = {
     "approvals.plan": Approvals().plan,
     "approvals.changeset": Approvals().changeset,
     "on_cap": SessionConfig.model_fields["on_cap"].default,
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
+    **{key: getattr(ToolPolicy(), key.removeprefix("policy.")) for key in _WIDENING},
 }
+
+
+def joined(below: Mapping[str, object], layer: Mapping[str, object]) -> dict[str, object]:
+    """Return a layer's values, with what layers below it deny added to what it denies itself.
+
+    Args:
+        below: what holds without the layer, by dotted key.
+        layer: its own values.
+    """
+    values = dict(layer)
+    for key in _DENYING:
+        if key in layer and key in below:
+            both = (*cast(_Texts, below[key]), *cast(_Texts, layer[key]))
+            values[key] = tuple(dict.fromkeys(both))
+    return values
 
 
 def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tuple[str, ...]:
@@ -34,6 +62,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     | `budget.stop_usd`  | at most what the person says, or the default               |
     | `providers.…`      | what the person says: it would say where keys and code go  |
     | `catalogue.…`      | what the person says: it would say what the cap counts     |
+    | lists of `policy`  | the same, or less; what denies may be added to             |
     | any other          | anything                                                   |
 
     Args:
@@ -45,7 +74,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     """
     checked = ((key, found[key], own.get(key, _DEFAULTS[key])) for key in _DEFAULTS if key in found)
     refused = tuple(
-        f"{key}: {value} where {mine} holds without this file: {_REMEDY}"
+        f"{key}: {_shown(value)} where {_shown(mine)} holds without this file: {_REMEDY}"
         for key, value, mine in checked
         if not _may(key, value, mine)
     )
@@ -61,4 +90,11 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
 def _may(key: str, value: object, mine: object) -> bool:
     if key == "budget.stop_usd":
         return cast(Decimal, value) <= cast(Decimal, mine)
+    if key in _WIDENING:
+        allowed = set(cast(_Texts, mine))
+        return bool(allowed & {"*", "**"}) or set(cast(_Texts, value)) <= allowed
     return value == mine or (key.startswith("approvals.") and value == _ASKING)
+
+
+def _shown(value: object) -> object:
+    return f"[{', '.join(cast(_Texts, value))}]" if isinstance(value, tuple) else value

@@ -213,6 +213,8 @@ class AgentWorkflow:
             checkpoint=self._state.checkpoint,
             calls=calls,
             claims=self._request.claims,
+            policy=self._request.policy,
+            gate_files=self._request.gate_files,
             command_timeout=self._request.command_timeout,
             at=workflow.now(),
         )

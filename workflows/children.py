@@ -21,6 +21,7 @@ from workflows.domain.agent import AgentLimits, AgentOutcome, AgentRequest, Work
 from workflows.domain.ids import AgentId, Commit
 from workflows.domain.models import ModelFacts, Role
 from workflows.domain.stages import Grounds
+from workflows.policy.protection import gate_files
 
 AgentHandle = workflow.ChildWorkflowHandle[AgentWorkflow, AgentOutcome]
 
@@ -79,6 +80,8 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
         host_queue=grounds.host_queue,
         ledger=grounds.ledger,
         claims=order.claims,
+        policy=grounds.policy,
+        gate_files=gate_files(grounds.gates),
         limits=order.limits,
         command_timeout=min(grounds.command_timeout, order.limits.wall, timedelta(minutes=55)),
     )

@@ -22,6 +22,7 @@ from workflows.domain.messages import Message, ToolCall
 from workflows.domain.models import GivenFacts, ModelFacts, Role, Usage
 from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session_state import ResolvedRoutes
+from workflows.domain.tool_policy import ToolPolicy
 from workflows.domain.verdict import Evidence
 from workflows.errors import NEVER_RETRIED, UNKNOWN_OUTCOME
 
@@ -212,6 +213,8 @@ class RunTools(BaseModel, frozen=True, extra="forbid"):
     """The commit that the worktree must stand at before."""
     calls: tuple[ToolCall, ...] = Field(min_length=1)
     claims: tuple[str, ...]
+    policy: ToolPolicy = ToolPolicy()
+    gate_files: tuple[str, ...] = ()
     command_timeout: timedelta
     at: datetime
     """The workflow's time: the date of the checkpoint's commit, the same on every retry."""
@@ -246,6 +249,8 @@ class FinishTask(BaseModel, frozen=True, extra="forbid"):
     base: Commit
     checkpoint: Commit
     claims: tuple[str, ...]
+    policy: ToolPolicy = ToolPolicy()
+    gate_files: tuple[str, ...] = ()
     at: datetime
 
 

@@ -46,6 +46,7 @@ from workflows.domain.stages import (
 )
 from workflows.policy import openings
 from workflows.policy.limits import limits_for
+from workflows.policy.protection import gate_files
 
 
 @workflow.defn(name="DevelopWave", failure_exception_types=[Exception])
@@ -223,6 +224,8 @@ class DevelopWave:
             base=base,
             checkpoint=outcome.checkpoint,
             claims=assignment.task.claims,
+            policy=self._request.grounds.policy,
+            gate_files=gate_files(self._request.grounds.gates),
             at=workflow.now(),
         )
         summary = f"check and commit {assignment.task.id}"

@@ -154,6 +154,7 @@ def grounds(request: SessionRequest, state: SessionState) -> Grounds:
         gates=state.gates,
         command_timeout=request.config.command_timeout,
         turns=request.config.turns,
+        policy=request.config.policy,
     )
 
 

@@ -1,8 +1,9 @@
 """Runs a model's tool calls over the port `Sandbox`, and words the answers.
 
 Every call gets an answer: what is wrong with it is told to the model, never raised. Only a sandbox
-that cannot start is raised, for that is nothing that a model could mend. Which paths a task may
-write is decided elsewhere; here that decision is asked for before anything is written.
+that cannot start is raised, for that is nothing that a model could mend. Which calls may run and
+which paths a task may write is decided elsewhere; here those decisions are asked for before
+anything runs or is written. A denied call takes no other call of its turn along.
 """
 
 import asyncio
@@ -51,6 +52,8 @@ _BATCH_OVER = (
 
 MayWrite = Callable[[str], str | None]
 """Asked with a path relative to the workspace, links followed; a text is the rule that denies."""
+Judge = Callable[[SandboxCall], str | None]
+"""Asked with a call before it runs; a text is the rule that denies it."""
 
 
 class Observation(BaseModel, frozen=True, extra="forbid"):
@@ -77,6 +80,8 @@ class Toolset:
     """Of each command; `timeout_s` of a call can only shorten its time."""
     may_write: MayWrite | None = None
     """None: everything in the workspace."""
+    judge: Judge | None = None
+    """None: every call runs."""
     hold: int | None = None
     """The worktree's lock; it is held until the last process of a call is dead."""
     time_left: Callable[[], timedelta] | None = None
@@ -101,6 +106,8 @@ class Toolset:
             arguments = parse(call.name, _clean(call.arguments))
         except ValidationError as error:
             return _refused(call, problems(call.name, error))
+        if self.judge is not None and (rule := self.judge(arguments)) is not None:
+            return _refused(call, rule)
         return await self._run(call, arguments)
 
     async def _run(self, call: ToolCall, arguments: SandboxCall) -> Observation:

@@ -141,6 +141,8 @@ _NAMES: Mapping[str, type[_Arguments]] = {
     "submit_verdict": SubmitVerdict,
 }
 
+_NAMES_OF = {kind: name for name, kind in _NAMES.items()}
+
 _TOOLS = {
     Role.DEVELOPER: ("bash", "read", "edit", "write", "apply_patch", "submit"),
     Role.PLANNER: ("bash", "read", "submit_plan"),
@@ -159,6 +161,11 @@ def tools_for(role: Role, *, patches: bool = False) -> tuple[ToolSchema, ...]:
     """
     names = (name for name in _TOOLS[role] if patches or name != "apply_patch")
     return tuple(schema(name) for name in names)
+
+
+def name_of(call: SandboxCall) -> str:
+    """Return the tool whose arguments these are."""
+    return _NAMES_OF[type(call)]
 
 
 def sandbox_tools(role: Role) -> tuple[str, ...]:

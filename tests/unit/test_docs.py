@@ -45,7 +45,10 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = (
     *sorted(DOCS.glob("*.md")),
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md")),
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md", "SECURITY.md")
+    ),
     ROOT / "examples" / "demo" / "README.md",
 )
 TRANSCRIPT = re.compile(r"<!-- transcript -->\n```.*?\n```\n", re.DOTALL)

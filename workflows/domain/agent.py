@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, JsonValue
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, Tree
 from workflows.domain.messages import Message
 from workflows.domain.models import ModelFacts, Role
+from workflows.domain.tool_policy import ToolPolicy
 
 
 class AgentLimits(BaseModel, frozen=True, extra="forbid"):
@@ -105,6 +106,9 @@ class AgentRequest(BaseModel, frozen=True, extra="forbid"):
     ledger: str
     """The ledger's workflow id."""
     claims: tuple[str, ...] = ()
+    policy: ToolPolicy = ToolPolicy()
+    gate_files: tuple[str, ...] = ()
+    """Files that a gate starts; see `Standing`."""
     limits: AgentLimits
     command_timeout: timedelta
     turns_per_run: int = Field(default=250, gt=0)

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, BaseModel, Field, StringConstraints
 from workflows.domain.budget import Caps
 from workflows.domain.gate import GateSpec
 from workflows.domain.models import GivenFacts
+from workflows.domain.tool_policy import ToolPolicy
 
 ModelName = Annotated[
     str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}/[A-Za-z0-9._:/@+-]{1,200}$")
@@ -82,6 +83,7 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     command_timeout: timedelta = timedelta(minutes=5)
     """The longest that one command of an agent may run."""
     sandbox: Literal["required", "none"] = "required"
+    policy: ToolPolicy = ToolPolicy()
     deliver: Literal["branch"] = "branch"
     on_cap: Literal["pause", "stop"] = "pause"
     """What reaching the money cap does to the session; `stop` for runs that nobody watches."""

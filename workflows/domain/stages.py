@@ -13,6 +13,7 @@ from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId,
 from workflows.domain.models import ModelFacts
 from workflows.domain.plan import Plan, Task
 from workflows.domain.repository import CopiedFile
+from workflows.domain.tool_policy import ToolPolicy
 from workflows.domain.verdict import Verdict
 
 
@@ -29,6 +30,7 @@ class Grounds(BaseModel, frozen=True, extra="forbid"):
     gates: tuple[GateSpec, ...]
     command_timeout: timedelta
     turns: int
+    policy: ToolPolicy = ToolPolicy()
 
 
 # --- plan -----------------------------------------------------------------------------------

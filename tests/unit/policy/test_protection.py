@@ -2,8 +2,10 @@
 
 import pytest
 
+from workflows.domain.gate import GateSpec
+from workflows.domain.tool_policy import ToolPolicy
 from workflows.policy.claims import claim_fault
-from workflows.policy.protection import LOCK_FILES, PROTECTED, denies
+from workflows.policy.protection import LOCK_FILES, PROTECTED, denies, gate_files, write_denial
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,51 @@ def test_what_only_sounds_like_a_lock_file_is_none(path: str):
 @pytest.mark.parametrize("pattern", [*PROTECTED, *LOCK_FILES])
 def test_every_rule_can_match(pattern: str):
     assert claim_fault(pattern) is None
+
+
+RULES = ToolPolicy(
+    protected_paths=("tests/base/**",), blocked_paths=("secret",), write_paths=("src", "secret")
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("src/a.py", None),
+        ("tests/base/test_a.py", "protected"),
+        ("secret/x", "blocked"),
+        ("lib/a.py", "write-paths"),
+        ("src/uv.lock", "named-only"),
+        ("src/gate.sh", "named-only"),
+    ],
+)
+def test_what_a_person_names_narrows_what_is_claimed(path: str, rule: str | None):
+    denied = write_denial(path, ("**",), RULES, ("src/gate.sh",))
+    assert (denied.rule if denied else None) == rule
+
+
+def test_a_denial_lists_only_some_claims():
+    claims = tuple(f"a{number}" for number in range(12))
+    denied = write_denial("b", claims, ToolPolicy(), ())
+    assert denied is not None
+    assert "a7 and 4 more; scratch files" in denied.instead
+
+
+@pytest.mark.parametrize(
+    ("argv", "files"),
+    [
+        (("scripts/check",), ("scripts/check",)),
+        (("./ci/run", "x"), ("ci/run",)),
+        (("bash", "-e", "ci/run.sh"), ("ci/run.sh",)),
+        (("python", "-m", "pytest"), ()),
+        (("bash", "-c", "ls src && make"), ()),
+        (("python", "-"), ()),
+        (("make", "test"), ()),
+        (("pytest", "-q"), ()),
+        (("/usr/bin/true",), ()),
+        (("../x/y",), ()),
+    ],
+)
+def test_the_files_that_gates_start(argv: tuple[str, ...], files: tuple[str, ...]):
+    gates = (GateSpec(name="one", argv=argv), GateSpec(name="two", argv=argv))
+    assert gate_files(gates) == files

@@ -1,0 +1,117 @@
+"""What safety costs: the policy of a call before it, and the sandbox around it.
+
+Keys of the last line:
+    policy_p99_ms          99th percentile, over a corpus of real-looking commands, of what one
+                           judgement takes, its parse included; of several runs of each command the
+                           best counts, because what else the machine does is not the policy's
+    sandbox_extra_p50_ms   median of `true` in the sandbox less the median of `true` as a plain
+                           subprocess, run in turns
+
+`--only KEY` measures some of them. A further figure is one function in `MEASURES`.
+"""
+
+import argparse
+import asyncio
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.shell.grammar import parse
+from activities.ports.sandbox import SandboxCommand, Workspace
+from benchmarks.stage import report
+from tests.dropped import dropped_plan
+from tests.unit.policy.command_table import ALLOWED, DENIED
+from workers.privileges import enter
+from workflows.domain.models import Role
+from workflows.domain.tool_policy import Standing
+from workflows.policy.commands import command_denial
+
+RUNS = 20
+"""Of each command; the best counts."""
+STARTS = 60
+"""Of `true`, in each of the two ways."""
+
+_PROGRAM = "\n".join(f"def function_{each}(x):\n    return x + {each}\n" for each in range(60))
+_LOOK = """cd /workspace && for f in src/*.py; do
+  echo "== $f"; sed -n '1,40p' "$f"
+done | head -200"""
+_BUILD = """set -e
+rm -rf build && mkdir -p build/{a,b} && cp src/*.py build/
+(cd build && python -m compileall -q . &&
+  find . -name '*.pyc' -print0 | xargs -0 ls -l | awk '{print $5}' | sort -n)"""
+_TEST = """if ! python -m pytest -x -q tests/test_app.py > /tmp/log 2>&1; then
+  tail -40 /tmp/log; grep -n 'Error' /tmp/log | head -5
+else
+  echo "passed: $(grep -c passed /tmp/log)"
+fi"""
+_LONG = (
+    f"cat > src/made.py <<'EOF'\n{_PROGRAM}EOF\npython -m pytest -q tests 2>&1 | tail -20",
+    f"python - <<'EOF'\n{_PROGRAM}EOF",
+    _LOOK,
+    _BUILD,
+    _TEST,
+)
+CORPUS = (*ALLOWED, *(command for command, _ in DENIED), *_LONG)
+
+
+async def policy() -> dict[str, float]:
+    """Judge the corpus, and return the 99th percentile over its commands."""
+    standing = Standing(role=Role.DEVELOPER, claims=("src/**", "tests/**", "docs/**/*.md"))
+    best = sorted(min(_judged(command, standing) for _ in range(RUNS)) for command in CORPUS)
+    return {"policy_p99_ms": round(statistics.quantiles(best, n=100)[98] * 1e3, 3)}
+
+
+def _judged(command: str, standing: Standing) -> float:
+    began = time.perf_counter()
+    command_denial(command, standing, parse)
+    return time.perf_counter() - began
+
+
+async def sandbox() -> dict[str, float]:
+    """Run `true` in turns, plainly and in the sandbox, and return what the sandbox adds."""
+    confined = BubblewrapSandbox()
+    probe = await confined.probe()
+    if not probe.usable:
+        raise SystemExit(f"there is no sandbox here: {probe.reason}")
+    with tempfile.TemporaryDirectory() as folder:
+        command = SandboxCommand(argv=("true",), workspace=Workspace(path=Path(folder)))
+        plain, inside = list[float](), list[float]()
+        for _ in range(STARTS):
+            began = time.perf_counter()
+            started = await asyncio.create_subprocess_exec("true")
+            await started.wait()
+            plain.append(time.perf_counter() - began)
+            began = time.perf_counter()
+            await confined.run(command)
+            inside.append(time.perf_counter() - began)
+    extra = statistics.median(inside) - statistics.median(plain)
+    return {"sandbox_extra_p50_ms": round(extra * 1e3, 2)}
+
+
+MEASURES: dict[str, Callable[[], Awaitable[dict[str, float]]]] = {
+    "policy_p99_ms": policy,
+    "sandbox_extra_p50_ms": sandbox,
+}
+
+
+async def main(only: list[str]) -> None:
+    """Measure and report."""
+    figures: dict[str, object] = {}
+    for key in only or MEASURES:
+        figures |= await MEASURES[key]()
+    report(figures, [f"{len(CORPUS)} commands, {STARTS} starts"])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=sorted(MEASURES), default=[])
+    arguments = parser.parse_args()
+    if os.geteuid() == 0:
+        # As a host worker does: no sandbox is started by root.
+        enter(dropped_plan((sys.executable, "-m", "benchmarks.safety", *sys.argv[1:])))
+    asyncio.run(main(arguments.only))

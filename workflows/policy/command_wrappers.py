@@ -1,0 +1,312 @@
+"""What a command really runs: programs that start other programs are seen through.
+
+`layers` names each program on the way, outermost first, and each text that a shell would read.
+Anything in a place where a program's name must stand that is not certainly one is denied, as is an
+option of a wrapper that is not known here: behind it nobody could tell where the program begins.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from workflows.domain.command import UNKNOWN, Word
+from workflows.domain.tool_policy import Denied
+from workflows.policy.command_options import (
+    WRAPPERS,
+    Words,
+    Wrapper,
+    base_name,
+    cannot_judge,
+    shown,
+    skip_options,
+)
+
+
+class Program(NamedTuple):
+    """One program with its words, to be judged as it stands."""
+
+    words: Words
+    is_wrapper: bool = False
+    """It only starts what follows."""
+
+
+class Setting(NamedTuple):
+    """A variable that a wrapper sets."""
+
+    name: str
+
+
+class ShellText(NamedTuple):
+    """A text that a shell would read, to be parsed and judged."""
+
+    text: str
+
+
+Layer = Program | Setting | ShellText | Denied
+
+
+_RUNNERS: Final = frozenset(
+    {
+        ("bundle", "exec"),
+        ("conda", "run"),
+        ("coverage", "run"),
+        ("hatch", "run"),
+        ("npm", "exec"),
+        ("pdm", "run"),
+        ("pipenv", "run"),
+        ("pnpm", "exec"),
+        ("poetry", "run"),
+        ("rye", "run"),
+        ("uv", "run"),
+        ("yarn", "exec"),
+    }
+)
+"""Programs whose subcommand starts a program in their environment."""
+_SHELLS: Final = frozenset({"ash", "bash", "dash", "ksh", "mksh", "rbash", "sh", "zsh"})
+_SHELL_VALUES: Final = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+_EVALUATING: Final = frozenset({
+    "[", "declare", "let", "local", "mapfile", "printf", "read", "readarray", "readonly", "test",
+    "typeset", "unset", "wait",
+})  # fmt: skip
+"""Builtins that evaluate subscripts, and what is substituted in them."""
+
+
+def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
+    """Name what a command runs, outermost first.
+
+    Args:
+        words: the program first.
+        stdin: the text of a here-document, where there is one.
+        is_piped: its input is another command's output.
+    """
+    program = words[0]
+    if (denied := _hidden(program)) is not None:
+        yield denied
+        return
+    name, rest = base_name(program.text), words[1:]
+    if name in WRAPPERS:
+        yield Program(words, is_wrapper=True)
+        yield from _through(name, rest)
+        return
+    if name == "env":
+        yield Program(words, is_wrapper=True)
+        yield from _env(rest)
+        return
+    yield Program(words)
+    if name in _SHELLS:
+        yield from _shell(name, rest, stdin, is_piped=is_piped)
+    elif name in _SPECIAL:
+        yield from _SPECIAL[name](rest)
+    elif name in _EVALUATING:
+        yield from _subscripts(name, rest)
+    elif rest and (name, rest[0].text) in _RUNNERS:
+        yield from _runner(rest[1:])
+
+
+def _hidden(program: Word) -> Denied | None:
+    if not program.is_known:
+        return cannot_judge(f"{shown([program])} stands where a program's name must stand")
+    if not program.text:
+        return cannot_judge("an empty text stands where a program's name must stand")
+    if not program.text.isascii() or not program.text.isprintable():
+        letters = ascii(program.text)
+        about = f"{letters} holds letters that only look like others, or cannot be seen"
+        return Denied(rule="look-alike", about=about, instead="programs named in plain ASCII")
+    return None
+
+
+def _through(name: str, rest: Words) -> Iterator[Layer]:
+    if name == "command" and rest and rest[0].text in {"-v", "-V", "-pv", "-pV"}:
+        return
+    wrapper = WRAPPERS[name]
+    start = skip_options(name, rest, wrapper)
+    if isinstance(start, Denied):
+        yield start
+        return
+    inner = rest[start + wrapper.operands :]
+    if name == "xargs" and inner:
+        inner = _with_input(inner, _marker(rest[:start]))
+    if inner:
+        yield from layers(inner, None, is_piped=name == "xargs")
+
+
+def _marker(options: Words) -> str | None:
+    """Return the text that `xargs` replaces by each line of its input."""
+    for place, word in enumerate(options):
+        if word.text in {"-I", "-J", "--replace"}:
+            return options[place + 1].text if place + 1 < len(options) else "{}"
+        if word.text.startswith(("-I", "--replace=")):
+            return word.text.removeprefix("--replace=").removeprefix("-I")
+    return None
+
+
+def _with_input(words: Words, marker: str | None) -> Words:
+    if marker is None:
+        return (*words, Word(text=UNKNOWN, is_many=True))
+    return tuple(_replaced(word, marker) for word in words)
+
+
+def _replaced(word: Word, marker: str) -> Word:
+    if not marker or marker not in word.text:
+        return word
+    return word.model_copy(update={"text": word.text.replace(marker, UNKNOWN)})
+
+
+def _env(rest: Words) -> Iterator[Layer]:
+    """`env [-i] [-u NAME] [-C DIR] [NAME=VALUE …] [PROGRAM …]`; `-S` splits a text."""
+    flags = "-i -0 -v --ignore-environment --null --debug"
+    wrapper = Wrapper(flags, "-u -C --unset --chdir --block-signal --default-signal")
+    if any(word.text.startswith(("-S", "--split-string", "-vS", "-iS")) for word in rest):
+        yield cannot_judge("'env -S' splits a text into a command")
+        return
+    start = skip_options("env", rest, wrapper)
+    if isinstance(start, Denied):
+        yield start
+        return
+    rest = rest[start:]
+    while rest and "=" in rest[0].text.partition(UNKNOWN)[0]:
+        yield Setting(rest[0].text.partition("=")[0])
+        rest = rest[1:]
+    if rest:
+        yield from layers(rest, None, is_piped=False)
+
+
+def _shell(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
+    """A shell takes its commands from `-c`, a file, or its input."""
+    letters, rest = _shell_options(rest)
+    if rest and (rest[0].is_many or rest[0].text.startswith("-")):
+        yield cannot_judge(f"{name!r} with {shown([rest[0]])}")
+    elif "c" in letters:
+        yield from _text(name, rest)
+    elif rest and "s" not in letters:
+        yield from _script_file((rest[0],))
+    elif stdin is not None:
+        yield from _text(name, (stdin,))
+    elif is_piped:
+        yield cannot_judge(f"{name!r} would run what another program writes")
+
+
+def _shell_options(rest: Words) -> tuple[str, Words]:
+    """Return the letters of a shell's options, and the words behind them."""
+    letters = ""
+    while rest and rest[0].is_known and rest[0].text.startswith(("-", "+")):
+        text = rest[0].text
+        if text in {"-", "--"}:
+            return letters, rest[1:]
+        letters += "" if text.startswith("--") else text[1:]
+        takes = text in _SHELL_VALUES or (text[1] != "-" and text[-1] in "oO")
+        rest = rest[2:] if takes else rest[1:]
+    return letters, rest
+
+
+def _text(name: str, rest: Words) -> Iterator[Layer]:
+    if not rest:
+        return
+    if rest[0].is_known:
+        yield ShellText(rest[0].text)
+        return
+    yield cannot_judge(f"the text for {name!r} holds an expansion; in single quotes it holds none")
+
+
+def _script_file(rest: Words) -> Iterator[Layer]:
+    """A file of the worktree is let through unread; what is no file cannot be judged."""
+    if not rest:
+        return
+    text = rest[0].text
+    if rest[0].is_many or text == UNKNOWN or text.startswith(("/dev/", "/proc/")):
+        yield cannot_judge(f"the script {shown([rest[0]])} is not a file that could be looked at")
+
+
+def _eval(rest: Words) -> Iterator[Layer]:
+    if all(word.is_known for word in rest):
+        yield ShellText(" ".join(word.text for word in rest))
+        return
+    yield cannot_judge(f"'eval' of {shown(rest)}")
+
+
+def _trap(rest: Words) -> Iterator[Layer]:
+    rest = rest[1:] if rest and rest[0].text == "--" else rest
+    if len(rest) > 1 and rest[0].text not in {"-", "-l", "-p"}:
+        yield from _text("trap", rest)
+
+
+def _alias(rest: Words) -> Iterator[Layer]:
+    for word in rest:
+        if "=" in word.text:
+            value = word.model_copy(update={"text": word.text.partition("=")[2]})
+            yield from _text("alias", (value,))
+
+
+def _flock(rest: Words) -> Iterator[Layer]:
+    wrapper = Wrapper("-s -x -e -n -u -o -F -v --shared --nonblock", "-w -E --wait", 1)
+    start = skip_options("flock", rest, wrapper)
+    if isinstance(start, Denied):
+        yield start
+        return
+    inner = rest[start + 1 :]
+    if inner and inner[0].text in {"-c", "--command"}:
+        yield from _text("flock", inner[1:])
+    elif inner:
+        yield from layers(inner, None, is_piped=False)
+
+
+def _joined(name: str, wrapper: Wrapper, rest: Words) -> Iterator[Layer]:
+    """Programs that hand their words to a shell, as one text."""
+    start = skip_options(name, rest, wrapper)
+    if isinstance(start, Denied):
+        yield start
+    elif rest[start:]:
+        yield from _eval(rest[start:])
+
+
+def _watch(rest: Words) -> Iterator[Layer]:
+    flags = "-b -c -d -e -g -t -x --beep --color --errexit --exec --no-title"
+    yield from _joined("watch", Wrapper(flags, "-n --interval"), rest)
+
+
+def _parallel(rest: Words) -> Iterator[Layer]:
+    wrapper = Wrapper("-k -0 -u --keep-order --null --bar", "-j -n -N -I -a --jobs --arg-file")
+    yield from _joined("parallel", wrapper, rest)
+
+
+def _find(rest: Words) -> Iterator[Layer]:
+    """Each `-exec` and its kin runs the words up to `;` or `+`, with `{}` for a file."""
+    place = 0
+    while place < len(rest):
+        if rest[place].text in {"-exec", "-execdir", "-ok", "-okdir"}:
+            end = next(
+                (at for at in range(place, len(rest)) if rest[at].text in {";", "+"}), len(rest)
+            )
+            if inner := tuple(_replaced(word, "{}") for word in rest[place + 1 : end]):
+                yield from layers(inner, None, is_piped=False)
+            place = end
+        place += 1
+
+
+def _runner(rest: Words) -> Iterator[Layer]:
+    """What stands before the program here is told apart only by the minus sign."""
+    while rest and rest[0].is_known and rest[0].text.startswith("-"):
+        rest = rest[1:]
+    if rest and rest[0].is_known and rest[0].text:
+        yield from layers(rest, None, is_piped=False)
+
+
+def _subscripts(name: str, rest: Words) -> Iterator[Layer]:
+    for word in rest:
+        if "[" in word.text and any(mark in word.text for mark in ("$(", "`")):
+            yield cannot_judge(f"{name!r} evaluates the subscript in {shown([word])}")
+            return
+
+
+_SPECIAL: Final = {
+    ".": _script_file,
+    "alias": _alias,
+    "eval": _eval,
+    "find": _find,
+    "flock": _flock,
+    "npx": _runner,
+    "parallel": _parallel,
+    "source": _script_file,
+    "trap": _trap,
+    "uvx": _runner,
+    "watch": _watch,
+}
