@@ -46,6 +46,7 @@ from workflows.domain.stages import (
 )
 from workflows.policy import openings
 from workflows.policy.limits import limits_for
+from workflows.policy.postcheck import told
 
 
 @workflow.defn(name="DevelopWave", failure_exception_types=[Exception])
@@ -225,6 +226,7 @@ class DevelopWave:
             base=base,
             checkpoint=outcome.checkpoint,
             claims=assignment.task.claims,
+            allow_secret=self._request.grounds.worktree.allow_secret,
             at=workflow.now(),
         )
         summary = f"check and commit {assignment.task.id}"
@@ -235,7 +237,7 @@ class DevelopWave:
                 raise
             return _not_developed(assignment, base, AgentEnd.HOST, failure_text(error), outcome)
         if not isinstance(done, TaskCommitted):
-            text = "; ".join(done.findings)
+            text = "; ".join(told(done.findings))
             return _not_developed(assignment, base, outcome.end, text, outcome)
         return _developed(assignment, base, done, outcome)
 
@@ -266,6 +268,7 @@ def _developed(
         tree=done.tree,
         family=outcome.family,
         ignored=done.ignored,
+        notices=done.notices,
         cost_usd=outcome.spent_usd,
         scripted=outcome.scripted,
     )
