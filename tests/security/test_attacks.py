@@ -1,9 +1,6 @@
 """Every attack of the tables: its control first, where one is possible, then the sandbox."""
 
-import asyncio
 import os
-import subprocess
-from collections.abc import Iterator
 
 import pytest
 
@@ -30,25 +27,6 @@ TABLES = {
     "resources": resources.CASES,
 }
 CASES = [(kind, case) for kind, cases in TABLES.items() for case in cases]
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Arena:
-    arena = Arena(tmp_path_factory.mktemp("attacks"))
-    asyncio.run(arena.build())
-    return arena
-
-
-@pytest.fixture
-def arena(built: Arena, monkeypatch: pytest.MonkeyPatch) -> Iterator[Arena]:
-    """A fresh host, with a key in our own environment and in an open descriptor of ours."""
-    monkeypatch.setenv("X_API_KEY", built.secret.decode())
-    with (built.person / ".netrc").open() as opened, subprocess.Popen(["sleep", "600"]) as sleeper:
-        os.set_inheritable(opened.fileno(), True)
-        built.bystander = sleeper.pid
-        yield built
-        sleeper.kill()
-    built.reset()
 
 
 @pytest.mark.parametrize(
