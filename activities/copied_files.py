@@ -11,7 +11,7 @@ from collections.abc import Collection
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from workflows.policy.secrets import secrets_in
+from workflows.policy.secrets import first_of_each
 
 MAX_COPY_BYTES = 50 << 20
 
@@ -100,12 +100,9 @@ def refuse_content(path: str, content: bytes, allow_secret: Collection[str] = ()
     """
     if _is_marked(path, allow_secret):
         return None
-    plain = content.replace(b"\0", b"")  # so that UTF-16 hides nothing
-    found = next(iter(secrets_in(plain.decode("latin-1"))), None)
-    if found is None:
-        return None
-    line = plain.count(b"\n", 0, found.start) + 1
-    return f"{path!r} is not copied: line {line} looks like {found.kind}; {_remedy(path)}"
+    for line, name in first_of_each(content):
+        return f"{path!r} is not copied: line {line} looks like {name}; {_remedy(path)}"
+    return None
 
 
 def _remedy(path: str) -> str:

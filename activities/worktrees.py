@@ -3,6 +3,7 @@
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.diff_check import check_diff
 from activities.failures import mapped
 from activities.host import Host, checkpoint_ref, workspace, worktree_name, write_copied
 from activities.ports.git import HostRepository, TaskCommit, WorktreePlace
@@ -22,12 +23,13 @@ from workflows.contracts import (
     WorktreeReady,
 )
 from workflows.domain.ids import Commit
+from workflows.domain.violation import DiffRule, Violation
 from workflows.errors import FailureType
-from workflows.policy.protection import denies
 
 _PATHS_TOLD = 200
 _IGNORED_TOLD = 20
-_FINDINGS_TOLD = 30
+_FINDINGS_TOLD = 100
+_NOTICES_TOLD = 20
 _TAIL_BYTES = 2_000
 
 
@@ -81,15 +83,11 @@ class WorktreeActivities:
                 await repository.restore(name, request.checkpoint)
                 collected = await repository.collect(name)
                 ignored = await repository.ignored(name, _IGNORED_TOLD)
-            paths = [
-                each.path
-                for each in await repository.changed_paths(request.base, request.checkpoint)
-            ]
-            findings = [f"{each.path}: {each.text}" for each in collected.findings]
-            rules = (request.claims, request.policy, request.gate_files)
-            findings += [rule for path in paths if (rule := denies(path, *rules))]
-            if findings:
-                return WorkRefused(reason="violation", findings=tuple(findings[:_FINDINGS_TOLD]))
+            judged = await check_diff(repository, request, collected.findings)
+            if judged.violations:
+                findings = judged.violations[:_FINDINGS_TOLD]
+                return WorkRefused(reason="violation", findings=findings)
+            paths = [each.path for each in judged.changes]
             if not paths:
                 return _empty(ignored)
             commit = await self._commit(repository, request)
@@ -98,6 +96,7 @@ class WorktreeActivities:
             tree=collected.tree,
             paths=tuple(paths[:_PATHS_TOLD]),
             ignored=ignored,
+            notices=judged.notices[:_NOTICES_TOLD],
         )
 
     async def _commit(self, repository: HostRepository, request: FinishTask) -> Commit:
@@ -164,10 +163,9 @@ async def set_up(
 
 
 def _empty(ignored: tuple[str, ...]) -> WorkRefused:
-    if not ignored:
-        return WorkRefused(reason="empty", findings=("nothing was changed",))
-    text = f"nothing was changed outside ignored paths: {', '.join(ignored)}"
-    return WorkRefused(reason="empty", findings=(text,))
+    beside = f" outside ignored paths: {', '.join(ignored)}" if ignored else ""
+    finding = Violation(rule=DiffRule.EMPTY, text=f"nothing was changed{beside}")
+    return WorkRefused(reason="empty", findings=(finding,))
 
 
 def _setup_failed(text: str) -> ApplicationError:

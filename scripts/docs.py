@@ -71,7 +71,8 @@ MEANINGS = {
     "gates.NAME.timeout": "the longest that it may run",
     "worktree.setup": "commands run in the sandbox, once in each worktree or checkout",
     "worktree.copy": "ignored files of your checkout that builds and tests need",
-    "worktree.allow_secret": "files of `copy` that may be copied although they look secret; models "
+    "worktree.allow_secret": "files of `copy` that may be copied, and paths in which work may add "
+    "lines, although they look secret; models "
     "can read them then",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",

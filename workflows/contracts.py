@@ -24,6 +24,7 @@ from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session_state import ResolvedRoutes
 from workflows.domain.tool_policy import ToolPolicy
 from workflows.domain.verdict import Evidence
+from workflows.domain.violation import DiffLimits, Violation
 from workflows.errors import NEVER_RETRIED, UNKNOWN_OUTCOME
 
 _HEARTBEAT = timedelta(seconds=30)
@@ -251,6 +252,9 @@ class FinishTask(BaseModel, frozen=True, extra="forbid"):
     claims: tuple[str, ...]
     policy: ToolPolicy = ToolPolicy()
     gate_files: tuple[str, ...] = ()
+    limits: DiffLimits = DiffLimits()
+    allow_secret: tuple[str, ...] = ()
+    """Paths in which the person allows what looks like a key."""
     at: datetime
 
 
@@ -264,6 +268,8 @@ class TaskCommitted(BaseModel, frozen=True, extra="forbid"):
     """Changed paths, at most 200."""
     ignored: tuple[str, ...] = ()
     """Ignored files and folders there, at most 20: they are not part of the work."""
+    notices: tuple[str, ...] = ()
+    """Allowed, but to be seen by a person; at most 20."""
 
 
 class WorkRefused(BaseModel, frozen=True, extra="forbid"):
@@ -271,7 +277,8 @@ class WorkRefused(BaseModel, frozen=True, extra="forbid"):
 
     kind: Literal["refused"] = "refused"
     reason: Literal["empty", "violation"]
-    findings: tuple[str, ...]
+    findings: tuple[Violation, ...]
+    """At most 100."""
 
 
 FinishOutcome = Annotated[TaskCommitted | WorkRefused, Field(discriminator="kind")]

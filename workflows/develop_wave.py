@@ -46,6 +46,7 @@ from workflows.domain.stages import (
 )
 from workflows.policy import openings
 from workflows.policy.limits import limits_for
+from workflows.policy.postcheck import told
 from workflows.policy.protection import gate_files
 
 
@@ -226,6 +227,7 @@ class DevelopWave:
             claims=assignment.task.claims,
             policy=self._request.grounds.policy,
             gate_files=gate_files(self._request.grounds.gates),
+            allow_secret=self._request.grounds.worktree.allow_secret,
             at=workflow.now(),
         )
         summary = f"check and commit {assignment.task.id}"
@@ -236,7 +238,7 @@ class DevelopWave:
                 raise
             return _not_developed(assignment, base, AgentEnd.HOST, failure_text(error), outcome)
         if not isinstance(done, TaskCommitted):
-            text = "; ".join(done.findings)
+            text = "; ".join(told(done.findings))
             return _not_developed(assignment, base, outcome.end, text, outcome)
         return _developed(assignment, base, done, outcome)
 
@@ -267,6 +269,7 @@ def _developed(
         tree=done.tree,
         family=outcome.family,
         ignored=done.ignored,
+        notices=done.notices,
         cost_usd=outcome.spent_usd,
         scripted=outcome.scripted,
     )

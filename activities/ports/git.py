@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, Field
 
 from workflows.domain.ids import Commit, SessionId, TaskId, Tree
+from workflows.policy.postcheck import AddedLines, ChangedFile
 
 # --- Errors ---------------------------------------------------------------------------------------
 
@@ -514,6 +515,18 @@ class HostRepository(Protocol):
 
     async def diff(self, base: Commit, commit: Commit) -> bytes:
         """Return the patch between two commits, with renames and modes, for reading."""
+        ...
+
+    async def changed_files(self, base: Commit, commit: Commit) -> tuple[ChangedFile, ...]:
+        """List what differs between two commits, with what the check of a diff asks for."""
+        ...
+
+    async def added_lines(self, base: Commit, commit: Commit) -> tuple[AddedLines, ...]:
+        """Return the lines that `commit` has and `base` has not.
+
+        Raises:
+            OutputTooLargeError: there are too many to hold; judge the sizes first.
+        """
         ...
 
     async def changed_paths(self, base: Commit, commit: Commit) -> tuple[Change, ...]:

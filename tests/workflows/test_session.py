@@ -13,6 +13,7 @@ from workflows.domain.config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.gate import GateSpec
 from workflows.domain.messages import ToolCall, UserMessage
 from workflows.domain.models import Role
+from workflows.domain.violation import DiffRule, Violation
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -79,6 +80,26 @@ async def test_what_a_reviewer_rejects_is_reworked_with_its_findings(
     assert "the edge is missing" in again.messages[0].model_dump_json()
 
 
+async def test_a_refused_diff_is_reworked_with_the_place_of_each_finding(
+    theatre: Theatre,
+) -> None:
+    world = World(planned({"id": "a"}))
+
+    def finish(asked: FinishTask) -> WorkRefused | None:
+        if asked.attempt > 1:
+            return None
+        text = "this line looks like a GitHub token"
+        found = Violation(rule=DiffRule.SECRET, path="src/a.py", line=3, text=text)
+        return WorkRefused(reason="violation", findings=(found,))
+
+    world.finish = finish
+    result = await played(theatre, world)
+    assert states(result) == {"a": ("merged", 2)}
+    again = next(call for call in world.calls if call.agent == "dev.a.2")
+    opening = again.messages[0].model_dump_json()
+    assert "src/a.py:3: this line looks like a GitHub token" in opening
+
+
 async def test_approval_without_evidence_that_holds_is_never_a_pass(
     theatre: Theatre,
 ) -> None:
@@ -117,7 +138,10 @@ async def test_a_task_out_of_attempts_fails_blocks_its_dependants_and_the_rest_g
 
     def finish(asked: FinishTask) -> WorkRefused | None:
         if asked.task == "a":
-            return WorkRefused(reason="empty", findings=("nothing was changed",))
+            return WorkRefused(
+                reason="empty",
+                findings=(Violation(rule=DiffRule.EMPTY, text="nothing was changed"),),
+            )
         return None
 
     world.finish = finish

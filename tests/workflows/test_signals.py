@@ -23,6 +23,7 @@ from workflows.domain.config import Approvals, Concurrency, Pacing
 from workflows.domain.models import Role
 from workflows.domain.notice import NoticeKind
 from workflows.domain.session import SessionView
+from workflows.domain.violation import DiffRule, Violation
 from workflows.policy import signals
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -241,7 +242,11 @@ async def test_retry_of_a_failed_task_is_one_more_attempt_with_the_persons_notes
 
     def finish(asked: FinishTask) -> WorkRefused | None:
         is_bad = (asked.task, asked.attempt) == ("a", 1)
-        return WorkRefused(reason="empty", findings=("nothing",)) if is_bad else None
+        return (
+            WorkRefused(reason="empty", findings=(Violation(rule=DiffRule.EMPTY, text="nothing"),))
+            if is_bad
+            else None
+        )
 
     world.finish = finish
     async with theatre.session(world, approvals=ATTENDED, attempts=1) as session:

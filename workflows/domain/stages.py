@@ -101,6 +101,8 @@ class Developed(BaseModel, frozen=True, extra="forbid"):
     tree: Tree
     family: str
     ignored: tuple[str, ...]
+    notices: tuple[str, ...] = ()
+    """Of the check of the diff: allowed, but to be seen by a person."""
     cost_usd: Decimal
     scripted: bool
 

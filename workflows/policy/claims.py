@@ -52,6 +52,8 @@ class Pattern(NamedTuple):
     folded: tuple[Segment, ...]
     prefix: str
     """What each claimed path, written with a `/` behind it, begins with."""
+    needed: frozenset[str]
+    """Segments that each claimed path has, exactly; most paths are told apart by these alone."""
 
 
 def claim_fault(claim: str) -> str | None:
@@ -114,8 +116,11 @@ def is_claimed(path: str, claims: Iterable[str]) -> bool:
     segments = normalize("NFC", path).split("/")
     if any(s in {"", ".", ".."} or _is_git(s) for s in segments):
         return False
-    concrete = tuple(_literal(segment) for segment in segments)
-    return any(_paths_meet(compile_claim(claim).exact, concrete) for claim in claims)
+    concrete, present = tuple(_literal(segment) for segment in segments), frozenset(segments)
+    patterns = (compile_claim(claim) for claim in claims)
+    return any(
+        pattern.needed <= present and _paths_meet(pattern.exact, concrete) for pattern in patterns
+    )
 
 
 @lru_cache(maxsize=16_384)
@@ -135,7 +140,9 @@ def compile_claim(claim: str) -> Pattern:
     wild = _WILD.search(text)
     prefix = text[: wild.start()] if wild else f"{text}/"
     folded = tuple(tuple(_fold_tokens(t) for t in segment) for segment in exact)
-    return Pattern(exact, folded, _fold(prefix))
+    plain = (segment[0] for segment in exact if len(segment) == 1)
+    needed = frozenset(one for one in plain if isinstance(one, str) and not _WILD.search(one))
+    return Pattern(exact, folded, _fold(prefix), needed)
 
 
 def patterns_meet(a: Pattern, b: Pattern) -> bool:

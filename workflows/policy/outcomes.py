@@ -157,6 +157,9 @@ def _developed(
     if item.ignored:
         text = f"the agent wrote ignored files, which are not part of the work: {item.ignored}"
         state = notice(state, NoticeKind.REPOSITORY, item.task, text, at)
+    if item.notices:
+        text = f"in the work, allowed: {'; '.join(item.notices)}"
+        state = notice(state, NoticeKind.REPOSITORY, item.task, text, at)
     return put(state, move(_with(record, facts), TaskEvent.SUBMITTED))
 
 

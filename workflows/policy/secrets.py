@@ -47,6 +47,19 @@ _FORMS: Final = (
         "secret_access_key SECRET_ACCESS_KEY",
         r"(?i:aws_secret_access_key)[\"']?\s{0,9}[=:]\s{0,9}[\"']?[A-Za-z0-9/+]{40}\b",
     ),
+    _form("an age key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
+    _form("an Azure storage key", "AccountKey=", r"\bAccountKey=[A-Za-z0-9+/]{86}=="),
+    _form("a Databricks token", "dapi", r"\bdapi[0-9a-f]{32}\b"),
+    _form("a DigitalOcean token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
+    _form("a Google client secret", "GOCSPX-", r"\bGOCSPX-[A-Za-z0-9_-]{28}"),
+    _form("a Hugging Face token", "hf_", r"\bhf_[A-Za-z]{34}\b"),
+    _form("a SendGrid key", "SG.", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
+    _form(
+        "a Slack webhook",
+        "hooks.slack.com",
+        r"hooks\.slack\.com/services/T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/\w{20,}",
+    ),
+    _form("a Vault token", "hvs.", r"\bhvs\.[A-Za-z0-9_-]{24,}"),
     _form("an Anthropic key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{20,}"),
     _form(
         "an OpenAI key",
@@ -82,6 +95,22 @@ def secrets_in(text: str) -> tuple[FoundSecret, ...]:
         if not found or each.start >= found[-1].end:
             found.append(each)
     return tuple(found)
+
+
+def first_of_each(text: bytes) -> tuple[tuple[int, str], ...]:
+    """Find the first secret of each kind.
+
+    Args:
+        text: lines of any encoding; NUL bytes are not looked at, so that UTF-16 hides nothing.
+
+    Returns:
+        Line number from 1, and the kind; by line.
+    """
+    plain = text.replace(b"\0", b"")
+    first: dict[str, int] = {}
+    for found in secrets_in(plain.decode("latin-1")):
+        first.setdefault(found.kind, found.start)
+    return tuple((plain.count(b"\n", 0, start) + 1, kind) for kind, start in first.items())
 
 
 def without_secrets(text: str) -> str:

@@ -23,10 +23,10 @@ async def changed_paths(bare: Bare, base: Commit, commit: Commit) -> tuple[Chang
     options = ("-r", "-z", "--raw", "--no-renames", *SAFE)
     fields = (await bare.git.run(bare.scope(), "diff-tree", *options, base, commit)).records()
     heads = [head.decode().removeprefix(":").split(" ") for head in fields[::2]]
-    sizes = await _sizes(bare, [head[3] for head in heads])
+    lengths = await sizes(bare, [head[3] for head in heads])
     changes = [
         _change(shown(path), head, size)
-        for head, path, size in zip(heads, fields[1::2], sizes, strict=True)
+        for head, path, size in zip(heads, fields[1::2], lengths, strict=True)
     ]
     return tuple(sorted(changes, key=lambda change: change.path))
 
@@ -39,7 +39,8 @@ def _change(path: str, head: list[str], size: int) -> Change:
     return Change.model_validate({"path": path, "status": named, "mode": mode, "size": size})
 
 
-async def _sizes(bare: Bare, blobs: list[str]) -> list[int]:
+async def sizes(bare: Bare, blobs: list[str]) -> list[int]:
+    """Return the sizes of blobs; 0 for what is none."""
     asked = "".join(f"{blob}\n" for blob in blobs).encode()
     arguments = ("cat-file", "--batch-check=%(objectsize)")
     answer = await bare.git.run(bare.scope(), *arguments, stdin=asked)

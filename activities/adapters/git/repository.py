@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from activities.adapters.git import added, compare, objects, traps
 from activities.adapters.git import bundle as bundles
 from activities.adapters.git import checkpoint as checkpoints
-from activities.adapters.git import compare, objects, traps
 from activities.adapters.git import merge as merging
 from activities.adapters.git import restore as restoring
 from activities.adapters.git.bare import Bare, Layout
@@ -38,6 +38,7 @@ from activities.ports.git import (
     WorktreePlace,
 )
 from workflows.domain.ids import Commit, SessionId, Tree
+from workflows.policy.postcheck import AddedLines, ChangedFile
 
 
 def _nothing(_: str) -> None:
@@ -209,6 +210,14 @@ class GitHostRepository:
     async def diff(self, base: Commit, commit: Commit) -> bytes:
         """Return the patch between two commits."""
         return await compare.diff(self._bare, base, commit)
+
+    async def changed_files(self, base: Commit, commit: Commit) -> tuple[ChangedFile, ...]:
+        """List what differs, with modes, sizes and whether it is binary."""
+        return await added.changed_files(self._bare, base, commit)
+
+    async def added_lines(self, base: Commit, commit: Commit) -> tuple[AddedLines, ...]:
+        """Return the lines that `commit` adds."""
+        return await added.added_lines(self._bare, base, commit)
 
     async def changed_paths(self, base: Commit, commit: Commit) -> tuple[Change, ...]:
         """List what differs between two commits."""

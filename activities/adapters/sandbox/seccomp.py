@@ -60,8 +60,9 @@ _LAST_FAMILY = 64
 _TERMINAL_IOCTLS = (0x5412, 0x541C, 0x5423)
 """TIOCSTI and TIOCLINUX type for the person; TIOCSETD loads line disciplines."""
 
-_LARGEST_SHARED_SEGMENT = 64 << 20
-"""System V segments are charged to no process once detached, so the watchdog cannot see them."""
+_LARGEST_SHARED_SEGMENT = 64 << 10
+"""System V segments are charged to no process once detached, so the watchdog cannot see them; of
+the kernel's 4,096 segments that leaves 256 MB. What programs still use of them is a few bytes."""
 
 _UNKNOWN_CALL = -1
 """What libseccomp answers for a name that it has never heard of."""

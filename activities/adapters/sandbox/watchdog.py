@@ -9,6 +9,7 @@ socket and pipe buffers or descriptors in flight. A delegated cgroup closes that
 import asyncio
 import contextlib
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from activities.adapters.sandbox.process import Breach
 _INTERVAL_S = 0.1
 _ROUNDS_PER_DESCRIPTOR_SCAN = 5
 _ROUNDS_PER_WALK = 100
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_OWN_MEMORY = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
 _BLOCK_BYTES = 512
 _MOST_NEW_FILES = 200_000
 """On disk, and on the in-memory file systems, where an empty one costs a kilobyte of memory."""
@@ -170,9 +171,10 @@ def session_of(process: Path) -> int | None:
 
 
 def _anonymous_bytes(process: Path) -> int:
-    with contextlib.suppress(OSError, IndexError, ValueError):
-        fields = (process / "statm").read_bytes().split()
-        return max(0, int(fields[1]) - int(fields[2])) * _PAGE_BYTES
+    """Sum a process's own pages and those of shared memory, which `statm` counts as files."""
+    with contextlib.suppress(OSError, ValueError):
+        text = (process / "status").read_bytes()
+        return sum(int(found) << 10 for found in _OWN_MEMORY.findall(text))
     return 0
 
 

@@ -1,0 +1,1 @@
+"""The tables of attacks; each module is one field."""

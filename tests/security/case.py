@@ -1,0 +1,119 @@
+"""One attack as a row of a table: what is tried, what it would do to the host, and its control.
+
+An effect is observed on the host, after the attack or while it holds what it got. A control is the
+same attack without the layer: if it had no effect there, its failing in the sandbox would prove
+nothing. Controls run in private namespaces, on throw-away files.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tests.security.arena import Arena, Ran
+
+Effect = Callable[[Arena, Ran], str]
+"""Says what reached the host; empty: nothing did."""
+
+WORKS = "works"
+KERNEL = "the kernel may refuse it to everybody"
+"""The control is tried; where this kernel refuses it too, only the confined run is judged."""
+
+Way = Literal["once", "collected", "left"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An attack."""
+
+    name: str
+    attack: str
+    """A script for bash; `case.python` makes one of a Python text."""
+    effect: Effect
+    control: str = WORKS
+    """`WORKS`, `KERNEL`, or the reason why no control is possible."""
+    way: Way = "once"
+    """`collected`: the host's git works on the tree afterwards. `left`: without a process namespace
+    in the control, so that what is left behind can be seen there."""
+    limits: dict[str, object] = field(default_factory=dict[str, object])
+    is_x86: bool = False
+
+
+def python(text: str) -> str:
+    """Return a script that runs a text after `attack.py`."""
+    return f"cat attack.py - <<'END' >run.py; python3 run.py\n{text}\nEND"
+
+
+def leaked(arena: Arena, ran: Ran) -> str:
+    """A secret of the host's is in the output or in the worktree."""
+    found = ran.output + arena.worktree_bytes()
+    return "" if arena.secret not in found else "the secret is in the output or in the worktree"
+
+
+def changed(arena: Arena, _: Ran) -> str:
+    """Something outside the worktree, or its `.git`, is not as it was."""
+    now = arena.fingerprint()
+    before = arena.before
+    return ", ".join(sorted(key for key in now.keys() | before if now.get(key) != before.get(key)))
+
+
+def receipt(arena: Arena, _: Ran) -> str:
+    """The attack got what it asked for and wrote that down in its worktree."""
+    place = arena.worktree / "receipt"
+    return place.read_text() if place.exists() else ""
+
+
+def held(wanted: str) -> Effect:
+    """Return an effect: `/proc` of the host shows it on a process of the attack."""
+
+    def effect(_: Arena, ran: Ran) -> str:
+        return ", ".join(sorted(fact for fact in ran.held if wanted in fact))
+
+    return effect
+
+
+def executed(arena: Arena, _: Ran) -> str:
+    """The host's git ran what was planted."""
+    return "it ran" if arena.pwned.exists() else ""
+
+
+def stored(part: str) -> Effect:
+    """Return an effect: a path with this part is in the commit that was made of the worktree."""
+
+    def effect(_: Arena, ran: Ran) -> str:
+        return ", ".join(path for path in ran.tree if part in path)
+
+    return effect
+
+
+def survived(_: Arena, ran: Ran) -> str:
+    """A process of the attack outlives it."""
+    return ", ".join(ran.alive)
+
+
+def grown(name: str, limit_bytes: int) -> Effect:
+    """Return an effect: files of the worktree that begin with `name` take more than the limit."""
+
+    def effect(arena: Arena, _: Ran) -> str:
+        size = sum(one.stat().st_blocks * 512 for one in arena.worktree.glob(f"{name}*"))
+        return f"{size} bytes" if size > limit_bytes else ""
+
+    return effect
+
+
+def flooded(limit_bytes: int) -> Effect:
+    """Return an effect: more output was kept than the limit."""
+
+    def effect(_: Arena, ran: Ran) -> str:
+        return f"{len(ran.output)} bytes" if len(ran.output) > limit_bytes else ""
+
+    return effect
+
+
+def counted(limit: int) -> Effect:
+    """Return an effect: the attack counted more than the limit of what it made."""
+
+    def effect(arena: Arena, ran: Ran) -> str:
+        number = receipt(arena, ran)
+        return number if number and int(number) > limit else ""
+
+    return effect
