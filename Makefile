@@ -48,6 +48,7 @@ lock: setup ## renew requirements.lock within the bounds of pyproject.toml
 	@scripts/lock --upgrade
 
 bench: setup ## run the benchmarks; each ends with one line of JSON
+	@.venv/bin/python -m benchmarks.startup
 	@.venv/bin/python -m benchmarks.turns
 	@.venv/bin/python -m benchmarks.makespan
 	@.venv/bin/python -m benchmarks.crash --kills 20
