@@ -1,6 +1,7 @@
 """`starter.terminal`: foreign text, endings of commands, and what is lazy."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -51,6 +52,19 @@ def test_an_error_is_one_message_and_no_traceback(capsys: pytest.CaptureFixture[
         execute(command())
     assert left.value.code == ExitCode.STALE
     assert capsys.readouterr().err == "error: no such \\x1b[2J thing\nlook there\n"
+
+
+def test_a_fault_of_ours_is_a_document_too(capsys: pytest.CaptureFixture[str]) -> None:
+    async def command() -> ExitCode:
+        raise KeyError("lost")
+
+    with pytest.raises(SystemExit) as left:
+        execute(command(), json=True)
+    assert left.value.code == ExitCode.FAILED
+    said = capsys.readouterr()
+    error = json.loads(said.out)["error"]
+    assert (error["kind"], error["message"]) == ("failed", "a fault of ours: KeyError('lost')")
+    assert "Traceback" in said.err
 
 
 def test_a_cancelled_command_is_an_interruption() -> None:
