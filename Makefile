@@ -52,6 +52,7 @@ lock: setup ## renew requirements.lock within the bounds of pyproject.toml
 
 bench: setup ## run the benchmarks; each ends with one line of JSON
 	@.venv/bin/python -m benchmarks.prompt
+	@.venv/bin/python -m benchmarks.startup
 	@.venv/bin/python -m benchmarks.turns
 	@.venv/bin/python -m benchmarks.makespan
 	@.venv/bin/python -m benchmarks.crash --kills 20

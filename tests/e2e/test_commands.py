@@ -342,19 +342,21 @@ def test_a_task_is_shown_in_full(person: Person) -> None:
 )
 def test_odd_terminals_get_the_title_literally(person: Person, variables: dict[str, str]) -> None:
     session = person.starts("--auto-approve").session
-    shown = blueflame(person.settings, "status", session, more=variables)
-    assert shown.returncode == 0
-    assert "[/red] [link=x]y[/link] \\x1b[2J" in shown.stdout
-    assert "\u001b" not in shown.stdout
-    assert shown.stderr == ""
+    for command in (("status", session), ("plan", session), ("task", "t1", "-s", session)):
+        shown = blueflame(person.settings, *command, more=variables)
+        assert shown.returncode == 0
+        assert "[/red] [link=x]y[/link] \\x1b[2J" in shown.stdout
+        assert "\u001b" not in shown.stdout
+        assert shown.stderr == ""
 
 
-def test_a_closed_pipe_is_no_error(person: Person) -> None:
-    session = person.starts("--auto-approve").session
+@pytest.mark.parametrize("arguments", [("status",), ("status", "--json"), ("plan",), ("ls",)])
+def test_a_closed_pipe_is_no_error(person: Person, arguments: tuple[str, ...]) -> None:
+    person.starts("--auto-approve")
     reader, writer = os.pipe()
     os.close(reader)
     run = subprocess.run(
-        [sys.executable, "-m", "starter", "status", session],
+        [sys.executable, "-m", "starter", *arguments],
         env=environment(person.settings),
         stdout=writer,
         stderr=subprocess.PIPE,

@@ -1,0 +1,152 @@
+"""How soon the command line answers, and how soon a session asks its first model.
+
+Keys of the last line:
+    help_cpu_s      processor seconds of `blueflame --help`, the median of several runs
+    status_cpu_s    of `blueflame status` of a session that runs on a standing server
+    first_call_s    seconds from starting the process of `blueflame run` until the first model call
+                    is sent, where nothing runs yet: server and workers are started first
+    first_call_standing_s   the same where `blueflame up` keeps them already
+
+The model is scripted. Everything is in the page cache by a first run that is not counted.
+"""
+
+import asyncio
+import contextlib
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Final
+
+from benchmarks.stage import report
+from starter.exit_codes import ExitCode
+from starter.sessions import Sessions
+from tests.e2e.processes import end, environment, repository, until
+from workers.settings import Settings
+from workers.supervisor import read_state
+from workers.temporal import connect
+from workflows.domain.ids import SessionId
+
+_RUNS: Final = 5
+_SESSIONS: Final = 4
+_PLAYBOOK: Final = """
+schema: 1
+name: startup
+scenes:
+  - role: planner
+    turns:
+      - calls:
+          - submit_plan:
+              tasks: [{id: a, title: A, acceptance_criteria: [c], claims: [a.txt]}]
+"""
+
+
+def _command(*arguments: str) -> list[str]:
+    return [sys.executable, "-P", "-m", "starter", *arguments]
+
+
+def cpu_seconds(settings: Settings, *arguments: str) -> float:
+    """Return the processor seconds of one command, the median of several runs.
+
+    Raises:
+        CalledProcessError: it failed.
+    """
+    found: list[float] = []
+    for _ in range(_RUNS + 1):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            _command(*arguments),
+            env=environment(settings),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return statistics.median(found[1:])
+
+
+def start_session(settings: Settings, repo: Path, playbook: Path) -> tuple[str, float]:
+    """Run a session until its plan waits; return its id, and when the command was started.
+
+    Raises:
+        CalledProcessError: it came to something else.
+    """
+    began = time.time()
+    arguments = ("run", "Begin", "--repo", str(repo), "--playbook", str(playbook))
+    done = subprocess.run(
+        _command(*arguments),
+        env=environment(settings),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode != ExitCode.WAITING:
+        raise subprocess.CalledProcessError(done.returncode, arguments, done.stdout)
+    return done.stdout.split()[1], began
+
+
+def first_calls(settings: Settings, started: Sequence[tuple[str, float]]) -> list[float]:
+    """Return the seconds until its first model was asked, of each session but the first.
+
+    The server has to run.
+    """
+    return [asyncio.run(_asked_at(settings, name)) - began for name, began in started[1:]]
+
+
+async def _asked_at(settings: Settings, session: str) -> float:
+    client = await connect(settings)
+    past = await Sessions(client).turns(SessionId(session), None).past()
+    said = next(each for each in past if each.kind == "said" and each.took is not None)
+    assert said.took is not None
+    return (said.at - said.took).timestamp()
+
+
+@contextlib.contextmanager
+def standing(settings: Settings, playbook: Path) -> Generator[None]:
+    """Keep server and workers while the block runs."""
+    with settings.data_dir.joinpath("bench-up.log").open("wb") as log:
+        up = subprocess.Popen(
+            _command("up"),
+            env=environment(settings, BLUEFLAME_PLAYBOOK=str(playbook)),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            until(lambda: (state := read_state(settings)) is not None and state.ready, "`up` is up")
+            yield
+        finally:
+            end(up)
+
+
+def main() -> None:
+    """Measure all, and report."""
+    with tempfile.TemporaryDirectory(prefix="blueflame-bench-") as name:
+        top = Path(name)
+        settings = Settings(data_dir=top / "data", temporal_port=0, ui_port=0)
+        settings.data_dir.mkdir()
+        repo = repository(top / "repo", {"a.txt": "a\n"})
+        playbook = top / "playbook.yaml"
+        playbook.write_text(_PLAYBOOK)
+        cold = [start_session(settings, repo, playbook) for _ in range(_SESSIONS)]
+        with standing(settings, playbook):
+            warm = [start_session(settings, repo, playbook) for _ in range(_SESSIONS)]
+            first = {"cold": first_calls(settings, cold), "standing": first_calls(settings, warm)}
+            figures = {
+                "help_cpu_s": round(cpu_seconds(settings, "--help"), 3),
+                "status_cpu_s": round(cpu_seconds(settings, "status"), 3),
+                "first_call_s": round(statistics.median(first["cold"]), 2),
+                "first_call_standing_s": round(statistics.median(first["standing"]), 2),
+            }
+        report(figures, [f"first calls: {first}; load average {os.getloadavg()[0]:.1f}"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""`starter.watching` without a terminal: nobody is asked, and nothing waits for a key."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from starter.exit_codes import ExitCode
+from starter.shown_session import ShownSession
+from starter.watching import Watch
+from tests.unit.starter.shown import changeset, session, task
+from workflows.domain.session import SessionPhase
+from workflows.domain.task import TaskState
+
+PLAN = session(phase=SessionPhase.AWAITING_PLAN, tasks=(task("a"),))
+READY = session(changesets=(changeset("a", "awaiting_approval"),))
+PAUSED = session(phase=SessionPhase.PAUSED, reason="the cap is reached")
+STUCK = session(reason="not done: a (failed)", tasks=(task("a", TaskState.FAILED, attempt=3),))
+AGAIN = session(reason="not done: a (failed)", tasks=(task("a", TaskState.FAILED, attempt=4),))
+RUNNING = session(tasks=(task("a", TaskState.DEVELOPING, attempt=1),))
+ENDED = session(phase=SessionPhase.ENDED, outcome="complete", live=False)
+
+
+class Looks:
+    """A session that looks as told, one look after the other."""
+
+    def __init__(self, looks: Sequence[ShownSession]) -> None:
+        self.left = list(looks)
+
+    async def view(self, session: str) -> ShownSession:
+        return self.left.pop(0)
+
+
+async def watched(*looks: ShownSession, patient: bool = False) -> tuple[ExitCode, int]:
+    """Follow, and say how it ended and how many looks were left."""
+    found = Looks(looks)
+    watch = Watch(found, looks[0].session, "blueflame", patient=patient)  # pyright: ignore[reportArgumentType] (a stand-in)
+    return await watch.follow(), len(found.left)
+
+
+@pytest.mark.parametrize(
+    ("waits", "command"),
+    [
+        (PLAN, "blueflame approve plan"),
+        (READY, "blueflame approve a --digest"),
+        (PAUSED, "blueflame resume"),
+        (STUCK, "blueflame retry a"),
+    ],
+)
+async def test_what_a_person_is_needed_for_ends_it_with_the_commands(
+    waits: ShownSession, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await watched(waits, ENDED) == (ExitCode.WAITING, 1)
+    assert command in capsys.readouterr().out
+
+
+async def test_patience_goes_on_and_says_each_need_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    looks = (STUCK, STUCK, RUNNING, AGAIN, ENDED)
+    assert await watched(*looks, patient=True) == (ExitCode.COMPLETE, 0)
+    assert capsys.readouterr().out.count("waits for a person") == 2
+
+
+async def test_what_runs_is_followed_to_its_end() -> None:
+    assert await watched(RUNNING, ENDED) == (ExitCode.COMPLETE, 0)
