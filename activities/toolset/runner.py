@@ -74,8 +74,6 @@ class Toolset:
     workspace: Workspace
     tools: tuple[str, ...]
     """Names of those that the agent has and that run here; see `schemas.sandbox_tools`."""
-    others: tuple[str, ...] = ()
-    """Those that it has and the workflow answers; only named to whoever calls an unknown one."""
     limits: Limits = field(default_factory=Limits)
     """Of each command; `timeout_s` of a call can only shorten its time."""
     may_write: MayWrite | None = None
@@ -86,6 +84,8 @@ class Toolset:
     """The worktree's lock; it is held until the last process of a call is dead."""
     time_left: Callable[[], timedelta] | None = None
     """What the whole batch has left; None: no limit of its own."""
+    others: tuple[str, ...] = ()
+    """Those that it has and the workflow answers; only named to whoever calls an unknown one."""
 
     async def run_call(self, call: ToolCall) -> Observation:
         """Run one call and answer it.
