@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
+from activities.ports.endpoints import endpoints
 from starter.terminal import shown
 
 if TYPE_CHECKING:
@@ -145,8 +146,13 @@ async def _clock(settings: "Settings") -> Check:
 
 
 async def _keys(settings: "Settings") -> Check:
-    del settings
-    found = [name for name in _KEYS if os.environ.get(name, "").strip()]
+    named = sorted(settings.key_variables - set(_KEYS))
+    found = [name for name in (*_KEYS, *named) if os.environ.get(name, "").strip()]
+    if missing := [name for name in named if name not in found]:
+        return Check("keys", "note", f"your providers want {', '.join(missing)}; set what you use")
+    keyless = [name for name, entry in endpoints(settings.providers).items() if not entry.key]
+    if not found and keyless:
+        return Check("keys", "well", f"none is set; {', '.join(keyless)} wants none")
     if not found:
         return Check(
             "keys",

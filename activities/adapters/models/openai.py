@@ -12,7 +12,7 @@ from activities.adapters.models.retry_after import retry_after
 from activities.adapters.models.sdk_provider import SdkProvider, raw_body
 from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
-from activities.adapters.models.wire import Json
+from activities.adapters.models.wire import Json, table, text
 from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
 
 if TYPE_CHECKING:
@@ -66,6 +66,6 @@ def _reported(provider: str, error: "APIStatusError") -> Reported:
         provider=provider,
         status=error.status_code,
         codes=frozenset(codes),
-        message=error.message,
+        message=text(table(error.body).get("message")) or error.message,
         retry_after=retry_after(error.response.headers, datetime.now(UTC)),
     )

@@ -5,6 +5,7 @@ URLs and the playbook are given. Known keys are replaced in what is sent and in 
 an agent may have found one in a file.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -14,9 +15,17 @@ from activities.adapters.models.keys import KeyRing, KeySource
 from activities.adapters.models.transport import Transport
 from activities.playbook import Playbook
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
-from activities.ports.models import InvalidRequestError, ModelProvider, ModelReply, ModelRequest
+from activities.ports.models import (
+    AuthenticationFailedError,
+    InvalidRequestError,
+    ModelProvider,
+    ModelReply,
+    ModelRequest,
+)
 from activities.text import clean_json
 from workflows.domain.models import ModelFacts, Provider
+
+_log = logging.getLogger(__name__)
 
 REDACTED = "[key]"
 _NO_KEY = SecretStr("none")
@@ -52,14 +61,18 @@ class ProviderRegistry:
         self._keys = KeyRing(dict.fromkeys(keyless, _NO_KEY) | dict(settings.keys))
         self._transport = Transport(trust_env=settings.trust_env)
         self._providers: dict[Provider, ModelProvider] = {}
+        self._uncounted: set[str] = set()
 
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send a request to the provider of its model; see the port."""
         name = request.model.provider
         provider = self.provider(request.model)
         if name != "scripted":
+            self._require_variable(name)
             await self._keys.key(name)
         reply = await provider.call(self._timed(_redacted(request, self._keys.known())))
+        if reply.usage.is_estimated:
+            self._tell_once(f"{name}/{request.model.model}")
         return _redacted(reply, self._keys.known())
 
     def provider(self, model: ModelFacts) -> ModelProvider:
@@ -115,6 +128,19 @@ class ProviderRegistry:
                 "own configuration, and start them anew"
             )
         return ChatProvider(name, self._transport, self._keys, entry.base_url, entry.abilities)
+
+    def _tell_once(self, model: str) -> None:
+        if model not in self._uncounted:
+            self._uncounted.add(model)
+            _log.warning("%s reports no usage: its calls are charged by an estimate", model)
+
+    def _require_variable(self, name: Provider) -> None:
+        entry = self._settings.entries.get(name)
+        if entry is not None and entry.key and name not in self._settings.keys:
+            raise AuthenticationFailedError(
+                f"there is no key for {name!r}: the variable {entry.key!r} is not set where the "
+                "workers of role models were started; set it there, and start them anew"
+            )
 
     def _timed(self, request: ModelRequest) -> ModelRequest:
         """Give the request the time limit of its provider, where one is configured."""
