@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
 
 BASE_URL = "https://api.openai.com/v1"
+NO_KEY = "none"
+"""The SDK insists on a key; a server that wants none does not look at it."""
 
 
 class OpenAISdkProvider(SdkProvider["AsyncOpenAI"]):
@@ -28,7 +30,7 @@ class OpenAISdkProvider(SdkProvider["AsyncOpenAI"]):
         from openai import AsyncOpenAI
 
         return AsyncOpenAI(
-            api_key=key,
+            api_key=key or NO_KEY,
             base_url=self._base_url,
             max_retries=0,
             http_client=self._transport.client,

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field
 
 from activities.adapters.models.keys import KeyRing, KeySource
 from activities.adapters.models.transport import Transport
@@ -28,8 +28,6 @@ from workflows.domain.models import ModelFacts, Provider
 _log = logging.getLogger(__name__)
 
 REDACTED = "[key]"
-_NO_KEY = SecretStr("none")
-"""What the SDK sends to a server that wants no key."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -57,8 +55,9 @@ class ProviderRegistry:
     def __init__(self, settings: ProviderSettings) -> None:
         """Args: keys, base URLs and the playbook. Nothing is imported or connected yet."""
         self._settings = settings
-        keyless = [name for name, entry in endpoints(settings.entries).items() if not entry.key]
-        self._keys = KeyRing(dict.fromkeys(keyless, _NO_KEY) | dict(settings.keys))
+        entries = endpoints(settings.entries)
+        self._keyless = {"scripted", *(name for name in entries if not entries[name].key)}
+        self._keys = KeyRing(settings.keys)
         self._transport = Transport(trust_env=settings.trust_env)
         self._providers: dict[Provider, ModelProvider] = {}
         self._uncounted: set[str] = set()
@@ -67,7 +66,7 @@ class ProviderRegistry:
         """Send a request to the provider of its model; see the port."""
         name = request.model.provider
         provider = self.provider(request.model)
-        if name != "scripted":
+        if name not in self._keyless:
             self._require_variable(name)
             await self._keys.key(name)
         reply = await provider.call(self._timed(_redacted(request, self._keys.known())))
@@ -127,7 +126,7 @@ class ProviderRegistry:
                 f"these workers know no provider {name!r}; describe it under `providers:` in your "
                 "own configuration, and start them anew"
             )
-        return ChatProvider(name, self._transport, self._keys, entry.base_url, entry.abilities)
+        return ChatProvider(name, entry, self._transport, self._keys)
 
     def _tell_once(self, model: str) -> None:
         if model not in self._uncounted:

@@ -213,6 +213,8 @@ async def test_a_server_that_wants_no_key_gets_none_of_ours() -> None:
         settings = ProviderSettings(keys=keys, entries={"local": entry}, trust_env=False)
         registry = ProviderRegistry(settings)
         assert (await registry.call(ask("local"))).message.text == "hello"
+        with pytest.raises(InvalidRequestError, match="has no answer for role 'none'"):
+            await registry.call(ask("local", UserMessage(text="Role: none")))
         await registry.aclose()
 
 
