@@ -28,15 +28,14 @@ from starter.default_routes import (
     PLAYBOOK_ROUTES,
     available_providers,
     default_routes,
-    family_of,
     no_models,
 )
 from starter.repository_limits import joined, limit_faults
-from workflows.domain.config import Routes, SessionConfig
+from starter.route_faults import ROLES, route_fault
+from workflows.domain.config import SessionConfig
 from workflows.domain.gate import GateSpec
-from workflows.domain.models import BUILT_IN, Provider
+from workflows.domain.models import Provider
 
-_ROLES = ("planner", "developer", "reviewer")
 _SPELLING = {"validation": "validate", "copies": "copy", "routes": "models"}
 """Fields whose key in the file is another word."""
 _BY_NAME = frozenset({"providers", "catalogue"})
@@ -124,8 +123,8 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
         session = SessionConfig.model_validate({"routes": nested.pop("models"), **nested})
     except ValidationError as error:  # a range that this release's domain narrowed
         raise ConfigurationError(_worded(error, "the configuration")) from error
-    _check_tools(session.routes, entries, origins)
-    _check_reviewers(session, entries, origins)
+    if fault := route_fault(session, entries, origins):
+        raise ConfigurationError(fault)
     return Configuration(session=session, providers=entries, origins=_all_origins(origins))
 
 
@@ -198,7 +197,7 @@ def _flag_layers(sources: Sources) -> list[Layer]:
             raise ConfigurationError(_worded(error, "flags")) from error
         layers.append(_layer(file, "flags"))
     if sources.playbook:
-        routes = {f"models.{role}": getattr(PLAYBOOK_ROUTES, role) for role in _ROLES}
+        routes = {f"models.{role}": getattr(PLAYBOOK_ROUTES, role) for role in ROLES}
         layers.append(Layer("flags (--playbook)", routes))
     return layers
 
@@ -255,7 +254,7 @@ def _nested(values: Mapping[str, object]) -> dict[str, object]:
 def _derived_routes(layers: Sequence[Layer], environment: Mapping[str, str]) -> Layer:
     """Routes for the roles that no layer names, where the keys for them are there."""
     named = {key for layer in layers for key in layer.values}
-    missing = tuple(role for role in _ROLES if f"models.{role}" not in named)
+    missing = tuple(role for role in ROLES if f"models.{role}" not in named)
     if not missing:
         return Layer("default", {})
     available = available_providers(environment)
@@ -276,36 +275,6 @@ def _check_found(layers: Sequence[Layer]) -> None:
         own = {key: value for other in layers[:place] for key, value in other.values.items()}
         if faults := limit_faults(found, own):
             raise ConfigurationError("\n".join(f"{layer.origin}: {fault}" for fault in faults))
-
-
-def _check_tools(
-    routes: Routes, entries: Mapping[Provider, ProviderEntry], origins: Mapping[str, str]
-) -> None:
-    for role in _ROLES:
-        for name in cast("tuple[str, ...]", getattr(routes, role)):
-            provider = name.partition("/")[0]
-            entry = entries.get(provider)
-            if provider not in BUILT_IN and entry and not entry.abilities.tool_calls:
-                raise ConfigurationError(
-                    f"{origins[f'models.{role}']}: models.{role}: {name!r}: provider {provider!r} "
-                    "is declared to know no tool calls, and agents do everything by tools; choose "
-                    "another model"
-                )
-
-
-def _check_reviewers(
-    session: SessionConfig, entries: Mapping[Provider, ProviderEntry], origins: Mapping[str, str]
-) -> None:
-    def families(route: Sequence[str]) -> set[str]:
-        return {family_of(name, entries, session.catalogue).casefold() for name in route}
-
-    authors = families(session.routes.developer)
-    if families(session.routes.reviewer) - authors:
-        return
-    raise ConfigurationError(
-        f"{origins['models.reviewer']}: models.reviewer: every reviewer is of the developers' own "
-        f"family ({', '.join(sorted(authors))}); add a model of another family"
-    )
 
 
 def _all_origins(origins: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from activities.ports.endpoints import ProviderEntry
+from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
 from starter.configuration_errors import NoModelsError
 from workflows.domain.config import Routes
 from workflows.domain.models import GivenFacts, Provider
@@ -42,6 +42,7 @@ _OFFERS = (
     ),
 )
 """In the order of preference."""
+_NO_ENTRIES: ProviderEntries = {}
 _WAYS = ("", "_FILE", "_COMMAND")
 """A key is given itself, by the file that holds it, or by the command that prints it."""
 
@@ -53,13 +54,26 @@ PLAYBOOK_ROUTES = Routes(
 """With `--playbook FILE`: no model speaks, and every view says so."""
 
 
-def available_providers(environment: Mapping[str, str]) -> frozenset[Provider]:
-    """Name the providers for which `environment` holds a key; an empty one is none."""
-    return frozenset(
+def available_providers(
+    environment: Mapping[str, str], entries: ProviderEntries = _NO_ENTRIES
+) -> frozenset[Provider]:
+    """Name the providers that can be asked.
+
+    Args:
+        environment: where keys are looked for; an empty one is none.
+        entries: the configured servers, which may want no key.
+    """
+    built_in = (
         offer.provider
         for offer in _OFFERS
         if any(environment.get(f"{key}{way}", "").strip() for key in offer.keys for way in _WAYS)
     )
+    configured = (
+        name
+        for name, entry in endpoints(entries).items()
+        if not entry.key or environment.get(entry.key, "").strip()
+    )
+    return frozenset((*built_in, *configured))
 
 
 def all_key_names() -> tuple[str, ...]:
@@ -67,8 +81,10 @@ def all_key_names() -> tuple[str, ...]:
     return tuple(offer.keys[0] for offer in _OFFERS)
 
 
-def key_names(provider: str) -> tuple[str, ...]:
-    """Name the environment variables that hold a provider's key; a scripted one has none."""
+def key_names(provider: str, entries: ProviderEntries = _NO_ENTRIES) -> tuple[str, ...]:
+    """Name the environment variables that hold a provider's key; some want none."""
+    if (entry := entries.get(provider)) is not None and entry.key:
+        return (entry.key,)
     return next((offer.keys for offer in _OFFERS if offer.provider == provider), ())
 
 

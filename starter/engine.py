@@ -52,6 +52,23 @@ def read_settings() -> "Settings":
         raise CommandError(f"setting {name!r} in the environment: {first['msg']}{value}") from error
 
 
+def own_settings() -> "Settings":
+    """Read this process's settings, with the providers that the person's own file describes.
+
+    Raises:
+        CommandError: a variable has a value that is none, or the file is wrong.
+    """
+    from starter.configuration import load_providers, user_file
+    from starter.configuration_errors import ConfigurationError
+
+    settings = read_settings()
+    try:
+        own = load_providers(user_file())
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+    return settings.model_copy(update={"providers": {**own, **settings.providers}})
+
+
 async def connected(settings: "Settings") -> "Client":
     """Return a client of the server that is there.
 

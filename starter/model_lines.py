@@ -9,12 +9,13 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from activities.adapters.models.catalogue import resolve
+from activities.adapters.models.catalogue import Catalogue
+from activities.ports.endpoints import ProviderEntries
+from starter.configuration import Configuration
 from starter.default_routes import available_providers, key_names
 from starter.terminal import one_line, shown
 from starter.views import SCRIPTED, money
 from workers.trial import Trial
-from workflows.domain.config import Routes
 from workflows.domain.models import ModelFacts, Provider, Role
 
 Key = Literal["set", "missing", "not needed"]
@@ -31,20 +32,24 @@ class ModelLine(BaseModel, frozen=True, extra="forbid"):
 
 
 def model_lines(
-    routes: Routes, environment: Mapping[str, str], at: datetime
+    configuration: Configuration, environment: Mapping[str, str], at: datetime
 ) -> tuple[ModelLine, ...]:
     """Return every model of the routes once, in the order of the roles."""
+    session, entries = configuration.session, configuration.providers
+    catalogue = Catalogue(entries)
     roles: dict[str, list[Role]] = {}
     for role in Role:
-        for name in getattr(routes, role):
+        for name in getattr(session.routes, role):
             roles.setdefault(name, []).append(role)
-    available = available_providers(environment)
+    available = available_providers(environment, entries)
     return tuple(
         ModelLine(
             name=name,
             roles=tuple(roles[name]),
-            facts=resolve(_provider(name), name.partition("/")[2], at),
-            key=_key(_provider(name), has_key=_provider(name) in available),
+            facts=catalogue.facts(
+                _provider(name), name.partition("/")[2], at, session.catalogue.get(name)
+            ),
+            key=_key(_provider(name), entries, has_key=_provider(name) in available),
         )
         for name in roles
     )
@@ -54,8 +59,8 @@ def _provider(name: str) -> Provider:
     return name.partition("/")[0]
 
 
-def _key(provider: Provider, *, has_key: bool) -> Key:
-    if provider == "scripted":
+def _key(provider: Provider, entries: ProviderEntries, *, has_key: bool) -> Key:
+    if not key_names(provider, entries):
         return "not needed"
     return "set" if has_key else "missing"
 

@@ -11,6 +11,7 @@ from starter.checks import Check
 from starter.errors import CommandError
 
 if TYPE_CHECKING:
+    from activities.ports.endpoints import ProviderEntries
     from starter.configuration import Configuration
     from starter.preflight import Repository
 
@@ -78,7 +79,8 @@ def _keys(
     available = available_providers(environment)
     if configuration is None:
         return _unconfigured([name for each in sorted(available) for name in key_names(each)[:1]])
-    routes = configuration.session.routes
+    routes, entries = configuration.session.routes, configuration.providers
+    available = available_providers(environment, entries)
     models = [model for role in _ROLES for model in getattr(routes, role)]
     needed: dict[str, str] = {}
     for name in models:
@@ -86,16 +88,16 @@ def _keys(
     needed.pop("scripted", None)
     missing = [each for each in needed if each not in available]
     if missing:
-        asked = ", and ".join(f"{_names(each)} for {needed[each]}" for each in missing)
+        asked = ", and ".join(f"{_names(each, entries)} for {needed[each]}" for each in missing)
         return Check("keys", "missing", f"set {asked}")
-    found = ", ".join(_names(each) for each in needed)
+    found = ", ".join(filter(None, (_names(each, entries) for each in needed)))
     return Check("keys", "well", f"{found} (set; `models test` tries them)" if found else _NONE)
 
 
-def _names(provider: str) -> str:
+def _names(provider: str, entries: "ProviderEntries") -> str:
     from starter.default_routes import key_names
 
-    return " or ".join(key_names(provider))
+    return " or ".join(key_names(provider, entries))
 
 
 def _unconfigured(found: list[str]) -> Check:

@@ -7,14 +7,14 @@ nothing and retries nothing.
 import asyncio
 import sys
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel
 
 from workers.settings import Settings
-from workflows.domain.models import Role, Usage
+from workflows.domain.models import ModelFacts, Role, Usage
 
 if TYPE_CHECKING:
     from activities.adapters.models.providers import ProviderRegistry
@@ -31,8 +31,7 @@ TASK: Final = "models-test"
 class TrialOrder(BaseModel, frozen=True, extra="forbid"):
     """One model to call, as one role."""
 
-    model: str
-    """`provider/model`."""
+    facts: ModelFacts
     role: Role
 
 
@@ -79,14 +78,15 @@ async def try_all(settings: Settings, request: TrialRequest) -> TrialReport:
 async def _try(registry: "ProviderRegistry", order: TrialOrder) -> Trial:
     from activities.ports.models import ModelError
 
+    name = f"{order.facts.provider}/{order.facts.model}"
     began = time.monotonic()
     try:
         reply = await registry.call(_request(order))
     except ModelError as error:
         text = f"{type(error).__name__}: {error}"[:2_000]
-        return Trial(model=order.model, error=text, latency=_since(began))
+        return Trial(model=name, error=text, latency=_since(began))
     return Trial(
-        model=order.model,
+        model=name,
         latency=_since(began),
         calls_tools=any(call.name == _TOOL for call in reply.message.tool_calls),
         usage=reply.usage,
@@ -100,11 +100,9 @@ def _since(began: float) -> timedelta:
 
 
 def _request(order: TrialOrder) -> "ModelRequest":
-    from activities.adapters.models.catalogue import resolve
     from activities.ports.models import ModelRequest, ToolSchema
     from workflows.domain.messages import UserMessage
 
-    provider, _, model = order.model.partition("/")
     ask = (
         f"Role: {order.role}\nTask: {TASK}\nAttempt: 1\n\n"
         f"Call the tool `{_TOOL}` once, without arguments, and do nothing else."
@@ -115,7 +113,7 @@ def _request(order: TrialOrder) -> "ModelRequest":
         parameters={"type": "object", "properties": {}, "additionalProperties": False},
     )
     return ModelRequest(
-        model=resolve(provider, model, datetime.now(UTC)),
+        model=order.facts,
         system="This is a test of the connection. Follow the instruction and nothing else.",
         tools=(tool,),
         messages=(UserMessage(text=ask),),

@@ -66,10 +66,10 @@ def _configured(repo: Path, config: Path | None, playbook: Path | None) -> "tupl
         user=user_file(), repository=_root(repo), config=config, playbook=playbook is not None
     )
     try:
-        routes = load_configuration(sources, os.environ).session.routes
+        configuration = load_configuration(sources, os.environ)
     except ConfigurationError as error:
         raise CommandError(str(error)) from error
-    return model_lines(routes, os.environ, datetime.now(UTC))
+    return model_lines(configuration, os.environ, datetime.now(UTC))
 
 
 def _root(repo: Path) -> Path | None:
@@ -83,13 +83,13 @@ def _upwards(path: Path) -> Iterator[Path]:
 
 
 async def _tried(lines: "tuple[ModelLine, ...]", playbook: Path | None) -> "TrialReport":
-    from starter.engine import read_settings
+    from starter.engine import own_settings
     from starter.own_processes import ask
     from workers.trial import TrialOrder, TrialReport, TrialRequest
 
-    settings = read_settings()
+    settings = own_settings()
     if playbook is not None:
         path = playbook.absolute()  # noqa: ASYNC240 (no disk is looked at)
         settings = settings.model_copy(update={"playbook": path})
-    orders = tuple(TrialOrder(model=line.name, role=line.roles[0]) for line in lines)
+    orders = tuple(TrialOrder(facts=line.facts, role=line.roles[0]) for line in lines)
     return await ask("workers.trial", settings, TrialRequest(orders=orders), TrialReport)

@@ -315,7 +315,7 @@ async def _up() -> ExitCode:
     from workers.supervisor import read_state
     from workers.temporal import read_server_file
 
-    settings = _own_settings()
+    settings = engine.own_settings()
     state = read_state(settings)
     if state is not None:
         write(views.standing_by(state.pid))
@@ -329,25 +329,11 @@ async def _up() -> ExitCode:
     return ExitCode.COMPLETE
 
 
-def _own_settings() -> "Settings":
-    """Return the settings with the providers that the person's own file describes."""
-    from starter.configuration import load_providers, user_file
-    from starter.configuration_errors import ConfigurationError
-    from starter.engine import read_settings
-
-    settings = read_settings()
-    try:
-        own = load_providers(user_file())
-    except ConfigurationError as error:
-        raise CommandError(str(error)) from error
-    return settings.model_copy(update={"providers": {**own, **settings.providers}})
-
-
 async def _up_in_background() -> ExitCode:
     from starter import engine, views
     from workers.supervisor import read_state
 
-    settings = _own_settings()
+    settings = engine.own_settings()
     await engine.ensure_background(settings)
     state = read_state(settings)
     assert state is not None

@@ -30,6 +30,12 @@ from workers.temporal import read_server_file
 
 pytestmark = pytest.mark.e2e
 
+ELSEWHERE = """
+version: 1
+providers: {local: {base_url: "http://127.0.0.1:9/v1"}}
+models: {planner: [local/m], developer: [local/m], reviewer: [scripted/b]}
+"""
+
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
@@ -89,6 +95,10 @@ def test_a_watch_outlives_the_server(settings: Settings, tmp_path: Path) -> None
         goal = ("run", "Mend it", "--repo", str(repo), "--playbook", str(repo / "a.txt"))
         refused = blueflame(settings, *goal)
         assert "do not play" in refused.stderr
+        elsewhere = tmp_path / "elsewhere.yaml"
+        elsewhere.write_text(ELSEWHERE)
+        refused = blueflame(settings, *goal[:4], "--config", str(elsewhere))
+        assert "do not know the provider 'local'" in refused.stderr
         config = tmp_path / "config.yaml"
         config.write_text(CONFIGURATION)
         started = blueflame(settings, *goal[:4], "--config", str(config))

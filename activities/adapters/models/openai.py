@@ -15,13 +15,15 @@ from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.streams import whole
 from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
-from activities.adapters.models.wire import Json, table
+from activities.adapters.models.wire import Json, table, text
 from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
 
 BASE_URL = "https://api.openai.com/v1"
+NO_KEY = "none"
+"""The SDK insists on a key; a server that wants none does not look at it."""
 
 
 class OpenAISdkProvider(SdkProvider["AsyncOpenAI"]):
@@ -31,7 +33,7 @@ class OpenAISdkProvider(SdkProvider["AsyncOpenAI"]):
         from openai import AsyncOpenAI
 
         return AsyncOpenAI(
-            api_key=key,
+            api_key=key or NO_KEY,
             base_url=self._base_url,
             max_retries=0,
             http_client=self._transport.client,
@@ -76,6 +78,6 @@ def _reported(provider: str, error: "APIStatusError") -> Reported:
         provider=provider,
         status=error.status_code,
         codes=frozenset(codes),
-        message=error.message,
+        message=text(table(error.body).get("message")) or error.message,
         retry_after=retry_after(error.response.headers, datetime.now(UTC)),
     )

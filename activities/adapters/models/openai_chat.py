@@ -14,7 +14,7 @@ from activities.adapters.models.openai import OpenAISdkProvider
 from activities.adapters.models.streams import whole
 from activities.adapters.models.transport import Transport
 from activities.adapters.models.wire import Json
-from activities.ports.endpoints import Abilities
+from activities.ports.endpoints import ProviderEntry
 from activities.ports.models import ModelReply, ModelRequest
 from workflows.domain.models import Provider
 
@@ -28,16 +28,15 @@ class ChatProvider(OpenAISdkProvider):
     """Calls one compatible server; implements `activities.ports.models.ModelProvider`."""
 
     def __init__(
-        self,
-        name: Provider,
-        transport: Transport,
-        keys: KeyRing,
-        base_url: str,
-        abilities: Abilities,
+        self, name: Provider, entry: ProviderEntry, transport: Transport, keys: KeyRing
     ) -> None:
-        """Args: its name; the shared client; the keys; the server, with `/v1`; what it can do."""
-        super().__init__(name, transport, keys, base_url)
-        self._abilities = abilities
+        """Args: its name; what is configured of it; the shared client; the keys."""
+        super().__init__(name, transport, keys, entry.base_url or "")
+        self._abilities = entry.abilities
+        self._wants_key = entry.key is not None
+
+    async def _key(self) -> str:
+        return await super()._key() if self._wants_key else ""
 
     async def _send(self, client: "AsyncOpenAI", request: ModelRequest) -> bytes | Json:
         create = cast("Any", client.chat.completions.with_streaming_response.create)

@@ -5,11 +5,12 @@ URLs and the playbook are given. Known keys are replaced in what is sent and in 
 an agent may have found one in a file.
 """
 
+import logging
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field
 
 from activities.adapters.models.keys import KeyRing, KeySource
 from activities.adapters.models.transport import IDLE, Transport
@@ -26,8 +27,7 @@ from activities.redaction import KnownSecrets
 from activities.text import clean_json
 from workflows.domain.models import ModelFacts, Provider
 
-_NO_KEY = SecretStr("none")
-"""What the SDK sends to a server that wants no key."""
+_log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -57,19 +57,22 @@ class ProviderRegistry:
     def __init__(self, settings: ProviderSettings) -> None:
         """Args: keys, base URLs and the playbook. Nothing is imported or connected yet."""
         self._settings = settings
-        keyless = [name for name, entry in endpoints(settings.entries).items() if not entry.key]
-        self._keys = KeyRing(dict.fromkeys(keyless, _NO_KEY) | dict(settings.keys))
+        entries = endpoints(settings.entries)
+        self._keyless = {"scripted", *(name for name in entries if not entries[name].key)}
+        self._keys = KeyRing(settings.keys)
         self._transport = Transport(trust_env=settings.trust_env, idle=settings.idle)
         self._providers: dict[Provider, ModelProvider] = {}
         self._known_values: tuple[str, ...] = ()
         self._known_secrets = KnownSecrets(())
+        self._uncounted: set[str] = set()
 
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send a request to the provider of its model; see the port."""
         name = request.model.provider
-        if name == "scripted":
-            return await self._send(request)
         self.provider(request.model)  # a provider that nobody knows is said before a missing key
+        if name in self._keyless:
+            return await self._send(request)
+        self._require_variable(name)
         await self._keys.key(name)
         try:
             return await self._send(request)
@@ -82,6 +85,8 @@ class ProviderRegistry:
     async def _send(self, request: ModelRequest) -> ModelReply:
         provider = self.provider(request.model)
         reply = await provider.call(self._timed(_redacted(request, self._known())))
+        if reply.usage.is_estimated:
+            self._tell_once(f"{request.model.provider}/{request.model.model}")
         return _redacted(reply, self._known())
 
     def provider(self, model: ModelFacts) -> ModelProvider:
@@ -142,7 +147,20 @@ class ProviderRegistry:
                 f"these workers know no provider {name!r}; describe it under `providers:` in your "
                 "own configuration, and start them anew"
             )
-        return ChatProvider(name, self._transport, self._keys, entry.base_url, entry.abilities)
+        return ChatProvider(name, entry, self._transport, self._keys)
+
+    def _tell_once(self, model: str) -> None:
+        if model not in self._uncounted:
+            self._uncounted.add(model)
+            _log.warning("%s reports no usage: its calls are charged by an estimate", model)
+
+    def _require_variable(self, name: Provider) -> None:
+        entry = self._settings.entries.get(name)
+        if entry is not None and entry.key and name not in self._settings.keys:
+            raise AuthenticationFailedError(
+                f"there is no key for {name!r}: the variable {entry.key!r} is not set where the "
+                "workers of role models were started; set it there, and start them anew"
+            )
 
     def _timed(self, request: ModelRequest) -> ModelRequest:
         """Give the request the time limit of its provider, where one is configured."""

@@ -31,7 +31,7 @@ class SdkProvider(ABC, Generic[C]):
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send one request; see the port."""
         check_conversation(request.messages)
-        key = await self._keys.key(self._name)
+        key = await self._key()
         client = await self._sdk.get(key)
 
         async def send() -> bytes | Json:
@@ -39,6 +39,10 @@ class SdkProvider(ABC, Generic[C]):
 
         body = await exchange(send, self._classify, request.timeout, key)
         return self._read(request, body)
+
+    async def _key(self) -> str:
+        """Return the key as it is now; empty: the server wants none."""
+        return await self._keys.key(self._name)
 
     @abstractmethod
     def _client(self, key: str) -> C:

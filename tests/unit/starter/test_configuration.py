@@ -231,7 +231,9 @@ def test_who_made_a_model_decides_who_may_review(
 def test_a_server_without_tools_can_serve_no_role(tmp_path: Path):
     silent = "providers: {local: {base_url: 'http://h/v1', abilities: {tool_calls: false}}}"
     user = written(tmp_path / "u.yaml", f"{silent}\n{ROUTED}")
-    with pytest.raises(ConfigurationError, match=r"models.developer: 'local/qwen3-coder'.*no tool"):
+    with pytest.raises(
+        ConfigurationError, match=r"models.developer: .*'local/qwen3-coder'.*no tool"
+    ):
         load_configuration(Sources(user=user), KEYS)
 
 

@@ -208,6 +208,12 @@ async def test_a_call_of_a_provider_that_nobody_described_is_refused() -> None:
         await ProviderRegistry(ProviderSettings()).call(ask("other"))
 
 
+async def test_a_key_that_is_not_there_is_named_by_its_variable() -> None:
+    registry = ProviderRegistry(ProviderSettings(entries={"hosted": HOSTED}))
+    with pytest.raises(AuthenticationFailedError, match="the variable 'DEEPSEEK_API_KEY' is not"):
+        await registry.call(ask("hosted"))
+
+
 async def test_a_server_that_wants_no_key_gets_none_of_ours() -> None:
     keys: dict[Provider, SecretStr] = {"openai": SecretStr("secret-key-1")}
     async with Simulator(play("{text: hello}")) as simulator:
@@ -215,6 +221,8 @@ async def test_a_server_that_wants_no_key_gets_none_of_ours() -> None:
         settings = ProviderSettings(keys=keys, entries={"local": entry}, trust_env=False)
         registry = ProviderRegistry(settings)
         assert (await registry.call(ask("local"))).message.text == "hello"
+        with pytest.raises(InvalidRequestError, match="has no answer for role 'none'"):
+            await registry.call(ask("local", UserMessage(text="Role: none")))
         await registry.aclose()
 
 

@@ -166,9 +166,8 @@ class Handmade:
 
     def declare(self, abilities: Abilities) -> None:
         """Say what the compatible server can do."""
-        url = "http://127.0.0.1:9"
-        local = ChatProvider("local", self._transport, self._keys, url, abilities)
-        self._providers["local"] = local
+        entry = ProviderEntry(base_url="http://127.0.0.1:9", key="LOCAL_KEY", abilities=abilities)
+        self._providers["local"] = ChatProvider("local", entry, self._transport, self._keys)
 
     def _serve(self, request: httpx2.Request) -> httpx2.Response:
         return self._respond(request)
