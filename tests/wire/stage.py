@@ -47,7 +47,7 @@ class Caller:
             lambda name, model, _at: facts(name, model),
             self._limit,
         )
-        return await ActivityEnvironment().run(activities.call, _ask(provider, messages, prefix))
+        return await ActivityEnvironment().run(activities.call, asked(provider, messages, prefix))
 
     async def answer(
         self, provider: Provider, *messages: Message, prefix: Digest | None = None
@@ -60,7 +60,7 @@ class Caller:
         return await Conversations(self.store, 0).load(head)
 
 
-def _ask(provider: Provider, messages: tuple[Message, ...], prefix: Digest | None) -> CallModel:
+def asked(provider: Provider, messages: tuple[Message, ...], prefix: Digest | None) -> CallModel:
     return CallModel(
         session=SessionId("s1"),
         agent=AgentId("dev.a.1"),
