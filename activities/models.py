@@ -34,7 +34,8 @@ from workflows.domain.models import GivenFacts, ModelFacts, Provider
 from workflows.domain.session_state import ResolvedRoutes
 from workflows.errors import FailureType
 
-_TIMEOUT = timedelta(minutes=15)
+_LIMIT = timedelta(minutes=15)
+"""Below the contract's own, so that the call itself can say that it took too long."""
 
 _KINDS: dict[type[ModelError], FailureType] = {
     RateLimitedError: FailureType.RATE_LIMITED,
@@ -56,7 +57,10 @@ class ModelActivities:
         conversations: Conversations,
         provider: ModelProvider,
         resolve: Callable[[Provider, str, datetime, GivenFacts | None], ModelFacts],
+        limit: timedelta = _LIMIT,
     ) -> None:
+        """Args: where conversations are; who answers; a model's facts; the limit for one call."""
+        self._limit = limit
         self._conversations = conversations
         self._provider = provider
         self._resolve = resolve
@@ -98,7 +102,7 @@ class ModelActivities:
             before = await self._before(request)
         except PrefixLostError:
             return PrefixLost()
-        whole = _request(request, before)
+        whole = _request(request, before, self._limit)
         try:
             return await self._send(request, whole)
         except ModelError as error:
@@ -131,7 +135,7 @@ class ModelActivities:
         return await self._conversations.load(request.prefix)
 
 
-def _request(request: CallModel, before: tuple[Message, ...]) -> ModelRequest:
+def _request(request: CallModel, before: tuple[Message, ...], limit: timedelta) -> ModelRequest:
     return ModelRequest(
         model=request.model,
         system=system_prompt(request.role),
@@ -139,7 +143,7 @@ def _request(request: CallModel, before: tuple[Message, ...]) -> ModelRequest:
         messages=(*before, *request.messages),
         max_output_tokens=request.max_output_tokens,
         cache_key=f"{request.session}/{request.agent}",
-        timeout=_TIMEOUT,
+        timeout=limit,
     )
 
 

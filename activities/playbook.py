@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, model_validator
 
@@ -23,8 +23,19 @@ from workflows.domain.models import Prices, Role, Usage
 from workflows.policy.openings import COMPACTION
 
 ErrorKind = Literal[
-    "rate_limited", "unavailable", "auth", "credit", "context_overflow", "invalid", "cut"
+    "rate_limited",
+    "unavailable",
+    "auth",
+    "credit",
+    "context_overflow",
+    "invalid",
+    "cut",
+    "disconnect",
+    "corrupt",
+    "stall",
 ]
+STREAM_FAULTS: Final = frozenset({"cut", "disconnect", "corrupt", "stall"})
+"""What befalls an answer on its way, and is no word of the provider."""
 
 
 class PlaybookError(Exception):
@@ -74,6 +85,10 @@ class ScriptedError(BaseModel, frozen=True, extra="forbid"):
     kind: ErrorKind
     retry_after: float | str | None = None
     """Seconds, or the header's text as it stands (a date, nonsense)."""
+    at: Literal["start", "text", "arguments", "end"] | None = None
+    """Where in the streamed answer it comes: before everything, in the middle of the text or of a
+    call's arguments, or after everything but the announced end. None: an error in place of the
+    answer, a fault of the stream in the middle of it."""
     times: int | None = Field(default=None, gt=0)
     """How many askings fail before the turn's answer comes; None: every one."""
 
@@ -103,6 +118,8 @@ class ScriptedTurn(BaseModel, frozen=True, extra="forbid"):
     calls: tuple[ScriptedCall, ...] = ()
     usage: ScriptedUsage = ScriptedUsage()
     latency_s: float | None = Field(default=None, ge=0, le=3600)
+    chunk_latency_s: float = Field(default=0, ge=0, le=3600)
+    """Before each piece of a streamed answer but the first."""
     stop: Stop | None = None
     """None: `tool_calls` where there are calls, else `end`."""
     error: ScriptedError | None = None
@@ -115,8 +132,11 @@ class ScriptedTurn(BaseModel, frozen=True, extra="forbid"):
     def _one_meaning(self) -> "ScriptedTurn":
         speaks = bool(self.text or self.calls or self.stop)
         lasting = self.error is not None and self.error.times is None
-        if speaks and lasting:
+        at = self.error.at if self.error is not None else None
+        if speaks and lasting and at is None:
             raise ValueError("an error without `times` never lets the text or the calls come")
+        if (at == "text" and not self.text) or (at == "arguments" and not self.calls):
+            raise ValueError(f"an error `at: {at}` needs {at} in which it can come")
         if not speaks and not lasting:
             raise ValueError("a turn needs `text`, `calls`, `stop` or an `error` without `times`")
         return self
@@ -181,6 +201,7 @@ class ScriptedAnswer(BaseModel, frozen=True, extra="forbid"):
     stop: Stop
     usage: Usage
     latency_s: float
+    chunk_latency_s: float
     error: ScriptedError | None
     """Not None: the provider fails this time, and the rest is not said."""
 
@@ -254,6 +275,7 @@ def answer(playbook: Playbook, conversation: Sequence[Message], asked: int = 0) 
         stop=turn.stop or ("tool_calls" if turn.calls else "end"),
         usage=turn.usage.over(playbook.usage),
         latency_s=playbook.latency_s if turn.latency_s is None else turn.latency_s,
+        chunk_latency_s=turn.chunk_latency_s,
         error=error,
     )
 

@@ -21,7 +21,7 @@ from workflows.contracts import (
     RunTools,
 )
 from workflows.domain.agent import AgentEnd, AgentOutcome, AgentRequest, AgentState
-from workflows.domain.budget import AccountClosed, Ask, Grant
+from workflows.domain.budget import AccountClosed, Ask, Grant, KeyRefused
 from workflows.domain.messages import (
     AssistantMessage,
     Message,
@@ -35,10 +35,16 @@ from workflows.errors import UNKNOWN_OUTCOME, FailureType
 from workflows.failures import failure_type, failure_words
 from workflows.policy import agent as policy
 from workflows.policy import money, openings, submissions
+from workflows.policy.model_failures import FailedCall, FailedKind, after_failure
 
 _CALLS_AHEAD = 3
-_UNKNOWN_IN_A_ROW = 3
 _REPAIRS = 1
+_FAILED: dict[str, FailedKind] = {
+    **dict.fromkeys((*UNKNOWN_OUTCOME, FailureType.OUTCOME_UNKNOWN), "unknown"),
+    FailureType.CONTEXT_OVERFLOW: "overflow",
+    FailureType.AUTHENTICATION_FAILED: "key",
+    FailureType.CREDIT_EXHAUSTED: "key",
+}
 _T = TypeVar("_T")
 
 
@@ -152,13 +158,7 @@ class AgentWorkflow:
 
     async def _turn_boundary(self) -> None:
         """Hold while paused, end at a limit, and take up what persons said."""
-        began = workflow.now()
-        await workflow.wait_condition(
-            lambda: not self._state.is_paused or self._state.stop_reason is not None
-        )
-        self._update(paused=self._state.paused + (workflow.now() - began))
-        if self._state.stop_reason is not None:
-            raise _Ended(AgentEnd.STOPPED, self._state.stop_reason)
+        await self._while_paused()
         limits = self._request.limits
         if end := policy.limit_reached(self._state, limits, workflow.now()):
             raise _Ended(end, f"after {self._state.turn} turns")
@@ -259,8 +259,8 @@ class AgentWorkflow:
             if is_cancelled_exception(error):
                 self._spend(quote)
                 raise
-            await self._failed(error, quote)
-            return None
+            is_mended = await self._failed(error, quote)
+            return await self._call(pending, quote) if is_mended else None
         if isinstance(outcome, PrefixLost):
             raise _Ended(AgentEnd.PROVIDER, "the message store lost a conversation sent whole")
         self._spend(outcome.cost_usd)
@@ -284,30 +284,54 @@ class AgentWorkflow:
             CALL_MODEL.ask(request, f"turn {self._state.turn + 1}: ask {model}")
         )
 
-    async def _failed(self, error: ActivityError, quote: Decimal) -> None:
-        """Take the failed call's cost, and end the agent where no further call can help.
-
-        | failure                          | what follows                                       |
-        |----------------------------------|----------------------------------------------------|
-        | outcome unknown, worker lost     | charged at its quote; called again, three times    |
-        | context overflow                 | compact once                                       |
-        | key, credit, request refused     | the route's next model, else the end               |
-        """
+    async def _failed(self, error: ActivityError, quote: Decimal) -> bool:
+        """Do what `policy.model_failures` says; True: a person mended what kept this very call."""
         kind = failure_type(error)
-        if kind in (*UNKNOWN_OUTCOME, FailureType.OUTCOME_UNKNOWN):
+        failed = self._failed_call(_FAILED.get(kind, "refused"))
+        words = f"{kind}: {failure_words(error)}"[:1_000]
+        if failed.kind == "unknown":
             self._spend(quote)
-            self._update(unknown_outcomes=self._state.unknown_outcomes + 1)
-            if self._state.unknown_outcomes < _UNKNOWN_IN_A_ROW:
-                return
-        elif kind == FailureType.CONTEXT_OVERFLOW and self._state.prefix is not None:
-            # Once: a fresh conversation has no prefix, so a second overflow ends the agent.
-            if not self._state.is_compacted:
-                await self._compact(is_full=True)
-            return
-        elif self._state.model_index + 1 < len(self._request.route):
+            self._update(unknown_outcomes=failed.unknown_in_a_row)
+        step = after_failure(failed)
+        if step == "end":
+            raise _Ended(AgentEnd.PROVIDER, words) from error
+        if step == "next_model":
             self._update(model_index=self._state.model_index + 1)
-            return
-        raise _Ended(AgentEnd.PROVIDER, f"{kind}: {failure_words(error)}"[:1_000]) from error
+        if step == "compact":
+            await self._compact(is_full=True)
+        if step == "hold":
+            await self._hold(words)
+        return step == "hold"
+
+    def _failed_call(self, kind: FailedKind) -> FailedCall:
+        return FailedCall(
+            kind=kind,
+            unknown_in_a_row=self._state.unknown_outcomes + (kind == "unknown"),
+            is_fresh=self._state.prefix is None,
+            is_compacted=self._state.is_compacted,
+            has_next_model=self._state.model_index + 1 < len(self._request.route),
+        )
+
+    async def _hold(self, words: str) -> None:
+        """Pause here with everything, and have the session pause, until a person resumes."""
+        self._update(is_paused=True)
+        text = f"no model can be asked: {self._model.provider}: {words}"
+        ledger = workflow.get_external_workflow_handle(self._request.ledger)
+        try:
+            await ledger.signal("key_refused", KeyRefused(agent=self._request.agent, text=text))
+        except ApplicationError as gone:
+            raise _Ended(AgentEnd.PROVIDER, words) from gone
+        await self._while_paused()
+
+    async def _while_paused(self) -> None:
+        """Wait for `resume`; the time is not the agent's."""
+        began = workflow.now()
+        await workflow.wait_condition(
+            lambda: not self._state.is_paused or self._state.stop_reason is not None
+        )
+        self._update(paused=self._state.paused + (workflow.now() - began))
+        if self._state.stop_reason is not None:
+            raise _Ended(AgentEnd.STOPPED, self._state.stop_reason)
 
     async def _compact(self, *, is_full: bool) -> None:
         """Replace the conversation by a summary of it, once, and begin a new one.

@@ -1,7 +1,8 @@
 """The session's money: one childless workflow that grants only what the cap still has.
 
-Agents ask it for a few calls ahead, by signal, and are answered by the signal `granted`. Because it
-has no children it may continue as new at will. It decides nothing about models or tasks.
+Agents ask it for a few calls ahead, by signal, and are answered by the signal `granted`. It tells
+the session what only a person can mend: a cap, a burn rate, a key or its credit that was refused.
+Because it has no children it may continue as new at will. It decides nothing about models or tasks.
 """
 
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from workflows.domain.budget import (
     Ask,
     CapChanged,
     Grant,
+    KeyRefused,
     LedgerEvent,
     LedgerRequest,
     LedgerView,
@@ -22,13 +24,14 @@ from workflows.domain.budget import (
 from workflows.policy import money
 
 _BURN_NOTICE_EVERY = timedelta(minutes=1)
+_Message = Ask | AccountClosed | CapChanged | KeyRefused
 
 
 @workflow.defn(name="SessionLedger")
 class SessionLedger:
     """Purpose: caps that hold under any concurrency.
 
-    Signals: `ask`, `close_account`, `set_cap`, `finish`. Query: `state`.
+    Signals: `ask`, `close_account`, `key_refused`, `set_cap`, `finish`. Query: `state`.
     A continuation carries the accounts, what is not yet served, and whether the warning was given.
     """
 
@@ -37,7 +40,7 @@ class SessionLedger:
         self._request = request
         self._accounts = request.accounts or Accounts(cap_usd=request.caps.stop_usd)
         self._is_warned = request.is_warned
-        self._inbox: list[Ask | AccountClosed | CapChanged] = list(request.inbox)
+        self._inbox: list[_Message] = list(request.inbox)
         self._is_finished = request.is_finished
         self._served = 0
         self._burn_told_at: datetime | None = None
@@ -67,6 +70,11 @@ class SessionLedger:
         self._inbox.append(closed)
 
     @workflow.signal
+    def key_refused(self, refused: KeyRefused) -> None:
+        """An agent holds, because its key or the credit on it was refused."""
+        self._inbox.append(refused)
+
+    @workflow.signal
     def set_cap(self, changed: CapChanged) -> None:
         """A person changed the cap."""
         self._inbox.append(changed)
@@ -90,7 +98,7 @@ class SessionLedger:
         has_served_many = self._served >= self._request.messages_per_run
         return has_served_many or workflow.info().is_continue_as_new_suggested()
 
-    async def _serve(self, message: Ask | AccountClosed | CapChanged) -> None:
+    async def _serve(self, message: _Message) -> None:
         now = workflow.now()
         match message:
             case Ask():
@@ -102,6 +110,8 @@ class SessionLedger:
                 )
             case CapChanged():
                 self._accounts = money.set_cap(self._accounts, message.usd)
+            case KeyRefused():
+                await self._tell("key_refused", message.text)
         await self._watch(now)
 
     async def _answer(self, ask: Ask, grant: Grant) -> None:

@@ -452,7 +452,7 @@ class SessionWorkflow:
             case "steer":
                 await self._tell_task(effect)
             case "pause" | "resume":
-                await self._tell_waves(effect.kind, ("plan", "develop"))
+                await self._tell_waves(effect.kind, ("plan", "develop", "validate"))
             case "proceed":
                 await self._tell_waves("proceed", ("develop",))
             case "set_cap":
@@ -487,6 +487,7 @@ class SessionWorkflow:
             "warning": NoticeKind.CAP_WARNING,
             "cap_reached": NoticeKind.CAP_REACHED,
             "burn_rate": NoticeKind.BURN_RATE,
+            "key_refused": NoticeKind.PROVIDER,
         }[event.kind]
         self._state = outcomes.notice(self._state, kind, "", event.text, workflow.now())
         if event.kind == "warning":

@@ -6,7 +6,14 @@ from decimal import Decimal
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
-from workflows.children import AgentOrder, failure_text, remove_worktree, start_agent
+from workflows.children import (
+    AgentHandle,
+    AgentOrder,
+    failure_text,
+    remove_worktree,
+    start_agent,
+    tell,
+)
 from workflows.contracts import (
     CHECK_EVIDENCE,
     READ_DIFF,
@@ -52,18 +59,39 @@ class _Cost:
 
 @workflow.defn(name="ValidateWave", failure_exception_types=[Exception])
 class ValidateWave:
-    """Purpose: judge submitted work. No signals. Carries nothing over."""
+    """Purpose: judge submitted work. Signals: `pause`, `resume`. Carries nothing over."""
 
     @workflow.init
     def __init__(self, request: ValidateRequest) -> None:
         self._request = request
         self._slots = asyncio.Semaphore(request.concurrency)
+        self._handles: dict[AgentId, AgentHandle] = {}
+        self._is_paused = False
 
     @workflow.run
     async def run(self, request: ValidateRequest) -> ValidateResult:
         """Judge all candidates, a few at a time."""
-        items = await asyncio.gather(*[self._candidate(each) for each in request.candidates])
+        try:
+            items = await asyncio.gather(*[self._candidate(each) for each in request.candidates])
+        finally:
+            await workflow.wait_condition(workflow.all_handlers_finished)
         return ValidateResult(items=tuple(items))
+
+    @workflow.signal
+    async def pause(self) -> None:
+        """Hold every reviewer at its turn boundary, and start no other."""
+        self._is_paused = True
+        await self._tell_all("pause")
+
+    @workflow.signal
+    async def resume(self) -> None:
+        """Let them go on."""
+        self._is_paused = False
+        await self._tell_all("resume")
+
+    async def _tell_all(self, signal: str) -> None:
+        for _, handle in sorted(self._handles.items()):
+            await tell(handle, signal)
 
     async def _candidate(self, candidate: Candidate) -> ValidateItem:
         cost = _Cost()
@@ -132,8 +160,7 @@ class ValidateWave:
         self, candidate: Candidate, reviewer: ModelFacts, diff: str, number: int, cost: _Cost
     ) -> Verdict:
         order = self._order(candidate, reviewer, diff, number)
-        handle = await start_agent(self._request.grounds, order, f"review of {candidate.task.id}")
-        outcome = await handle
+        outcome = await self._heard(order, f"review of {candidate.task.id}")
         cost.add(outcome)
         await remove_worktree(self._request.grounds, order)
         if outcome.end is not AgentEnd.SUBMITTED:
@@ -151,6 +178,17 @@ class ValidateWave:
             )
         holds = await self._holds(candidate, submission)
         return judge(submission, candidate.task.acceptance_criteria, holds, reviewer)
+
+    async def _heard(self, order: AgentOrder, summary: str) -> AgentOutcome:
+        await workflow.wait_condition(lambda: not self._is_paused)
+        handle = await start_agent(self._request.grounds, order, summary)
+        self._handles[order.agent] = handle
+        if self._is_paused:
+            await tell(handle, "pause")
+        try:
+            return await handle
+        finally:
+            del self._handles[order.agent]
 
     async def _holds(self, candidate: Candidate, submission: Submission) -> tuple[bool, ...]:
         if not submission.evidence:

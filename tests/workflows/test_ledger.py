@@ -160,7 +160,7 @@ async def test_at_the_cap_a_session_pauses_and_more_money_resumes_it(theatre: Th
 
 
 async def refuse() -> ModelOutcome | None:
-    raise ApplicationError("the key is refused", type=FailureType.AUTHENTICATION_FAILED)
+    raise ApplicationError("the request is refused", type=FailureType.INVALID_REQUEST)
 
 
 @pytest.mark.parametrize("on_cap", ["pause", "stop"])
@@ -171,10 +171,10 @@ async def test_a_provider_that_cannot_be_used_halts_the_session(real_theatre: Th
         if on_cap == "stop":
             result = await session.result()
             assert result.outcome == "stopped"
-            assert "the key is refused" in result.reason
+            assert "the request is refused" in result.reason
             return
         view = await session.until(is_in("paused"))
-        assert "the key is refused" in view.reason
+        assert "the request is refused" in view.reason
         assert NoticeKind.PROVIDER in kinds(view)
         assert len(world.calls) == 2
         world.on_call = lambda _: None

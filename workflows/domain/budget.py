@@ -90,6 +90,14 @@ class AccountClosed(BaseModel, frozen=True, extra="forbid"):
     """What it spent in all; None: it ended without a report, so its grant counts as spent."""
 
 
+class KeyRefused(BaseModel, frozen=True, extra="forbid"):
+    """A provider refused an agent's key or its credit, and the agent holds until a person acts."""
+
+    agent: AgentId
+    text: str
+    """What was refused, for a person."""
+
+
 class CapChanged(BaseModel, frozen=True, extra="forbid"):
     """A person set the session's cap; only what is not yet granted is affected."""
 
@@ -99,7 +107,7 @@ class CapChanged(BaseModel, frozen=True, extra="forbid"):
 class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
     """What the ledger tells the session, through its signal `ledger_event`."""
 
-    kind: Literal["warning", "cap_reached", "burn_rate", "closed"]
+    kind: Literal["warning", "cap_reached", "burn_rate", "key_refused", "closed"]
     settled_usd: Decimal
     cap_usd: Decimal
     """The cap that the ledger knew of: one lower than the session's own is out of date."""
@@ -115,6 +123,6 @@ class LedgerRequest(BaseModel, frozen=True, extra="forbid"):
     """After so many messages in one run the workflow continues as new."""
     accounts: Accounts | None = None
     is_warned: bool = False
-    inbox: tuple[Ask | AccountClosed | CapChanged, ...] = ()
+    inbox: tuple[Ask | AccountClosed | CapChanged | KeyRefused, ...] = ()
     """Messages that were not served yet; a steady stream must not keep the run from ending."""
     is_finished: bool = False

@@ -1,15 +1,16 @@
 """The provider Anthropic, over its official SDK and the Messages API.
 
-It asks the SDK for the raw answer, so that nothing of it is dropped or reordered.
+It asks the SDK for a stream of raw events, so that nothing of them is dropped or reordered.
 """
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from activities.adapters.models.anthropic_messages import read_reply, wire_request
+from activities.adapters.models.anthropic_stream import MessageAssembly
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import retry_after
-from activities.adapters.models.sdk_provider import SdkProvider, raw_body
+from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json
@@ -38,9 +39,13 @@ class AnthropicProvider(SdkProvider["AsyncAnthropic"]):
             http_client=self._transport.client,
         )
 
-    async def _send(self, client: "AsyncAnthropic", request: ModelRequest) -> bytes:
-        create = client.messages.with_raw_response.create
-        return await raw_body(create, wire_request(request), request.timeout.total_seconds())
+    async def _send(self, client: "AsyncAnthropic", request: ModelRequest) -> Json:
+        from anthropic import AsyncStream
+
+        create = client.messages.with_streaming_response.create
+        return await self._stream(
+            create, wire_request(request), AsyncStream[object], MessageAssembly(), request.timeout
+        )
 
     def _classify(self, error: Exception) -> ModelError | None:
         from anthropic import APIError, APIStatusError

@@ -6,6 +6,7 @@ signatures travel in `provider_raw` exactly as they came.
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -82,7 +83,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     blocks = [block for block in tables(body.get("content")) if not _is_empty(block)]
     if stop == "truncated" and blocks and blocks[-1].get("type") == "tool_use":
         # The limit cut this call's arguments: what came of them must not be run.
-        blocks[-1]["input"] = "cut by the output limit: " + json.dumps(blocks[-1].get("input"))
+        blocks[-1]["input"] = "cut by the output limit: " + _written(blocks[-1].get("input"))
     calls = _take_calls(blocks, request.messages)
     usage = _usage(table(body.get("usage")))
     payload: list[JsonValue] = [clean_json(block) for block in blocks]
@@ -98,6 +99,11 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
         cost_usd=cost_usd(request.model.prices, usage),
         scripted=body.get("simulated") is True,
     )
+
+
+def _written(arguments: Any) -> str:
+    """A stream leaves cut arguments as the text that came."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def _take_calls(blocks: list[Json], messages: Sequence[Message]) -> tuple[ToolCall, ...]:

@@ -1,18 +1,22 @@
 """The provider Google, over its official SDK and generateContent.
 
-The conversation goes as raw JSON and the answer is taken raw: the SDK's own types would re-encode
-thought signatures. Retries, automatic function calling and automatic continuation are off, for each
-of them would make calls that nobody counts.
+The conversation goes as raw JSON and the stream's chunks are taken raw, one layer below the SDK's
+public method: its types drop fields that they do not know and re-encode thought signatures, and in
+a stream it gives no way around them. That layer neither calls functions nor continues an answer,
+and retries are off, for each of them would make calls that nobody counts.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from activities.adapters.models.gemini_content import read_reply, wire_request
+from activities.adapters.models.gemini_stream import ContentAssembly
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import parse_wait, retry_after
 from activities.adapters.models.sdk_provider import SdkProvider
+from activities.adapters.models.streams import lively, whole
 from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json, table, tables, text
@@ -32,23 +36,14 @@ class GeminiProvider(SdkProvider["Client"]):
         """Args: the shared client; the keys; the server, without version and path."""
         super().__init__("google", transport, keys, base_url)
 
-    async def _send(self, client: "Client", request: ModelRequest) -> str:
+    async def _send(self, client: "Client", request: ModelRequest) -> Json:
         timeout_ms = int(request.timeout.total_seconds() * 1000)
-        answer = await client.aio.models.generate_content(
-            model=request.model.model,
-            # Replaced whole by `extra_body`; the SDK insists on one.
-            contents="-",
-            config={
-                "http_options": {"timeout": timeout_ms, "extra_body": wire_request(request)},
-                "should_return_http_response": True,
-                "automatic_function_calling": {"disable": True},
-                "automatic_continuation": False,
-            },
-        )
-        response = answer.sdk_http_response
-        if response is None or response.body is None:
-            raise OutcomeUnknownError("google: the answer has no body")
-        return response.body
+        streamed = cast("Any", client)._api_client.async_request_streamed  # noqa: SLF001 (see above)
+        path = f"{_resource(request.model.model)}:streamGenerateContent?alt=sse"
+        chunks = await streamed("post", path, wire_request(request), {"timeout": timeout_ms})
+        parsed = (json.loads(chunk.body) async for chunk in chunks)
+        events = lively(parsed, self._transport.idle_s)
+        return await whole(events, ContentAssembly(), self._classify)
 
     def _client(self, key: str) -> "Client":
         from google.genai import Client
@@ -76,6 +71,10 @@ class GeminiProvider(SdkProvider["Client"]):
 
     def _read(self, request: ModelRequest, body: Json) -> ModelReply:
         return read_reply(request, body)
+
+
+def _resource(model: str) -> str:
+    return model if "/" in model else f"models/{model}"
 
 
 def _reported(error: "APIError") -> Reported:

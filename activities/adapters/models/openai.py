@@ -1,15 +1,16 @@
 """The provider OpenAI, over its official SDK and the Responses API.
 
-It asks the SDK for the raw answer, so that nothing of it is dropped or added.
+It asks the SDK for a stream of raw events, so that nothing of them is dropped or added.
 """
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from activities.adapters.models.keys import KeyRing
-from activities.adapters.models.openai_responses import read_reply, wire_request
+from activities.adapters.models.openai_responses import failure, read_reply, wire_request
+from activities.adapters.models.openai_stream import ResponseAssembly
 from activities.adapters.models.retry_after import retry_after
-from activities.adapters.models.sdk_provider import SdkProvider, raw_body
+from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json, table, text
@@ -41,9 +42,15 @@ class OpenAISdkProvider(SdkProvider["AsyncOpenAI"]):
 
         if isinstance(error, APIStatusError):
             return decide(_reported(self._name, error))
+        if isinstance(error, APIError) and error.body is not None:
+            # An error's event in the stream.
+            return decide(self._event_failure(table(error.body)))
         if isinstance(error, APIError):
             return OutcomeUnknownError(f"{self._name}: {type(error).__name__}: {error.message}")
         return None
+
+    def _event_failure(self, error: Json) -> Reported:
+        return failure(error)
 
 
 class OpenAIProvider(OpenAISdkProvider):
@@ -53,9 +60,13 @@ class OpenAIProvider(OpenAISdkProvider):
         """Args: the shared client; the keys; the server, with `/v1`."""
         super().__init__("openai", transport, keys, base_url)
 
-    async def _send(self, client: "AsyncOpenAI", request: ModelRequest) -> bytes:
-        create = client.responses.with_raw_response.create
-        return await raw_body(create, wire_request(request), request.timeout.total_seconds())
+    async def _send(self, client: "AsyncOpenAI", request: ModelRequest) -> Json:
+        from openai import AsyncStream
+
+        create = client.responses.with_streaming_response.create
+        return await self._stream(
+            create, wire_request(request), AsyncStream[object], ResponseAssembly(), request.timeout
+        )
 
     def _read(self, request: ModelRequest, body: Json) -> ModelReply:
         return read_reply(request, body)

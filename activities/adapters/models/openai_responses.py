@@ -71,7 +71,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     """
     status = body.get("status")
     if status == "failed":
-        raise decide(_failure(table(body.get("error"))))
+        raise decide(failure(table(body.get("error"))))
     if status not in {"completed", "incomplete"}:
         raise OutcomeUnknownError(f"the answer is not whole: its status is {status!r}")
     items = _replayable(tables(body.get("output")))
@@ -183,7 +183,8 @@ def _assistant(message: AssistantMessage) -> list[Json]:
     return items
 
 
-def _failure(error: Json) -> Reported:
+def failure(error: Json) -> Reported:
+    """Read a failure that came inside an answer or a stream; one without a code is the server's."""
     code = text(error.get("code")) or "server_error"
     return Reported(
         provider="openai",

@@ -7,12 +7,13 @@ an agent may have found one in a file.
 
 import logging
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from activities.adapters.models.keys import KeyRing, KeySource
-from activities.adapters.models.transport import Transport
+from activities.adapters.models.transport import IDLE, Transport
 from activities.playbook import Playbook
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
 from activities.ports.models import (
@@ -47,6 +48,8 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
     """What the provider `scripted` says."""
     trust_env: bool = True
     """Whether proxies named by the environment are used."""
+    idle: timedelta = IDLE
+    """The longest silence within a call before it is given up."""
 
 
 class ProviderRegistry:
@@ -58,7 +61,7 @@ class ProviderRegistry:
         entries = endpoints(settings.entries)
         self._keyless = {"scripted", *(name for name in entries if not entries[name].key)}
         self._keys = KeyRing(settings.keys)
-        self._transport = Transport(trust_env=settings.trust_env)
+        self._transport = Transport(trust_env=settings.trust_env, idle=settings.idle)
         self._providers: dict[Provider, ModelProvider] = {}
         self._uncounted: set[str] = set()
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from activities.adapters.models.boundary import check_conversation, tool_call, unique_ids
 from activities.adapters.models.retry_after import parse_wait
 from activities.playbook import (
+    STREAM_FAULTS,
     Place,
     Playbook,
     PlaybookError,
@@ -64,8 +65,9 @@ class ScriptedProvider:
 
     async def _wait(self, spoken: ScriptedAnswer, request: ModelRequest) -> None:
         limit = request.timeout.total_seconds()
-        await asyncio.sleep(min(spoken.latency_s, limit))
-        if spoken.latency_s > limit:
+        stalls = spoken.error is not None and spoken.error.kind == "stall"
+        await asyncio.sleep(limit if stalls else min(spoken.latency_s, limit))
+        if stalls or spoken.latency_s > limit:
             raise OutcomeUnknownError(f"scripted model: no answer within {limit:g} s")
 
 
@@ -101,5 +103,5 @@ _WITHOUT_WAIT: Mapping[str, type[ModelError]] = {
     "credit": CreditExhaustedError,
     "context_overflow": ContextOverflowError,
     "invalid": InvalidRequestError,
-    "cut": OutcomeUnknownError,
+    **dict.fromkeys(STREAM_FAULTS, OutcomeUnknownError),
 }

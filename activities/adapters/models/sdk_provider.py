@@ -5,10 +5,12 @@ the body is read. It never retries; Temporal does.
 """
 
 from abc import ABC, abstractmethod
+from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 from activities.adapters.models.boundary import check_conversation
 from activities.adapters.models.keys import KeyRing
+from activities.adapters.models.streams import Assembly, whole
 from activities.adapters.models.transport import SdkClient, Transport, exchange
 from activities.adapters.models.wire import Json
 from activities.ports.models import ModelError, ModelReply, ModelRequest
@@ -34,11 +36,19 @@ class SdkProvider(ABC, Generic[C]):
         key = await self._key()
         client = await self._sdk.get(key)
 
-        async def send() -> str | bytes:
+        async def send() -> str | bytes | Json:
             return await self._send(client, request)
 
         body = await exchange(send, self._classify, request.timeout, key)
         return self._read(request, body)
+
+    async def _stream(
+        self, create: Any, arguments: Json, events: Any, assembly: Assembly, limit: timedelta
+    ) -> Json:
+        """Call an SDK's `with_streaming_response.create` and put its raw events together."""
+        timeout = self._transport.patience(limit)
+        async with create(**arguments, stream=True, timeout=timeout) as raw:
+            return await whole(await raw.parse(to=events), assembly, self._classify)
 
     async def _key(self) -> str:
         """Return the key as it is now; empty: the server wants none."""
@@ -49,8 +59,8 @@ class SdkProvider(ABC, Generic[C]):
         """Import the SDK and make its client, without retries; runs in a thread."""
 
     @abstractmethod
-    async def _send(self, client: C, request: ModelRequest) -> str | bytes:
-        """Make the call and return the body as it came."""
+    async def _send(self, client: C, request: ModelRequest) -> str | bytes | Json:
+        """Make the call and return the body as it came, or as its stream was put together."""
 
     @abstractmethod
     def _classify(self, error: Exception) -> ModelError | None:

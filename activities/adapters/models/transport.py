@@ -2,7 +2,8 @@
 
 The official SDKs all run on httpx2, so one client serves them; it never retries and keeps the last
 rate-limit headers of each server. A failure before the request was written is `unavailable`, any
-later one leaves the outcome unknown. No message that leaves here holds a key.
+later one leaves the outcome unknown. A stream that stands still is given up long before the whole
+call is. No message that leaves here holds a key.
 """
 
 import asyncio
@@ -22,9 +23,11 @@ from activities.ports.models import (
 from activities.text import clean
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncBaseTransport, AsyncClient, Response
+    from httpx2 import AsyncBaseTransport, AsyncClient, Response, Timeout
 
 MESSAGE_CHARS = 1_000
+IDLE = timedelta(minutes=5)
+"""The longest silence within a call; a model that thinks without a word is silent for minutes."""
 
 C = TypeVar("C")
 
@@ -35,8 +38,15 @@ _LIMIT_HEADER = re.compile(r"(anthropic-ratelimit|x-ratelimit)-[a-z-]+")
 class Transport:
     """Owns the HTTP client; belongs to one event loop; close it when the worker ends."""
 
-    def __init__(self, *, trust_env: bool = True, wire: "AsyncBaseTransport | None" = None) -> None:
-        """Args: whether proxies named by the environment are used; another wire, for tests."""
+    def __init__(
+        self,
+        *,
+        trust_env: bool = True,
+        idle: timedelta = IDLE,
+        wire: "AsyncBaseTransport | None" = None,
+    ) -> None:
+        """Args: whether proxies of the environment are used; the longest silence; another wire."""
+        self.idle_s = idle.total_seconds()
         self._trust_env = trust_env
         self._wire = wire
         self._client: AsyncClient | None = None
@@ -57,6 +67,16 @@ class Transport:
                 event_hooks={"response": [self._remember_limits]},
             )
         return self._client
+
+    def patience(self, limit: timedelta) -> "Timeout":
+        """Return the SDK's time limits for one streamed call: every sign of life starts them anew.
+
+        Args:
+            limit: for the whole call; `exchange` holds it.
+        """
+        from httpx2 import Timeout
+
+        return Timeout(limit.total_seconds(), read=self.idle_s)
 
     def rate_limits(self, host: str) -> Mapping[str, str]:
         """Return the rate-limit headers that `host` (with its port) sent last; empty: none yet."""
@@ -100,7 +120,7 @@ class SdkClient(Generic[C]):
 
 
 async def exchange(
-    send: Callable[[], Awaitable[str | bytes]],
+    send: Callable[[], Awaitable[str | bytes | dict[str, Any]]],
     classify: Callable[[Exception], ModelError | None],
     limit: timedelta,
     key: str,
@@ -108,7 +128,7 @@ async def exchange(
     """Send one request through an SDK and return the JSON object that came back.
 
     Args:
-        send: makes the call and returns the body as it came.
+        send: makes the call and returns the body as it came, or as a stream was put together.
         classify: maps an SDK's own exceptions; None: not one of its.
         limit: for everything, from connecting to the last byte.
         key: removed from every message.
@@ -122,10 +142,10 @@ async def exchange(
         return _json_object(body)
     except TimeoutError:
         raise OutcomeUnknownError(f"no answer within {limit.total_seconds():g} s") from None
-    except ModelError:
-        raise
+    except ModelError as failure:
+        raise _told(failure, key) from None
     except Exception as error:
-        failure = _transport_failure(error) or classify(error)
+        failure = _transport_failure(error) or classify(error) or _no_json(error)
         if failure is None:
             raise
         raise _told(failure, key) from None
@@ -142,7 +162,16 @@ def _told(failure: ModelError, key: str) -> ModelError:
     return failure
 
 
-def _json_object(body: str | bytes) -> dict[str, Any]:
+def _no_json(error: Exception) -> ModelError | None:
+    """The SDKs let the parser's own exception through where an event is no JSON."""
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
+        return OutcomeUnknownError("a part of the answer is no JSON")
+    return None
+
+
+def _json_object(body: str | bytes | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(body, dict):
+        return body
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

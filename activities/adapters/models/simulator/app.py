@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from activities.adapters.models.simulator.anthropic import AnthropicDialect
 from activities.adapters.models.simulator.chat import ChatDialect
@@ -18,13 +18,17 @@ from activities.adapters.models.simulator.dialect import (
     WireRequest,
     mark,
 )
+from activities.adapters.models.simulator.frames import FRAMES, error_frame
 from activities.adapters.models.simulator.gemini import GeminiDialect
 from activities.adapters.models.simulator.openai import OpenAIDialect
+from activities.adapters.models.simulator.streaming import play, stream_response
 from activities.adapters.models.wire import Json, table
 from activities.playbook import (
+    STREAM_FAULTS,
     Place,
     Playbook,
     PlaybookError,
+    ScriptedAnswer,
     ScriptedError,
     answer,
     locate,
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
 WRONG_KEY = "wrong"
 """A key that begins so is refused, as an empty one is."""
+_STREAMED = "streamGenerateContent"
 
 
 class Log:
@@ -60,6 +65,15 @@ class Log:
         ]
 
 
+class RawAnswer(NamedTuple):
+    """An answer that no playbook words: it goes out as it stands."""
+
+    status: int
+    body: Any
+    """JSON, or text as it stands."""
+    headers: Mapping[str, str] = {}
+
+
 class SimulatedProviders:
     """Answers requests of every dialect by one playbook."""
 
@@ -71,34 +85,68 @@ class SimulatedProviders:
         """Answer by another playbook from now on; the log and all counts begin anew."""
         self._playbook = playbook
         self._asked: Counter[Place] = Counter()
+        self._raw: list[RawAnswer] = []
         self.log = Log()
 
+    def interject(self, raw: RawAnswer) -> None:
+        """Answer the next request with this, whatever it asks; the play does not move."""
+        self._raw.append(raw)
+
     async def respond(
-        self, dialect: Dialect, raw: bytes, headers: Mapping[str, str], model: str = ""
+        self, dialect: Dialect, raw: bytes, headers: Mapping[str, str], path: Mapping[str, str]
     ) -> "Response":
-        """Answer one request of a dialect, after the playbook's latency."""
+        """Answer one request of a dialect, after the playbook's latency.
+
+        Args:
+            dialect: whose way to speak.
+            raw: the request's body.
+            headers: the request's.
+            path: what the path says of `model`, and of `verb` where a stream is asked for by it.
+        """
         from starlette.responses import JSONResponse, Response
 
-        latency_s, body, failure = self._outcome(dialect, raw, headers, model)
-        await asyncio.sleep(latency_s)
+        if self._raw:
+            return self._say(self._raw.pop(0), dialect)
+        spoken, body, failure = self._outcome(dialect, raw, headers, path.get("model", ""))
+        is_streamed = path.get("verb") == _STREAMED or _asks_for_stream(raw)
         limits = dialect.limits(len(self.log.entries))
-        if failure is None:
-            # Plain ASCII: a playbook may hold half of a surrogate pair, as real answers do.
-            whole = json.dumps(body | {"simulated": True})
-            return Response(whole, media_type="application/json", headers=dict(limits))
-        if failure.status == 0:
+        if spoken is not None:
+            await asyncio.sleep(spoken.latency_s)
+            if is_streamed and dialect.name in FRAMES and _is_in_stream(spoken.error):
+                return self._stream(dialect, spoken, body, limits)
+        if failure is not None and failure.status:
+            extra = dict(limits) | dict(failure.headers)
+            return JSONResponse(failure.body, failure.status, headers=extra)
+        if failure is not None:
             return cut_response(json.dumps(body).encode())
-        extra = dict(limits) | dict(failure.headers)
-        return JSONResponse(failure.body, failure.status, headers=extra)
+        # Plain ASCII: a playbook may hold half of a surrogate pair, as real answers do.
+        whole = json.dumps(body)
+        return Response(whole, media_type="application/json", headers=dict(limits))
+
+    def _say(self, raw: RawAnswer, dialect: Dialect) -> "Response":
+        from starlette.responses import Response
+
+        self.log.add(dialect.name, "", None, outcome="raw")
+        said = raw.body if isinstance(raw.body, str) else json.dumps(raw.body)
+        return Response(said, raw.status, headers=dict(raw.headers))
+
+    def _stream(
+        self, dialect: Dialect, spoken: ScriptedAnswer, body: Json, limits: Mapping[str, str]
+    ) -> "Response":
+        told = None
+        if spoken.error is not None and spoken.error.kind not in STREAM_FAULTS:
+            told = error_frame(dialect.name, dialect.fail(spoken.error, "").body)
+        script = play(list(FRAMES[dialect.name](body)), spoken.error, told)
+        return stream_response(script, limits, spoken.chunk_latency_s)
 
     def _outcome(
         self, dialect: Dialect, raw: bytes, headers: Mapping[str, str], model: str
-    ) -> tuple[float, Json, Failure | None]:
+    ) -> tuple[ScriptedAnswer | None, Json, Failure | None]:
         place: Place | None = None
         try:
             if not dialect.key(headers) or dialect.key(headers).startswith(WRONG_KEY):
                 self.log.add(dialect.name, model, None, outcome="auth")
-                return 0, {}, dialect.fail(ScriptedError(kind="auth"), "")
+                return None, {}, dialect.fail(ScriptedError(kind="auth"), "")
             request = dialect.read(_body(raw))
             model = model or request.model
             place = locate(request.conversation)
@@ -106,16 +154,21 @@ class SimulatedProviders:
             spoken = answer(self._playbook, request.conversation, self._asked[place])
         except (RefusedError, PlaybookError) as error:
             self.log.add(dialect.name, model, place, outcome="invalid", why=str(error))
-            return 0, {}, dialect.fail(ScriptedError(kind="invalid"), f"simulator: {error}")
+            return None, {}, dialect.fail(ScriptedError(kind="invalid"), f"simulator: {error}")
         self._asked[place] += 1
         outcome = spoken.error.kind if spoken.error else spoken.stop
         self.log.add(dialect.name, model, place, outcome=outcome, signatures=len(request.stamps))
-        body = dialect.render(spoken, place, model)
+        body = dialect.render(spoken, place, model) | {"simulated": True}
         if spoken.error is None:
-            return spoken.latency_s, body, None
-        if spoken.error.kind == "cut":
-            return spoken.latency_s, body, Failure(0, {})
-        return spoken.latency_s, body, dialect.fail(spoken.error, "")
+            return spoken, body, None
+        if spoken.error.kind in STREAM_FAULTS:
+            return spoken, body, Failure(0, {})
+        return spoken, body, dialect.fail(spoken.error, "")
+
+
+def _is_in_stream(error: ScriptedError | None) -> bool:
+    """Say whether the answer begins as a stream, whatever becomes of it."""
+    return error is None or error.at is not None or error.kind in STREAM_FAULTS
 
 
 def cut_response(whole: bytes) -> "Response":
@@ -142,8 +195,8 @@ def make_app(providers: SimulatedProviders) -> "Starlette":
 
     def speak(dialect: Dialect) -> "Callable[[Request], Awaitable[Response]]":
         async def endpoint(request: "Request") -> "Response":
-            model = str(request.path_params.get("model", ""))
-            return await providers.respond(dialect, await request.body(), request.headers, model)
+            path = request.path_params
+            return await providers.respond(dialect, await request.body(), request.headers, path)
 
         return endpoint
 
@@ -159,15 +212,20 @@ def make_app(providers: SimulatedProviders) -> "Starlette":
             Route("/v1/messages", speak(AnthropicDialect()), methods=["POST"]),
             Route("/v1/responses", speak(OpenAIDialect()), methods=["POST"]),
             Route("/v1/chat/completions", speak(ChatDialect()), methods=["POST"]),
-            Route("/v1/models/{model}:generateContent", speak(GeminiDialect()), methods=["POST"]),
-            Route(
-                "/v1beta/models/{model}:generateContent", speak(GeminiDialect()), methods=["POST"]
-            ),
+            Route("/v1/models/{model}:{verb}", speak(GeminiDialect()), methods=["POST"]),
+            Route("/v1beta/models/{model}:{verb}", speak(GeminiDialect()), methods=["POST"]),
             Route("/v1/models", models),
             Route("/v1beta/models", models),
             Route("/_simulator/requests", requests),
         ]
     )
+
+
+def _asks_for_stream(raw: bytes) -> bool:
+    try:
+        return _body(raw).get("stream") is True
+    except RefusedError:
+        return False
 
 
 def _body(raw: bytes) -> Json:

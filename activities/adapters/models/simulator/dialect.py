@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from activities.adapters.models.wire import Json
 from activities.playbook import Place, ScriptedAnswer, ScriptedError
+from activities.text import clean
 from workflows.domain.messages import Message
 
 _MAC_BYTES = 96
@@ -116,5 +117,6 @@ def seconds(wait: float | str) -> str:
 
 
 def _mac(dialect: str, says: str, thought: str) -> bytes:
-    seed = f"{dialect}\0{says}\0{thought}".encode()
+    # Half of a surrogate pair comes back replaced, and is signed as it comes back.
+    seed = f"{dialect}\0{says}\0{clean(thought)}".encode()
     return b"".join(hashlib.sha256(seed + bytes([n])).digest() for n in range(3))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from activities.adapters.models.simulator.app import Log, SimulatedProviders, make_app
+from activities.adapters.models.simulator.app import Log, RawAnswer, SimulatedProviders, make_app
 from activities.playbook import Playbook, read_playbook
 from workflows.domain.models import Provider
 
@@ -45,8 +45,14 @@ class Simulator:
         """Answer by another playbook from now on; the log and all counts begin anew."""
         self._providers.play(playbook)
 
+    def interject(self, raw: RawAnswer) -> None:
+        """Answer the next request with this, whatever it asks; the play does not move."""
+        self._providers.interject(raw)
+
     async def __aenter__(self) -> Self:
         listening = socket.create_server(self._address)
+        # Each connection inherits it: else a second write waits 40 ms for word of the first.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         host, port = listening.getsockname()[:2]
         self.url = f"http://{host}:{port}"
         ready = asyncio.Event()

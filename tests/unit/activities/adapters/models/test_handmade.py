@@ -18,7 +18,7 @@ from activities.ports.models import (
     ProviderUnavailableError,
     RateLimitedError,
 )
-from tests.unit.activities.adapters.models.wire import KEY, OPENING, Handmade
+from tests.unit.activities.adapters.models.wire import KEY, OPENING, Handmade, streamed
 from workflows.domain.messages import (
     AssistantMessage,
     ToolCall,
@@ -45,16 +45,28 @@ def google(status: int, kind: str, message: str = "m", *details: Any) -> Answer:
     return status, {"error": said}
 
 
+def said(reason: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": "hi"}], "stop_reason": reason, "usage": {}}
+
+
 def stopped(reason: Any) -> Answer:
-    return 200, {"content": [{"type": "text", "text": "hi"}], "stop_reason": reason, "usage": {}}
+    return 200, streamed("anthropic", said(reason))
 
 
-def candidate(reason: Any) -> Answer:
-    return 200, {"candidates": [{"content": {"parts": [{"text": "hi"}]}, "finishReason": reason}]}
+def responded(**body: Any) -> Answer:
+    return 200, streamed("openai", body)
+
+
+def candidate(reason: Any) -> dict[str, Any]:
+    return {"candidates": [{"content": {"parts": [{"text": "hi"}]}, "finishReason": reason}]}
+
+
+def finished(reason: Any) -> Answer:
+    return 200, streamed("google", candidate(reason))
 
 
 def failed(code: str) -> Answer:
-    return 200, {"status": "failed", "error": {"code": code, "message": "m"}, "output": []}
+    return responded(status="failed", error={"code": code, "message": "m"}, output=[])
 
 
 DAILY = {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}
@@ -92,13 +104,14 @@ CASES: list[tuple[Provider, Answer, type[ModelError]]] = [
     ("openai", openai(504, None), OutcomeUnknownError),
     ("openai", (503, "no upstream"), ProviderUnavailableError),
     ("openai", (200, "{"), OutcomeUnknownError),
-    ("openai", (200, {"status": "in_progress", "output": []}), OutcomeUnknownError),
-    ("openai", (200, {"status": "cancelled", "output": []}), OutcomeUnknownError),
-    ("openai", (200, {"output": []}), OutcomeUnknownError),
+    ("openai", (200, {"status": "completed", "output": []}), OutcomeUnknownError),
+    ("openai", responded(status="in_progress", output=[]), OutcomeUnknownError),
+    ("openai", responded(status="cancelled", output=[]), OutcomeUnknownError),
+    ("openai", responded(output=[]), OutcomeUnknownError),
     ("openai", failed("server_error"), ProviderUnavailableError),
     ("openai", failed("rate_limit_exceeded"), RateLimitedError),
     ("openai", failed("invalid_prompt"), InvalidRequestError),
-    ("openai", (200, {"status": "failed", "output": None}), ProviderUnavailableError),
+    ("openai", responded(status="failed", output=None), ProviderUnavailableError),
     ("google", google(403, "PERMISSION_DENIED"), AuthenticationFailedError),
     ("google", google(401, "UNAUTHENTICATED"), AuthenticationFailedError),
     ("google", google(404, "NOT_FOUND"), InvalidRequestError),
@@ -112,9 +125,9 @@ CASES: list[tuple[Provider, Answer, type[ModelError]]] = [
     ("google", (502, "<html>"), ProviderUnavailableError),
     ("google", (200, "<html>"), OutcomeUnknownError),
     ("google", (200, {}), OutcomeUnknownError),
-    ("google", candidate(None), OutcomeUnknownError),
-    ("google", candidate("NEW_REASON"), OutcomeUnknownError),
-    ("google", candidate("MISSING_THOUGHT_SIGNATURE"), InvalidRequestError),
+    ("google", finished(None), OutcomeUnknownError),
+    ("google", finished("NEW_REASON"), OutcomeUnknownError),
+    ("google", finished("MISSING_THOUGHT_SIGNATURE"), InvalidRequestError),
 ]
 
 
@@ -129,6 +142,10 @@ def handmade() -> Handmade:
 def answer(status: int, body: Any, **headers: str) -> httpx2.Response:
     content = body if isinstance(body, str) else json.dumps(body)
     return httpx2.Response(status, content=content, headers=headers)
+
+
+def whole(name: Provider, body: Any) -> httpx2.Response:
+    return answer(200, streamed(name, body))
 
 
 @pytest.mark.parametrize(("name", "given", "expected"), CASES)
@@ -218,12 +235,12 @@ async def test_a_provider_that_repeats_the_key_is_not_repeated(
 
 
 WHOLE: dict[Provider, Any] = {
-    "anthropic": stopped("end_turn")[1],
+    "anthropic": said("end_turn"),
     "openai": {
         "status": "completed",
         "output": [{"type": "message", "content": [{"type": "output_text", "text": "hi"}]}],
     },
-    "google": candidate("STOP")[1],
+    "google": candidate("STOP"),
     "local": {"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]},
 }
 
@@ -234,7 +251,7 @@ async def sent(handmade: Handmade, name: Provider, *messages: Any) -> dict[str, 
 
     def respond(request: httpx2.Request) -> httpx2.Response:
         bodies.append(json.loads(request.content))
-        return answer(200, WHOLE[name])
+        return whole(name, WHOLE[name])
 
     reply = await handmade.call(name, respond, *messages)
     assert reply.message.text == "hi"
@@ -315,7 +332,7 @@ async def test_an_answer_of_odd_shape_is_an_empty_one(
     handmade: Handmade, payload: dict[str, Any]
 ) -> None:
     def respond(_: httpx2.Request) -> httpx2.Response:
-        return answer(200, payload)
+        return whole("anthropic", payload)
 
     reply = await handmade.call("anthropic", respond)
     assert reply.message.text == ""
@@ -330,7 +347,7 @@ async def test_reasoning_that_could_not_be_sent_back_is_dropped(handmade: Handma
     ]
 
     def respond(_: httpx2.Request) -> httpx2.Response:
-        return answer(200, {"status": "completed", "output": output})
+        return whole("openai", {"status": "completed", "output": output})
 
     reply = await handmade.call("openai", respond)
     assert reply.message.provider_raw is not None
@@ -339,6 +356,6 @@ async def test_reasoning_that_could_not_be_sent_back_is_dropped(handmade: Handma
 
 async def test_a_blocked_prompt_is_a_refusal(handmade: Handmade) -> None:
     def respond(_: httpx2.Request) -> httpx2.Response:
-        return answer(200, {"promptFeedback": {"blockReason": "SAFETY"}})
+        return whole("google", {"promptFeedback": {"blockReason": "SAFETY"}})
 
     assert (await handmade.call("google", respond)).stop == "refusal"

@@ -1,8 +1,10 @@
 """What the wire tests share: requests, playbooks, a simulator and providers that talk to it."""
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any, cast
 
 import httpx2
 from pydantic import SecretStr
@@ -109,11 +111,48 @@ class Wire:
 
 def registry(base_urls: Mapping[Provider, str], key: str = KEY) -> ProviderRegistry:
     keys: dict[Provider, KeySource] = {name: SecretStr(key) for name in PROVIDERS}
-    abilities = Abilities(reasoning_replay=True, prompt_caching=True)
-    local = ProviderEntry(base_url=base_urls["openai"], key="LOCAL_KEY", abilities=abilities)
     return ProviderRegistry(
-        ProviderSettings(keys=keys, base_urls=base_urls, entries={"local": local}, trust_env=False)
+        ProviderSettings(
+            keys=keys, base_urls=base_urls, entries=local(base_urls["openai"]), trust_env=False
+        )
     )
+
+
+def local(base_url: str) -> dict[Provider, ProviderEntry]:
+    """Describe the compatible server."""
+    abilities = Abilities(reasoning_replay=True, prompt_caching=True)
+    return {"local": ProviderEntry(base_url=base_url, key="LOCAL_KEY", abilities=abilities)}
+
+
+def events(*listed: Any) -> str:
+    """A stream of these events, each named by its type where it has one."""
+    return "".join(_event(event) for event in listed)
+
+
+def _event(event: Any) -> str:
+    named = isinstance(event, dict) and "type" in event
+    name = f"event: {cast('dict[str, Any]', event)['type']}\n" if named else ""
+    return f"{name}data: {json.dumps(event)}\n\n"
+
+
+def streamed(provider: Provider, body: Any) -> str:
+    """The shortest stream that holds an answer of any shape."""
+    if provider == "openai":
+        return events({"type": f"response.{body.get('status')}", "response": body})
+    if provider == "google":
+        return events(body)
+    if provider == "local":
+        choices = [choice | {"delta": choice.get("message")} for choice in body["choices"]]
+        return events(body | {"choices": choices}) + "data: [DONE]\n\n"
+    blocks: list[Any] = body["content"] if isinstance(body.get("content"), list) else []
+    begun = [
+        {"type": "content_block_start", "index": index, "content_block": block}
+        for index, block in enumerate(blocks)
+    ]
+    ended = [{"type": "content_block_stop", "index": index} for index in range(len(blocks))]
+    stop = {"type": "message_delta", "delta": {"stop_reason": body.get("stop_reason")}}
+    first = {"type": "message_start", "message": body}
+    return events(first, *begun, *ended, stop, {"type": "message_stop"})
 
 
 Respond = Callable[[httpx2.Request], httpx2.Response]

@@ -1,0 +1,259 @@
+"""Events put together: the same answer as without a stream, or a named fault, never a part."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from activities.adapters.models.anthropic_stream import MessageAssembly
+from activities.adapters.models.chat_stream import END, ChatAssembly, announced
+from activities.adapters.models.gemini_stream import ContentAssembly
+from activities.adapters.models.openai_stream import ResponseAssembly
+from activities.adapters.models.simulator.anthropic import AnthropicDialect
+from activities.adapters.models.simulator.chat import ChatDialect
+from activities.adapters.models.simulator.dialect import Dialect
+from activities.adapters.models.simulator.frames import FRAMES
+from activities.adapters.models.simulator.gemini import GeminiDialect
+from activities.adapters.models.simulator.openai import OpenAIDialect
+from activities.adapters.models.streams import Assembly, lively, whole
+from activities.playbook import answer, locate
+from activities.ports.models import (
+    AuthenticationFailedError,
+    ModelError,
+    OutcomeUnknownError,
+    ProviderUnavailableError,
+    RateLimitedError,
+)
+from tests.unit.activities.adapters.models.wire import OPENING, play
+
+DIALECTS: list[tuple[Dialect, Callable[[], Assembly]]] = [
+    (AnthropicDialect(), MessageAssembly),
+    (OpenAIDialect(), ResponseAssembly),
+    (ChatDialect(), ChatAssembly),
+    (GeminiDialect(), ContentAssembly),
+]
+
+CALLS = "[{bash: {command: 'é 😀', n: 1.5e3, deep: [[{}]]}}, {submit: {}}]"
+TURNS = [
+    "{text: Hello there.}",
+    "{text: x}",
+    "{text: '  spaced  ', calls: [{bash: {}}]}",
+    f"{{text: I look., calls: {CALLS}}}",
+    f"{{calls: {CALLS}}}",
+    "{text: no, stop: refusal}",
+    "{text: so far, stop: truncated}",
+    r'{text: "a \ud83d b"}',
+]
+
+
+async def given(*events: Any, then: Exception | None = None) -> AsyncIterator[Any]:
+    for event in events:
+        yield event
+    if then is not None:
+        raise then
+
+
+def nothing_known(_: Exception) -> ModelError | None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("dialect", "assembly"), DIALECTS, ids=lambda value: getattr(value, "name", "")
+)
+@pytest.mark.parametrize("turn", TURNS)
+async def test_the_events_hold_what_the_answer_holds_without_a_stream(
+    dialect: Dialect, assembly: Callable[[], Assembly], turn: str
+) -> None:
+    spoken = answer(play(turn), [OPENING])
+    body = dialect.render(spoken, locate([OPENING]), "simulated-1") | {"simulated": True}
+    events = [frame.data for frame in FRAMES[dialect.name](body)]
+    assert await whole(given(*events), assembly(), nothing_known) == body
+
+
+START: dict[str, Any] = {"type": "message_start", "message": {"usage": {"input_tokens": 3}}}
+TEXT = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+PIECE = {
+    "type": "content_block_delta",
+    "index": 0,
+    "delta": {"type": "text_delta", "text": "rm -rf"},
+}
+ENDED = {"type": "content_block_stop", "index": 0}
+STOPPED = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}}
+LAST = {"type": "message_stop"}
+BEGUN: dict[str, Any] = {"type": "response.output_item.added", "item": {"type": "message"}}
+PART: dict[str, Any] = {"candidates": [{"content": {"parts": [{"text": "rm -rf"}]}}]}
+CHUNK: dict[str, Any] = {"choices": [{"delta": {"content": "rm -rf"}, "finish_reason": None}]}
+FINISHED: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+COUNTED: dict[str, Any] = {"choices": [], "usage": {"prompt_tokens": 3}}
+OVERLOADED = ProviderUnavailableError("overloaded")
+
+FAULTS: list[tuple[Assembly, list[Any]]] = [
+    (MessageAssembly(), []),
+    (MessageAssembly(), [START, TEXT, PIECE, ENDED, STOPPED]),
+    (MessageAssembly(), [START, TEXT, PIECE, STOPPED, LAST]),
+    (MessageAssembly(), [START, PIECE, STOPPED, LAST]),
+    (MessageAssembly(), [START, TEXT, ENDED, PIECE, STOPPED, LAST]),
+    (MessageAssembly(), [START, TEXT, TEXT, ENDED, STOPPED, LAST]),
+    (MessageAssembly(), [None, 3, [], "message_stop"]),
+    (ResponseAssembly(), []),
+    (ResponseAssembly(), [BEGUN, {"type": "response.output_text.done", "text": "rm -rf"}]),
+    (ResponseAssembly(), [{"type": "response.done"}]),
+    (ChatAssembly(), []),
+    (ChatAssembly(), [CHUNK, CHUNK]),
+    (ChatAssembly(), [CHUNK, END]),
+    (ChatAssembly(), [CHUNK, {"choices": [], "usage": {"prompt_tokens": 3}}, END]),
+    (ContentAssembly(), []),
+    (ContentAssembly(), [PART, PART]),
+    (ContentAssembly(), [PART, {"usageMetadata": {"totalTokenCount": 3}}]),
+]
+
+
+@pytest.mark.parametrize(("assembly", "events"), FAULTS)
+async def test_what_is_not_whole_is_no_answer(assembly: Assembly, events: list[Any]) -> None:
+    with pytest.raises(OutcomeUnknownError):
+        await whole(given(*events), assembly, nothing_known)
+    assert not assembly.is_whole
+
+
+@pytest.mark.parametrize(
+    ("failure", "decision"),
+    [
+        (OVERLOADED, OutcomeUnknownError),
+        (RateLimitedError("slow down", None), OutcomeUnknownError),
+        # No kind that is repeated: left to the caller, who decides as outside a stream.
+        (AuthenticationFailedError("revoked"), RuntimeError),
+    ],
+)
+@pytest.mark.parametrize(
+    ("make", "content"),
+    [
+        (MessageAssembly, TEXT),
+        (ResponseAssembly, BEGUN),
+        (ChatAssembly, CHUNK),
+        (ContentAssembly, PART),
+    ],
+)
+async def test_an_error_after_content_may_have_been_billed(
+    make: Callable[[], Assembly], content: Any, failure: ModelError, decision: type[Exception]
+) -> None:
+    def classify(_: Exception) -> ModelError:
+        return failure
+
+    with pytest.raises(RuntimeError):
+        await whole(given(then=RuntimeError("the SDK's")), make(), classify)
+    with pytest.raises(decision):
+        await whole(given(content, then=RuntimeError("the SDK's")), make(), classify)
+
+
+async def test_what_fails_after_the_end_changes_nothing() -> None:
+    events = given(START, TEXT, PIECE, ENDED, STOPPED, LAST, then=OSError("reset"))
+    body = await whole(events, MessageAssembly(), nothing_known)
+    assert body["content"] == [{"type": "text", "text": "rm -rf"}]
+
+
+@pytest.mark.parametrize(
+    ("following", "then", "counted"),
+    [
+        ([COUNTED], None, True),
+        ([COUNTED], OSError("reset"), True),
+        ([], None, False),
+        ([], OSError("reset"), False),
+    ],
+)
+async def test_a_completion_is_whole_with_its_finish_reason(
+    following: list[Any], then: Exception | None, counted: bool
+) -> None:
+    assembly = ChatAssembly()
+    events = announced(given(CHUNK, FINISHED, *following, then=then), assembly)
+    body = await whole(events, assembly, nothing_known)
+    assert body["choices"][0]["message"] == {"content": "rm -rf"}
+    assert ("usage" in body) is counted
+
+
+def piece(call_id: str | None, arguments: str, **more: Any) -> dict[str, Any]:
+    function = {"name": "bash" if call_id else None, "arguments": arguments}
+    return {"id": call_id, "function": function} | more
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [piece("a", "{", index=0), piece(None, "}", index=0), piece("b", "[]", index=1)],
+        # the id again with each piece
+        [piece("a", "{", index=0), piece("a", "}", index=0), piece("b", "[]", index=1)],
+        # one number for all
+        [piece("a", "{}", index=0), piece("b", "[", index=0), piece(None, "]", index=0)],
+        # no numbers
+        [piece("a", "{}"), piece("b", "["), piece(None, "]")],
+        # in turns
+        [piece("a", "{", index=0), piece("b", "[]", index=1), piece(None, "}", index=0)],
+    ],
+)
+async def test_calls_are_put_together_however_they_are_numbered(pieces: list[Any]) -> None:
+    assembly = ChatAssembly()
+    chunks = [{"choices": [{"delta": {"tool_calls": [each]}}]} for each in pieces]
+    body = await whole(given(*chunks, FINISHED, END), assembly, nothing_known)
+    calls = body["choices"][0]["message"]["tool_calls"]
+    found = [(call["id"], call["function"]["arguments"]) for call in calls]
+    assert found == [("a", "{}"), ("b", "[]")]
+    assert {call["function"]["name"] for call in calls} == {"bash"}
+
+
+async def test_the_last_counts_replace_the_first_and_absent_ones_do_not() -> None:
+    usage = {"output_tokens": 9, "input_tokens": None}
+    stopped = STOPPED | {"usage": usage}
+    body = await whole(given(START, stopped, LAST), MessageAssembly(), nothing_known)
+    assert body["usage"] == {"input_tokens": 3, "output_tokens": 9}
+
+
+async def test_arguments_that_become_no_object_stay_as_they_came() -> None:
+    use: dict[str, Any] = {"type": "tool_use", "id": "t", "name": "bash", "input": {}}
+    begun: Any = TEXT | {"content_block": use}
+    bits = [
+        PIECE | {"delta": {"type": "input_json_delta", "partial_json": bit}}
+        for bit in ('{"comm', 'and": "l')
+    ]
+    events = given(START, begun, *bits, ENDED, STOPPED, LAST)
+    body = await whole(events, MessageAssembly(), nothing_known)
+    assert body["content"][0]["input"] == '{"command": "l'
+
+
+async def test_citations_are_kept() -> None:
+    cited = PIECE | {"delta": {"type": "citations_delta", "citation": {"cited_text": "a"}}}
+    unknown = PIECE | {"delta": {"type": "new_delta", "new": 1}}
+    events = given(START, TEXT, cited, unknown, cited, ENDED, STOPPED, LAST)
+    body = await whole(events, MessageAssembly(), nothing_known)
+    assert body["content"][0]["citations"] == [{"cited_text": "a"}, {"cited_text": "a"}]
+
+
+async def test_a_signature_stays_on_the_part_on_which_it_came() -> None:
+    def chunk(*parts: Any, reason: str | None = None) -> dict[str, Any]:
+        return {"candidates": [{"content": {"parts": list(parts)}, "finishReason": reason}]}
+
+    signed = {"text": "", "thoughtSignature": "c2ln"}
+    events = given(
+        chunk({"text": "th", "thought": True}, {"text": "ought", "thought": True}),
+        chunk({"text": "a"}),
+        chunk({"text": "b"}),
+        chunk(signed),
+        chunk({"text": "c"}, reason="STOP"),
+    )
+    body = await whole(events, ContentAssembly(), nothing_known)
+    parts = body["candidates"][0]["content"]["parts"]
+    assert parts == [{"text": "thought", "thought": True}, {"text": "ab"}, signed, {"text": "c"}]
+
+
+async def test_a_stream_that_stands_still_is_given_up() -> None:
+    async def still() -> AsyncIterator[int]:
+        yield 1
+        await asyncio.Event().wait()
+
+    events = lively(still(), 0.01)
+    assert await anext(events) == 1
+    with pytest.raises(OutcomeUnknownError, match="stood still"):
+        await anext(events)
+
+
+async def test_a_stream_that_moves_is_passed_on() -> None:
+    assert [event async for event in lively(given(1, 2), 60)] == [1, 2]

@@ -1,0 +1,53 @@
+"""What a failed model call leads to, once Temporal has repeated what a repeat can mend.
+
+Rate limits and overload never come here: they are not billed, and Temporal asks again after the
+provider's own wait for as long as it takes.
+"""
+
+from typing import Final, Literal
+
+from pydantic import BaseModel
+
+UNKNOWN_IN_A_ROW: Final = 3
+
+FailedKind = Literal["unknown", "overflow", "key", "refused"]
+"""`unknown`: may have been billed. `overflow`: the prompt does not fit. `key`: the key or its
+credit, which only a person can mend. `refused`: whatever else the provider will not do."""
+Step = Literal["again", "compact", "next_model", "hold", "end"]
+"""`again`: the same call. `compact`: begin anew with a summary. `next_model`: the route's next.
+`hold`: wait for a person and then the same call. `end`: the agent ends."""
+
+
+class FailedCall(BaseModel, frozen=True, extra="forbid"):
+    """What matters of one failed call."""
+
+    kind: FailedKind
+    unknown_in_a_row: int = 0
+    """This one included."""
+    is_fresh: bool = False
+    """The conversation has no answer yet, so nothing of it can be left out."""
+    is_compacted: bool = False
+    """It is being compacted already."""
+    has_next_model: bool = False
+
+
+def after_failure(failed: FailedCall) -> Step:
+    """Say what follows; the first row that fits counts.
+
+    | the call                          | and                           | what follows         |
+    |-----------------------------------|-------------------------------|----------------------|
+    | outcome unknown: charged at quote | fewer than three in a row     | again                |
+    | outcome unknown: charged at quote | the third in a row            | end                  |
+    | context overflow                  | of a conversation             | compact              |
+    | context overflow                  | of the ask for a summary      | again, without one   |
+    | any other, overflow at the start  | the route has another model   | next model           |
+    | the key, or its credit            | it has none                   | hold                 |
+    | any other, overflow at the start  | it has none                   | end                  |
+    """
+    if failed.kind == "unknown":
+        return "again" if failed.unknown_in_a_row < UNKNOWN_IN_A_ROW else "end"
+    if failed.kind == "overflow" and not failed.is_fresh:
+        return "again" if failed.is_compacted else "compact"
+    if failed.has_next_model:
+        return "next_model"
+    return "hold" if failed.kind == "key" else "end"
