@@ -1,9 +1,10 @@
 """The provider Anthropic, over its official SDK and the Messages API.
 
-It asks the SDK for a stream of raw events, so that nothing of them is dropped or reordered, and
-never retries; Temporal does.
+It asks the SDK for a stream of raw events, so that nothing of them is dropped or reordered (its own
+reader leaves out an event whose name was lost on the way), and never retries; Temporal does.
 """
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -46,7 +47,8 @@ class AnthropicProvider:
             create = cast("Any", client.messages.with_streaming_response.create)
             timeout = self._transport.patience(request.timeout)
             async with create(**wire_request(request), stream=True, timeout=timeout) as raw:
-                events = await raw.parse(to=AsyncStream[object])
+                sent = AsyncStream.raw_events(raw.http_response)
+                events = (json.loads(event.data) async for event in sent if event.data)
                 return await whole(events, MessageAssembly(), _classify)
 
         body = await exchange(send, _classify, request.timeout, key)
