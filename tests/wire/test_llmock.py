@@ -8,7 +8,7 @@ import itertools
 import shutil
 import socket
 import subprocess
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -75,7 +75,7 @@ class Stranger:
 
 
 @contextmanager
-def serving(port: int) -> Iterator[None]:
+def serving(port: int) -> Generator[None]:
     command = [str(PROGRAM), "serve", "--port", str(port)]
     none = subprocess.DEVNULL
     with subprocess.Popen(command, stdout=none, stderr=none) as process:
