@@ -46,14 +46,18 @@ class Caller:
     async def outcome(
         self, provider: Provider, *messages: Message, prefix: Digest | None = None
     ) -> ModelOutcome:
-        """Call with an empty cache of conversations, so that everything passes the store."""
-        activities = ModelActivities(
+        """Make one call of a developer."""
+        request = asked(provider, messages, prefix)
+        return await ActivityEnvironment().run(self.activities().call, request)
+
+    def activities(self) -> ModelActivities:
+        """Those of a worker that remembers nothing, so that everything passes the store."""
+        return ModelActivities(
             Conversations(self.store, 0),
             self.registry,
             lambda name, model, _at, _given: facts(name, model),
             self._limit,
         )
-        return await ActivityEnvironment().run(activities.call, asked(provider, messages, prefix))
 
     async def answer(
         self, provider: Provider, *messages: Message, prefix: Digest | None = None

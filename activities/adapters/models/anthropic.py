@@ -1,10 +1,13 @@
 """The provider Anthropic, over its official SDK and the Messages API.
 
-It asks the SDK for a stream of raw events, so that nothing of them is dropped or reordered.
+It asks the SDK for a stream of raw events, so that nothing of them is dropped or reordered (its own
+reader leaves out an event whose name was lost on the way).
 """
 
+import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from activities.adapters.models.anthropic_messages import read_reply, wire_request
 from activities.adapters.models.anthropic_stream import MessageAssembly
@@ -42,9 +45,13 @@ class AnthropicProvider(SdkProvider["AsyncAnthropic"]):
     async def _send(self, client: "AsyncAnthropic", request: ModelRequest) -> Json:
         from anthropic import AsyncStream
 
+        async def events(raw: Any) -> AsyncIterator[Any]:
+            sent = AsyncStream.raw_events(raw.http_response)
+            return (json.loads(event.data) async for event in sent if event.data)
+
         create = client.messages.with_streaming_response.create
         return await self._stream(
-            create, wire_request(request), AsyncStream[object], MessageAssembly(), request.timeout
+            create, wire_request(request), events, MessageAssembly(), request.timeout
         )
 
     def _classify(self, error: Exception) -> ModelError | None:

@@ -3,8 +3,9 @@
 It asks the SDK for a stream of raw events, so that nothing of them is dropped or added.
 """
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.openai_responses import failure, read_reply, wire_request
@@ -61,15 +62,21 @@ class OpenAIProvider(OpenAISdkProvider):
         super().__init__("openai", transport, keys, base_url)
 
     async def _send(self, client: "AsyncOpenAI", request: ModelRequest) -> Json:
-        from openai import AsyncStream
-
         create = client.responses.with_streaming_response.create
         return await self._stream(
-            create, wire_request(request), AsyncStream[object], ResponseAssembly(), request.timeout
+            create, wire_request(request), raw_events, ResponseAssembly(), request.timeout
         )
 
     def _read(self, request: ModelRequest, body: Json) -> ModelReply:
         return read_reply(request, body)
+
+
+async def raw_events(raw: Any) -> AsyncIterator[Any]:
+    """Return the events of a streamed response as plain JSON."""
+    from openai import AsyncStream
+
+    events: AsyncIterator[Any] = await raw.parse(to=AsyncStream[object])
+    return events
 
 
 def _reported(provider: str, error: "APIStatusError") -> Reported:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from activities.adapters.models.chat_completions import failure, read_reply, wire_request
 from activities.adapters.models.chat_stream import ChatAssembly, announced
 from activities.adapters.models.keys import KeyRing
-from activities.adapters.models.openai import OpenAISdkProvider
+from activities.adapters.models.openai import OpenAISdkProvider, raw_events
 from activities.adapters.models.sdk_provider import raw_body
 from activities.adapters.models.streams import whole
 from activities.adapters.models.transport import Transport
@@ -43,8 +43,6 @@ class ChatProvider(OpenAISdkProvider):
         if not self._abilities.streaming:
             create = client.chat.completions.with_raw_response.create
             return await raw_body(create, body, timeout)
-        from openai import AsyncStream
-
         assembly = ChatAssembly()
         streamed = cast("Any", client.chat.completions.with_streaming_response.create)
         arguments = body | {"stream": True, "stream_options": {"include_usage": True}}
@@ -52,7 +50,7 @@ class ChatProvider(OpenAISdkProvider):
             if "json" in raw.headers.get("content-type", ""):
                 whole_body: bytes = await raw.read()  # it does not stream, or reports a failure
                 return whole_body
-            events = announced(await raw.parse(to=AsyncStream[object]), assembly)
+            events = announced(await raw_events(raw), assembly)
             return await whole(events, assembly, self._classify)
 
     def _event_failure(self, error: Json) -> Reported:

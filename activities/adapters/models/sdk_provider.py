@@ -5,6 +5,7 @@ the body is read. It never retries; Temporal does.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
@@ -43,12 +44,17 @@ class SdkProvider(ABC, Generic[C]):
         return self._read(request, body)
 
     async def _stream(
-        self, create: Any, arguments: Json, events: Any, assembly: Assembly, limit: timedelta
+        self,
+        create: Any,
+        arguments: Json,
+        events: Callable[[Any], Awaitable[AsyncIterator[Any]]],
+        assembly: Assembly,
+        limit: timedelta,
     ) -> Json:
         """Call an SDK's `with_streaming_response.create` and put its raw events together."""
         timeout = self._transport.patience(limit)
         async with create(**arguments, stream=True, timeout=timeout) as raw:
-            return await whole(await raw.parse(to=events), assembly, self._classify)
+            return await whole(await events(raw), assembly, self._classify)
 
     async def _key(self) -> str:
         """Return the key as it is now; empty: the server wants none."""

@@ -18,7 +18,7 @@ from activities.ports.models import (
     ProviderUnavailableError,
     RateLimitedError,
 )
-from tests.unit.activities.adapters.models.wire import KEY, OPENING, Handmade, streamed
+from tests.unit.activities.adapters.models.wire import KEY, OPENING, Handmade, events, streamed
 from workflows.domain.messages import (
     AssistantMessage,
     ToolCall,
@@ -352,6 +352,56 @@ async def test_reasoning_that_could_not_be_sent_back_is_dropped(handmade: Handma
     reply = await handmade.call("openai", respond)
     assert reply.message.provider_raw is not None
     assert reply.message.provider_raw.payload == [output[1]]
+
+
+async def test_an_event_that_lost_its_name_is_not_left_out(handmade: Handmade) -> None:
+    def respond(_: httpx2.Request) -> httpx2.Response:
+        nameless = streamed("anthropic", said("end_turn")).replace("event: content_block_start", "")
+        return answer(200, nameless)
+
+    assert (await handmade.call("anthropic", respond)).message.text == "hi"
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "expected"),
+    [
+        (
+            "anthropic",
+            {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+            ProviderUnavailableError,
+        ),
+        (
+            "anthropic",
+            {
+                "type": "error",
+                "error": {
+                    "type": "rate_limit_error",
+                    "details": {"error_code": "enforced_spend_limit_reached"},
+                },
+            },
+            CreditExhaustedError,
+        ),
+        ("anthropic", {"type": "error"}, ProviderUnavailableError),
+        (
+            "openai",
+            {"type": "error", "error": {"code": "rate_limit_exceeded", "message": "slow"}},
+            RateLimitedError,
+        ),
+        ("openai", {"type": "error", "code": "insufficient_quota"}, CreditExhaustedError),
+        ("openai", {"type": "error"}, ProviderUnavailableError),
+        ("google", google(503, "UNAVAILABLE")[1], ProviderUnavailableError),
+        ("google", google(429, "RESOURCE_EXHAUSTED", "m", DAILY)[1], CreditExhaustedError),
+    ],
+)
+async def test_an_error_in_the_stream(
+    handmade: Handmade, name: Provider, event: Any, expected: type[ModelError]
+) -> None:
+    def respond(_: httpx2.Request) -> httpx2.Response:
+        return answer(200, events(event))
+
+    with pytest.raises(ModelError) as caught:
+        await handmade.call(name, respond)
+    assert type(caught.value) is expected
 
 
 async def test_a_blocked_prompt_is_a_refusal(handmade: Handmade) -> None:
