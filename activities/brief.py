@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from activities.redaction import redact
 from workflows.domain.gate import GateSpec
 
 _BRIEF_CHARACTERS = 6_000
@@ -29,7 +30,7 @@ def brief_of(files: Mapping[str, bytes], gates: Sequence[GateSpec]) -> str:
             if files.get(name)
         ),
     ]
-    return "\n\n".join(parts)[:_BRIEF_CHARACTERS]
+    return redact("\n\n".join(parts))[:_BRIEF_CHARACTERS]
 
 
 def _top(files: Mapping[str, bytes]) -> list[str]:

@@ -11,6 +11,8 @@ from collections.abc import Collection
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
+from workflows.policy.secrets import secrets_in
+
 MAX_COPY_BYTES = 50 << 20
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -67,24 +69,6 @@ _HARMLESS_NAMES = (
 )
 """Made to be shared: examples, settings of test runs. Their content is looked at all the same."""
 
-_SECRET_CONTENT: tuple[tuple[str, re.Pattern[bytes]], ...] = tuple(
-    (name, re.compile(pattern))
-    for name, pattern in (
-        ("a private key", rb"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"),
-        ("a private key", rb"PuTTY-User-Key-File-\d"),
-        ("an AWS key id", rb"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-        ("an Anthropic key", rb"\bsk-ant-[A-Za-z0-9_-]{20,}"),
-        ("an OpenAI key", rb"\bsk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{32,})"),
-        ("a Google API key", rb"\bAIza[0-9A-Za-z_-]{35}"),
-        ("a GitHub token", rb"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{40})"),
-        ("a GitLab token", rb"\bglpat-[A-Za-z0-9_-]{20}"),
-        ("a Slack token", rb"\bxox[abeprs]-[A-Za-z0-9-]{10,}"),
-        ("a Stripe key", rb"\b[sr]k_live_[A-Za-z0-9]{20,}"),
-        ("an npm token", rb"\bnpm_[A-Za-z0-9]{36}"),
-        ("a PyPI token", rb"\bpypi-AgEI[A-Za-z0-9_-]{20,}"),
-    )
-)
-
 
 def refuse(path: str, size: int, allow_secret: Collection[str] = ()) -> str | None:
     """Decide by name and size whether a file may be copied.
@@ -117,12 +101,11 @@ def refuse_content(path: str, content: bytes, allow_secret: Collection[str] = ()
     if _is_marked(path, allow_secret):
         return None
     plain = content.replace(b"\0", b"")  # so that UTF-16 hides nothing
-    for name, pattern in _SECRET_CONTENT:
-        match = pattern.search(plain)
-        if match is not None:
-            line = plain.count(b"\n", 0, match.start()) + 1
-            return f"{path!r} is not copied: line {line} looks like {name}; {_remedy(path)}"
-    return None
+    found = next(iter(secrets_in(plain.decode("latin-1"))), None)
+    if found is None:
+        return None
+    line = plain.count(b"\n", 0, found.start) + 1
+    return f"{path!r} is not copied: line {line} looks like {found.kind}; {_remedy(path)}"
 
 
 def _remedy(path: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from activities.gate_judgement import judge
 from activities.ports.sandbox import Limits, Sandbox, SandboxCommand, Workspace
 from activities.ports.store import BlobStore
+from activities.redaction import redact_bytes
 from workflows.domain.gate import GateResult, GateSpec
 
 MAX_CHANGED_FILES = 100
@@ -68,6 +69,7 @@ class GateRunner:
             limits=limits.model_copy(update={"timeout": gate.timeout}),
         )
         ran = await self._sandbox.run(command, hold=checkout.hold)
+        ran = ran.model_copy(update={"output": redact_bytes(ran.output)})
         digest = await self._store.put(ran.output)
         # Megabytes of output take a while to read; heartbeats must go on meanwhile.
         result = await asyncio.to_thread(judge, gate, ran, command.limits)

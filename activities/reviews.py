@@ -5,6 +5,7 @@ from temporalio import activity
 from activities.failures import mapped
 from activities.host import Host
 from activities.ports.git import HostRepository
+from activities.redaction import redact_bytes
 from workflows.contracts import CheckEvidence, DiffText, EvidenceChecked, ReadDiff
 from workflows.domain.ids import Commit
 from workflows.domain.verdict import Evidence
@@ -27,6 +28,7 @@ class ReviewActivities:
         with mapped():
             patch = await repository.diff(request.base, request.commit)
             changes = await repository.changed_paths(request.base, request.commit)
+        patch = redact_bytes(patch)
         text = patch.decode("utf-8", "replace")
         if len(text) > _DIFF_CHARACTERS:
             left = len(text) - _DIFF_CHARACTERS

@@ -7,6 +7,7 @@ from activities.failures import mapped
 from activities.host import Host, checkpoint_ref, workspace, worktree_name, write_copied
 from activities.ports.git import HostRepository, TaskCommit, WorktreePlace
 from activities.ports.sandbox import Limits, SandboxCommand
+from activities.redaction import redact_bytes
 from workflows.contracts import (
     CopiedFile,
     FinishOutcome,
@@ -157,7 +158,7 @@ async def set_up(
         )
         ran = await host.sandbox.run(command, hold)
         if ran.end != "exited" or ran.code != 0:
-            tail = ran.output[-_TAIL_BYTES:].decode("utf-8", "replace")
+            tail = redact_bytes(ran.output)[-_TAIL_BYTES:].decode("utf-8", "replace")
             raise _setup_failed(f"set-up command {argv!r} {ran.end} with {ran.code}:\n{tail}")
 
 

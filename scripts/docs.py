@@ -95,11 +95,19 @@ VARIABLES = {
     "themselves; it goes before the files, and `run` and `up` set it",
     "BLUEFLAME_SANDBOX": "`none`: this host confines nothing; sessions that do not say the same "
     "refuse it",
+    "BLUEFLAME_PAYLOAD_KEYS": "`id:base64,…`: histories are encrypted with the first, decrypted "
+    "with any",
     "ANTHROPIC_API_KEY": "key of provider `anthropic`",
+    "ANTHROPIC_API_KEY_FILE": "a file that holds it",
+    "ANTHROPIC_API_KEY_COMMAND": "a command that prints it (`pass show …`), run without a shell",
     "ANTHROPIC_BASE_URL": "another address of its interface",
     "OPENAI_API_KEY": "key of provider `openai`",
+    "OPENAI_API_KEY_FILE": "a file that holds it",
+    "OPENAI_API_KEY_COMMAND": "a command that prints it",
     "OPENAI_BASE_URL": "another address of its interface",
     "GEMINI_API_KEY": "key of provider `google`",
+    "GEMINI_API_KEY_FILE": "a file that holds it",
+    "GEMINI_API_KEY_COMMAND": "a command that prints it",
     "GOOGLE_API_KEY": "the same, by its other name",
     "GOOGLE_GEMINI_BASE_URL": "another address of its interface",
 }
@@ -167,7 +175,19 @@ planner gets the strongest models, the developers the first provider's, the revi
 
 `TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, the `TEMPORAL_TLS_…` variables and
 `TEMPORAL_PROFILE` are Temporal's own; with an address or a profile the bundled server is not used.
-Keys reach workers of role `models` and no other process of ours.
+Keys reach workers of role `models` and no other process of ours. A key from a file or a command is
+read again within ten seconds, and at once when the provider refuses it, so that it can be rotated
+while sessions run.
+
+### Encrypted histories
+
+`blueflame codec --new-key k1` prints a key. With it in `BLUEFLAME_PAYLOAD_KEYS`, for the workers
+and for the command line alike (`export BLUEFLAME_PAYLOAD_KEYS="$(pass show blueflame)"`),
+everything that Temporal keeps of a session is encrypted by AES-256-GCM: inputs, results, signals,
+messages of failures. Put a new key before the old ones to rotate, and keep the old ones for as long
+as histories are retained. `blueflame codec` lets the Web UI decrypt in your own browser. Ids,
+types, sizes and times stay readable, and so do the conversations and repositories on the workers'
+disks.
 """
 
 

@@ -5,7 +5,7 @@ Importing it loads neither Temporal nor an SDK: `--help` and a wrong argument an
 
 import typer
 
-from starter.commands import check, decide, demo, look, simulate, start, steer
+from starter.commands import check, codec, decide, demo, look, simulate, start, steer
 
 app = typer.Typer(
     name="blueflame",
@@ -24,7 +24,7 @@ _GROUPS = (
     (decide.approve, decide.reject),
     (steer.skip, steer.retry, steer.steer, steer.priority),
     (steer.budget, steer.proceed, steer.pause, steer.resume, steer.stop),
-    (simulate.simulate,),
+    (simulate.simulate, codec.codec),
 )
 for _group in _GROUPS:
     for _command in _group:

@@ -28,6 +28,8 @@ _OFFERS = (
     _Offer("google", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "gemini-4-argon", "gemini-4-argon"),
 )
 """In the order of preference."""
+_WAYS = ("", "_FILE", "_COMMAND")
+"""A key is given itself, by the file that holds it, or by the command that prints it."""
 
 PLAYBOOK_ROUTES = Routes(
     planner=("scripted/author",),
@@ -42,7 +44,7 @@ def available_providers(environment: Mapping[str, str]) -> frozenset[Provider]:
     return frozenset(
         offer.provider
         for offer in _OFFERS
-        if any(environment.get(key, "").strip() for key in offer.keys)
+        if any(environment.get(f"{key}{way}", "").strip() for key in offer.keys for way in _WAYS)
     )
 
 

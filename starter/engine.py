@@ -44,6 +44,8 @@ def read_settings() -> "Settings":
         raise CommandError(f"the environment: {error}; BLUEFLAME_PROVIDERS is JSON") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
+        if first["type"] == "value_error":  # from a check of ours, with its own words
+            raise CommandError(first["msg"].removeprefix("Value error, ")) from error
         name = ".".join(str(part) for part in first["loc"])
         # What stands where a key's variable belongs may be the key.
         value = "" if name.startswith("providers") else f", not {first['input']!r}"

@@ -25,6 +25,8 @@ def explained(error: Exception) -> CommandError | None:
         return error
     if _is_a(error, "temporalio.service", "RPCError"):
         return CommandError(f"Temporal: {error}; try again, or see `doctor`", ExitCode.UNAVAILABLE)
+    if _is_a(error, "workers.temporal", "TemporalUnavailableError"):
+        return CommandError(str(error), ExitCode.UNAVAILABLE)
     if _is_a(error, "pydantic", "ValidationError"):
         return CommandError(_complaint(error))
     if isinstance(error, OSError):

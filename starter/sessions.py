@@ -28,6 +28,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.shown_session import SessionSummary, ShownSession
+from workers.temporal import PayloadUnreadableError
 from workflows import queues
 from workflows.domain.config import Pacing
 from workflows.domain.ids import SessionId
@@ -243,7 +244,10 @@ def _shown(view: SessionView, **changes: Any) -> ShownSession:
 
 
 async def _summary(execution: WorkflowExecution) -> SessionSummary:
-    memo = await execution.memo()
+    try:
+        memo = await execution.memo()
+    except PayloadUnreadableError as error:
+        memo = {"goal": f"({error})"}
     return SessionSummary(
         session=SessionId(execution.id.removeprefix(PREFIX)),
         goal=str(memo.get("goal", "")),

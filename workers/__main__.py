@@ -5,7 +5,6 @@ It reads the settings once, gives up root where the role asks for it, and serves
 
 import argparse
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from activities.adapters.sandbox.toolchain import default_toolchain
 from workers.layout import packages_root
+from workers.log import write_log_to
 from workers.privileges import PrivilegeError, PrivilegePlan, enter, prepare_data_dir
 from workers.roles import Role, UnknownRoleError, parse_roles
 from workers.settings import Settings
@@ -31,11 +31,7 @@ def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> 
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     options = _parser().parse_args(arguments)
-    logging.basicConfig(
-        level=logging.INFO,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    write_log_to(sys.stderr)
     try:
         roles = parse_roles(options.roles)
         settings = Settings.read()

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from pydantic import SecretStr
-
+from workers.secrets import KeySource, key_source
 from workers.settings import Settings
 from workflows.domain.models import Provider
 
@@ -32,15 +31,21 @@ def provider_settings(settings: Settings) -> "ProviderSettings":
     )
 
 
-def _keys(settings: Settings) -> dict[Provider, SecretStr]:
+def _keys(settings: Settings) -> dict[Provider, KeySource]:
     google = settings.gemini_api_key or settings.google_api_key
-    given: dict[Provider, SecretStr | None] = {
-        "anthropic": settings.anthropic_api_key,
-        "openai": settings.openai_api_key,
-        "google": google,
+    given: dict[Provider, KeySource | None] = {
+        "anthropic": key_source(
+            settings.anthropic_api_key,
+            settings.anthropic_api_key_file,
+            settings.anthropic_api_key_command,
+        ),
+        "openai": key_source(
+            settings.openai_api_key, settings.openai_api_key_file, settings.openai_api_key_command
+        ),
+        "google": key_source(google, settings.gemini_api_key_file, settings.gemini_api_key_command),
     }
     given |= settings.endpoint_keys
-    return {provider: key for provider, key in given.items() if key is not None}
+    return {provider: source for provider, source in given.items() if source is not None}
 
 
 def _urls(settings: Settings) -> dict[Provider, str]:

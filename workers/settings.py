@@ -14,12 +14,16 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
+from workers.payload_keys import read_keys
 from workers.privileges import DROPPED_ID
 from workflows.domain.models import Provider
 
 
 def _default_data_dir() -> Path:
     return Path(user_data_dir("blueflame", appauthor=False))
+
+
+_KEY_FILES = tuple(f"{name}_api_key_file" for name in ("anthropic", "openai", "gemini"))
 
 
 class Settings(BaseSettings):
@@ -30,7 +34,7 @@ class Settings(BaseSettings):
         extra="ignore",
         env_prefix="BLUEFLAME_",
         env_ignore_empty=True,
-        hide_input_in_errors=True,
+        hide_input_in_errors=True,  # it may be a key
     )
 
     data_dir: Path = Field(default_factory=_default_data_dir)
@@ -56,6 +60,8 @@ class Settings(BaseSettings):
     """The keys that `providers` name, as their variables stood in the environment."""
     fail_point: str | None = None
     """Where a test of crashes ends this process, once; never set otherwise."""
+    payload_keys: SecretStr | None = None
+    """Keys of the encrypting codec, `id:base64,…`, the first encrypts; None: no encryption."""
     temporal: dict[str, str] = Field(default_factory=dict, repr=False)
     """The standard variables `TEMPORAL_*`, as they stood in the environment."""
 
@@ -65,12 +71,33 @@ class Settings(BaseSettings):
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
     gemini_api_key: SecretStr | None = Field(default=None, validation_alias="GEMINI_API_KEY")
     google_api_key: SecretStr | None = Field(default=None, validation_alias="GOOGLE_API_KEY")
+    anthropic_api_key_file: Path | None = Field(
+        default=None, validation_alias="ANTHROPIC_API_KEY_FILE"
+    )
+    anthropic_api_key_command: str | None = Field(
+        default=None, validation_alias="ANTHROPIC_API_KEY_COMMAND"
+    )
+    openai_api_key_file: Path | None = Field(default=None, validation_alias="OPENAI_API_KEY_FILE")
+    openai_api_key_command: str | None = Field(
+        default=None, validation_alias="OPENAI_API_KEY_COMMAND"
+    )
+    gemini_api_key_file: Path | None = Field(default=None, validation_alias="GEMINI_API_KEY_FILE")
+    gemini_api_key_command: str | None = Field(
+        default=None, validation_alias="GEMINI_API_KEY_COMMAND"
+    )
     gemini_base_url: str | None = Field(default=None, validation_alias="GOOGLE_GEMINI_BASE_URL")
 
-    @field_validator("data_dir", "playbook")
+    @field_validator("data_dir", "playbook", *_KEY_FILES)
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         return None if path is None else path.expanduser().absolute()
+
+    @field_validator("payload_keys")
+    @classmethod
+    def _has_keys(cls, keys: SecretStr | None) -> SecretStr | None:
+        if keys is not None:
+            read_keys(keys.get_secret_value())
+        return keys
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Self:
@@ -96,6 +123,8 @@ class Settings(BaseSettings):
         values = {name: getattr(self, name) for name in names}
         if self.providers:
             values["providers"] = self._providers_json()
+        if self.payload_keys is not None:
+            values["payload_keys"] = self.payload_keys.get_secret_value()
         return {f"BLUEFLAME_{k.upper()}": str(v) for k, v in values.items() if v is not None}
 
     def _providers_json(self) -> str:

@@ -5,7 +5,8 @@ stands in `<data>/server.json`. Nothing is started here; `workers.embedded` does
 
 Errors
 └── TemporalUnavailableError   the message says which server and what to do
-    └── NoServerError          none is named and none was started here
+    ├── NoServerError          none is named and none was started here
+    └── PayloadUnreadableError a session is encrypted with a key that is not here
 """
 
 import asyncio
@@ -20,12 +21,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.converter import DataConverter, ExternalStorage
+from temporalio.converter import DataConverter, ExternalStorage, PayloadCodec
 from temporalio.envconfig import ClientConfig
 from temporalio.service import RPCError
 
 from activities.adapters.store import LocalStore
-from workers import layout
+from workers import failures, layout
+from workers.payload_keys import read_keys
 from workers.payloads import THRESHOLD_BYTES, LocalPayloadDriver
 from workers.settings import Settings
 
@@ -36,6 +38,10 @@ _POLL_SECONDS = 0.1
 
 class TemporalUnavailableError(Exception):
     """The server cannot be reached."""
+
+
+class PayloadUnreadableError(TemporalUnavailableError):
+    """A payload is encrypted, and its key is not here."""
 
 
 class NoServerError(TemporalUnavailableError):
@@ -52,10 +58,27 @@ class ServerAddress(BaseModel, frozen=True, extra="ignore"):
     """The Web UI's URL."""
 
 
+def payload_codec(settings: Settings) -> PayloadCodec:
+    """Return the codec that a person's keys make."""
+    from workers.encryption import EncryptingCodec, KeylessCodec
+
+    if settings.payload_keys is None:
+        return KeylessCodec()
+    return EncryptingCodec(read_keys(settings.payload_keys.get_secret_value()))
+
+
 def data_converter(settings: Settings) -> DataConverter:
-    """Return the one converter of CLI and workers: pydantic, large payloads outside."""
+    """Return the one converter of CLI and workers.
+
+    Pydantic's, with secrets taken out of failures, large payloads outside, and all of it encrypted
+    where the person gave keys.
+    """
     return dataclasses.replace(
         pydantic_data_converter,
+        payload_codec=payload_codec(settings),
+        failure_converter_class=failures.Redacting
+        if settings.payload_keys is None
+        else failures.Sealed,
         external_storage=ExternalStorage(
             drivers=[LocalPayloadDriver(LocalStore(settings.store_dir))],
             payload_size_threshold=THRESHOLD_BYTES,

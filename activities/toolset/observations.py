@@ -1,6 +1,6 @@
 """How a tool's output becomes text for a model: harmless, cut, and never broken inside a character.
 
-Redaction of secrets is not done here; it comes where text leaves the host.
+Secrets are taken out by whoever calls this, on the whole output (`activities.redaction`).
 """
 
 import re

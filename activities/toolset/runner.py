@@ -17,6 +17,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from activities.ports.sandbox import WORKSPACE, Limits, Sandbox, SandboxCommand, Workspace
 from activities.ports.store import BlobStore
+from activities.redaction import redact, redact_bytes
 from activities.toolset.endings import notes_on
 from activities.toolset.files import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
@@ -106,6 +107,7 @@ class Toolset:
         command = SandboxCommand(argv=argv, workspace=self.workspace, limits=limits)
         ran = await self.sandbox.run(command, self.hold)
         output, members = _split_members(ran.output, mark)
+        output = redact_bytes(output)
         seen = shown(output)
         whole = await self.blobs.put(output) if seen.is_cut else None
         text = seen.text(f"blob {whole}", ran.output_bytes).rstrip("\n") or "(no output)"
@@ -147,7 +149,7 @@ class Toolset:
 
 
 def _told(call: ToolCall, answer: FileAnswer) -> Observation:
-    result = _result(call, harmless(answer.text), is_error=answer.kind != "text")
+    result = _result(call, redact(harmless(answer.text)), is_error=answer.kind != "text")
     return Observation(result=result, elapsed=answer.elapsed)
 
 

@@ -20,8 +20,6 @@ _SENDABLE = re.compile(r"[!-~]+")
 
 FRESH_S = 10.0
 """One call asks once; the next minute's call asks anew."""
-_SHORTEST = 8
-"""Anything shorter is a placeholder, and would redact ordinary words."""
 
 
 class KeyRing:
@@ -49,11 +47,20 @@ class KeyRing:
             self._read[provider] = (self._clock(), value)
         return value
 
+    async def renew(self, provider: Provider) -> bool:
+        """Read a refused key anew; tell whether it is another one now.
+
+        Raises:
+            AuthenticationFailedError: it cannot be read.
+        """
+        _, refused = self._read.pop(provider, (0.0, ""))
+        return await self.key(provider) != refused
+
     def known(self) -> tuple[str, ...]:
-        """Return every key seen so far that must not appear in a text, the longest first."""
+        """Return every key seen so far, sorted; none of them may appear in a text."""
         fixed = [s.get_secret_value().strip() for s in self._fixed()]
         found = {*fixed, *(value for _, value in self._read.values())}
-        return tuple(sorted((key for key in found if len(key) >= _SHORTEST), key=len, reverse=True))
+        return tuple(sorted(found))
 
     def _fixed(self) -> list[SecretStr]:
         return [source for source in self._sources.values() if isinstance(source, SecretStr)]

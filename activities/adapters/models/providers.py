@@ -23,12 +23,11 @@ from activities.ports.models import (
     ModelReply,
     ModelRequest,
 )
+from activities.redaction import KnownSecrets
 from activities.text import clean_json
 from workflows.domain.models import ModelFacts, Provider
 
 _log = logging.getLogger(__name__)
-
-REDACTED = "[key]"
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -64,18 +63,31 @@ class ProviderRegistry:
         self._transport = Transport(trust_env=settings.trust_env, idle=settings.idle)
         self._providers: dict[Provider, ModelProvider] = {}
         self._uncounted: set[str] = set()
+        self._known_values: tuple[str, ...] = ()
+        self._known_secrets = KnownSecrets(())
 
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send a request to the provider of its model; see the port."""
         name = request.model.provider
-        provider = self.provider(request.model)
-        if name not in self._keyless:
-            self._require_variable(name)
-            await self._keys.key(name)
-        reply = await provider.call(self._timed(_redacted(request, self._keys.known())))
+        self.provider(request.model)  # a provider that nobody knows is named before its key
+        if name in self._keyless:
+            return await self._send(request)
+        self._require_variable(name)
+        await self._keys.key(name)
+        try:
+            return await self._send(request)
+        except AuthenticationFailedError:
+            # It may have been rotated a moment ago; a refused call is not billed.
+            if not await self._keys.renew(name):
+                raise
+        return await self._send(request)
+
+    async def _send(self, request: ModelRequest) -> ModelReply:
+        safe = self._timed(_redacted(request, self._known()))
+        reply = await self.provider(request.model).call(safe)
         if reply.usage.is_estimated:
-            self._tell_once(f"{name}/{request.model.model}")
-        return _redacted(reply, self._keys.known())
+            self._tell_once(f"{request.model.provider}/{request.model.model}")
+        return _redacted(reply, self._known())
 
     def provider(self, model: ModelFacts) -> ModelProvider:
         """Return the provider that serves `model`, made when first asked for.
@@ -95,6 +107,12 @@ class ProviderRegistry:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._transport.aclose()
+
+    def _known(self) -> KnownSecrets:
+        values = self._keys.known()
+        if values != self._known_values:
+            self._known_values, self._known_secrets = values, KnownSecrets(values)
+        return self._known_secrets
 
     def _make(self, name: Provider) -> ModelProvider:
         if name == "scripted":
@@ -161,19 +179,13 @@ class ProviderRegistry:
         return ScriptedProvider(self._settings.playbook)
 
 
-def _redacted(value: M, keys: tuple[str, ...]) -> M:
+def _redacted(value: M, known: KnownSecrets) -> M:
     """Replace every known key anywhere in `value`; the same object where there is none."""
-    if not keys:
-        return value
     try:
         text = value.model_dump_json()
     except ValueError:
         # A lone surrogate; the providers' boundary would replace it as well.
         value = type(value).model_validate(clean_json(value.model_dump(mode="python")))
         text = value.model_dump_json()
-    found = [key for key in keys if key in text]
-    if not found:
-        return value
-    for key in found:
-        text = text.replace(key, REDACTED)
-    return type(value).model_validate_json(text)
+    cleaned = known.redact(text)
+    return value if cleaned is text else type(value).model_validate_json(cleaned)

@@ -96,9 +96,17 @@ async def test_what_cannot_be_a_key_is_refused(key: str, why: str) -> None:
         await KeyRing({"openai": SecretStr(key)}).key("openai")
 
 
-def test_short_placeholders_are_not_redacted() -> None:
-    keys: dict[Provider, SecretStr] = {"openai": SecretStr("none"), "google": SecretStr("x" * 20)}
-    assert KeyRing(keys).known() == ("x" * 20,)
+async def test_a_refused_key_is_read_anew_once() -> None:
+    values = iter(["old-key-1", "old-key-1", "new-key-1"])
+
+    async def read() -> SecretStr:
+        return SecretStr(next(values))
+
+    ring = KeyRing({"openai": read})
+    await ring.key("openai")
+    assert not await ring.renew("openai")
+    assert await ring.renew("openai")
+    assert await ring.key("openai") == "new-key-1"
 
 
 NOVEMBER = datetime(2026, 11, 27, tzinfo=UTC)

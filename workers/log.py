@@ -1,0 +1,18 @@
+"""The log of a worker process: one line an event, without what looks like a secret."""
+
+import logging
+from typing import TextIO
+
+from activities.redaction import redact
+
+
+class _Redacting(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
+
+
+def write_log_to(stream: TextIO) -> None:
+    """Send all records from level INFO on to `stream`."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])

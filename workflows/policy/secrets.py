@@ -1,0 +1,108 @@
+"""Secrets that are known by their form: what a provider's keys and private keys look like.
+
+One table for all who ask: files that are copied, lines that a task adds, and texts that are shown
+to a model or kept in a history. A form is public (the provider documents it) and has a literal
+beginning, so that a text without any is passed over at the speed of a search. What has no form of
+its own (a password, a token of a company's own) is not found here.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+
+class FoundSecret(NamedTuple):
+    """Where a text holds something that looks like a secret."""
+
+    kind: str
+    """With its article, for a sentence: `a GitHub token`."""
+    start: int
+    """Index of its first character."""
+    end: int
+    """Index behind its last one."""
+
+
+class _Form(NamedTuple):
+    kind: str
+    beginnings: tuple[str, ...]
+    """A text without any of these holds none."""
+    pattern: re.Pattern[str]
+
+
+def _form(kind: str, beginnings: str, pattern: str) -> _Form:
+    return _Form(kind, tuple(beginnings.split(" ")), re.compile(pattern, re.ASCII))
+
+
+_KEY_BODY = r"(?:[\s\S]{0,20000}?-----END [A-Z0-9 ]{1,60}-----|[A-Za-z0-9+/=\s\\]*)"
+_FORMS: Final = (
+    _form(
+        "a private key",
+        "PRIVATE",
+        rf"-----BEGIN (?:[A-Z0-9]+ ){{0,3}}PRIVATE KEY(?: BLOCK)?-----{_KEY_BODY}",
+    ),
+    _form("a private key", "PuTTY-User-Key-File-", r"PuTTY-User-Key-File-\d[\s\S]{0,20000}"),
+    _form("an AWS key id", "AKIA ASIA", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    _form(
+        "an AWS secret key",
+        "secret_access_key SECRET_ACCESS_KEY",
+        r"(?i:aws_secret_access_key)[\"']?\s{0,9}[=:]\s{0,9}[\"']?[A-Za-z0-9/+]{40}\b",
+    ),
+    _form("an Anthropic key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{20,}"),
+    _form(
+        "an OpenAI key",
+        "sk-",
+        r"\bsk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{32,})",
+    ),
+    _form("a Google API key", "AIza", r"\bAIza[0-9A-Za-z_-]{35}"),
+    _form(
+        "a GitHub token",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{40,255})",
+    ),
+    _form("a GitLab token", "glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    _form("a Slack token", "xox", r"\bxox[abeprs]-[A-Za-z0-9-]{10,}"),
+    _form("a Stripe key", "k_live_", r"\b[sr]k_live_[A-Za-z0-9]{20,}"),
+    _form("an npm token", "npm_", r"\bnpm_[A-Za-z0-9]{36}"),
+    _form("a PyPI token", "pypi-AgEI", r"\bpypi-AgEI[A-Za-z0-9_-]{20,}"),
+)
+
+
+def secrets_in(text: str) -> tuple[FoundSecret, ...]:
+    """Find what looks like a secret.
+
+    Args:
+        text: of any length; bytes may come as Latin-1.
+
+    Returns:
+        In the order of the text, none inside of another.
+    """
+    every = sorted(_all(text), key=lambda each: (each.start, -each.end))
+    found: list[FoundSecret] = []
+    for each in every:
+        if not found or each.start >= found[-1].end:
+            found.append(each)
+    return tuple(found)
+
+
+def without_secrets(text: str) -> str:
+    """Replace what looks like a secret by its kind in brackets: `[a GitHub token]`.
+
+    Returns:
+        The same object where there is none. Doing it twice changes nothing more.
+    """
+    found = secrets_in(text)
+    if not found:
+        return text
+    parts: list[str] = []
+    end = 0
+    for each in found:
+        parts += (text[end : each.start], f"[{each.kind}]")
+        end = each.end
+    return "".join((*parts, text[end:]))
+
+
+def _all(text: str) -> Iterator[FoundSecret]:
+    for kind, beginnings, pattern in _FORMS:
+        if any(beginning in text for beginning in beginnings):
+            for match in pattern.finditer(text):
+                yield FoundSecret(kind, match.start(), match.end())
