@@ -51,6 +51,7 @@ MEANINGS = {
     "providers.NAME.abilities.reasoning_replay": "`true`: a model's own turns go back as they "
     "came, its reasoning included",
     "providers.NAME.abilities.max_output_field": "what the server calls the limit of an answer",
+    "providers.NAME.abilities.streaming": "`false`: answers are asked for whole",
     "providers.NAME.abilities.prompt_caching": "`true`: one `prompt_cache_key` is sent for each "
     "agent",
     "providers.NAME.timeout_s": "how long one call may take, in seconds; left out: 900",

@@ -45,7 +45,7 @@ def _keys(settings: Settings) -> dict[Provider, KeySource]:
         "google": key_source(google, settings.gemini_api_key_file, settings.gemini_api_key_command),
     }
     given |= settings.endpoint_keys
-    return {provider: key for provider, key in given.items() if key is not None}
+    return {provider: source for provider, source in given.items() if source is not None}
 
 
 def _urls(settings: Settings) -> dict[Provider, str]:

@@ -121,10 +121,10 @@ class Settings(BaseSettings):
         """Return the variables that give another process of ours the same places and manners."""
         names = ("data_dir", "host_uid", "host_gid", "host_name", "playbook", "sandbox")
         values = {name: getattr(self, name) for name in names}
-        if self.payload_keys is not None:
-            values["payload_keys"] = self.payload_keys.get_secret_value()
         if self.providers:
             values["providers"] = self._providers_json()
+        if self.payload_keys is not None:
+            values["payload_keys"] = self.payload_keys.get_secret_value()
         return {f"BLUEFLAME_{k.upper()}": str(v) for k, v in values.items() if v is not None}
 
     def _providers_json(self) -> str:

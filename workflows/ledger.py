@@ -18,13 +18,13 @@ from workflows.domain.budget import (
     Grant,
     KeyRefused,
     LedgerEvent,
+    LedgerMessage,
     LedgerRequest,
     LedgerView,
 )
 from workflows.policy import money
 
 _BURN_NOTICE_EVERY = timedelta(minutes=1)
-_Message = Ask | AccountClosed | CapChanged | KeyRefused
 
 
 @workflow.defn(name="SessionLedger")
@@ -40,7 +40,7 @@ class SessionLedger:
         self._request = request
         self._accounts = request.accounts or Accounts(cap_usd=request.caps.stop_usd)
         self._is_warned = request.is_warned
-        self._inbox: list[_Message] = list(request.inbox)
+        self._inbox: list[LedgerMessage] = list(request.inbox)
         self._is_finished = request.is_finished
         self._served = 0
         self._burn_told_at: datetime | None = None
@@ -98,7 +98,7 @@ class SessionLedger:
         has_served_many = self._served >= self._request.messages_per_run
         return has_served_many or workflow.info().is_continue_as_new_suggested()
 
-    async def _serve(self, message: _Message) -> None:
+    async def _serve(self, message: LedgerMessage) -> None:
         now = workflow.now()
         match message:
             case Ask():

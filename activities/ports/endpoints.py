@@ -35,6 +35,8 @@ class Abilities(BaseModel, frozen=True, extra="forbid"):
     """A model's own turns go back as they came, its reasoning included; some refuse to be without,
     others refuse it."""
     max_output_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    streaming: bool = True
+    """False: answers are asked for at once, for a server that streams wrongly or not at all."""
     prompt_caching: bool = False
     """`prompt_cache_key` is sent. What the server says of cached tokens is read in any case."""
 

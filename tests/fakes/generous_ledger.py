@@ -2,14 +2,7 @@
 
 from temporalio import workflow
 
-from workflows.domain.budget import (
-    AccountClosed,
-    Ask,
-    CapChanged,
-    KeyRefused,
-    LedgerRequest,
-    LedgerView,
-)
+from workflows.domain.budget import LedgerMessage, LedgerRequest, LedgerView
 from workflows.ledger import SessionLedger
 from workflows.policy import money
 
@@ -27,7 +20,7 @@ class GenerousLedger(SessionLedger):
         """Serve as the real one does."""
         return await super().run(request)
 
-    async def _serve(self, message: Ask | AccountClosed | CapChanged | KeyRefused) -> None:
+    async def _serve(self, message: LedgerMessage) -> None:
         cap = self._accounts.cap_usd
         self._accounts = money.set_cap(self._accounts, cap + money.committed(self._accounts))
         await super()._serve(message)

@@ -141,7 +141,7 @@ def activities(role: Role, settings: Settings) -> list[wiring.Activity]:
     """For `workers.serving.Code`: what each role offers, with this model in the place of all."""
     if role is not Role.MODELS:
         return wiring.activities_for(role, settings)
-    from activities.adapters.models.catalogue import resolve
+    from activities.adapters.models.catalogue import Catalogue
     from activities.adapters.store import LocalStore
     from activities.conversation import Conversations
     from activities.models import ModelActivities
@@ -149,6 +149,6 @@ def activities(role: Role, settings: Settings) -> list[wiring.Activity]:
     models = ModelActivities(
         Conversations(LocalStore(settings.store_dir)),
         Gullible(settings.data_dir / OBEYED),
-        lambda provider, name, at, _given: resolve(provider, name, at),
+        Catalogue({}).facts,
     )
     return [models.resolve, models.call]

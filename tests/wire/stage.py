@@ -14,8 +14,7 @@ from activities.adapters.models.transport import IDLE
 from activities.adapters.store import MemoryStore
 from activities.conversation import Conversations
 from activities.models import ModelActivities
-from activities.ports.endpoints import ProviderEntry
-from tests.unit.activities.adapters.models.wire import KEY, OPENING, PROVIDERS, facts
+from tests.unit.activities.adapters.models.wire import KEY, OPENING, PROVIDERS, facts, local
 from workflows.contracts import CallModel, ModelAnswered, ModelOutcome
 from workflows.domain.ids import AgentId, Digest, SessionId
 from workflows.domain.messages import Message
@@ -36,7 +35,7 @@ class Caller:
             ProviderSettings(
                 keys=keys,
                 base_urls=urls,
-                entries={"local": ProviderEntry(base_url=urls["openai"], key="LOCAL_KEY")},
+                entries=local(urls["openai"]),
                 trust_env=False,
                 idle=idle,
             )
@@ -47,14 +46,18 @@ class Caller:
     async def outcome(
         self, provider: Provider, *messages: Message, prefix: Digest | None = None
     ) -> ModelOutcome:
-        """Call with an empty cache of conversations, so that everything passes the store."""
-        activities = ModelActivities(
+        """Make one call of a developer."""
+        request = asked(provider, messages, prefix)
+        return await ActivityEnvironment().run(self.activities().call, request)
+
+    def activities(self) -> ModelActivities:
+        """Those of a worker that remembers nothing, so that everything passes the store."""
+        return ModelActivities(
             Conversations(self.store, 0),
             self.registry,
             lambda name, model, _at, _given: facts(name, model),
             self._limit,
         )
-        return await ActivityEnvironment().run(activities.call, _ask(provider, messages, prefix))
 
     async def answer(
         self, provider: Provider, *messages: Message, prefix: Digest | None = None
@@ -67,7 +70,7 @@ class Caller:
         return await Conversations(self.store, 0).load(head)
 
 
-def _ask(provider: Provider, messages: tuple[Message, ...], prefix: Digest | None) -> CallModel:
+def asked(provider: Provider, messages: tuple[Message, ...], prefix: Digest | None) -> CallModel:
     return CallModel(
         session=SessionId("s1"),
         agent=AgentId("dev.a.1"),

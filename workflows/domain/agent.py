@@ -32,7 +32,7 @@ class AgentEnd(StrEnum):
     SILENCE = "silence"
     STOPPED = "stopped"
     PROVIDER = "provider"
-    """The provider could not be used: key, credit, or a request that it will not take."""
+    """The provider could not be used: it will not take the request, or does not end an answer."""
     HOST = "host"
     """The host could not run its tools: no sandbox, or a newer attempt owns the worktree."""
 

@@ -104,6 +104,10 @@ class CapChanged(BaseModel, frozen=True, extra="forbid"):
     usd: Decimal = Field(ge=0, allow_inf_nan=False)
 
 
+LedgerMessage = Ask | AccountClosed | CapChanged | KeyRefused
+"""All that a ledger serves, in the order of arrival."""
+
+
 class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
     """What the ledger tells the session, through its signal `ledger_event`."""
 
@@ -123,6 +127,6 @@ class LedgerRequest(BaseModel, frozen=True, extra="forbid"):
     """After so many messages in one run the workflow continues as new."""
     accounts: Accounts | None = None
     is_warned: bool = False
-    inbox: tuple[Ask | AccountClosed | CapChanged | KeyRefused, ...] = ()
+    inbox: tuple[LedgerMessage, ...] = ()
     """Messages that were not served yet; a steady stream must not keep the run from ending."""
     is_finished: bool = False

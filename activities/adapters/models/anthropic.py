@@ -1,18 +1,19 @@
 """The provider Anthropic, over its official SDK and the Messages API.
 
-It asks the SDK for a stream of raw events, so that nothing of them is dropped or reordered, and
-never retries; Temporal does.
+It asks the SDK for a stream of raw events, so that nothing of them is dropped or reordered (its own
+reader leaves out an event whose name was lost on the way).
 """
 
+import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from activities.adapters.models.anthropic_messages import read_reply, wire_request
 from activities.adapters.models.anthropic_stream import MessageAssembly
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import retry_after
 from activities.adapters.models.sdk_provider import SdkProvider
-from activities.adapters.models.streams import whole
 from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json
@@ -44,11 +45,14 @@ class AnthropicProvider(SdkProvider["AsyncAnthropic"]):
     async def _send(self, client: "AsyncAnthropic", request: ModelRequest) -> Json:
         from anthropic import AsyncStream
 
-        create = cast("Any", client.messages.with_streaming_response.create)
-        timeout = self._transport.patience(request.timeout)
-        async with create(**wire_request(request), stream=True, timeout=timeout) as raw:
-            events = await raw.parse(to=AsyncStream[object])
-            return await whole(events, MessageAssembly(), self._classify)
+        async def events(raw: Any) -> AsyncIterator[Any]:
+            sent = AsyncStream.raw_events(raw.http_response)
+            return (json.loads(event.data) async for event in sent if event.data)
+
+        create = client.messages.with_streaming_response.create
+        return await self._stream(
+            create, wire_request(request), events, MessageAssembly(), request.timeout
+        )
 
     def _classify(self, error: Exception) -> ModelError | None:
         from anthropic import APIError, APIStatusError

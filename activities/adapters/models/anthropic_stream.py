@@ -7,6 +7,7 @@ in pieces; what does not become JSON stays text, for the reader to name it malfo
 import json
 from typing import Any, cast
 
+from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json, table, text
 from activities.ports.models import OutcomeUnknownError
 
@@ -41,6 +42,8 @@ class MessageAssembly:
                 self._end(_index(event))
             case "message_delta":
                 self._settle(table(event.get("delta")), table(event.get("usage")))
+            case "error":
+                raise decide(_failure(table(event.get("error"))))
             case "message_stop":
                 self._require(not self._open, "a block was never ended")
                 self.is_whole = True
@@ -88,6 +91,17 @@ class MessageAssembly:
 def _index(event: Json) -> int:
     index = event.get("index")
     return index if isinstance(index, int) else -1
+
+
+def _failure(error: Json) -> Reported:
+    kind = text(error.get("type")) or "api_error"
+    code = text(table(error.get("details")).get("error_code"))
+    return Reported(
+        provider="anthropic",
+        status=200,
+        codes=frozenset({kind, code} - {""}),
+        message=text(error.get("message")) or kind,
+    )
 
 
 def _arguments(pieces: str) -> Any:

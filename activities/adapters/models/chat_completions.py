@@ -102,7 +102,8 @@ def read_reply(request: ModelRequest, body: Json, abilities: Abilities) -> Model
         ModelError: the answer reports a failure, or it is not whole.
     """
     choice = next(iter(tables(body.get("choices"))), Json())
-    reported = failure(request.model.provider, body) or failure(request.model.provider, choice)
+    provider = request.model.provider
+    reported = _reported(provider, body) or _reported(provider, choice)
     if reported is not None:
         raise decide(reported)
     stop = _STOPS.get(text(choice.get("finish_reason")))
@@ -183,20 +184,24 @@ def _name(request: ModelRequest) -> str:
     return f"{request.model.provider}/{request.model.model}"
 
 
-def failure(provider: str, holder: Json) -> Reported | None:
+def _reported(provider: str, holder: Json) -> Reported | None:
     """Read an error that came with status 200: an object, a text, or (vLLM) the body itself."""
     error = holder if holder.get("object") == "error" else holder.get("error")
     if not error:
         return None
-    said = table(error)
-    code, kind = said.get("code"), text(said.get("type"))
+    return failure(provider, table(error) or {"message": error})
+
+
+def failure(provider: str, error: Json) -> Reported:
+    """Read a failure that came inside an answer or a stream; one without a code is the server's."""
+    code, kind = error.get("code"), text(error.get("type"))
     status = code if isinstance(code, int) and code in _REFUSALS else 200
     codes = {each for each in (text(code), kind) if each}
     return Reported(
         provider=provider,
         status=status,
         codes=frozenset(codes if codes or status in _REFUSALS else {"server_error"}),
-        message=text(error) or text(said.get("message")),
+        message=text(error.get("message")),
     )
 
 

@@ -1,91 +1,112 @@
-"""The Chat Completions stream: chunks of one choice, and `[DONE]` behind the last.
+"""The Chat Completions stream put together: chunks to the JSON of a whole answer.
 
-Servers differ in what they put where, so a chunk is read leniently, but `[DONE]` is required: it is
-all that tells a whole answer from one that was cut.
+The chunk with a finish reason ends the answer, and what follows it only counts: usage, where the
+server gives any, and `[DONE]`, which the SDK swallows. Servers number the calls in several ways.
 """
 
-import json
 from collections.abc import AsyncIterator
-from typing import Final, cast
+from typing import Any
 
-from activities.adapters.models.chat_completions import failure
-from activities.adapters.models.verdicts import decide
 from activities.adapters.models.wire import Json, table, tables, text
 
-_DONE: Final = "[DONE]"
-_END: Json = {"done": True}
+END: Json = {"object": "stream.end"}
+"""Stands for `[DONE]`, or for the end of the stream where a server does not send it."""
+
+_TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
+"""What comes in pieces; anything else comes whole."""
 
 
-async def chunks(lines: AsyncIterator[str]) -> AsyncIterator[Json]:
-    """Read the events of a stream of lines; its end comes as `{"done": true}`.
-
-    Raises:
-        ValueError: an event is no JSON.
-    """
-    async for line in lines:
-        field, _, value = line.partition(":")
-        if field == "data":
-            data = value.strip()
-            yield _END if data == _DONE else table(json.loads(data))
-
-
-class ChunkAssembly:
+class ChatAssembly:
     """One answer; implements `activities.adapters.models.streams.Assembly`."""
 
-    def __init__(self, provider: str) -> None:
-        """Args: the server's name, for what its errors say."""
+    def __init__(self) -> None:
         self.is_whole = False
         self.has_begun = False
-        self._provider = provider
-        self._about: Json = {}
+        self.is_answered = False
+        """The finish reason came: only usage may be missing."""
+        self._body: Json = {}
+        self._choice: Json = {}
         self._message: Json = {}
-        self._calls: dict[object, Json] = {}
-        self._reason: object = None
+        self._calls: list[Json] = []
+        self._at: dict[int, Json] = {}
 
     def take(self, event: Json) -> None:
         """See the protocol."""
-        if event is _END:
-            self.is_whole = True
+        if event == END:
+            self.is_whole = self.is_answered
             return
         choice = next(iter(tables(event.get("choices"))), Json())
-        reported = failure(self._provider, event) or failure(self._provider, choice)
-        if reported is not None:
-            raise decide(reported)
-        # Every chunk repeats the facts; the usage stands in one, and is null in the others.
-        self._about |= {k: v for k, v in event.items() if k != "choices" and v is not None}
-        self._reason = choice.get("finish_reason") or self._reason
-        for key, value in table(choice.get("delta")).items():
-            self._add(key, value)
-
-    def _add(self, key: str, value: object) -> None:
-        if key == "tool_calls":
-            for call in tables(value):
-                self._add_call(call)
-        elif isinstance(value, str) and key != "role":
-            self._message[key] = text(self._message.get(key)) + value
-            self.has_begun = self.has_begun or bool(value)
-        elif isinstance(value, list):
-            before = cast("list[object]", self._message.get(key) or [])
-            self._message[key] = [*before, *cast("list[object]", value)]
-        elif value is not None:
-            self._message[key] = value
-
-    def _add_call(self, delta: Json) -> None:
-        """Add to the call of its index; without an index, a new id begins a new call."""
-        self.has_begun = True
-        index = delta.get("index")
-        if index is None:
-            index = delta.get("id") or next(reversed(self._calls), None)
-        fresh: Json = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-        call = self._calls.setdefault(index, fresh)
-        function, more = table(call["function"]), table(delta.get("function"))
-        call["id"] = call["id"] or text(delta.get("id"))
-        function["name"] = function["name"] or text(more.get("name"))
-        arguments = more.get("arguments")
-        piece = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-        function["arguments"] += piece if "arguments" in more else ""
+        delta = table(choice.pop("delta", None))
+        self._add(delta)
+        for key, value in choice.items():
+            if value is not None or key not in self._choice:
+                self._choice[key] = value
+        self.is_answered = bool(self._choice.get("finish_reason"))
+        counted = table(event.get("usage"))
+        about = {key: value for key, value in event.items() if key not in {"choices", "usage"}}
+        self._body |= about | ({"usage": counted} if counted else {})
+        self.is_whole = self.is_answered and bool(counted)
 
     def body(self) -> Json:
         """See the protocol."""
-        message = self._message | ({"tool_calls": [*self._calls.values()]} if self._calls else {})
-        return self._about | {"choices": [{"message": message, "finish_reason": self._reason}]}
+        calls = {"tool_calls": self._calls} if self._calls else {}
+        choice = self._choice | {"message": self._message | calls}
+        return self._body | {"object": "chat.completion", "choices": [choice]}
+
+    def _add(self, delta: Json) -> None:
+        for key, value in delta.items():
+            if key == "tool_calls":
+                for piece in tables(value):
+                    self._add_call(piece)
+            elif key in _TEXTS and isinstance(value, str):
+                self._message[key] = text(self._message.get(key)) + value
+            elif isinstance(value, list) and self._message.get(key):
+                self._message[key] = [*self._message[key], *value]
+            elif value is not None or key not in self._message:
+                self._message[key] = value
+        self.has_begun = self.has_begun or any(v for k, v in delta.items() if k != "role")
+
+    def _add_call(self, piece: Json) -> None:
+        call = self._call(piece)
+        function = table(piece.get("function"))
+        known = table(call.get("function"))
+        call |= {k: v for k, v in piece.items() if k not in {"index", "function"} and v}
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
+            arguments = text(known.get("arguments")) + arguments
+        name = text(function.get("name")) or text(known.get("name"))
+        more = {} if arguments is None else {"arguments": arguments}
+        call["function"] = known | {"name": name} | more
+
+    def _call(self, piece: Json) -> Json:
+        """Find the call that a piece belongs to, or begin one.
+
+        | the piece                                          | belongs to           |
+        |----------------------------------------------------|----------------------|
+        | has an id that its number's call does not have     | a new call           |
+        | has a number that came before                      | that number's call   |
+        | has a new number, or no number and an id           | a new call           |
+        | has neither number nor id                          | the last call        |
+        """
+        index, call_id = piece.get("index"), text(piece.get("id"))
+        known = self._at.get(index) if isinstance(index, int) else None
+        if known is None and index is None and not call_id and self._calls:
+            return self._calls[-1]
+        if known is not None and call_id in {"", known.get("id", call_id)}:
+            return known
+        begun: Json = {}
+        self._calls.append(begun)
+        if isinstance(index, int):
+            self._at[index] = begun
+        return begun
+
+
+async def announced(events: AsyncIterator[Any], assembly: ChatAssembly) -> AsyncIterator[Any]:
+    """Pass events on, and announce the end; what breaks behind the finish reason is no loss."""
+    try:
+        async for event in events:
+            yield event
+    except Exception:
+        if not assembly.is_answered:
+            raise
+    yield END

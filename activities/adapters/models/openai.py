@@ -1,18 +1,17 @@
 """The provider OpenAI, over its official SDK and the Responses API.
 
-It asks the SDK for a stream of raw events, so that nothing of them is dropped or added, and never
-retries; Temporal does.
+It asks the SDK for a stream of raw events, so that nothing of them is dropped or added.
 """
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.openai_responses import failure, read_reply, wire_request
 from activities.adapters.models.openai_stream import ResponseAssembly
 from activities.adapters.models.retry_after import retry_after
 from activities.adapters.models.sdk_provider import SdkProvider
-from activities.adapters.models.streams import whole
 from activities.adapters.models.transport import Transport
 from activities.adapters.models.verdicts import Reported, decide
 from activities.adapters.models.wire import Json, table, text
@@ -45,10 +44,14 @@ class OpenAISdkProvider(SdkProvider["AsyncOpenAI"]):
         if isinstance(error, APIStatusError):
             return decide(_reported(self._name, error))
         if isinstance(error, APIError) and error.body is not None:
-            return decide(failure(table(error.body)))  # an error's event in the stream
+            # An error's event in the stream.
+            return decide(self._event_failure(table(error.body)))
         if isinstance(error, APIError):
             return OutcomeUnknownError(f"{self._name}: {type(error).__name__}: {error.message}")
         return None
+
+    def _event_failure(self, error: Json) -> Reported:
+        return failure(error)
 
 
 class OpenAIProvider(OpenAISdkProvider):
@@ -59,16 +62,21 @@ class OpenAIProvider(OpenAISdkProvider):
         super().__init__("openai", transport, keys, base_url)
 
     async def _send(self, client: "AsyncOpenAI", request: ModelRequest) -> Json:
-        from openai import AsyncStream
-
-        create = cast("Any", client.responses.with_streaming_response.create)
-        timeout = self._transport.patience(request.timeout)
-        async with create(**wire_request(request), stream=True, timeout=timeout) as raw:
-            events = await raw.parse(to=AsyncStream[object])
-            return await whole(events, ResponseAssembly(), self._classify)
+        create = client.responses.with_streaming_response.create
+        return await self._stream(
+            create, wire_request(request), raw_events, ResponseAssembly(), request.timeout
+        )
 
     def _read(self, request: ModelRequest, body: Json) -> ModelReply:
         return read_reply(request, body)
+
+
+async def raw_events(raw: Any) -> AsyncIterator[Any]:
+    """Return the events of a streamed response as plain JSON."""
+    from openai import AsyncStream
+
+    events: AsyncIterator[Any] = await raw.parse(to=AsyncStream[object])
+    return events
 
 
 def _reported(provider: str, error: "APIStatusError") -> Reported:

@@ -1,18 +1,20 @@
 """Any server that speaks OpenAI's Chat Completions, over the official SDK.
 
 Ollama, vLLM, llama.cpp, gateways: address and abilities are configuration, not guessed. It asks the
-SDK for a raw stream, because servers differ in what they leave out and add, and the SDK's own
-stream does not tell its end from a cut. A server that answers in one JSON object is read too.
+SDK for raw events, because servers differ in what they leave out and add; one that does not stream
+may answer at once.
 """
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from activities.adapters.models.chat_completions import read_reply, wire_request
-from activities.adapters.models.chat_stream import ChunkAssembly, chunks
+from activities.adapters.models.chat_completions import failure, read_reply, wire_request
+from activities.adapters.models.chat_stream import ChatAssembly, announced
 from activities.adapters.models.keys import KeyRing
-from activities.adapters.models.openai import OpenAISdkProvider
+from activities.adapters.models.openai import OpenAISdkProvider, raw_events
+from activities.adapters.models.sdk_provider import raw_body
 from activities.adapters.models.streams import whole
 from activities.adapters.models.transport import Transport
+from activities.adapters.models.verdicts import Reported
 from activities.adapters.models.wire import Json
 from activities.ports.endpoints import ProviderEntry
 from activities.ports.models import ModelReply, ModelRequest
@@ -20,8 +22,6 @@ from workflows.domain.models import Provider
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-STREAMED: Final[Json] = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 class ChatProvider(OpenAISdkProvider):
@@ -39,12 +39,22 @@ class ChatProvider(OpenAISdkProvider):
         return await super()._key() if self._wants_key else ""
 
     async def _send(self, client: "AsyncOpenAI", request: ModelRequest) -> bytes | Json:
-        create = cast("Any", client.chat.completions.with_streaming_response.create)
-        body = wire_request(request, self._abilities) | STREAMED
-        async with create(**body, timeout=self._transport.patience(request.timeout)) as raw:
-            if "event-stream" not in raw.headers.get("content-type", ""):
-                return cast("bytes", await raw.read())
-            return await whole(chunks(raw.iter_lines()), ChunkAssembly(self._name), self._classify)
+        body, timeout = wire_request(request, self._abilities), request.timeout.total_seconds()
+        if not self._abilities.streaming:
+            create = client.chat.completions.with_raw_response.create
+            return await raw_body(create, body, timeout)
+        assembly = ChatAssembly()
+        streamed = cast("Any", client.chat.completions.with_streaming_response.create)
+        arguments = body | {"stream": True, "stream_options": {"include_usage": True}}
+        async with streamed(**arguments, timeout=self._transport.patience(request.timeout)) as raw:
+            if "json" in raw.headers.get("content-type", ""):
+                whole_body: bytes = await raw.read()  # it does not stream, or reports a failure
+                return whole_body
+            events = announced(await raw_events(raw), assembly)
+            return await whole(events, assembly, self._classify)
+
+    def _event_failure(self, error: Json) -> Reported:
+        return failure(self._name, error)
 
     def _read(self, request: ModelRequest, body: Json) -> ModelReply:
         return read_reply(request, body, self._abilities)

@@ -62,14 +62,14 @@ class ProviderRegistry:
         self._keys = KeyRing(settings.keys)
         self._transport = Transport(trust_env=settings.trust_env, idle=settings.idle)
         self._providers: dict[Provider, ModelProvider] = {}
+        self._uncounted: set[str] = set()
         self._known_values: tuple[str, ...] = ()
         self._known_secrets = KnownSecrets(())
-        self._uncounted: set[str] = set()
 
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send a request to the provider of its model; see the port."""
         name = request.model.provider
-        self.provider(request.model)  # a provider that nobody knows is said before a missing key
+        self.provider(request.model)  # a provider that nobody knows is named before its key
         if name in self._keyless:
             return await self._send(request)
         self._require_variable(name)
@@ -83,8 +83,8 @@ class ProviderRegistry:
         return await self._send(request)
 
     async def _send(self, request: ModelRequest) -> ModelReply:
-        provider = self.provider(request.model)
-        reply = await provider.call(self._timed(_redacted(request, self._known())))
+        safe = self._timed(_redacted(request, self._known()))
+        reply = await self.provider(request.model).call(safe)
         if reply.usage.is_estimated:
             self._tell_once(f"{request.model.provider}/{request.model.model}")
         return _redacted(reply, self._known())

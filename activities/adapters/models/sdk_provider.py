@@ -1,14 +1,17 @@
 """What the adapters over official SDKs have in common: one call, from the key to the reply.
 
-An adapter adds its SDK's client, how a request is sent and its answer taken raw, what the SDK's
-exceptions mean, and how the body is read. It never retries; Temporal does.
+An adapter adds its SDK's client, how a request is sent raw, what the SDK's exceptions mean, and how
+the body is read. It never retries; Temporal does.
 """
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
 
 from activities.adapters.models.boundary import check_conversation
 from activities.adapters.models.keys import KeyRing
+from activities.adapters.models.streams import Assembly, whole
 from activities.adapters.models.transport import SdkClient, Transport, exchange
 from activities.adapters.models.wire import Json
 from activities.ports.models import ModelError, ModelReply, ModelRequest
@@ -34,11 +37,24 @@ class SdkProvider(ABC, Generic[C]):
         key = await self._key()
         client = await self._sdk.get(key)
 
-        async def send() -> bytes | Json:
+        async def send() -> str | bytes | Json:
             return await self._send(client, request)
 
         body = await exchange(send, self._classify, request.timeout, key)
         return self._read(request, body)
+
+    async def _stream(
+        self,
+        create: Any,
+        arguments: Json,
+        events: Callable[[Any], Awaitable[AsyncIterator[Any]]],
+        assembly: Assembly,
+        limit: timedelta,
+    ) -> Json:
+        """Call an SDK's `with_streaming_response.create` and put its raw events together."""
+        timeout = self._transport.patience(limit)
+        async with create(**arguments, stream=True, timeout=timeout) as raw:
+            return await whole(await events(raw), assembly, self._classify)
 
     async def _key(self) -> str:
         """Return the key as it is now; empty: the server wants none."""
@@ -49,8 +65,8 @@ class SdkProvider(ABC, Generic[C]):
         """Import the SDK and make its client, without retries; runs in a thread."""
 
     @abstractmethod
-    async def _send(self, client: C, request: ModelRequest) -> bytes | Json:
-        """Make the call; return the body as it came, or as a stream was put together."""
+    async def _send(self, client: C, request: ModelRequest) -> str | bytes | Json:
+        """Make the call and return the body as it came, or as its stream was put together."""
 
     @abstractmethod
     def _classify(self, error: Exception) -> ModelError | None:
@@ -59,3 +75,10 @@ class SdkProvider(ABC, Generic[C]):
     @abstractmethod
     def _read(self, request: ModelRequest, body: Json) -> ModelReply:
         """Translate a whole answer."""
+
+
+async def raw_body(create: Any, arguments: Json, timeout_s: float) -> bytes:
+    """Call an SDK's `with_raw_response.create` and return the body, nothing dropped or added."""
+    raw = await create(**arguments, timeout=timeout_s)
+    content: bytes = raw.http_response.content
+    return content

@@ -144,6 +144,15 @@ def test_an_expectation_holds_or_the_playbook_strayed(demo: Playbook) -> None:
         answer(demo, after(first, 4, "ok only"))
 
 
+def test_text_may_come_before_a_lasting_fault_that_has_its_place() -> None:
+    text = "{text: hi, calls: [{a: {}}], chunk_latency_s: 0.5, error: {kind: stall, at: arguments}}"
+    book = f"schema: 1\nname: c\nscenes: [{{role: planner, turns: [{text}]}}]"
+    spoken = answer(parse_playbook(book, "c"), [opening("planner")], 99)
+    assert spoken.error is not None
+    assert (spoken.error.kind, spoken.error.at) == ("stall", "arguments")
+    assert (spoken.text, spoken.chunk_latency_s) == ("hi", 0.5)
+
+
 def test_an_error_ends_after_its_times() -> None:
     turn = "{text: hi, error: {kind: cut, times: 2}}"
     text = f"schema: 1\nname: e\nscenes: [{{role: planner, turns: [{turn}]}}]"
@@ -223,6 +232,12 @@ def test_a_call_is_written_short_or_long(call: str, expected: ScriptedCall) -> N
         ("{calls: [{a: {}, b: {}}]}", "p.yaml:5:25: scenes.0.turns.0.calls.0: a call names one"),
         ("{calls: [ls]}", "a call is written {tool: {argument: value}}"),
         ("{text: x, latency: 3}", "unknown key 'latency'; did you mean 'latency_s'?"),
+        ("{error: {kind: cut, at: text}}", "an error `at: text` needs text in which it can come"),
+        (
+            "{text: x, error: {kind: cut, at: arguments}}",
+            "an error `at: arguments` needs",
+        ),
+        ("{text: x, error: {kind: cut, at: middle}}", "scenes.0.turns.0.error.at: must be"),
         ("{error: {kind: boom}}", "p.yaml:5:25: scenes.0.turns.0.error.kind: must be"),
     ],
 )

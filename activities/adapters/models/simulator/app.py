@@ -112,7 +112,7 @@ class SimulatedProviders:
         limits = dialect.limits(len(self.log.entries))
         if spoken is not None:
             await asyncio.sleep(spoken.latency_s)
-            if is_streamed and _is_in_stream(spoken.error):
+            if is_streamed and dialect.name in FRAMES and _is_in_stream(spoken.error):
                 return self._stream(dialect, spoken, body, limits)
         if failure is not None and failure.status:
             extra = dict(limits) | dict(failure.headers)
@@ -211,9 +211,9 @@ def make_app(providers: SimulatedProviders) -> "Starlette":
         routes=[
             Route("/v1/messages", speak(AnthropicDialect()), methods=["POST"]),
             Route("/v1/responses", speak(OpenAIDialect()), methods=["POST"]),
+            Route("/v1/chat/completions", speak(ChatDialect()), methods=["POST"]),
             Route("/v1/models/{model}:{verb}", speak(GeminiDialect()), methods=["POST"]),
             Route("/v1beta/models/{model}:{verb}", speak(GeminiDialect()), methods=["POST"]),
-            Route("/v1/chat/completions", speak(ChatDialect()), methods=["POST"]),
             Route("/v1/models", models),
             Route("/v1beta/models", models),
             Route("/_simulator/requests", requests),

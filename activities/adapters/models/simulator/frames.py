@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from activities.adapters.models.chat_stream import END
 from activities.adapters.models.wire import Json, table, tables, text
 
 Part = Literal["other", "text", "arguments", "end"]
@@ -23,13 +24,12 @@ class Frame(NamedTuple):
     """What it carries; the first of part `end` is the event that a whole answer ends with."""
     event: str = ""
     """Its name on the wire; empty: it has none."""
-    written: str = ""
-    """What stands on the wire in place of JSON."""
 
     def encode(self) -> bytes:
         """Write it as a server-sent event, in plain ASCII."""
         head = f"event: {self.event}\n" if self.event else ""
-        return f"{head}data: {self.written or json.dumps(self.data)}\n\n".encode()
+        said = "[DONE]" if self.data == END else json.dumps(self.data)
+        return f"{head}data: {said}\n\n".encode()
 
 
 def anthropic_frames(body: Json) -> Iterator[Frame]:
@@ -111,6 +111,35 @@ def _item(index: int, item: Json) -> Iterator[Frame]:
     yield Frame({"type": "response.output_item.done", "output_index": index, "item": item})
 
 
+def chat_frames(body: Json) -> Iterator[Frame]:
+    """Cut a completion: texts and arguments in pieces, the finish reason, usage, and `[DONE]`."""
+    choice = tables(body["choices"])[0]
+    message = table(choice.pop("message"))
+    about = body | {"object": "chat.completion.chunk", "usage": None}
+
+    def chunk(delta: Json, part: Part = "other", reason: str | None = None) -> Frame:
+        told = choice | {"delta": delta, "finish_reason": reason}
+        return Frame(about | {"choices": [told]}, part)
+
+    pieces = ("content", "refusal", "tool_calls")
+    yield chunk(message | dict.fromkeys(("content", "refusal")) | {"tool_calls": None})
+    for field in pieces[:2]:
+        for piece in _pieces(text(message.get(field))):
+            yield chunk({field: piece}, "text")
+    for index, call in enumerate(tables(message.get("tool_calls"))):
+        function = table(call["function"])
+        yield chunk({"tool_calls": [call | {"index": index, "function": function | _NOTHING}]})
+        for piece in _pieces(text(function.get("arguments"))):
+            said = {"index": index, "function": {"arguments": piece}}
+            yield chunk({"tool_calls": [said]}, "arguments")
+    yield chunk({}, "end", text(choice.get("finish_reason")))
+    yield Frame(body | {"object": "chat.completion.chunk", "choices": []})
+    yield Frame(END)
+
+
+_NOTHING: Json = {"arguments": ""}
+
+
 def gemini_frames(body: Json) -> Iterator[Frame]:
     """Cut an answer: each chunk is one itself, and the last has the finish reason.
 
@@ -143,41 +172,13 @@ def _pieces(whole: str) -> list[str]:
     return [whole[at : at + size] for at in range(0, len(whole), size)]
 
 
-def chat_frames(body: Json) -> Iterator[Frame]:
-    """Cut an answer: deltas of its message, the reason, the usage, and `[DONE]`."""
-    choice = tables(body["choices"])[0]
-    message = table(choice.get("message"))
-    about = {key: value for key, value in body.items() if key not in {"choices", "usage"}}
-    about["object"] = "chat.completion.chunk"
-
-    def chunk(delta: Json, part: Part = "other", reason: object = None) -> Frame:
-        one = {"index": 0, "delta": delta, "finish_reason": reason}
-        return Frame(about | {"choices": [one], "usage": None}, part)
-
-    said = {"content", "refusal", "tool_calls"}
-    yield chunk({key: value for key, value in message.items() if key not in said})
-    for key in ("content", "refusal"):
-        for piece in _pieces(text(message.get(key))):
-            yield chunk({key: piece}, "text")
-    for index, call in enumerate(tables(message.get("tool_calls"))):
-        function = table(call["function"])
-        begun = call | {"index": index, "function": function | {"arguments": ""}}
-        yield chunk({"tool_calls": [begun]})
-        for piece in _pieces(text(function.get("arguments"))):
-            more = {"index": index, "function": {"arguments": piece}}
-            yield chunk({"tool_calls": [more]}, "arguments")
-    yield chunk({}, "other", choice.get("finish_reason"))
-    yield Frame(about | {"choices": [], "usage": body.get("usage")})
-    yield Frame({}, "end", written="[DONE]")
-
-
 FRAMES: Mapping[str, Callable[[Json], Iterator[Frame]]] = {
     "anthropic": anthropic_frames,
     "openai": openai_frames,
-    "gemini": gemini_frames,
     "chat": chat_frames,
+    "gemini": gemini_frames,
 }
-"""By dialect."""
+"""By dialect; one that is not here does not stream."""
 
 
 def error_frame(dialect: str, body: Json) -> Frame:

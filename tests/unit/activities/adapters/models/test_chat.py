@@ -70,7 +70,8 @@ async def ask(
 
     def respond(request: httpx2.Request) -> httpx2.Response:
         bodies.append(json.loads(request.content))
-        return httpx2.Response(status, content=json.dumps(answer))
+        headers = {"content-type": "application/json"}
+        return httpx2.Response(status, content=json.dumps(answer), headers=headers)
 
     handmade.declare(abilities or Abilities())
     reply = await handmade.call("local", respond, *messages)
@@ -86,8 +87,10 @@ async def sent(handmade: Handmade, abilities: Abilities, *messages: Message) -> 
 
 async def test_what_is_sent_where_nothing_is_declared(handmade: Handmade) -> None:
     body = await sent(handmade, Abilities())
-    always = {"model", "messages", "max_tokens", "tools", "parallel_tool_calls"}
-    assert set(body) == always | {"stream", "stream_options"}
+    streamed = {"stream", "stream_options"}
+    said = {"model", "messages", "max_tokens", "tools", "parallel_tool_calls"}
+    assert set(body) == said | streamed
+    assert set(await sent(handmade, Abilities(streaming=False))) == said
     assert (body["model"], body["max_tokens"]) == ("simulated-1", 4_000)
     assert body["parallel_tool_calls"] is True
     assert body["tools"][0]["function"]["parameters"]["required"] == ["command"]

@@ -82,6 +82,8 @@ async def test_an_unknown_price_is_an_unknown_cost() -> None:
         ("context_overflow", ContextOverflowError),
         ("invalid", InvalidRequestError),
         ("cut", OutcomeUnknownError),
+        ("disconnect", OutcomeUnknownError),
+        ("corrupt", OutcomeUnknownError),
     ],
 )
 async def test_each_error_is_its_own(kind: str, expected: type[ModelError]) -> None:
@@ -106,6 +108,12 @@ async def test_an_error_with_times_ends() -> None:
         with pytest.raises(ProviderUnavailableError):
             await scripted.call(request())
     assert (await scripted.call(request())).message.text == "at last"
+
+
+async def test_a_stall_lasts_as_long_as_the_call_may() -> None:
+    asked = request().model_copy(update={"timeout": timedelta(milliseconds=10)})
+    with pytest.raises(OutcomeUnknownError, match=r"no answer within 0\.01 s"):
+        await provider("{error: {kind: stall}}").call(asked)
 
 
 async def test_a_latency_beyond_the_timeout_leaves_the_outcome_unknown() -> None:

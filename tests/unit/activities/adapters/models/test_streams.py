@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from activities.adapters.models.anthropic_stream import MessageAssembly
+from activities.adapters.models.chat_stream import END, ChatAssembly, announced
 from activities.adapters.models.gemini_stream import ContentAssembly
 from activities.adapters.models.openai_stream import ResponseAssembly
 from activities.adapters.models.simulator.anthropic import AnthropicDialect
+from activities.adapters.models.simulator.chat import ChatDialect
 from activities.adapters.models.simulator.dialect import Dialect
 from activities.adapters.models.simulator.frames import FRAMES
 from activities.adapters.models.simulator.gemini import GeminiDialect
@@ -28,6 +30,7 @@ from tests.unit.activities.adapters.models.wire import OPENING, play
 DIALECTS: list[tuple[Dialect, Callable[[], Assembly]]] = [
     (AnthropicDialect(), MessageAssembly),
     (OpenAIDialect(), ResponseAssembly),
+    (ChatDialect(), ChatAssembly),
     (GeminiDialect(), ContentAssembly),
 ]
 
@@ -80,6 +83,9 @@ STOPPED = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage
 LAST = {"type": "message_stop"}
 BEGUN: dict[str, Any] = {"type": "response.output_item.added", "item": {"type": "message"}}
 PART: dict[str, Any] = {"candidates": [{"content": {"parts": [{"text": "rm -rf"}]}}]}
+CHUNK: dict[str, Any] = {"choices": [{"delta": {"content": "rm -rf"}, "finish_reason": None}]}
+FINISHED: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+COUNTED: dict[str, Any] = {"choices": [], "usage": {"prompt_tokens": 3}}
 OVERLOADED = ProviderUnavailableError("overloaded")
 
 FAULTS: list[tuple[Assembly, list[Any]]] = [
@@ -93,6 +99,10 @@ FAULTS: list[tuple[Assembly, list[Any]]] = [
     (ResponseAssembly(), []),
     (ResponseAssembly(), [BEGUN, {"type": "response.output_text.done", "text": "rm -rf"}]),
     (ResponseAssembly(), [{"type": "response.done"}]),
+    (ChatAssembly(), []),
+    (ChatAssembly(), [CHUNK, CHUNK]),
+    (ChatAssembly(), [CHUNK, END]),
+    (ChatAssembly(), [CHUNK, {"choices": [], "usage": {"prompt_tokens": 3}}, END]),
     (ContentAssembly(), []),
     (ContentAssembly(), [PART, PART]),
     (ContentAssembly(), [PART, {"usageMetadata": {"totalTokenCount": 3}}]),
@@ -117,7 +127,12 @@ async def test_what_is_not_whole_is_no_answer(assembly: Assembly, events: list[A
 )
 @pytest.mark.parametrize(
     ("make", "content"),
-    [(MessageAssembly, TEXT), (ResponseAssembly, BEGUN), (ContentAssembly, PART)],
+    [
+        (MessageAssembly, TEXT),
+        (ResponseAssembly, BEGUN),
+        (ChatAssembly, CHUNK),
+        (ContentAssembly, PART),
+    ],
 )
 async def test_an_error_after_content_may_have_been_billed(
     make: Callable[[], Assembly], content: Any, failure: ModelError, decision: type[Exception]
@@ -135,6 +150,54 @@ async def test_what_fails_after_the_end_changes_nothing() -> None:
     events = given(START, TEXT, PIECE, ENDED, STOPPED, LAST, then=OSError("reset"))
     body = await whole(events, MessageAssembly(), nothing_known)
     assert body["content"] == [{"type": "text", "text": "rm -rf"}]
+
+
+@pytest.mark.parametrize(
+    ("following", "then", "counted"),
+    [
+        ([COUNTED], None, True),
+        ([COUNTED], OSError("reset"), True),
+        ([], None, False),
+        ([], OSError("reset"), False),
+    ],
+)
+async def test_a_completion_is_whole_with_its_finish_reason(
+    following: list[Any], then: Exception | None, counted: bool
+) -> None:
+    assembly = ChatAssembly()
+    events = announced(given(CHUNK, FINISHED, *following, then=then), assembly)
+    body = await whole(events, assembly, nothing_known)
+    assert body["choices"][0]["message"] == {"content": "rm -rf"}
+    assert ("usage" in body) is counted
+
+
+def piece(call_id: str | None, arguments: str, **more: Any) -> dict[str, Any]:
+    function = {"name": "bash" if call_id else None, "arguments": arguments}
+    return {"id": call_id, "function": function} | more
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [piece("a", "{", index=0), piece(None, "}", index=0), piece("b", "[]", index=1)],
+        # the id again with each piece
+        [piece("a", "{", index=0), piece("a", "}", index=0), piece("b", "[]", index=1)],
+        # one number for all
+        [piece("a", "{}", index=0), piece("b", "[", index=0), piece(None, "]", index=0)],
+        # no numbers
+        [piece("a", "{}"), piece("b", "["), piece(None, "]")],
+        # in turns
+        [piece("a", "{", index=0), piece("b", "[]", index=1), piece(None, "}", index=0)],
+    ],
+)
+async def test_calls_are_put_together_however_they_are_numbered(pieces: list[Any]) -> None:
+    assembly = ChatAssembly()
+    chunks = [{"choices": [{"delta": {"tool_calls": [each]}}]} for each in pieces]
+    body = await whole(given(*chunks, FINISHED, END), assembly, nothing_known)
+    calls = body["choices"][0]["message"]["tool_calls"]
+    found = [(call["id"], call["function"]["arguments"]) for call in calls]
+    assert found == [("a", "{}"), ("b", "[]")]
+    assert {call["function"]["name"] for call in calls} == {"bash"}
 
 
 async def test_the_last_counts_replace_the_first_and_absent_ones_do_not() -> None:

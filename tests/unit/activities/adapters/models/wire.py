@@ -111,11 +111,17 @@ class Wire:
 
 def registry(base_urls: Mapping[Provider, str], key: str = KEY) -> ProviderRegistry:
     keys: dict[Provider, KeySource] = {name: SecretStr(key) for name in PROVIDERS}
-    abilities = Abilities(reasoning_replay=True, prompt_caching=True)
-    local = ProviderEntry(base_url=base_urls["openai"], key="LOCAL_KEY", abilities=abilities)
     return ProviderRegistry(
-        ProviderSettings(keys=keys, base_urls=base_urls, entries={"local": local}, trust_env=False)
+        ProviderSettings(
+            keys=keys, base_urls=base_urls, entries=local(base_urls["openai"]), trust_env=False
+        )
     )
+
+
+def local(base_url: str) -> dict[Provider, ProviderEntry]:
+    """Describe the compatible server."""
+    abilities = Abilities(reasoning_replay=True, prompt_caching=True)
+    return {"local": ProviderEntry(base_url=base_url, key="LOCAL_KEY", abilities=abilities)}
 
 
 def events(*listed: Any) -> str:
@@ -135,6 +141,9 @@ def streamed(provider: Provider, body: Any) -> str:
         return events({"type": f"response.{body.get('status')}", "response": body})
     if provider == "google":
         return events(body)
+    if provider == "local":
+        choices = [choice | {"delta": choice.get("message")} for choice in body["choices"]]
+        return events(body | {"choices": choices}) + "data: [DONE]\n\n"
     blocks: list[Any] = body["content"] if isinstance(body.get("content"), list) else []
     begun = [
         {"type": "content_block_start", "index": index, "content_block": block}
