@@ -49,6 +49,12 @@ class KeyRing:
             self._read[provider] = (self._clock(), value)
         return value
 
+    def distrust(self, provider: Provider) -> None:
+        """Ask for the provider's key anew with the next call, because this one was refused."""
+        if provider in self._read:
+            # Still known, so that it stays out of every text.
+            self._read[provider] = (float("-inf"), self._read[provider][1])
+
     def known(self) -> tuple[str, ...]:
         """Return every key seen so far that must not appear in a text, the longest first."""
         fixed = [s.get_secret_value().strip() for s in self._fixed()]

@@ -14,7 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from activities.adapters.models.keys import KeyRing, KeySource
 from activities.adapters.models.transport import IDLE, Transport
 from activities.playbook import Playbook
-from activities.ports.models import InvalidRequestError, ModelProvider, ModelReply, ModelRequest
+from activities.ports.models import (
+    AuthenticationFailedError,
+    InvalidRequestError,
+    ModelProvider,
+    ModelReply,
+    ModelRequest,
+)
 from activities.text import clean_json
 from workflows.domain.models import ModelFacts, Provider
 
@@ -55,7 +61,12 @@ class ProviderRegistry:
         name = request.model.provider
         if name != "scripted":
             await self._keys.key(name)
-        reply = await self.provider(request.model).call(_redacted(request, self._keys.known()))
+        try:
+            reply = await self.provider(request.model).call(_redacted(request, self._keys.known()))
+        except AuthenticationFailedError:
+            if name != "scripted":
+                self._keys.distrust(name)
+            raise
         return _redacted(reply, self._keys.known())
 
     def provider(self, model: ModelFacts) -> ModelProvider:
