@@ -50,11 +50,16 @@ class KeyRing:
     async def renew(self, provider: Provider) -> bool:
         """Read a refused key anew; tell whether it is another one now.
 
+        One that is still the same is read again with the next call.
+
         Raises:
             AuthenticationFailedError: it cannot be read.
         """
-        _, refused = self._read.pop(provider, (0.0, ""))
-        return await self.key(provider) != refused
+        _, refused = self._read.get(provider, (0.0, ""))
+        value = await self._ask(provider)
+        is_other = value != refused
+        self._read[provider] = (self._clock() if is_other else float("-inf"), value)
+        return is_other
 
     def known(self) -> tuple[str, ...]:
         """Return every key seen so far, sorted; none of them may appear in a text."""

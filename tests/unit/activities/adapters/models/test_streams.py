@@ -20,6 +20,7 @@ from activities.adapters.models.streams import Assembly, lively, whole
 from activities.playbook import answer, locate
 from activities.ports.models import (
     AuthenticationFailedError,
+    InvalidRequestError,
     ModelError,
     OutcomeUnknownError,
     ProviderUnavailableError,
@@ -144,6 +145,16 @@ async def test_an_error_after_content_may_have_been_billed(
         await whole(given(then=RuntimeError("the SDK's")), make(), classify)
     with pytest.raises(decision):
         await whole(given(content, then=RuntimeError("the SDK's")), make(), classify)
+
+
+@pytest.mark.parametrize(
+    ("code", "decision"),
+    [("server_error", OutcomeUnknownError), ("invalid_prompt", InvalidRequestError)],
+)
+async def test_a_response_that_fails_after_content(code: str, decision: type[ModelError]) -> None:
+    failed = {"type": "response.failed", "response": {"status": "failed", "error": {"code": code}}}
+    with pytest.raises(decision):
+        await whole(given(BEGUN, failed), ResponseAssembly(), nothing_known)
 
 
 async def test_what_fails_after_the_end_changes_nothing() -> None:

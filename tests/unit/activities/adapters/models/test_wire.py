@@ -3,7 +3,10 @@
 from decimal import Decimal
 
 import pytest
+from pydantic import SecretStr
 
+from activities.adapters.models.keys import KeySource
+from activities.adapters.models.providers import ProviderRegistry, ProviderSettings
 from activities.adapters.store import MemoryStore
 from activities.conversation import Conversations
 from activities.ports.models import (
@@ -306,6 +309,22 @@ async def test_a_wrong_key_is_named_but_not_shown(wire: Wire, provider: Provider
     await providers.aclose()
     assert secret not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+async def test_a_key_that_was_refused_is_read_anew_at_once(wire: Wire, provider: Provider) -> None:
+    wire.play("{text: hello}")
+    given = iter(["wrong-key-0123456789", KEY])
+
+    async def read() -> SecretStr:
+        return SecretStr(next(given))
+
+    keys: dict[Provider, KeySource] = {provider: read}
+    settings = ProviderSettings(keys=keys, base_urls=wire.simulator.base_urls, trust_env=False)
+    providers = ProviderRegistry(settings)
+    with pytest.raises(AuthenticationFailedError):
+        await providers.call(request_of(provider))
+    assert (await providers.call(request_of(provider))).message.text == "hello"
+    await providers.aclose()
 
 
 async def test_a_known_key_is_neither_sent_nor_returned(wire: Wire, provider: Provider) -> None:

@@ -116,6 +116,13 @@ async def test_a_corrupt_event_is_one_of_many(wire: Wire, path: str, body: Any) 
     assert spoilt == 1
 
 
+@pytest.mark.parametrize("kind", ["cut", "disconnect", "corrupt", "stall"])
+async def test_without_a_stream_every_fault_breaks_the_answer(wire: Wire, kind: str) -> None:
+    wire.play(f"{{error: {{kind: {kind}}}}}")
+    with pytest.raises(httpx2.RemoteProtocolError):
+        await streamed(wire, "/v1/messages", MESSAGES)
+
+
 @pytest.mark.parametrize(("path", "body"), PATHS)
 async def test_an_error_may_come_before_the_stream(wire: Wire, path: str, body: Any) -> None:
     wire.play("{error: {kind: unavailable}}")
