@@ -31,20 +31,26 @@ def read_settings() -> "Settings":
     """Read this process's settings.
 
     Raises:
-        CommandError: a variable of the environment has a value that is none.
+        CommandError: a variable of the environment has a value that is none, or there can be no
+            data directory.
     """
     from pydantic import ValidationError
 
-    from workers.settings import Settings
+    from starter.data_directory import require_place
+    from workers.settings import HomelessError, Settings
 
     try:
-        return Settings.read()
+        settings = Settings.read()
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
+        name = f"BLUEFLAME_{str(first['loc'][0]).upper()}"
         raise CommandError(
-            f"setting {name!r} in the environment: {first['msg']}, not {first['input']!r}"
+            f"{name} is {first['input']!r}: {first['msg']}; correct the variable, or unset it"
         ) from error
+    except HomelessError as error:
+        raise CommandError(str(error)) from error
+    require_place(settings.data_dir)
+    return settings
 
 
 async def connected(settings: "Settings") -> "Client":
@@ -113,9 +119,9 @@ def _log_to_file(settings: "Settings") -> None:
     """Write what the supervisor notes beside the other logs; a person sees only what is serious."""
     from logging.handlers import RotatingFileHandler
 
-    from workers import layout
+    from starter.data_directory import prepare
 
-    layout.prepare(settings)
+    prepare(settings)
     log = logging.getLogger("workers")
     noted = RotatingFileHandler(
         settings.logs_dir / "supervisor.log", maxBytes=1_000_000, backupCount=1, delay=True
@@ -153,10 +159,10 @@ async def ensure_background(settings: "Settings") -> None:
     Raises:
         CommandError: it does not come up; the message names its log.
     """
-    from workers import layout
+    from starter.data_directory import prepare
     from workers.supervisor import read_state
 
-    layout.prepare(settings)
+    prepare(settings)
     log = settings.logs_dir / "up.log"
     child = None if read_state(settings) else _spawn_up(settings, str(log))
     with contextlib.suppress(TimeoutError):

@@ -109,6 +109,7 @@ async def _detached(options: RunOptions) -> ExitCode:
     settings = _settings(options, request)
     _check_playbook(settings)
     if not await _is_served_elsewhere(settings):
+        _check_sandbox(settings)
         await engine.ensure_background(settings)
     await _start(await engine.connected(settings), settings, request)
     return ExitCode.COMPLETE
@@ -123,6 +124,7 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
     async with contextlib.AsyncExitStack() as stack:
         supervisor: Supervisor | None = None
         if not await _is_served_elsewhere(settings):
+            _check_sandbox(settings)
             supervisor = await stack.enter_async_context(engine.running(settings))
         client = await engine.connected(settings)
         await _start(client, settings, request)
@@ -173,17 +175,17 @@ async def _request(
 ) -> "tuple[Repository, SessionRequest, dict[str, str]]":
     from starter import preflight
     from starter.sessions import make_id
+    from starter.typed import check_playbook, goal_text
     from workflows.domain.session import SessionRequest
 
-    if not options.goal.strip():
-        raise CommandError("the goal is empty; say what you want in a sentence")
-    if options.playbook is not None and not options.playbook.is_file():
-        raise CommandError(f"playbook {str(options.playbook)!r} is no file")
+    goal = goal_text(options.goal)
+    if options.playbook is not None:
+        check_playbook(options.playbook)
     repository = await preflight.examine(options.repo.absolute(), options.base)
     config, origins = _configuration(options, repository.root)
     request = SessionRequest(
         session=make_id(),
-        goal=options.goal,
+        goal=goal,
         repository=str(repository.root),
         base=options.base,
         config=config,
@@ -232,6 +234,13 @@ def _settings(options: RunOptions, request: "SessionRequest") -> "Settings":
     if request.config.sandbox == "none":
         changes["sandbox"] = "none"
     return read_settings().model_copy(update=changes)
+
+
+def _check_sandbox(settings: "Settings") -> None:
+    from starter.programs import require_sandbox
+
+    if settings.sandbox == "required":
+        require_sandbox()
 
 
 def _check_playbook(settings: "Settings") -> None:
