@@ -28,19 +28,31 @@ _POLL_SECONDS: Final = 0.1
 
 
 def read_settings() -> "Settings":
-    """Read this process's settings.
+    """Read this process's settings, for a command that uses the data directory.
 
     Raises:
         CommandError: a variable of the environment has a value that is none, or there can be no
             data directory.
     """
+    from starter.data_directory import require_place
+
+    settings = settings_as_they_are()
+    require_place(settings.data_dir)
+    return settings
+
+
+def settings_as_they_are() -> "Settings":
+    """Read this process's settings, whether or not they can be used.
+
+    Raises:
+        CommandError: a variable of the environment has a value that is none.
+    """
     from pydantic import ValidationError
 
-    from starter.data_directory import require_place
     from workers.settings import HomelessError, Settings
 
     try:
-        settings = Settings.read()
+        return Settings.read()
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = f"BLUEFLAME_{str(first['loc'][0]).upper()}"
@@ -49,8 +61,6 @@ def read_settings() -> "Settings":
         ) from error
     except HomelessError as error:
         raise CommandError(str(error)) from error
-    require_place(settings.data_dir)
-    return settings
 
 
 async def connected(settings: "Settings") -> "Client":

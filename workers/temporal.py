@@ -72,7 +72,7 @@ def read_server_file(settings: Settings) -> ServerAddress | None:
     """Return the address that the bundled server had last; None where there is none."""
     try:
         return ServerAddress.model_validate_json(server_file(settings).read_bytes())
-    except (FileNotFoundError, ValidationError):
+    except (FileNotFoundError, NotADirectoryError, ValidationError):
         return None
 
 

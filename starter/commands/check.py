@@ -11,8 +11,8 @@ def doctor() -> None:
 
 async def _doctor() -> ExitCode:
     from starter import checks
-    from starter.engine import read_settings
+    from starter.engine import settings_as_they_are
 
-    results = await checks.all_checks(read_settings())
+    results = await checks.all_checks(settings_as_they_are())
     write(map(checks.line, results))
     return ExitCode.FAILED if any(r.state == "missing" for r in results) else ExitCode.COMPLETE
