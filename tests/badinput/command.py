@@ -24,7 +24,8 @@ class Command:
 
     def variables(self, **more: str) -> dict[str, str]:
         """Return the environment of a command."""
-        return environment(Settings(data_dir=self.data), TMPDIR=str(self.temporary), **more)
+        usual = environment(Settings(data_dir=self.data), TMPDIR=str(self.temporary))
+        return {**usual, **more}
 
     def run_on(self, repository: Path, *arguments: str) -> tuple[int, str, str]:
         """Run `run` on a repository; return exit code, output and errors."""

@@ -428,9 +428,10 @@ def test_a_directory_that_is_gone(command: Command, tmp_path: Path):
     refused(command, told, USAGE, "the current directory does not exist", "`cd` to another")
 
 
-def test_an_ascii_locale_and_a_home_that_is_not_there(command: Command, repository: Path):
+def test_an_ascii_locale_and_folders_that_are_not_there(command: Command, repository: Path):
     options = ("--config", str(command.config), "--repo", str(repository), "--dry-run")
-    odd_one = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "HOME": "/nowhere"}
+    odd_one = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    odd_one |= {"HOME": "/nowhere", "TMPDIR": "/nowhere"}
     run = _outside(command, *STARTER, "run", "Größe", *options, more=odd_one)
     assert (run.returncode, run.stderr) == (ExitCode.COMPLETE, "")
     assert "Gr\\xf6\\xdfe" in run.stdout
