@@ -16,6 +16,7 @@ def main() -> None:
     Raises:
         SystemExit: always; `starter.exit_codes` lists the codes.
     """
+    _open_streams()
     _become_safe()
     from starter.cli import app
     from starter.terminal import make_streams_forgiving
@@ -25,6 +26,17 @@ def main() -> None:
         app()
     except SystemExit as end:
         _leave(end)
+
+
+def _open_streams() -> None:
+    """Open what a person closed: its number would go to the next file, a lock or a log."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is the one that was closed.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 (the only way)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def _leave(end: SystemExit) -> None:
@@ -47,7 +59,11 @@ def _become_safe() -> None:
     The directory itself stays: paths that the person typed are relative to it.
     """
     ours = Path(__file__).resolve().parents[1]
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        sys.stderr.write("error: the current directory does not exist any more; `cd` to another\n")
+        raise SystemExit(2) from None
     if here == ours or not _is_searched(here):
         return
     arguments = [sys.executable, "-P", "-m", "starter", *sys.argv[1:]]

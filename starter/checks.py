@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
+from starter.data_directory import prepare
 from starter.errors import CommandError
 from starter.programs import answer, git_version, require_sandbox
 from starter.terminal import shown
@@ -88,12 +89,10 @@ async def _sandbox(settings: "Settings") -> Check:
 
 
 async def _data(settings: "Settings") -> Check:
-    from workers import layout
-
     try:
-        layout.prepare(settings)
-    except OSError as error:
-        return Check("data", "missing", f"{error}; BLUEFLAME_DATA_DIR names another directory")
+        prepare(settings)
+    except CommandError as error:
+        return Check("data", "missing", str(error))
     return Check("data", "well", str(settings.data_dir))
 
 

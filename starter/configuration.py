@@ -83,11 +83,14 @@ class Configuration(BaseModel, frozen=True, extra="forbid"):
     """Each dotted key with where its value came from; `default` where nobody said anything."""
 
 
-def user_file() -> Path:
-    """Say where the person's own configuration is looked for on this system."""
+def user_file() -> Path | None:
+    """Say where the person's own configuration is looked for; None for an account without home."""
     from platformdirs import user_config_path
 
-    return user_config_path("blueflame", appauthor=False) / FILE_NAME
+    try:
+        return user_config_path("blueflame", appauthor=False) / FILE_NAME
+    except RuntimeError:
+        return None
 
 
 def load_configuration(sources: Sources, environment: Mapping[str, str]) -> Configuration:

@@ -28,7 +28,21 @@ _POLL_SECONDS: Final = 0.1
 
 
 def read_settings() -> "Settings":
-    """Read this process's settings.
+    """Read this process's settings, for a command that uses the data directory.
+
+    Raises:
+        CommandError: a variable of the environment has a value that is none, or there can be no
+            data directory.
+    """
+    from starter.data_directory import require_place
+
+    settings = settings_as_they_are()
+    require_place(settings.data_dir)
+    return settings
+
+
+def settings_as_they_are() -> "Settings":
+    """Read this process's settings, whether or not they can be used.
 
     Raises:
         CommandError: a variable of the environment has a value that is none.
@@ -36,7 +50,7 @@ def read_settings() -> "Settings":
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
 
-    from workers.settings import Settings
+    from workers.settings import HomelessError, Settings
 
     try:
         return Settings.read()
@@ -46,24 +60,28 @@ def read_settings() -> "Settings":
         first = error.errors(include_url=False)[0]
         if first["type"] == "value_error":  # from a check of ours, with its own words
             raise CommandError(first["msg"].removeprefix("Value error, ")) from error
-        name = ".".join(str(part) for part in first["loc"])
+        name = f"BLUEFLAME_{str(first['loc'][0]).upper()}"
         # What stands where a key's variable belongs may be the key.
-        value = "" if name.startswith("providers") else f", not {first['input']!r}"
-        raise CommandError(f"setting {name!r} in the environment: {first['msg']}{value}") from error
+        value = "" if first["loc"][0] == "providers" else f" is {first['input']!r}"
+        raise CommandError(
+            f"{name}{value}: {first['msg']}; correct the variable, or unset it"
+        ) from error
+    except HomelessError as error:
+        raise CommandError(str(error)) from error
 
 
-def own_settings() -> "Settings":
-    """Read this process's settings, with the providers that the person's own file describes.
+def with_own_providers(settings: "Settings") -> "Settings":
+    """Return the settings with the providers that the person's own file describes.
 
     Raises:
-        CommandError: a variable has a value that is none, or the file is wrong.
+        CommandError: the file is wrong.
     """
     from starter.configuration import load_providers, user_file
     from starter.configuration_errors import ConfigurationError
 
-    settings = read_settings()
+    file = user_file()
     try:
-        own = load_providers(user_file())
+        own = {} if file is None else load_providers(file)
     except ConfigurationError as error:
         raise CommandError(str(error)) from error
     return settings.model_copy(update={"providers": {**own, **settings.providers}})
@@ -135,9 +153,9 @@ def _log_to_file(settings: "Settings") -> None:
     """Write what the supervisor notes beside the other logs; a person sees only what is serious."""
     from logging.handlers import RotatingFileHandler
 
-    from workers import layout
+    from starter.data_directory import prepare
 
-    layout.prepare(settings)
+    prepare(settings)
     log = logging.getLogger("workers")
     noted = RotatingFileHandler(
         settings.logs_dir / "supervisor.log", maxBytes=1_000_000, backupCount=1, delay=True
@@ -175,10 +193,10 @@ async def ensure_background(settings: "Settings") -> None:
     Raises:
         CommandError: it does not come up; the message names its log.
     """
-    from workers import layout
+    from starter.data_directory import prepare
     from workers.supervisor import read_state
 
-    layout.prepare(settings)
+    prepare(settings)
     log = settings.logs_dir / "up.log"
     child = None if read_state(settings) else _spawn_up(settings, str(log))
     with contextlib.suppress(TimeoutError):

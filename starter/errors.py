@@ -3,9 +3,21 @@
 CommandError    one message that names the thing and says what to do next, and its exit code
 """
 
+import errno
+import re
 import sys
+from typing import Final
 
 from starter.exit_codes import ExitCode
+
+_REMEDIES: Final = {
+    errno.ENOSPC: "the disk is full: free some space",
+    errno.EDQUOT: "your share of the disk is full: free some space",
+    errno.EACCES: "give this account the right, or start as one that has it",
+    errno.EROFS: "the disk is read-only: mount it for writing, or name another place",
+    errno.EMFILE: "too many files are open: raise `ulimit -n`",
+}
+_ELSE: Final = "`doctor` tells what is missing here"
 
 
 class CommandError(Exception):
@@ -24,14 +36,25 @@ def explained(error: Exception) -> CommandError | None:
     if isinstance(error, CommandError):
         return error
     if _is_a(error, "temporalio.service", "RPCError"):
-        return CommandError(f"Temporal: {error}; try again, or see `doctor`", ExitCode.UNAVAILABLE)
+        return CommandError(f"Temporal: {error}; {_of_temporal(error)}", ExitCode.UNAVAILABLE)
     if _is_a(error, "workers.temporal", "TemporalUnavailableError"):
         return CommandError(str(error), ExitCode.UNAVAILABLE)
     if _is_a(error, "pydantic", "ValidationError"):
         return CommandError(_complaint(error))
     if isinstance(error, OSError):
-        return CommandError(f"{error.strerror or error}: {error.filename or ''}", ExitCode.FAILED)
+        where = f": {error.filename!r}" if error.filename else ""
+        text = f"{error.strerror or error}{where}; {_REMEDIES.get(error.errno or 0, _ELSE)}"
+        return CommandError(text, ExitCode.FAILED)
     return None
+
+
+def _of_temporal(error: Exception) -> str:
+    if re.search(r"[Nn]amespace \S+ (is )?not found", str(error)):
+        return (
+            "TEMPORAL_NAMESPACE names another, and `temporal operator namespace create -n NAME` "
+            "makes one"
+        )
+    return "try again, or see `doctor`"
 
 
 def _is_a(error: Exception, module: str, name: str) -> bool:

@@ -19,8 +19,18 @@ from workers.privileges import DROPPED_ID
 from workflows.domain.models import Provider
 
 
+class HomelessError(Exception):
+    """This account has no home directory, and nobody named a data directory."""
+
+
 def _default_data_dir() -> Path:
-    return Path(user_data_dir("blueflame", appauthor=False))
+    try:
+        return Path(user_data_dir("blueflame", appauthor=False))
+    except RuntimeError as error:
+        raise HomelessError(
+            "this account has no home directory; set HOME, or BLUEFLAME_DATA_DIR to a directory of "
+            "yours"
+        ) from error
 
 
 _KEY_FILES = tuple(f"{name}_api_key_file" for name in ("anthropic", "openai", "gemini"))

@@ -95,7 +95,7 @@ def read_server_file(settings: Settings) -> ServerAddress | None:
     """Return the address that the bundled server had last; None where there is none."""
     try:
         return ServerAddress.model_validate_json(server_file(settings).read_bytes())
-    except (FileNotFoundError, ValidationError):
+    except (FileNotFoundError, NotADirectoryError, ValidationError):
         return None
 
 
@@ -121,19 +121,25 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
         TemporalUnavailableError: it does not answer in time, or refuses.
     """
     config = _connect_config(settings)
-    if not settings.store_dir.is_dir():
-        layout.prepare(settings)
     try:
         async with asyncio.timeout(wait.total_seconds()):
-            while True:
-                with _bearing_with_a_server_that_starts():
-                    return await Client.connect(**config, data_converter=data_converter(settings))
-                await asyncio.sleep(_POLL_SECONDS)
-    except (RPCError, RuntimeError, TimeoutError) as error:
+            client = await _first_answer(config, settings)
+    except (RPCError, RuntimeError, TimeoutError, ValueError) as error:
         raise TemporalUnavailableError(
             f"the Temporal server at {config['target_host']!r} does not answer"
             f"{_reason(error)}; {_remedy(settings)}"
         ) from error
+    # Not before: what fails leaves nothing behind.
+    if not settings.store_dir.is_dir():
+        layout.prepare(settings)
+    return client
+
+
+async def _first_answer(config: dict[str, Any], settings: Settings) -> Client:
+    while True:
+        with _bearing_with_a_server_that_starts():
+            return await Client.connect(**config, data_converter=data_converter(settings))
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 @contextlib.contextmanager

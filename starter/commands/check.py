@@ -25,10 +25,10 @@ def doctor(
 
 async def _doctor(repo: Path, *, json: bool) -> ExitCode:
     from starter import checks, documents
-    from starter.engine import own_settings
+    from starter.engine import settings_as_they_are, with_own_providers
     from starter.repository_checks import repository_checks
 
-    results = await checks.all_checks(own_settings())
+    results = await checks.all_checks(with_own_providers(settings_as_they_are()))
     results += await repository_checks(repo, os.environ)
     if json:
         documents.write_object(checks=[asdict(each) for each in results])

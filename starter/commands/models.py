@@ -83,11 +83,11 @@ def _upwards(path: Path) -> Iterator[Path]:
 
 
 async def _tried(lines: "tuple[ModelLine, ...]", playbook: Path | None) -> "TrialReport":
-    from starter.engine import own_settings
+    from starter.engine import read_settings, with_own_providers
     from starter.own_processes import ask
     from workers.trial import TrialOrder, TrialReport, TrialRequest
 
-    settings = own_settings()
+    settings = with_own_providers(read_settings())
     if playbook is not None:
         path = playbook.absolute()  # noqa: ASYNC240 (no disk is looked at)
         settings = settings.model_copy(update={"playbook": path})

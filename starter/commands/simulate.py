@@ -35,5 +35,7 @@ async def _simulate(playbook: Path, port: int) -> ExitCode:
     except DocumentError as error:
         raise CommandError(str(error)) from None
     except OSError as error:
-        raise CommandError(f"port {port} cannot be served ({error.strerror})") from None
+        raise CommandError(
+            f"port {port} cannot be served ({error.strerror}); --port names another"
+        ) from None
     return ExitCode.COMPLETE

@@ -128,6 +128,7 @@ async def _detached(options: RunOptions) -> ExitCode:
     settings = _settings(options, configuration)
     _check_workers(settings, request)
     if not await _is_served_elsewhere(settings):
+        _check_sandbox(settings)
         await engine.ensure_background(settings)
     await _start(await engine.connected(settings), settings, request)
     return ExitCode.COMPLETE
@@ -142,6 +143,7 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
     async with contextlib.AsyncExitStack() as stack:
         supervisor: Supervisor | None = None
         if not await _is_served_elsewhere(settings):
+            _check_sandbox(settings)
             supervisor = await stack.enter_async_context(engine.running(settings))
         client = await engine.connected(settings)
         await _start(client, settings, request)
@@ -207,11 +209,12 @@ async def _request(
     from starter import preflight
     from starter.goals import read_goal
     from starter.sessions import make_id
+    from starter.typed import check_playbook, goal_text
     from workflows.domain.session import SessionRequest
 
-    goal = read_goal(options.goal, options.file)
-    if options.playbook is not None and not options.playbook.is_file():
-        raise CommandError(f"playbook {str(options.playbook)!r} is no file")
+    goal = goal_text(read_goal(options.goal, options.file))
+    if options.playbook is not None:
+        check_playbook(options.playbook)
     repository = await preflight.examine(options.repo.absolute(), options.base)
     configuration = _configuration(options, repository.root)
     request = SessionRequest(
@@ -279,6 +282,13 @@ def _settings(options: RunOptions, configuration: "Configuration") -> "Settings"
     return read_settings().model_copy(update=changes)
 
 
+def _check_sandbox(settings: "Settings") -> None:
+    from starter.programs import require_sandbox
+
+    if settings.sandbox == "required":
+        require_sandbox()
+
+
 def _check_workers(settings: "Settings", request: "SessionRequest") -> None:
     """Refuse to start where workers run already that could not serve this session."""
     from workers.supervisor import read_state
@@ -315,7 +325,7 @@ async def _up() -> ExitCode:
     from workers.supervisor import read_state
     from workers.temporal import read_server_file
 
-    settings = engine.own_settings()
+    settings = engine.with_own_providers(engine.read_settings())
     state = read_state(settings)
     if state is not None:
         write(views.standing_by(state.pid))
@@ -333,7 +343,7 @@ async def _up_in_background() -> ExitCode:
     from starter import engine, views
     from workers.supervisor import read_state
 
-    settings = engine.own_settings()
+    settings = engine.with_own_providers(engine.read_settings())
     await engine.ensure_background(settings)
     state = read_state(settings)
     assert state is not None

@@ -4,19 +4,15 @@ Through the real command and real git, up to where a server would be started.
 """
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from starter.cli import app
 from starter.exit_codes import ExitCode
 from tests.badinput import odd_repositories as odd
-from tests.e2e.processes import CONFIGURATION, environment
+from tests.badinput.command import Command
 from tests.unit.activities.adapters.git.home import BRANCH, Home, fingerprint, write
-from workers.settings import Settings
 
 Make = Callable[[Path], Path]
 
@@ -25,36 +21,6 @@ def seen(top: Path) -> dict[str, tuple[object, ...]]:
     """Return all that is in a folder; of objects without the time, which git renews at a look."""
     files = fingerprint(top)
     return {name: file[: 2 if "/objects/" in name else 3] for name, file in files.items()}
-
-
-class Command:
-    """`run` on a repository, with a data directory, a folder for temporary files and a watch."""
-
-    def __init__(self, top: Path) -> None:
-        self.top = top
-        self.data = top / "data"
-        self.temporary = top / "temporary"
-        self.temporary.mkdir()
-        (top / "config.yaml").write_text(CONFIGURATION)
-
-    def run(self, repository: Path, *arguments: str) -> tuple[int, str, str]:
-        """Return exit code, output and errors; nothing of a traceback is caught."""
-        options = ("--config", str(self.top / "config.yaml"), "--repo", str(repository))
-        variables = environment(Settings(data_dir=self.data))
-        result = CliRunner().invoke(app, ("run", "Mend it", *options, *arguments), env=variables)
-        assert isinstance(result.exception, SystemExit | None), result.exception
-        return result.exit_code, result.stdout, result.stderr
-
-    def left_behind(self) -> list[Path]:
-        """Return what it made and did not take away again."""
-        return [*self.temporary.iterdir(), *([self.data] if self.data.exists() else [])]
-
-
-@pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    made = Command(tmp_path)
-    monkeypatch.setattr(tempfile, "tempdir", str(made.temporary))
-    return made
 
 
 WORKS: dict[Make, tuple[str, ...]] = {
@@ -140,7 +106,7 @@ def _is_maker(thing: object) -> bool:
 def test_what_works_is_said_beforehand(command: Command, tmp_path: Path, make: Make):
     path = make(tmp_path)
     before = seen(tmp_path)
-    code, out, errors = command.run(path, "--dry-run")
+    code, out, errors = command.run_on(path, "--dry-run")
     assert (code, errors) == (ExitCode.COMPLETE, "")
     assert [words for words in WORKS[make] if words not in out] == []
     assert ("Note" in out) == any("(detached)" not in words for words in WORKS[make])
@@ -173,7 +139,7 @@ def test_what_does_not_work_is_refused_in_one_message(command: Command, tmp_path
         pytest.skip("nothing is unreadable for root")
     path = make(tmp_path)
     before = seen(tmp_path)
-    code, out, errors = command.run(path)
+    code, out, errors = command.run_on(path)
     assert (code, out) == (ExitCode.USAGE, "")
     assert errors.startswith("error: ")
     assert errors.count("\n") == 1, errors
@@ -201,7 +167,7 @@ BASES = {
 @pytest.mark.parametrize("base", BASES, ids=lambda base: ascii(base)[:20])
 def test_a_base_that_is_none_is_named(command: Command, tmp_path: Path, base: str):
     path = odd.plain(tmp_path)
-    code, out, errors = command.run(path, f"--base={base}")
+    code, out, errors = command.run_on(path, f"--base={base}")
     assert (code, out) == (ExitCode.USAGE, "")
     assert BASES[base] in errors
     assert (errors.count("\n"), len(errors) < 1_000) == (1, True)
@@ -229,6 +195,6 @@ def test_a_repository_of_another_owner_works(command: Command, tmp_path: Path):
     path = odd.plain(tmp_path)
     for place in (path, *path.rglob("*")):
         os.lchown(place, 1234, 1234)
-    code, out, errors = command.run(path, "--dry-run")
+    code, out, errors = command.run_on(path, "--dry-run")
     assert (code, errors) == (ExitCode.COMPLETE, "")
     assert "Base       main" in out

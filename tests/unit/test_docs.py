@@ -3,6 +3,7 @@
 Blocks that `<!-- transcript -->` precedes show what a run once printed; they are not compared.
 """
 
+import ast
 import json
 import re
 import runpy
@@ -43,6 +44,7 @@ from workflows.policy.plan import plan_faults, read_plan
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PACKAGES = ("activities", "starter", "workers", "workflows")
 PAGES = (
     *sorted(DOCS.glob("*.md")),
     *(
@@ -207,6 +209,22 @@ def test_the_decisions_file_that_is_shown_can_be_read(tmp_path: Path):
 def test_the_exit_codes_are_those_of_the_program():
     codes = re.findall(r"^\| (\d+) \|", section(DOCS / "cli.md", "Exit codes"), re.MULTILINE)
     assert [int(code) for code in codes] == sorted(ExitCode)
+
+
+def said() -> set[str]:
+    """Return the parts of texts that the program can say, as they stand in its code."""
+    files = [file for part in PACKAGES for file in (ROOT / part).rglob("*.py")]
+    nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8"))))
+    return {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def test_every_message_that_is_explained_is_one_of_the_program():
+    texts = said()
+    told = re.findall(
+        r"^\| `([^`]+)`", section(DOCS / "operating.md", "When something is refused"), re.MULTILINE
+    )
+    assert [words for words in told if not any(words in text for text in texts)] == []
+    assert len(told) > 30
 
 
 # --- signals ------------------------------------------------------------------------------------

@@ -354,5 +354,6 @@ def test_the_example_loads_names_every_key_and_gives_the_defaults():
 
 
 def test_the_users_file_has_a_place():
-    assert user_file().name == "blueflame.yaml"
-    assert user_file().parent.name == "blueflame"
+    place = user_file()
+    assert place is not None
+    assert (place.parent.name, place.name) == ("blueflame", "blueflame.yaml")

@@ -30,8 +30,11 @@ def test_a_value_that_is_refused_is_named_and_not_repeated() -> None:
 
 
 def test_the_systems_errors_name_the_file() -> None:
-    error = PermissionError(13, "Permission denied", "/data")
-    assert _told(error) == ("Permission denied: /data", ExitCode.FAILED)
+    text, code = _told(PermissionError(13, "Permission denied", "/data"))
+    assert text.startswith("Permission denied: '/data'; give this account the right")
+    assert code is ExitCode.FAILED
+    assert _told(OSError(28, "No space left on device"))[0].endswith("free some space")
+    assert _told(OSError("odd"))[0] == "odd; `doctor` tells what is missing here"
 
 
 def test_temporal_is_unavailable() -> None:
