@@ -32,8 +32,11 @@ WRAPPERS: Final = {
     "coproc": Wrapper(),
     "exec": Wrapper("-c -l", "-a"),
     "ionice": Wrapper("-t --ignore", "-c -n --class --classdata"),
+    "linux32": Wrapper(),
+    "linux64": Wrapper(),
     "nice": Wrapper("", "-n --adjustment"),
     "nohup": Wrapper(),
+    "setarch": Wrapper("-R -v", "", 1),
     "setsid": Wrapper("-c -f -w --ctty --fork --wait"),
     "stdbuf": Wrapper("", "-i -o -e --input --output --error"),
     "strace": Wrapper(

@@ -63,6 +63,12 @@ _RUNNERS: Final = frozenset(
 """Programs whose subcommand starts a program in their environment."""
 _SHELLS: Final = frozenset({"ash", "bash", "dash", "ksh", "mksh", "rbash", "sh", "zsh"})
 _SHELL_VALUES: Final = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+_RESERVED: Final = frozenset({
+    "!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
+    "in", "select", "then", "until", "while",
+})  # fmt: skip
+"""Words of bash's grammar. Behind `time` and `coproc`, which the grammar takes for programs, they
+begin what it did not read."""
 _EVALUATING: Final = frozenset({
     "[", "declare", "let", "local", "mapfile", "printf", "read", "readarray", "readonly", "test",
     "typeset", "unset", "wait",
@@ -105,6 +111,8 @@ def _started(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> I
 def _hidden(program: Word) -> Denied | None:
     if not program.is_known:
         return cannot_judge(f"{shown([program])} stands where a program's name must stand")
+    if program.text in _RESERVED:
+        return cannot_judge(f"{program.text!r} stands where a program's name must stand")
     if not program.text:
         return cannot_judge("an empty text stands where a program's name must stand")
     if not program.text.isascii() or not program.text.isprintable():
@@ -121,6 +129,8 @@ def _through(name: str, rest: Words) -> Iterator[Layer]:
     start = skip_options(name, rest, wrapper)
     if isinstance(start, Denied):
         yield start
+    elif name == "coproc" and any(word.text in _RESERVED for word in rest[1:2]):
+        yield cannot_judge("a named 'coproc'")
     elif inner := rest[start + wrapper.operands :]:
         if name == "xargs":
             inner = _with_input(inner, _marker(rest[:start]))
@@ -159,6 +169,8 @@ def _env(rest: Words) -> Iterator[Layer]:
         yield cannot_judge("'env -S' splits a text into a command, 'env -C' changes the folder")
     else:
         rest = rest[start:]
+        # A single minus sign is `-i`.
+        rest = rest[1:] if rest and rest[0].text == "-" else rest
         while rest and "=" in rest[0].text.partition(UNKNOWN)[0]:
             yield Setting(rest[0].text.partition("=")[0])
             rest = rest[1:]
