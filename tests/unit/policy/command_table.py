@@ -2,7 +2,7 @@
 
 from typing import Final
 
-ALLOWED: Final = (
+ALLOWED: Final[tuple[str, ...]] = (
     # looking around
     "ls -la",
     "cd src && ls && pwd",
@@ -118,7 +118,7 @@ ALLOWED: Final = (
     "cd /tmp/r && git config user.email a@b && git add -A && git commit -qm x",
 )  # fmt: skip
 
-DENIED: Final = (
+DENIED: Final[tuple[tuple[str, str], ...]] = (
     # other repositories
     ("git push", "git-remote"),
     ("git push origin HEAD:main --force", "git-remote"),
