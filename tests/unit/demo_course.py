@@ -14,16 +14,17 @@ from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 from activities.adapters.store import MemoryStore
 from activities.playbook import Playbook, answer
 from activities.ports.sandbox import Workspace
+from activities.toolset.judging import judge_call, judge_write
 from activities.toolset.runner import Toolset
 from activities.toolset.schemas import sandbox_tools
 from workflows.domain.ids import TaskId
 from workflows.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from workflows.domain.models import Role
 from workflows.domain.plan import Plan, Task
+from workflows.domain.tool_policy import Standing
 from workflows.domain.verdict import Evidence, Submission
 from workflows.policy import openings
 from workflows.policy.agent import SUBMITTING
-from workflows.policy.protection import denies
 from workflows.policy.verdicts import read_submission
 
 ROOT = Path(__file__).parents[2]
@@ -72,12 +73,14 @@ class Course:
 
     async def play(self, role: Role, opening: str, claims: Sequence[str]) -> Arguments:
         """Play a conversation to its submission; every call on the way must succeed."""
+        standing = Standing(role=role, claims=tuple(claims))
         toolset = Toolset(
             sandbox=UnconfinedSandbox(),
             blobs=MemoryStore(),
             workspace=Workspace(path=self._folder, writable=bool(claims)),
             tools=sandbox_tools(role),
-            may_write=lambda path: denies(path, claims),
+            may_write=lambda path: judge_write(path, standing),
+            judge=lambda call: judge_call(call, standing),
         )
         said: list[Message] = [UserMessage(text=opening)]
         while True:

@@ -32,8 +32,11 @@ WRAPPERS: Final = {
     "coproc": Wrapper(),
     "exec": Wrapper("-c -l", "-a"),
     "ionice": Wrapper("-t --ignore", "-c -n --class --classdata"),
+    "linux32": Wrapper(),
+    "linux64": Wrapper(),
     "nice": Wrapper("", "-n --adjustment"),
     "nohup": Wrapper(),
+    "setarch": Wrapper("-R -v", "", 1),
     "setsid": Wrapper("-c -f -w --ctty --fork --wait"),
     "stdbuf": Wrapper("", "-i -o -e --input --output --error"),
     "strace": Wrapper(
@@ -48,9 +51,10 @@ WRAPPERS: Final = {
     "toybox": Wrapper(),
     "unbuffer": Wrapper("-p"),
     "xargs": Wrapper(
-        "-0 -r -t -p -o -x --null --no-run-if-empty --verbose --interactive --exit --open-tty",
-        "-a -d -E -I -J -L -n -P -R -s -S --arg-file --delimiter --max-args --max-lines"
-        " --max-procs --max-chars --replace --process-slot-var",
+        "-0 -r -t -p -o -x --null --no-run-if-empty --verbose --interactive --exit --open-tty"
+        " --replace --max-lines",
+        "-a -d -E -I -J -L -n -P -R -s -S --arg-file --delimiter --max-args --max-procs"
+        " --max-chars --process-slot-var",
     ),
     "xvfb-run": Wrapper("-a -l --auto-servernum --listen-tcp", "-e -f -n -p -s -w"),
 }

@@ -63,6 +63,12 @@ _RUNNERS: Final = frozenset(
 """Programs whose subcommand starts a program in their environment."""
 _SHELLS: Final = frozenset({"ash", "bash", "dash", "ksh", "mksh", "rbash", "sh", "zsh"})
 _SHELL_VALUES: Final = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+_RESERVED: Final = frozenset({
+    "!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
+    "in", "select", "then", "until", "while",
+})  # fmt: skip
+"""Words of bash's grammar. Behind `time` and `coproc`, which the grammar takes for programs, they
+begin what it did not read."""
 _EVALUATING: Final = frozenset({
     "[", "declare", "let", "local", "mapfile", "printf", "read", "readarray", "readonly", "test",
     "typeset", "unset", "wait",
@@ -79,19 +85,19 @@ def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Laye
         is_piped: its input is another command's output.
     """
     program = words[0]
+    name, rest = base_name(program.text), words[1:]
     if (denied := _hidden(program)) is not None:
         yield denied
-        return
-    name, rest = base_name(program.text), words[1:]
-    if name in WRAPPERS:
+    elif name in WRAPPERS or name == "env":
         yield Program(words, is_wrapper=True)
-        yield from _through(name, rest)
-        return
-    if name == "env":
-        yield Program(words, is_wrapper=True)
-        yield from _env(rest)
-        return
-    yield Program(words)
+        yield from _env(rest) if name == "env" else _through(name, rest)
+    else:
+        yield Program(words)
+        yield from _started(name, rest, stdin, is_piped=is_piped)
+
+
+def _started(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
+    """Name what a program that is no mere wrapper runs besides itself."""
     if name in _SHELLS:
         yield from _shell(name, rest, stdin, is_piped=is_piped)
     elif name in _SPECIAL:
@@ -105,6 +111,8 @@ def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Laye
 def _hidden(program: Word) -> Denied | None:
     if not program.is_known:
         return cannot_judge(f"{shown([program])} stands where a program's name must stand")
+    if program.text in _RESERVED:
+        return cannot_judge(f"{program.text!r} stands where a program's name must stand")
     if not program.text:
         return cannot_judge("an empty text stands where a program's name must stand")
     if not program.text.isascii() or not program.text.isprintable():
@@ -121,28 +129,28 @@ def _through(name: str, rest: Words) -> Iterator[Layer]:
     start = skip_options(name, rest, wrapper)
     if isinstance(start, Denied):
         yield start
-        return
-    inner = rest[start + wrapper.operands :]
-    if name == "xargs" and inner:
-        inner = _with_input(inner, _marker(rest[:start]))
-    if inner:
+    elif name == "coproc" and any(word.text in _RESERVED for word in rest[1:2]):
+        yield cannot_judge("a named 'coproc'")
+    elif inner := rest[start + wrapper.operands :]:
+        if name == "xargs":
+            inner = _with_input(inner, _marker(rest[:start]))
         yield from layers(inner, None, is_piped=name == "xargs")
 
 
-def _marker(options: Words) -> str | None:
-    """Return the text that `xargs` replaces by each line of its input."""
-    for place, word in enumerate(options):
-        if word.text in {"-I", "-J", "--replace"}:
-            return options[place + 1].text if place + 1 < len(options) else "{}"
-        if word.text.startswith(("-I", "--replace=")):
-            return word.text.removeprefix("--replace=").removeprefix("-I")
-    return None
+def _marker(options: Words) -> str:
+    """Return the text that `xargs` replaces by each line of its input; empty: none."""
+    texts = [word.text for word in options]
+    for text, following in zip(texts, [*texts[1:], ""], strict=False):
+        if text.startswith("--replace"):
+            return text.partition("=")[2] or "{}"
+        if text.startswith("-") and "I" in text and not text.startswith("--"):
+            return text.partition("I")[2] or following
+    return ""
 
 
-def _with_input(words: Words, marker: str | None) -> Words:
-    if marker is None:
-        return (*words, Word(text=UNKNOWN, is_many=True))
-    return tuple(_replaced(word, marker) for word in words)
+def _with_input(words: Words, marker: str) -> Words:
+    replaced = (_replaced(word, marker) for word in words)
+    return (*replaced, Word(text=UNKNOWN, is_many=True))
 
 
 def _replaced(word: Word, marker: str) -> Word:
@@ -154,20 +162,27 @@ def _replaced(word: Word, marker: str) -> Word:
 def _env(rest: Words) -> Iterator[Layer]:
     """`env [-i] [-u NAME] [-C DIR] [NAME=VALUE …] [PROGRAM …]`; `-S` splits a text."""
     flags = "-i -0 -v --ignore-environment --null --debug"
-    wrapper = Wrapper(flags, "-u -C --unset --chdir --block-signal --default-signal")
-    if any(word.text.startswith(("-S", "--split-string", "-vS", "-iS")) for word in rest):
-        yield cannot_judge("'env -S' splits a text into a command")
-        return
-    start = skip_options("env", rest, wrapper)
+    start = skip_options("env", rest, Wrapper(flags, "-u -S -C --unset --split-string --chdir"))
     if isinstance(start, Denied):
         yield start
-        return
-    rest = rest[start:]
-    while rest and "=" in rest[0].text.partition(UNKNOWN)[0]:
-        yield Setting(rest[0].text.partition("=")[0])
-        rest = rest[1:]
-    if rest:
-        yield from layers(rest, None, is_piped=False)
+    elif any(_splits(word.text) for word in rest[:start]):
+        yield cannot_judge("'env -S' splits a text into a command, 'env -C' changes the folder")
+    else:
+        rest = rest[start:]
+        # A single minus sign is `-i`.
+        rest = rest[1:] if rest and rest[0].text == "-" else rest
+        while rest and "=" in rest[0].text.partition(UNKNOWN)[0]:
+            yield Setting(rest[0].text.partition("=")[0])
+            rest = rest[1:]
+        if rest:
+            yield from layers(rest, None, is_piped=False)
+
+
+def _splits(option: str) -> bool:
+    long = option.startswith("--")
+    return option.startswith(("--split", "--chdir")) or (
+        option.startswith("-") and not long and ("S" in option or "C" in option)
+    )
 
 
 def _shell(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
@@ -199,28 +214,25 @@ def _shell_options(rest: Words) -> tuple[str, Words]:
 
 
 def _text(name: str, rest: Words) -> Iterator[Layer]:
-    if not rest:
-        return
-    if rest[0].is_known:
+    if rest and rest[0].is_known:
         yield ShellText(rest[0].text)
-        return
-    yield cannot_judge(f"the text for {name!r} holds an expansion; in single quotes it holds none")
+    elif rest:
+        about = f"the text for {name!r} holds an expansion; in single quotes it holds none"
+        yield cannot_judge(about)
 
 
 def _script_file(rest: Words) -> Iterator[Layer]:
     """A file of the worktree is let through unread; what is no file cannot be judged."""
-    if not rest:
-        return
-    text = rest[0].text
-    if rest[0].is_many or text == UNKNOWN or text.startswith(("/dev/", "/proc/")):
-        yield cannot_judge(f"the script {shown([rest[0]])} is not a file that could be looked at")
+    for word in rest[:1]:
+        if word.is_many or word.text == UNKNOWN or word.text.startswith(("/dev/", "/proc/")):
+            yield cannot_judge(f"the script {shown([word])} is not a file that could be looked at")
 
 
 def _eval(rest: Words) -> Iterator[Layer]:
     if all(word.is_known for word in rest):
         yield ShellText(" ".join(word.text for word in rest))
-        return
-    yield cannot_judge(f"'eval' of {shown(rest)}")
+    else:
+        yield cannot_judge(f"'eval' of {shown(rest)}")
 
 
 def _trap(rest: Words) -> Iterator[Layer]:
@@ -241,12 +253,9 @@ def _flock(rest: Words) -> Iterator[Layer]:
     start = skip_options("flock", rest, wrapper)
     if isinstance(start, Denied):
         yield start
-        return
-    inner = rest[start + 1 :]
-    if inner and inner[0].text in {"-c", "--command"}:
-        yield from _text("flock", inner[1:])
-    elif inner:
-        yield from layers(inner, None, is_piped=False)
+    elif inner := rest[start + 1 :]:
+        has_text = inner[0].text in {"-c", "--command"}
+        yield from _text("flock", inner[1:]) if has_text else layers(inner, None, is_piped=False)
 
 
 def _joined(name: str, wrapper: Wrapper, rest: Words) -> Iterator[Layer]:
@@ -254,7 +263,7 @@ def _joined(name: str, wrapper: Wrapper, rest: Words) -> Iterator[Layer]:
     start = skip_options(name, rest, wrapper)
     if isinstance(start, Denied):
         yield start
-    elif rest[start:]:
+    else:
         yield from _eval(rest[start:])
 
 
@@ -276,8 +285,8 @@ def _find(rest: Words) -> Iterator[Layer]:
             end = next(
                 (at for at in range(place, len(rest)) if rest[at].text in {";", "+"}), len(rest)
             )
-            if inner := tuple(_replaced(word, "{}") for word in rest[place + 1 : end]):
-                yield from layers(inner, None, is_piped=False)
+            inner = tuple(_replaced(word, "{}") for word in rest[place + 1 : end])
+            yield from layers(inner, None, is_piped=False) if inner else ()
             place = end
         place += 1
 
@@ -291,10 +300,12 @@ def _runner(rest: Words) -> Iterator[Layer]:
 
 
 def _subscripts(name: str, rest: Words) -> Iterator[Layer]:
-    for word in rest:
-        if "[" in word.text and any(mark in word.text for mark in ("$(", "`")):
-            yield cannot_judge(f"{name!r} evaluates the subscript in {shown([word])}")
-            return
+    about = (
+        f"{name!r} evaluates the subscript in {shown([word])}"
+        for word in rest
+        if "[" in word.text and ("$(" in word.text or "`" in word.text)
+    )
+    yield from map(cannot_judge, about)
 
 
 _SPECIAL: Final = {

@@ -22,13 +22,15 @@ from activities.adapters.store import MemoryStore
 from activities.host import Host, checkpoint_ref, worktree_name
 from activities.ports.sandbox import Sandbox
 from activities.tools import BATCH, ToolActivities
+from activities.worktrees import WorktreeActivities
 from tests.fakes.locks import not_locked
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
-from workflows.contracts import RUN_TOOLS, RunTools, ToolsOutcome
+from workflows.contracts import RUN_TOOLS, FinishTask, RunTools, ToolsOutcome, WorkRefused
 from workflows.domain.agent import WorktreeRef
-from workflows.domain.ids import AgentId, Commit, SessionId
+from workflows.domain.ids import AgentId, Commit, SessionId, TaskId
 from workflows.domain.messages import ToolCall
 from workflows.domain.models import Role
+from workflows.domain.tool_policy import ToolPolicy
 from workflows.errors import FailureType
 
 KEY = "k" * 32
@@ -342,3 +344,35 @@ async def test_reading_agents_leave_no_checkpoint(bench: Bench):
     done = await bench.run(reading)
     assert done.checkpoint == bench.home.base
     assert await bench.recorded() is None
+
+
+async def test_the_policy_denies_one_call_and_the_others_of_the_turn_run(bench: Bench):
+    request = bench.request(APPEND, "git push; echo x >> log.txt", "make deploy", APPEND)
+    policy = ToolPolicy(deny_commands=("make deploy",), protected_paths=("baseline.txt",))
+    outcome = await bench.run(request.model_copy(update={"policy": policy}))
+    texts = [each.text for each in outcome.observations]
+    assert [each.is_error for each in outcome.observations] == [False, True, True, False]
+    assert texts[1].startswith("Denied by rule 'git-remote': ")
+    assert texts[2].startswith("Denied by rule 'deny-commands': 'make deploy' is, or may be, ")
+    assert await bench.lines(outcome.checkpoint) == ["run", "run"]
+
+
+async def test_a_finished_task_is_judged_by_what_the_person_protects(bench: Bench):
+    first = await bench.run(bench.request("echo x > $(echo baseline.txt)"))
+    finish = FinishTask(
+        worktree=bench.ref,
+        task=TaskId("t"),
+        title="t",
+        attempt=1,
+        base=bench.home.base,
+        checkpoint=first.checkpoint,
+        claims=("**",),
+        policy=ToolPolicy(protected_paths=("baseline.txt",)),
+        at=WHEN,
+    )
+    worktrees = WorktreeActivities(bench.host(exclusive))
+    refused = await ActivityEnvironment().run(worktrees.finish, finish)
+    assert isinstance(refused, WorkRefused)
+    assert refused.findings == (
+        "'baseline.txt' is protected: agents never change it; leave it as it is",
+    )

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.sandbox import Workspace
@@ -14,6 +15,7 @@ from workflows.domain.messages import ToolCall
 from workflows.domain.models import Role
 from workflows.domain.tool_policy import Standing, ToolPolicy
 
+EXAMPLES = Path(__file__).parents[4] / "examples"
 RULES = ToolPolicy(
     reviewer_tools=("read",), blocked_paths=("secret",), read_paths=("src/**", "secret/**")
 )
@@ -43,6 +45,21 @@ def test_each_tool_is_judged_by_its_arguments(
 ):
     said = judge_call(call, standing)
     assert (said.split("'")[1] if said else None) == rule
+
+
+@pytest.mark.parametrize("name", ["demo", "real_run"])
+def test_every_command_of_the_shipped_playbooks_runs(name: str):
+    playbook = YAML(typ="safe").load((EXAMPLES / name / "playbook.yaml").read_text("utf-8"))
+    calls = [
+        call
+        for scene in playbook["scenes"]
+        for turn in scene["turns"]
+        for call in turn.get("calls", [])
+    ]
+    commands = [call["bash"]["command"] for call in calls if "bash" in call]
+    assert commands
+    worker = Standing(role=Role.DEVELOPER, claims=("**",))
+    assert {c: judge_call(Bash(command=c), worker) for c in commands} == dict.fromkeys(commands)
 
 
 def test_a_write_is_judged_as_what_it_resolves_to():
