@@ -17,7 +17,8 @@ from workers.privileges import PrivilegePlan
 
 _NAME = "blueflame-attacks"
 _RUN = (
-    *("-q", "-n0", "-p", "no:cacheprovider", "tests/security/test_attacks.py"),
+    *("-q", "-n2", "-p", "no:cacheprovider", "--without-controls"),
+    "tests/security/test_attacks.py",
     *("tests/security/test_network.py", "tests/security/test_output.py"),
 )
 _ENTER = """

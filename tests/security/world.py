@@ -51,7 +51,8 @@ def listen(folder: Path) -> list[socket.socket]:
     for place in UDP.values():
         servers.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         servers[-1].bind(place)
-    named = [(name, str(folder / name)) for name in PATHS]
+    os.chdir(folder)  # a socket's path may have 107 bytes, and this one may be longer
+    named = [(name, name) for name in PATHS]
     named += [(name, f"\0{_PREFIX}{name}") for name in ABSTRACT]
     for name, address in named:
         is_datagram = name == "datagram"

@@ -18,8 +18,9 @@ from temporalio.service import RPCError
 
 from tests.fakes.world import Hold, World, name_of, planned
 from tests.workflows.conftest import ASK, Playing, Theatre, scheduled, states, until_in_history
-from workflows.contracts import FinishTask, WorkRefused
+from workflows.contracts import FinishTask, TaskCommitted, WorkRefused
 from workflows.domain.config import Approvals, Concurrency, Pacing
+from workflows.domain.ids import Commit, Tree
 from workflows.domain.models import Role
 from workflows.domain.notice import NoticeKind
 from workflows.domain.session import SessionView
@@ -235,6 +236,19 @@ async def test_a_skip_that_satisfies_lets_the_dependants_run(theatre: Theatre):
         result = await session.result()
     assert states(result) == {"a": ("skipped", 1), "b": ("merged", 1)}
     assert result.outcome == "complete"
+
+
+async def test_a_person_sees_what_the_check_of_the_diff_allowed(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+
+    def finish(_: FinishTask) -> TaskCommitted:
+        shown = ("run.sh: new, and executable",)
+        return TaskCommitted(commit=Commit("c"), tree=Tree("t"), paths=("run.sh",), notices=shown)
+
+    world.finish = finish
+    async with theatre.session(world, approvals=ATTENDED) as session:
+        view = await session.until(noticed(NoticeKind.REPOSITORY))
+        assert "run.sh: new, and executable" in notices(view, NoticeKind.REPOSITORY)["a"]
 
 
 async def test_retry_of_a_failed_task_is_one_more_attempt_with_the_persons_notes(theatre: Theatre):
