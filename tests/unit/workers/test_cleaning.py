@@ -66,6 +66,7 @@ def test_the_time_in_an_id_is_read_back() -> None:
         (of_age(8), {"before": NOW}, True),
         ("a-folder-of-somebody", {"before": NOW}, False),
     ],
+    ids=map(str, range(10)),  # a session's id holds the time
 )
 def test_what_of_a_session_may_go(session: str, facts: dict[str, Any], removable: bool) -> None:
     assert is_removable(session, request(**facts)) is removable
