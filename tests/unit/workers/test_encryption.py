@@ -79,6 +79,7 @@ async def test_a_changed_payload_is_refused() -> None:
         ("k:!!!!", "not base64 of 32 bytes"),
         (f"{OLD},{OLD}", "comes twice"),
     ],
+    ids=["empty", "no id", "odd id", "short", "no base64", "twice"],
 )
 def test_what_is_no_key_is_refused_without_showing_it(text: str, why: str) -> None:
     with pytest.raises(PayloadKeyError, match=why) as caught:
