@@ -56,9 +56,9 @@ CASES = (
     *(_sends(name, place) for name, place in UDP.items()),
     Reach("loopback by the shell", "echo x >/dev/tcp/127.0.0.1/8080"),
     Reach("a datagram by the shell", "echo x >/dev/udp/127.0.0.1/514"),
-    Reach("loopback by curl", "curl -s -m 15 http://127.0.0.1:8080/"),
-    Reach("metadata by curl", "curl -s -m 15 http://169.254.169.254/latest/meta-data/"),
-    Reach("metadata by a number", "curl -s -m 15 http://2852039166/"),
+    Reach("loopback by curl", "curl -s -m 2 http://127.0.0.1:8080/"),
+    Reach("metadata by curl", "curl -s -m 2 http://169.254.169.254/latest/meta-data/"),
+    Reach("metadata by a number", "curl -s -m 2 http://2852039166/"),
     Reach(
         "metadata mapped to version 6",
         _py("socket.create_connection(('::ffff:169.254.169.254', 80), 15)"),
@@ -67,12 +67,12 @@ CASES = (
         "loopback by another of its addresses",
         _py("socket.create_connection(('0.0.0.0', 8080), 15)"),
     ),
-    Reach("loopback mapped to version 6", "curl -s -m 15 'http://[::ffff:127.0.0.1]:8080/'"),
+    Reach("loopback mapped to version 6", "curl -s -m 2 'http://[::ffff:127.0.0.1]:8080/'"),
     Reach(
         "a proxy from the environment",
-        "https_proxy=http://127.0.0.1:3128 curl -s -m 15 https://203.0.113.9/",
+        "https_proxy=http://127.0.0.1:3128 curl -s -m 2 https://203.0.113.9/",
     ),
-    Reach("a fetch by git", "timeout 20 git ls-remote git://127.0.0.1/x"),
+    Reach("a fetch by git", "timeout 3 git ls-remote git://127.0.0.1/x"),
     Reach("a query over UDP", _py(f"socket.socket(2, 2).sendto({_QUERY}, ('8.8.8.8', 53))")),
     Reach(
         "data in a query",
