@@ -246,9 +246,10 @@ async def test_a_person_sees_what_the_check_of_the_diff_allowed(theatre: Theatre
         return TaskCommitted(commit=Commit("c"), tree=Tree("t"), paths=("run.sh",), notices=shown)
 
     world.finish = finish
-    async with theatre.session(world, approvals=ATTENDED) as session:
-        view = await session.until(noticed(NoticeKind.REPOSITORY))
-        assert "run.sh: new, and executable" in notices(view, NoticeKind.REPOSITORY)["a"]
+    async with theatre.session(world) as session:
+        await session.result()
+        shown = notices(await session.view(), NoticeKind.REPOSITORY)
+    assert "run.sh: new, and executable" in shown["a"]
 
 
 async def test_retry_of_a_failed_task_is_one_more_attempt_with_the_persons_notes(theatre: Theatre):

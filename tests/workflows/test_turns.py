@@ -89,8 +89,8 @@ async def test_a_failed_call_is_told_with_its_words(real_theatre: Theatre) -> No
     def on_call(call: CallModel) -> Awaitable[ModelOutcome | None] | None:
         async def fail() -> ModelOutcome | None:
             raise ApplicationError(
-                "the key \u001b[2J is wrong",
-                type=FailureType.AUTHENTICATION_FAILED,
+                "the request \u001b[2J is wrong",
+                type=FailureType.INVALID_REQUEST,
                 non_retryable=True,
             )
 
@@ -105,5 +105,5 @@ async def test_a_failed_call_is_told_with_its_words(real_theatre: Theatre) -> No
         while "ended" not in [each.kind for each in found]:
             found = await turns.past()
     failed = next(each for each in found if each.kind == "failed")
-    assert failed.text == "models.call: the key \u001b[2J is wrong"
+    assert failed.text == "models.call: the request \u001b[2J is wrong"
     assert "    models.call: the key \\x1b[2J is wrong" in turn_views.happening(failed)
