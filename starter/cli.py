@@ -5,7 +5,7 @@ Importing it loads neither Temporal nor an SDK: `--help` and a wrong argument an
 
 import typer
 
-from starter.commands import check, decide, demo, look, simulate, start, steer
+from starter.commands import check, config, decide, demo, look, simulate, start, steer
 
 app = typer.Typer(
     name="blueflame",
@@ -19,7 +19,7 @@ app = typer.Typer(
 )
 
 _GROUPS = (
-    (demo.demo, check.doctor, start.up, start.run),
+    (demo.demo, check.doctor, config.init, start.up, start.run),
     (look.ls, look.status, look.watch, look.diff),
     (decide.approve, decide.reject),
     (steer.skip, steer.retry, steer.steer, steer.priority),
@@ -29,3 +29,4 @@ _GROUPS = (
 for _group in _GROUPS:
     for _command in _group:
         app.command()(_command)
+app.add_typer(config.config, name="config")

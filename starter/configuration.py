@@ -1,76 +1,48 @@
 """A session's settings from their layers: defaults, the user's file, the repository's file, flags.
 
 A later layer wins key by key; lists and the `gates` mapping are taken whole. Where each value came
-from is kept. The only disk access is reading the files that it is pointed to; the environment is
-handed in, and only asked which providers' keys are there.
+from is kept. The environment is handed in, and only asked which providers' keys are there.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from pydantic import BaseModel, ValidationError
 
-from activities.document_wording import word
 from starter.configuration_errors import ConfigurationError
-from starter.configuration_file import (
-    FILE_NAME,
-    MAX_FILE_BYTES,
-    VERSION,
-    ConfigurationFile,
-    GateEntry,
-    parse_file,
+from starter.configuration_file import FILE_NAME
+from starter.configuration_layers import (
+    DEFAULT,
+    ROLES,
+    SPELLING,
+    Layer,
+    Origin,
+    Sources,
+    nested,
+    read_layers,
+    worded,
 )
-from starter.default_routes import (
-    PLAYBOOK_ROUTES,
-    available_providers,
-    default_routes,
-    family_of,
-    no_models,
-)
+from starter.default_routes import available_providers, default_routes, family_of, no_models
 from starter.repository_limits import limit_faults
-from workflows.domain.config import Routes, SessionConfig
-from workflows.domain.gate import GateSpec
-
-_ROLES = ("planner", "developer", "reviewer")
-_SPELLING = {"validation": "validate", "copies": "copy", "routes": "models"}
-"""Fields whose key in the file is another word."""
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Where settings are looked for; each may be absent."""
-
-    user: Path | None = None
-    """The person's own file (`user_file()`); need not exist."""
-    repository: Path | None = None
-    """The repository's root; its `blueflame.yaml` need not exist."""
-    config: Path | None = None
-    """The file named by `--config`; must exist, and takes the place of the repository's."""
-    flags: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What flags said, by dotted key: `{"budget.stop_usd": "5", "pacing": "flow"}`."""
-    playbook: bool = False
-    """`--playbook` was given: scripted models whatever the files say."""
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One layer's values, by dotted key."""
-
-    origin: str
-    """For people: `flags`, or the file's name."""
-    values: Mapping[str, object]
-    is_found: bool = False
-    """It was found in the repository, and no person named it."""
+from workflows.domain.config import SessionConfig
 
 
 class Configuration(BaseModel, frozen=True, extra="forbid"):
     """A whole configuration."""
 
     session: SessionConfig
-    origins: dict[str, str]
-    """Each dotted key with where its value came from; `default` where nobody said anything."""
+    origins: dict[str, Origin]
+    """Each dotted key with where its value came from."""
+
+
+class Settled(NamedTuple):
+    """The layers put together, before anything is missing."""
+
+    values: dict[str, object]
+    """Every dotted key with its value; only a role for which there is no model is absent."""
+    origins: dict[str, Origin]
+    """Every dotted key with where its value came from, the same ones and no others."""
 
 
 def user_file() -> Path:
@@ -91,7 +63,7 @@ def load_configuration(sources: Sources, environment: Mapping[str, str]) -> Conf
         ConfigurationError: a file or flag is wrong; each complaint names its place.
         NoModelsError: no models are configured and none can be derived.
     """
-    return combine((*_file_layers(sources), *_flag_layers(sources)), environment)
+    return combine(read_layers(sources), environment)
 
 
 def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configuration:
@@ -101,137 +73,41 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
         ConfigurationError: the values contradict each other.
         NoModelsError: no models are configured and none can be derived.
     """
-    values: dict[str, object] = {}
-    origins: dict[str, str] = {}
+    values, origins = settle(layers, environment)
+    missing = tuple(role for role in ROLES if f"models.{role}" not in values)
+    if missing:
+        raise no_models(missing, available_providers(environment))
+    try:
+        whole = nested(values)
+        session = SessionConfig.model_validate({"routes": whole.pop("models"), **whole})
+    except ValidationError as error:  # a range that this release's domain narrowed
+        raise ConfigurationError(worded(error, "the configuration")) from error
+    return Configuration(session=session, origins=origins)
+
+
+def settle(layers: Sequence[Layer], environment: Mapping[str, str]) -> Settled:
+    """Put layers together as far as they go; pure.
+
+    Raises:
+        ConfigurationError: the values contradict each other.
+    """
     _check_found(layers)
+    values = defaults()
+    origins = dict.fromkeys(values, DEFAULT)
     for layer in (*layers, _derived_routes(layers, environment)):
         values.update(layer.values)
-        origins.update(dict.fromkeys(layer.values, layer.origin))
-    try:
-        nested = _nested(values)
-        session = SessionConfig.model_validate({"routes": nested.pop("models"), **nested})
-    except ValidationError as error:  # a range that this release's domain narrowed
-        raise ConfigurationError(_worded(error, "the configuration")) from error
-    _check_reviewers(session.routes, origins)
-    return Configuration(session=session, origins=_all_origins(origins))
-
-
-# --- reading ------------------------------------------------------------------------------------
-
-
-def _file_layers(sources: Sources) -> list[Layer]:
-    layers: list[Layer] = []
-    if sources.user is not None and _is_there(sources.user):
-        layers.append(_layer(parse_file(_read(sources.user), str(sources.user)), str(sources.user)))
-    if sources.config is not None:
-        text = _read(sources.config)
-        layers.append(_layer(parse_file(text, str(sources.config)), str(sources.config)))
-    elif sources.repository is not None and _is_there(sources.repository / FILE_NAME):
-        text = _read(sources.repository / FILE_NAME)
-        found = _layer(parse_file(text, FILE_NAME, from_repository=True), FILE_NAME)
-        layers.append(replace(found, is_found=True))
-    return layers
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        return True  # it may be; reading it will say what is wrong
-
-
-def _read(path: Path) -> str:
-    try:
-        path.stat()
-        if not path.is_file():  # a pipe or a device would block, or never end
-            raise ConfigurationError(f"{str(path)!r} is no file; name a YAML file")
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise ConfigurationError(f"{str(path)!r} cannot be read: {error.strerror}") from error
-    return _decode(data, str(path))
-
-
-def _decode(data: bytes, name: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigurationError(f"{name}:{line}:1: not UTF-8; save the file as UTF-8") from error
-
-
-def _flag_layers(sources: Sources) -> list[Layer]:
-    layers: list[Layer] = []
-    if sources.flags:
-        try:
-            file = ConfigurationFile.model_validate({"version": VERSION, **_nested(sources.flags)})
-        except ValidationError as error:
-            raise ConfigurationError(_worded(error, "flags")) from error
-        layers.append(_layer(file, "flags"))
-    if sources.playbook:
-        routes = {f"models.{role}": getattr(PLAYBOOK_ROUTES, role) for role in _ROLES}
-        layers.append(Layer("flags (--playbook)", routes))
-    return layers
-
-
-def _worded(error: ValidationError, source: str) -> str:
-    lines = [
-        f"{source}: {'.'.join(map(str, item['loc']))}: {word(item)}"
-        for item in error.errors(include_url=False)
-    ]
-    return "\n".join(lines)
-
-
-# --- layers -------------------------------------------------------------------------------------
-
-
-def _layer(file: ConfigurationFile, origin: str) -> Layer:
-    """Flatten a file to the keys that it says something about."""
-    values: dict[str, object] = {}
-    for name in sorted(file.model_fields_set - {"version"}):
-        value: object = getattr(file, name)
-        if isinstance(value, BaseModel):
-            inner = {key: getattr(value, key) for key in sorted(value.model_fields_set)}
-            values.update({f"{name}.{_SPELLING.get(key, key)}": inner[key] for key in inner})
-        else:
-            values[name] = value
-    said = {key: value for key, value in values.items() if value is not None}
-    if "gates" in said:
-        said["gates"] = _gates(cast("dict[str, GateEntry]", said["gates"]))
-    return Layer(origin, said)
-
-
-def _gates(entries: Mapping[str, GateEntry]) -> tuple[GateSpec, ...]:
-    return tuple(
-        GateSpec(name=name, argv=entry.run, timeout=entry.timeout)
-        for name, entry in entries.items()
-    )
-
-
-def _nested(values: Mapping[str, object]) -> dict[str, object]:
-    """Dotted keys as nested mappings."""
-    nested: dict[str, object] = {}
-    for key, value in values.items():
-        section, _, name = key.partition(".")
-        if name:
-            cast("dict[str, object]", nested.setdefault(section, {}))[name] = value
-        else:
-            nested[section] = value
-    return nested
+        origins.update({key: layer.origin_of(key) for key in layer.values})
+    _check_reviewers(values, origins)
+    return Settled(dict(sorted(values.items())), dict(sorted(origins.items())))
 
 
 def _derived_routes(layers: Sequence[Layer], environment: Mapping[str, str]) -> Layer:
     """Routes for the roles that no layer names, where the keys for them are there."""
     named = {key for layer in layers for key in layer.values}
-    missing = tuple(role for role in _ROLES if f"models.{role}" not in named)
-    if not missing:
-        return Layer("default", {})
-    available = available_providers(environment)
-    routes = default_routes(available)
-    if routes is None:
-        raise no_models(missing, available)
-    values = {f"models.{role}": getattr(routes, role) for role in missing}
-    return Layer("default (keys in the environment)", values)
+    routes = default_routes(available_providers(environment))
+    found = {} if routes is None else {f"models.{role}": getattr(routes, role) for role in ROLES}
+    missing = {key: value for key, value in found.items() if key not in named}
+    return Layer(Origin(layer="environment"), missing)
 
 
 def _check_found(layers: Sequence[Layer]) -> None:
@@ -243,32 +119,36 @@ def _check_found(layers: Sequence[Layer]) -> None:
         found = {key: value for key, value in layer.values.items() if key not in later}
         own = {key: value for other in layers[:place] for key, value in other.values.items()}
         if faults := limit_faults(found, own):
-            raise ConfigurationError("\n".join(f"{layer.origin}: {fault}" for fault in faults))
+            lines = [f"{layer.origin_of(key).place}: {key}: {text}" for key, text in faults.items()]
+            raise ConfigurationError("\n".join(lines))
 
 
-def _check_reviewers(routes: Routes, origins: Mapping[str, str]) -> None:
-    authors = {family_of(name) for name in routes.developer}
-    if any(family_of(name) not in authors for name in routes.reviewer):
+def _check_reviewers(values: Mapping[str, object], origins: Mapping[str, Origin]) -> None:
+    authors, reviewers = _families(values, "developer"), _families(values, "reviewer")
+    if not authors or not reviewers or reviewers - authors:
         return
     raise ConfigurationError(
-        f"{origins['models.reviewer']}: models.reviewer: every reviewer is of the developers' own "
-        f"family ({', '.join(sorted(authors))}); add a model of another family"
+        f"{origins['models.reviewer'].place}: models.reviewer: every reviewer is of the "
+        f"developers' own family ({', '.join(sorted(authors))}); add a model of another family"
     )
 
 
-def _all_origins(origins: Mapping[str, str]) -> dict[str, str]:
-    every = dict.fromkeys(_keys(), "default")
-    return dict(sorted((every | dict(origins)).items()))
+def _families(values: Mapping[str, object], role: str) -> set[str]:
+    """The families of a role's models; empty where it has none."""
+    names = cast("Sequence[str]", values.get(f"models.{role}", ()))
+    return {family_of(name) for name in names}
 
 
-def _keys() -> list[str]:
-    """Every dotted key of the file, from the domain's own model."""
-    keys: list[str] = []
+def defaults() -> dict[str, object]:
+    """Return every dotted key of the file that has a default, from the domain's own model."""
+    found: dict[str, object] = {}
     for name, info in SessionConfig.model_fields.items():
-        section = _SPELLING.get(name, name)
-        kind = info.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            keys.extend(f"{section}.{_SPELLING.get(key, key)}" for key in kind.model_fields)
+        if info.is_required():  # the models
+            continue
+        value: object = info.get_default()
+        if isinstance(value, BaseModel):
+            section = {key: getattr(value, key) for key in type(value).model_fields}
+            found.update({f"{name}.{SPELLING.get(key, key)}": section[key] for key in section})
         else:
-            keys.append(section)
-    return keys
+            found[SPELLING.get(name, name)] = value
+    return found

@@ -8,9 +8,12 @@ import asyncio
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starter.errors import CommandError
+
+if TYPE_CHECKING:
+    from workflows.domain.gate import GateSpec
 
 _GIT: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager")
 _KEPT: Final = ("PATH", "HOME", "XDG_CONFIG_HOME")
@@ -25,6 +28,8 @@ class Repository:
     commit: str
     base: str
     """In words: the branch, tag or commit that work starts from."""
+    is_bare: bool = False
+    """There is no checkout: `root` is the repository itself."""
 
 
 async def examine(path: Path, base: str | None) -> Repository:
@@ -39,7 +44,7 @@ async def examine(path: Path, base: str | None) -> Repository:
     """
     if not path.is_dir():  # noqa: ASYNC240 (one stat before anything runs)
         raise CommandError(f"repository {str(path)!r} is no folder; name one with --repo")
-    root = await _root(path)
+    root, is_bare = await _root(path)
     commit = await _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", _spec(base))
     if commit is None and base is None:
         raise CommandError(
@@ -49,12 +54,24 @@ async def examine(path: Path, base: str | None) -> Repository:
         raise CommandError(
             f"base {base!r} is no commit of {str(root)!r}; `git branch -a` lists them"
         )
-    return Repository(root, commit, base or await _head(root, commit))
+    return Repository(root, commit, base or await _head(root, commit), is_bare)
 
 
-async def gates(repository: Repository) -> list[str]:
-    """Return the names of the gates that the base shows, with their commands."""
-    # Later than the rest: only a dry run asks.
+async def find_root(path: Path) -> Path | None:
+    """Return the root of the repository that `path` is in; None where it is in none.
+
+    Raises:
+        CommandError: git is not there, or does not trust the folder.
+    """
+    if not path.is_dir():  # noqa: ASYNC240 (one stat before anything runs)
+        raise CommandError(f"repository {str(path)!r} is no folder; name one with --repo")
+    root, _ = await _found(path)
+    return root
+
+
+async def gates(repository: Repository) -> "tuple[GateSpec, ...]":
+    """Return the gates that the base shows."""
+    # Later than the rest: only a dry run and `init` ask.
     from activities.gate_detection import detect_gates, files_to_read
 
     listing = await _git(repository.root, "ls-tree", "-r", "--name-only", "-z", repository.commit)
@@ -63,23 +80,29 @@ async def gates(repository: Repository) -> list[str]:
     for path in files_to_read(paths):
         text = await _git(repository.root, "cat-file", "blob", f"{repository.commit}:{path}")
         files[path] = (text or "").encode()
-    return [f"{gate.name} ({' '.join(gate.argv)})" for gate in detect_gates(files)]
+    return detect_gates(files)
 
 
 def _spec(base: str | None) -> str:
     return f"{base or 'HEAD'}^{{commit}}"
 
 
-async def _root(path: Path) -> Path:
-    top = await _git(path, "rev-parse", "--show-toplevel")
-    if not top:
-        top = await _git(path, "rev-parse", "--absolute-git-dir")
-    if not top:
+async def _root(path: Path) -> tuple[Path, bool]:
+    root, is_bare = await _found(path)
+    if root is None:
         raise CommandError(
             f"{str(path)!r} is not in a git repository; `git init` and a first commit make one, "
             "--repo names another"
         )
-    return Path(top)
+    return root, is_bare
+
+
+async def _found(path: Path) -> tuple[Path | None, bool]:
+    """The checkout's top, or the repository itself and that it is bare."""
+    if top := await _git(path, "rev-parse", "--show-toplevel"):
+        return Path(top), False
+    bare = await _git(path, "rev-parse", "--absolute-git-dir")
+    return (Path(bare), True) if bare else (None, False)
 
 
 async def _head(root: Path, commit: str) -> str:

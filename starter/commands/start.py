@@ -5,10 +5,20 @@ import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from starter.commands.configuring import (
+    AutoApproveOption,
+    Choices,
+    ConfigOption,
+    PacingOption,
+    PlaybookOption,
+    RepoOption,
+    complaining,
+    sources,
+)
 from starter.commands.shared import program
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
@@ -17,6 +27,7 @@ from starter.terminal import execute, write
 if TYPE_CHECKING:
     from temporalio.client import Client
 
+    from starter.configuration_layers import Origin
     from starter.preflight import Repository
     from workers.settings import Settings
     from workers.supervisor import Supervisor
@@ -40,23 +51,14 @@ class RunOptions:
 def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     goal: Annotated[str, typer.Argument(help="What you want, in a sentence or a page.")],
     *,
-    repo: Annotated[Path, typer.Option(help="The repository, or a folder in it.")] = Path(),
-    config: Annotated[
-        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
-    ] = None,
+    repo: RepoOption = Path(),
+    config: ConfigOption = None,
     base: Annotated[
         str | None, typer.Option(help="Branch, tag or commit to start from; left out: HEAD.")
     ] = None,
-    pacing: Annotated[
-        Literal["wave", "flow"] | None, typer.Option(help="When dependants start.")
-    ] = None,
-    auto_approve: Annotated[
-        bool,
-        typer.Option("--auto-approve", help="Ask nobody; merge what is green, stop at the cap."),
-    ] = False,
-    playbook: Annotated[
-        Path | None, typer.Option(help="A scripted model plays this file; nothing is paid.")
-    ] = None,
+    pacing: PacingOption = None,
+    auto_approve: AutoApproveOption = False,
+    playbook: PlaybookOption = None,
     detach: Annotated[
         bool, typer.Option("--detach", help="Leave `up` in the background and return.")
     ] = False,
@@ -89,15 +91,14 @@ def up(
 
 
 async def _dry_run(options: RunOptions) -> ExitCode:
-    from starter import preflight, views
+    from starter import configuration_view, preflight, views
 
     repository, request, origins = await _request(options)
-    gates = request.config.gates
-    if gates is None:
-        names = [f"{name}, detected" for name in await preflight.gates(repository)]
-    else:
-        names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
-    write(views.dry_run(request, origins, names))
+    configured = request.config.gates
+    gates = await preflight.gates(repository) if configured is None else configured
+    detected = ", detected" if configured is None else ""
+    names = [f"{gate.name} ({' '.join(gate.argv)}){detected}" for gate in gates]
+    write(views.dry_run(request, configuration_view.differences(origins), names))
     return ExitCode.COMPLETE
 
 
@@ -169,7 +170,7 @@ async def _start(client: "Client", settings: "Settings", request: "SessionReques
 
 async def _request(
     options: RunOptions,
-) -> "tuple[Repository, SessionRequest, dict[str, str]]":
+) -> "tuple[Repository, SessionRequest, dict[str, Origin]]":
     from starter import preflight
     from starter.sessions import make_id
     from workflows.domain.session import SessionRequest
@@ -190,36 +191,15 @@ async def _request(
     return repository, request, origins
 
 
-def _configuration(options: RunOptions, root: Path) -> "tuple[SessionConfig, dict[str, str]]":
-    from starter.configuration import Sources, load_configuration, user_file
-    from starter.configuration_errors import ConfigurationError
+def _configuration(options: RunOptions, root: Path) -> "tuple[SessionConfig, dict[str, Origin]]":
+    from starter.configuration import load_configuration
 
-    sources = Sources(
-        user=user_file(),
-        repository=root,
-        config=options.config,
-        flags=_flags(options),
-        playbook=options.playbook is not None,
+    choices = Choices(
+        options.config, options.pacing, options.auto_approve, options.playbook is not None
     )
-    try:
-        configuration = load_configuration(sources, os.environ)
-    except ConfigurationError as error:
-        raise CommandError(str(error)) from error
+    with complaining():
+        configuration = load_configuration(sources(choices, root), os.environ)
     return configuration.session, configuration.origins
-
-
-def _flags(options: RunOptions) -> dict[str, object]:
-    flags: dict[str, object] = {}
-    if options.pacing is not None:
-        flags["pacing"] = options.pacing
-    if options.auto_approve:
-        flags |= {
-            "approvals.plan": "auto",
-            "approvals.changeset": "auto_if_green",
-            # Nobody watches: a pause at the cap would wait for ever.
-            "on_cap": "stop",
-        }
-    return flags
 
 
 def _settings(options: RunOptions, request: "SessionRequest") -> "Settings":

@@ -94,9 +94,14 @@ def first_column(text: str) -> list[str]:
 def commands() -> dict[str, set[str]]:
     group: Any = typer.main.get_command(app)
     return {
-        name: {option for parameter in command.params for option in parameter.opts}
+        name: {option for each in leaves(command) for param in each.params for option in param.opts}
         for name, command in group.commands.items()
     }
+
+
+def leaves(command: Any) -> list[Any]:
+    """Return the command itself, or those of its group."""
+    return list(getattr(command, "commands", {"": command}).values())
 
 
 def anchor(title: str) -> str:
@@ -187,6 +192,17 @@ def test_the_command_line_page_lists_every_command_with_its_own_options():
         options = set(re.findall(r"--[a-z-]+", right))
         assert options <= {option for name in here for option in known[name]}, left
     assert said == known.keys()
+
+
+def test_the_command_line_page_lists_every_command_of_a_group():
+    group: Any = typer.main.get_command(app)
+    groups = {
+        name: each.commands for name, each in group.commands.items() if hasattr(each, "commands")
+    }
+    assert "config" in groups
+    for name, inner in groups.items():
+        said = re.findall(rf"^\| `{name} (\w+)", read(DOCS / "cli.md"), re.MULTILINE)
+        assert said == list(inner)
 
 
 def test_the_exit_codes_are_those_of_the_program():
