@@ -6,7 +6,7 @@ It reads no file.
 """
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
@@ -31,21 +31,26 @@ class Document(NamedTuple, Generic[M]):
     places: Places
 
 
-def parse_document(model: type[M], text: str, name: str) -> M:
+def parse_document(
+    model: type[M], text: str, name: str, context: Mapping[str, object] | None = None
+) -> M:
     """Read one YAML (or JSON) document as `model`.
 
     Args:
         model: what the document must be; it should forbid extra keys.
         text: the whole document.
         name: how messages call it, usually its path.
+        context: what validators of the model are told; None: nothing.
 
     Raises:
         DocumentError: it is no YAML, or no `model`; up to ten complaints, one a line.
     """
-    return read_document(model, text, name).value
+    return read_document(model, text, name, context).value
 
 
-def read_document(model: type[M], text: str, name: str) -> Document[M]:
+def read_document(
+    model: type[M], text: str, name: str, context: Mapping[str, object] | None = None
+) -> Document[M]:
     """Do the same, and say where each key stands.
 
     Raises:
@@ -54,7 +59,7 @@ def read_document(model: type[M], text: str, name: str) -> Document[M]:
     source = Source(name)
     data = source.read(text)
     try:
-        return Document(model.model_validate(data), source.places)
+        return Document(model.model_validate(data, context=context), source.places)
     except ValidationError as error:
         found = _causes(error.errors(include_url=False))
         lines = [_complaint(source, model, item) for item in found[:MAX_COMPLAINTS]]

@@ -45,8 +45,6 @@ VARIABLES = {
     "GOOGLE_GEMINI_BASE_URL": "another address of its interface",
 }
 
-_LINKS = {"pacing": " ([concepts](concepts.md#the-two-pacings))"}
-
 _DEFAULTS = {
     "version": "",
     "models.planner": "by the keys that are set",
@@ -246,8 +244,7 @@ def _table(title: str, rows: list[Row], meanings: dict[str, str]) -> str:
         raise SystemExit(f"scripts/docs.py: {', '.join(missing)}: give it a meaning, or drop it")
     lines = [f"| {title} | values | default | meaning |", "|---|---|---|---|"]
     lines += [
-        f"| `{name}` | {values} | {default} | {meanings[name]}{_LINKS.get(name, '')} |"
-        for name, values, default in rows
+        f"| `{row.name}` | {row.values} | {row.default} | {meanings[row.name]} |" for row in rows
     ]
     return "\n".join(lines)
 

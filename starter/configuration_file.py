@@ -93,7 +93,7 @@ def _known_version(value: object) -> object:
 Duration = Annotated[
     timedelta,
     BeforeValidator(parse_duration),
-    WithJsonSchema({"type": "string", "pattern": r"^(\d{1,3}h)?(\d{1,5}m)?(\d{1,6}s)?$"}),
+    WithJsonSchema({"type": "string", "pattern": r"^(?=.)(\d{1,3}h)?(\d{1,5}m)?(\d{1,6}s)?$"}),
 ]
 Command = Annotated[
     tuple[str, ...],

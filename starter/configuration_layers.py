@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 from pydantic import BaseModel, ValidationError
 
-from activities.document_source import Places
+from activities.document_source import DocumentError, Places, decode
 from activities.document_wording import word
 from starter.configuration_errors import ConfigurationError
 from starter.configuration_file import (
@@ -25,6 +25,7 @@ from starter.configuration_file import (
 from starter.default_routes import PLAYBOOK_ROUTES
 from workflows.domain.gate import GateSpec
 
+_OTHER_NAME = "blueflame.yml"
 ROLES = ("planner", "developer", "reviewer")
 SPELLING = {"validation": "validate", "copies": "copy", "routes": "models"}
 """Fields whose key in the file is another word."""
@@ -142,16 +143,12 @@ def read_text(path: Path, name: str) -> str:
 
 
 def _decode(data: bytes, name: str) -> str:
-    if len(data) > MAX_FILE_BYTES:  # its end may be half of a character
+    if len(data) > MAX_FILE_BYTES:  # refused unread; its end may be half of a character
         return data.decode("latin-1")
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-        raise ConfigurationError(
-            f"{name}:{line}:{column}: not UTF-8; save the file as UTF-8"
-        ) from error
+        return decode(data, name)
+    except DocumentError as error:
+        raise ConfigurationError(str(error)) from error
 
 
 def _file_layers(sources: Sources) -> list[Layer]:
@@ -160,9 +157,17 @@ def _file_layers(sources: Sources) -> list[Layer]:
         layers.append(read_layer(sources.user, "user"))
     if sources.config is not None:
         layers.append(read_layer(sources.config, "config"))
-    elif sources.repository is not None and is_there(sources.repository / FILE_NAME):
-        layers.append(read_layer(sources.repository / FILE_NAME, "repository"))
+    elif sources.repository is not None:
+        _check_name(sources.repository)
+        if is_there(sources.repository / FILE_NAME):
+            layers.append(read_layer(sources.repository / FILE_NAME, "repository"))
     return layers
+
+
+def _check_name(root: Path) -> None:
+    """Refuse a file that somebody believes to be read."""
+    if is_there(root / _OTHER_NAME) and not is_there(root / FILE_NAME):
+        raise ConfigurationError(f"{_OTHER_NAME!r} is not read; rename it to {FILE_NAME!r}")
 
 
 def is_there(path: Path) -> bool:

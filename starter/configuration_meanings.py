@@ -9,7 +9,7 @@ from typing import Final
 MEANINGS: Final = {
     "version": "the version of this file's format; the only key that must be there",
     "pacing": "when dependants start: after the merge of a whole wave, or as soon as their "
-    "dependencies are validated",
+    "dependencies are validated ([concepts](concepts.md#the-two-pacings))",
     "approvals.plan": "who approves the plan",
     "approvals.changeset": "who approves a changeset",
     "concurrency.plan": "agents that plan at once",

@@ -6,6 +6,7 @@ file may decide less, reviewers of another family) stays with `config check`.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ from starter.configuration_text import duration, spelled
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _NAME: Final = "NAME"
+_LINK: Final = re.compile(r" \(\[[^\]]+\]\([^)]+\)\)")
+"""A link to another page, in brackets: it leads nowhere from a schema."""
 
 
 def schema() -> dict[str, Any]:
@@ -24,9 +27,9 @@ def schema() -> dict[str, Any]:
     holding = {key: spelled(key, value) for key, value in defaults().items()}
     timeout = GateEntry.model_fields["timeout"].get_default()
     holding |= {f"gates.{_NAME}.timeout": duration(timeout)}
-    for key, found in _properties(made, made, ""):
+    for key, found in [*_properties(made, made, "")]:
+        _close(found)
         _tell(found, MEANINGS.get(key), holding.get(key))
-    made["properties"]["gates"]["anyOf"][0]["additionalProperties"] = False
     for part in made["$defs"].values():
         part.pop("title", None)
     made["required"] = ["version"]
@@ -39,11 +42,18 @@ def text() -> str:
     return json.dumps(schema(), ensure_ascii=True, indent=2) + "\n"
 
 
+def _close(found: dict[str, Any]) -> None:
+    """Refuse names that a mapping with names of the person's own does not allow."""
+    for kind in (found, *found.get("anyOf", ())):
+        if "patternProperties" in kind:
+            kind["additionalProperties"] = False
+
+
 def _tell(found: dict[str, Any], meaning: str | None, default: object) -> None:
     found.pop("title", None)
     found.pop("default", None)
     if meaning is not None:
-        found["description"] = meaning.replace("`", "'")
+        found["description"] = _LINK.sub("", meaning).replace("`", "'")
     if default is not None:
         found["default"] = default
 
@@ -55,7 +65,7 @@ def _properties(
     for name, found in node.get("properties", {}).items():
         key = f"{prefix}{name}"
         yield key, found
-        for kind in found.get("anyOf", ()):
+        for kind in (found, *found.get("anyOf", ())):
             yield from _properties(whole, _resolved(whole, kind), f"{key}.")
             for entry in kind.get("patternProperties", {}).values():
                 yield from _properties(whole, _resolved(whole, entry), f"{key}.{_NAME}.")

@@ -71,7 +71,7 @@ def spelled(key: str, value: object) -> JsonValue:
         case Decimal():
             return _number(value)
         case _:
-            return value if value is None or type(value) is int else str(value)
+            return value if value is None or isinstance(value, int) else str(value)
 
 
 def flow(value: JsonValue) -> str:

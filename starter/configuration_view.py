@@ -74,11 +74,6 @@ def lines(shown: ShownConfiguration, *, with_origins: bool) -> Iterator[str]:
             yield f"{text:<{_COLUMN}} # {setting.origin}" if with_origins else text
 
 
-def differences(origins: Mapping[str, Origin]) -> Iterator[str]:
-    """Return a line for each value that is no default."""
-    return (f"  {key} from {origin}" for key, origin in origins.items() if origin != DEFAULT)
-
-
 def _written(name: str, value: JsonValue) -> list[str]:
     if value is None:
         return [f"# {name}: {_DETECTED if name == 'gates' else _NO_MODEL}"]

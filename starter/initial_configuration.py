@@ -36,6 +36,9 @@ _MODELS = """
 _NO_MODELS = """
 # Models are chosen by the keys in the environment; it takes those of two providers. To name them:
 """
+_OWN_MODELS = """
+# Models are those of each person's own file. To name them for all who work here:
+"""
 _TAIL = """
 # What one session may spend, in USD. Your own file may say less.
 # budget: {warn_usd: 2, stop_usd: 10}
@@ -50,23 +53,28 @@ class Findings(NamedTuple):
     providers: tuple[str, ...]
     """Those with a key."""
     routes: Routes | None
-    """None: the keys are not enough for every role."""
+    """None: the keys are not enough for every role, or the person's own file names models."""
+    has_own_models: bool
 
 
-def find(found: Sequence[GateSpec], environment: Mapping[str, str]) -> Findings:
+def find(
+    found: Sequence[GateSpec], environment: Mapping[str, str], *, has_own_models: bool
+) -> Findings:
     """Put together what is known.
 
     Args:
         found: the repository's gates.
         environment: only asked for the presence of providers' keys.
+        has_own_models: the person's own file names models; a repository's would replace them.
     """
     providers = available_providers(environment)
-    return Findings(tuple(found), tuple(sorted(providers)), default_routes(providers))
+    routes = None if has_own_models else default_routes(providers)
+    return Findings(tuple(found), tuple(sorted(providers)), routes, has_own_models)
 
 
 def text(findings: Findings) -> str:
     """Return the file."""
-    return "".join((_HEAD, *_gates(findings.gates), *_models(findings.routes), _TAIL))
+    return "".join((_HEAD, *_gates(findings.gates), *_models(findings), _TAIL))
 
 
 def _gates(found: Sequence[GateSpec]) -> Iterator[str]:
@@ -77,8 +85,12 @@ def _gates(found: Sequence[GateSpec]) -> Iterator[str]:
     yield from (f"  {name}: {flow(entry)}\n" for name, entry in gates(found).items())
 
 
-def _models(routes: Routes | None) -> Iterator[str]:
-    yield _NO_MODELS if routes is None else _MODELS
+def _models(findings: Findings) -> Iterator[str]:
+    routes = findings.routes
+    if routes is None:
+        yield _OWN_MODELS if findings.has_own_models else _NO_MODELS
+    else:
+        yield _MODELS
     mark = "# " if routes is None else ""
     shown = routes or default_routes(frozenset(_EXAMPLE))
     assert shown is not None, "two providers are enough"

@@ -257,14 +257,8 @@ def detached(session: str, program: str, *, goes_on: bool) -> list[str]:
     return [first, f"find it again with `{program} watch {session}`"]
 
 
-def dry_run(request: SessionRequest, changed: Iterable[str], gates: Sequence[str]) -> list[str]:
-    """Return what a session would do, where nothing is started.
-
-    Args:
-        request: of the session.
-        changed: a line for each setting that is no default.
-        gates: with their commands.
-    """
+def dry_run(request: SessionRequest, origins: dict[str, str], gates: Sequence[str]) -> list[str]:
+    """Return what a session would do, where nothing is started."""
     config = request.config
     caps = config.budget
     limits = (
@@ -283,7 +277,8 @@ def dry_run(request: SessionRequest, changed: Iterable[str], gates: Sequence[str
         f"Gates      {', '.join(map(shown, gates)) or NO_GATES}",
         *routes(config),
     ]
-    return [*lines, *map(shown, changed)]
+    changed = {k: o for k, o in origins.items() if o != "default"}
+    return [*lines, *(f"  {key} from {shown(origin)}" for key, origin in changed.items())]
 
 
 def routes(config: SessionConfig) -> list[str]:

@@ -1,23 +1,15 @@
 """Commands of the configuration: `init`, and `config show`, `check`, `schema` and `migrate`."""
 
+import contextlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from starter.commands.configuring import (
-    AutoApproveOption,
-    Choices,
-    ConfigOption,
-    PacingOption,
-    PlaybookOption,
-    RepoOption,
-    complaining,
-    sources,
-)
+from starter.commands import start
 from starter.commands.shared import JsonOption, program
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
@@ -32,6 +24,7 @@ config = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+RepoOption = Annotated[Path, typer.Option(help="The repository, or a folder in it.")]
 FileArgument = Annotated[
     Path | None,
     typer.Argument(metavar="[FILE]", help="Left out: your own file and the repository's."),
@@ -54,18 +47,20 @@ def init(
 def show(  # noqa: PLR0913 (the options of `run` that say settings)
     *,
     repo: RepoOption = Path(),
-    config: ConfigOption = None,
-    pacing: PacingOption = None,
-    auto_approve: AutoApproveOption = False,
-    playbook: PlaybookOption = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+    ] = None,
+    pacing: Annotated[Literal["wave", "flow"] | None, typer.Option(help="As of `run`.")] = None,
+    auto_approve: Annotated[bool, typer.Option("--auto-approve", help="As of `run`.")] = False,
+    playbook: Annotated[Path | None, typer.Option(help="As of `run`.")] = None,
     origin: Annotated[
         bool, typer.Option("--origin", help="Say where each value came from.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Print the configuration that a session here would get."""
-    choices = Choices(config, pacing, auto_approve, playbook is not None)
-    execute(_show(repo, choices, origin=origin, json=json))
+    options = start.RunOptions("", repo, config, None, pacing, auto_approve, playbook)
+    execute(_show(options, origin=origin, json=json))
 
 
 @config.command()
@@ -106,7 +101,9 @@ async def _init(repo: Path, *, force: bool, dry_run: bool) -> ExitCode:
     path = repository.root / FILE_NAME
     if not (force or dry_run):
         _refuse_to_replace(path)
-    findings = initial_configuration.find(await preflight.gates(repository), os.environ)
+    findings = initial_configuration.find(
+        await preflight.gates(repository), os.environ, has_own_models=_has_own_models()
+    )
     text = initial_configuration.text(findings)
     if dry_run:
         sys.stdout.write(text)
@@ -124,6 +121,15 @@ def _refuse_to_replace(path: Path) -> None:
         )
 
 
+def _has_own_models() -> bool:
+    from starter.configuration import user_file
+    from starter.configuration_layers import Sources, read_layers
+
+    with _complaining():
+        layers = read_layers(Sources(user=user_file()))
+    return any(key.startswith("models.") for layer in layers for key in layer.values)
+
+
 def _found(findings: "Findings") -> list[str]:
     from starter.toolchains import in_sandbox
 
@@ -132,11 +138,15 @@ def _found(findings: "Findings") -> list[str]:
         place = in_sandbox(name)
         absent = "absent from the sandbox, where gates run; install it under /usr"
         lines.append(f"Program   {name}: {absent if place is None else place}")
-    keys = f"of {', '.join(findings.providers)}" if findings.providers else "none is set"
+    return [shown(line) for line in (*(lines or ["Gate      none found"]), _models(findings))]
+
+
+def _models(findings: "Findings") -> str:
+    if findings.has_own_models:
+        return "Models    as your own configuration names them"
+    keys = f"the keys of {', '.join(findings.providers)}" if findings.providers else "no key"
     enough = "" if findings.routes else "; two providers are needed, see `doctor`"
-    return [
-        shown(line) for line in (*(lines or ["Gate      none found"]), f"Keys      {keys}{enough}")
-    ]
+    return f"Models    by {keys}{enough}"
 
 
 def _next() -> list[str]:
@@ -150,11 +160,11 @@ def _next() -> list[str]:
 # --- config ---------------------------------------------------------------------------------------
 
 
-async def _show(repo: Path, choices: Choices, *, origin: bool, json: bool) -> ExitCode:
+async def _show(options: start.RunOptions, *, origin: bool, json: bool) -> ExitCode:
     from starter import configuration_view, documents
 
-    layers = await _layers(repo, choices)
-    with complaining():
+    layers = await _layers(options)
+    with _complaining():
         found = configuration_view.shown_configuration(layers, os.environ)
     if json:
         return documents.write(found)
@@ -165,8 +175,8 @@ async def _show(repo: Path, choices: Choices, *, origin: bool, json: bool) -> Ex
 async def _check(file: Path | None, repo: Path) -> ExitCode:
     from starter import configuration
 
-    layers = await _layers(repo, Choices()) if file is None else await _layers_of(file)
-    with complaining():
+    layers = await _layers(_no_options(repo)) if file is None else await _layers_of(file)
+    with _complaining():
         configuration.settle(layers, os.environ)
     if not layers:
         write(["no configuration file is here; the defaults hold (`config show`)"])
@@ -176,15 +186,19 @@ async def _check(file: Path | None, repo: Path) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-async def _layers(repo: Path, choices: Choices) -> "tuple[Layer, ...]":
+async def _layers(options: start.RunOptions) -> "tuple[Layer, ...]":
     from starter import preflight
     from starter.configuration_layers import read_layers
 
-    root = await preflight.find_root(repo)
-    if root is None and repo != Path():
-        raise CommandError(f"{str(repo)!r} is not in a git repository; --repo names one")
-    with complaining():
-        return read_layers(sources(choices, root))
+    root = await preflight.find_root(options.repo)
+    if root is None and options.repo != Path():
+        raise CommandError(f"{str(options.repo)!r} is not in a git repository; --repo names one")
+    with _complaining():
+        return read_layers(start.sources(options, root))
+
+
+def _no_options(repo: Path) -> start.RunOptions:
+    return start.RunOptions("", repo, None, None, None, auto_approve=False, playbook=None)
 
 
 async def _layers_of(file: Path) -> "tuple[Layer, ...]":
@@ -196,8 +210,8 @@ async def _layers_of(file: Path) -> "tuple[Layer, ...]":
     if file.name == FILE_NAME and _is_file(file):
         root = await preflight.find_root(file.parent)
         if root is not None and _is_same(file, root / FILE_NAME):
-            return await _layers(root, Choices())
-    with complaining():
+            return await _layers(_no_options(root))
+    with _complaining():
         return (read_layer(file, "config"),)
 
 
@@ -222,7 +236,7 @@ async def _migrate(file: Path, *, in_place: bool) -> ExitCode:
     from starter.configuration_migration import migrate
     from starter.configuration_writing import replace
 
-    with complaining():
+    with _complaining():
         done = migrate(read_text(file, str(file)), str(file))
     if done.before == VERSION:
         _note([f"{file} is of version {VERSION}: nothing to do"])
@@ -237,3 +251,14 @@ async def _migrate(file: Path, *, in_place: bool) -> ExitCode:
 def _note(lines: Iterable[str]) -> None:
     """Write lines for people beside an output that a program may read."""
     sys.stderr.write("".join(f"{shown(line)}\n" for line in lines))
+
+
+@contextlib.contextmanager
+def _complaining() -> Generator[None]:
+    """Turn what is wrong with a configuration into what a command says."""
+    from starter.configuration_errors import ConfigurationError
+
+    try:
+        yield
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error

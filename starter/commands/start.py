@@ -5,20 +5,10 @@ import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from starter.commands.configuring import (
-    AutoApproveOption,
-    Choices,
-    ConfigOption,
-    PacingOption,
-    PlaybookOption,
-    RepoOption,
-    complaining,
-    sources,
-)
 from starter.commands.shared import program
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
@@ -27,7 +17,7 @@ from starter.terminal import execute, write
 if TYPE_CHECKING:
     from temporalio.client import Client
 
-    from starter.configuration_layers import Origin
+    from starter.configuration_layers import Sources
     from starter.preflight import Repository
     from workers.settings import Settings
     from workers.supervisor import Supervisor
@@ -51,14 +41,23 @@ class RunOptions:
 def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     goal: Annotated[str, typer.Argument(help="What you want, in a sentence or a page.")],
     *,
-    repo: RepoOption = Path(),
-    config: ConfigOption = None,
+    repo: Annotated[Path, typer.Option(help="The repository, or a folder in it.")] = Path(),
+    config: Annotated[
+        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+    ] = None,
     base: Annotated[
         str | None, typer.Option(help="Branch, tag or commit to start from; left out: HEAD.")
     ] = None,
-    pacing: PacingOption = None,
-    auto_approve: AutoApproveOption = False,
-    playbook: PlaybookOption = None,
+    pacing: Annotated[
+        Literal["wave", "flow"] | None, typer.Option(help="When dependants start.")
+    ] = None,
+    auto_approve: Annotated[
+        bool,
+        typer.Option("--auto-approve", help="Ask nobody; merge what is green, stop at the cap."),
+    ] = False,
+    playbook: Annotated[
+        Path | None, typer.Option(help="A scripted model plays this file; nothing is paid.")
+    ] = None,
     detach: Annotated[
         bool, typer.Option("--detach", help="Leave `up` in the background and return.")
     ] = False,
@@ -91,14 +90,14 @@ def up(
 
 
 async def _dry_run(options: RunOptions) -> ExitCode:
-    from starter import configuration_view, preflight, views
+    from starter import preflight, views
 
     repository, request, origins = await _request(options)
     configured = request.config.gates
     gates = await preflight.gates(repository) if configured is None else configured
     detected = ", detected" if configured is None else ""
     names = [f"{gate.name} ({' '.join(gate.argv)}){detected}" for gate in gates]
-    write(views.dry_run(request, configuration_view.differences(origins), names))
+    write(views.dry_run(request, origins, names))
     return ExitCode.COMPLETE
 
 
@@ -170,7 +169,7 @@ async def _start(client: "Client", settings: "Settings", request: "SessionReques
 
 async def _request(
     options: RunOptions,
-) -> "tuple[Repository, SessionRequest, dict[str, Origin]]":
+) -> "tuple[Repository, SessionRequest, dict[str, str]]":
     from starter import preflight
     from starter.sessions import make_id
     from workflows.domain.session import SessionRequest
@@ -191,15 +190,49 @@ async def _request(
     return repository, request, origins
 
 
-def _configuration(options: RunOptions, root: Path) -> "tuple[SessionConfig, dict[str, Origin]]":
+def _configuration(options: RunOptions, root: Path) -> "tuple[SessionConfig, dict[str, str]]":
     from starter.configuration import load_configuration
+    from starter.configuration_errors import ConfigurationError
 
-    choices = Choices(
-        options.config, options.pacing, options.auto_approve, options.playbook is not None
+    try:
+        configuration = load_configuration(sources(options, root), os.environ)
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+    origins = {key: str(origin) for key, origin in configuration.origins.items()}
+    return configuration.session, origins
+
+
+def sources(options: RunOptions, root: Path | None) -> "Sources":
+    """Return where the settings of a session are looked for; without a repository None."""
+    from starter.configuration import user_file
+    from starter.configuration_layers import Sources
+
+    by = {"pacing": "--pacing"}
+    if options.auto_approve:
+        decided = ("approvals.plan", "approvals.changeset", "on_cap")
+        by |= dict.fromkeys(decided, "--auto-approve")
+    return Sources(
+        user=user_file(),
+        repository=root,
+        config=options.config,
+        flags=_flags(options),
+        options=by,
+        playbook=options.playbook is not None,
     )
-    with complaining():
-        configuration = load_configuration(sources(choices, root), os.environ)
-    return configuration.session, configuration.origins
+
+
+def _flags(options: RunOptions) -> dict[str, object]:
+    flags: dict[str, object] = {}
+    if options.pacing is not None:
+        flags["pacing"] = options.pacing
+    if options.auto_approve:
+        flags |= {
+            "approvals.plan": "auto",
+            "approvals.changeset": "auto_if_green",
+            # Nobody watches: a pause at the cap would wait for ever.
+            "on_cap": "stop",
+        }
+    return flags
 
 
 def _settings(options: RunOptions, request: "SessionRequest") -> "Settings":

@@ -1,6 +1,7 @@
 """Scenes are found by role, task, attempt and turn, and a playbook never strays silently."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from activities.playbook import (
     answer,
     locate,
     parse_playbook,
+    read_playbook,
 )
 from tests.unit.broken_yaml import yaml_texts
 from workflows.domain.messages import (
@@ -242,6 +244,15 @@ def test_another_version_is_refused() -> None:
         parse_playbook(
             "schema: 2\nname: p\nscenes: [{role: planner, turns: [{text: a}]}]", "p.yaml"
         )
+
+
+def test_bytes_that_are_no_text_are_told_with_their_place(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_bytes(b"schema: 1\nname: \xfc\n")
+    with pytest.raises(DocumentError, match=r"p\.yaml:2:7: not UTF-8; save the file as UTF-8"):
+        read_playbook(file)
+    file.write_bytes(b"\xef\xbb\xbf" + DEMO.encode())
+    assert read_playbook(file) == parse_playbook(DEMO, "p")
 
 
 @given(

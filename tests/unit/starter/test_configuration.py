@@ -138,6 +138,15 @@ def test_files_that_need_not_exist(tmp_path: Path):
     assert load_configuration(Sources(user=tmp_path / "no.yaml", repository=tmp_path), KEYS)
 
 
+def test_another_ending_is_not_overlooked(tmp_path: Path):
+    other = written(tmp_path / "blueflame.yml", "turns: 5")
+    with pytest.raises(ConfigurationError, match=r"'blueflame.yml' is not read; rename it to 'blu"):
+        load_configuration(Sources(repository=tmp_path), KEYS)
+    assert load_configuration(Sources(repository=tmp_path, config=other), KEYS).session.turns == 5
+    written(tmp_path / "blueflame.yaml", "turns: 6")
+    assert load_configuration(Sources(repository=tmp_path), KEYS).session.turns == 6
+
+
 def test_a_named_file_must_exist(tmp_path: Path):
     with pytest.raises(ConfigurationError, match=r"no.yaml' cannot be read: No such file"):
         load_configuration(Sources(config=tmp_path / "no.yaml"), KEYS)

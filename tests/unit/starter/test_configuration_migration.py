@@ -5,7 +5,7 @@ import contextlib
 import pytest
 from hypothesis import given
 
-from activities.document_source import DocumentError, Source
+from activities.document_source import Source
 from starter.configuration_errors import ConfigurationError
 from starter.configuration_file import MAX_FILE_BYTES, VERSION, parse_file
 from starter.configuration_migration import migrate
@@ -92,8 +92,3 @@ def test_what_a_file_says_stays(text: str):
     before = Source("x").read(text)
     assert isinstance(before, dict)
     assert Source("x").read(done.text) == {**before, "version": VERSION}
-
-
-def test_the_property_is_asked_of_what_can_be_read():
-    with pytest.raises(DocumentError):
-        Source("x").read("a: [")

@@ -18,7 +18,7 @@ TWO = {"ANTHROPIC_API_KEY": "x", "GEMINI_API_KEY": "y"}
 def test_the_file_is_right_and_says_what_was_found(
     gates: tuple[GateSpec, ...], environment: dict[str, str]
 ):
-    written = text(find(gates, environment))
+    written = text(find(gates, environment, has_own_models=False))
     file = parse_file(written, "blueflame.yaml", from_repository=True)
     assert [entry.run for entry in (file.gates or {}).values()] == [gate.argv for gate in gates]
     assert (file.models is not None) == (environment is TWO)
@@ -28,7 +28,7 @@ def test_the_file_is_right_and_says_what_was_found(
 
 @pytest.mark.parametrize("environment", [{}, TWO])
 def test_what_is_proposed_in_comments_is_right_too(environment: dict[str, str]):
-    lines = text(find((), environment)).splitlines()
+    lines = text(find((), environment, has_own_models=False)).splitlines()
     said = [line.removeprefix("# ") for line in lines if line.startswith(("# ", "version"))]
     proposed = [line for line in said if line.startswith(("  ", "version")) or line.endswith(":")]
     proposed += [line for line in said if line.startswith("budget:")]
@@ -40,11 +40,17 @@ def test_what_is_proposed_in_comments_is_right_too(environment: dict[str, str]):
 
 
 def test_models_are_those_of_the_keys():
-    file = parse_file(text(find((), TWO)), "x")
+    file = parse_file(text(find((), TWO, has_own_models=False)), "x")
     assert file.models is not None
     assert file.models.developer == ("anthropic/claude-sonnet-5-5",)
     assert file.models.reviewer == ("google/gemini-4-argon",)
-    assert find((), TWO).providers == ("anthropic", "google")
+    assert find((), TWO, has_own_models=False).providers == ("anthropic", "google")
+
+
+def test_models_of_the_persons_own_file_are_not_replaced():
+    written = text(find((), TWO, has_own_models=True))
+    assert parse_file(written, "x").models is None
+    assert "# Models are those of each person's own file." in written
 
 
 def test_programs_of_the_system_are_in_the_sandbox_and_others_are_not():

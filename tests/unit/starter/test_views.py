@@ -161,7 +161,9 @@ def test_a_dry_run_shows_what_would_be_sent() -> None:
     request = SessionRequest(
         session=SessionId("s"), goal="Mend it", repository="/r", config=SessionConfig(routes=routes)
     )
-    assert views.dry_run(request, ["  gates from flags"], ["pytest (pytest -q)"]) == (
+    assert views.dry_run(
+        request, {"pacing": "default", "gates": "flags"}, ["pytest (pytest -q)"]
+    ) == (
         _lines("""
 Dry run: nothing was started, nothing was sent, cost $0.00
 Goal       Mend it
