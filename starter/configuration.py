@@ -119,7 +119,8 @@ def _check_found(layers: Sequence[Layer]) -> None:
         found = {key: value for key, value in layer.values.items() if key not in later}
         own = {key: value for other in layers[:place] for key, value in other.values.items()}
         if faults := limit_faults(found, own):
-            lines = [f"{layer.origin_of(key).place}: {key}: {text}" for key, text in faults.items()]
+            places = [layer.origin_of(fault.partition(":")[0]).place for fault in faults]
+            lines = [f"{at}: {fault}" for at, fault in zip(places, faults, strict=True)]
             raise ConfigurationError("\n".join(lines))
 
 

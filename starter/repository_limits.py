@@ -23,7 +23,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 }
 
 
-def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> dict[str, str]:
+def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tuple[str, ...]:
     """Say which values of the repository's file are not its to decide.
 
     | key                | the repository may say                                     |
@@ -38,14 +38,14 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> dict
         own: what the person's own file says, by dotted key.
 
     Returns:
-        What to say of each, by its key.
+        One complaint for each, beginning with the key.
     """
     checked = ((key, found[key], own.get(key, _DEFAULTS[key])) for key in _DEFAULTS if key in found)
-    return {
-        key: f"{value} where {mine} holds without this file: {_REMEDY}"
+    return tuple(
+        f"{key}: {value} where {mine} holds without this file: {_REMEDY}"
         for key, value, mine in checked
         if not _may(key, value, mine)
-    }
+    )
 
 
 def _may(key: str, value: object, mine: object) -> bool:

@@ -194,6 +194,11 @@ def test_the_command_line_page_lists_every_command_with_its_own_options():
     assert said == known.keys()
 
 
+def test_the_exit_codes_are_those_of_the_program():
+    codes = re.findall(r"^\| (\d+) \|", section(DOCS / "cli.md", "Exit codes"), re.MULTILINE)
+    assert [int(code) for code in codes] == sorted(ExitCode)
+
+
 def test_the_command_line_page_lists_every_command_of_a_group():
     group: Any = typer.main.get_command(app)
     groups = {
@@ -203,11 +208,6 @@ def test_the_command_line_page_lists_every_command_of_a_group():
     for name, inner in groups.items():
         said = re.findall(rf"^\| `{name} (\w+)", read(DOCS / "cli.md"), re.MULTILINE)
         assert said == list(inner)
-
-
-def test_the_exit_codes_are_those_of_the_program():
-    codes = re.findall(r"^\| (\d+) \|", section(DOCS / "cli.md", "Exit codes"), re.MULTILINE)
-    assert [int(code) for code in codes] == sorted(ExitCode)
 
 
 # --- signals ------------------------------------------------------------------------------------
