@@ -69,7 +69,12 @@ async def find_root(path: Path) -> Path | None:
     return root
 
 
-async def gates(repository: Repository) -> "tuple[GateSpec, ...]":
+async def gates(repository: Repository) -> list[str]:
+    """Return the names of the gates that the base shows, with their commands."""
+    return [f"{gate.name} ({' '.join(gate.argv)})" for gate in await detected_gates(repository)]
+
+
+async def detected_gates(repository: Repository) -> "tuple[GateSpec, ...]":
     """Return the gates that the base shows."""
     # Later than the rest: only a dry run and `init` ask.
     from activities.gate_detection import detect_gates, files_to_read

@@ -102,7 +102,7 @@ async def _init(repo: Path, *, force: bool, dry_run: bool) -> ExitCode:
     if not (force or dry_run):
         _refuse_to_replace(path)
     findings = initial_configuration.find(
-        await preflight.gates(repository), os.environ, has_own_models=_has_own_models()
+        await preflight.detected_gates(repository), os.environ, has_own_models=_has_own_models()
     )
     text = initial_configuration.text(findings)
     if dry_run:

@@ -93,10 +93,11 @@ async def _dry_run(options: RunOptions) -> ExitCode:
     from starter import preflight, views
 
     repository, request, origins = await _request(options)
-    configured = request.config.gates
-    gates = await preflight.gates(repository) if configured is None else configured
-    detected = ", detected" if configured is None else ""
-    names = [f"{gate.name} ({' '.join(gate.argv)}){detected}" for gate in gates]
+    gates = request.config.gates
+    if gates is None:
+        names = [f"{name}, detected" for name in await preflight.gates(repository)]
+    else:
+        names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
     write(views.dry_run(request, origins, names))
     return ExitCode.COMPLETE
 

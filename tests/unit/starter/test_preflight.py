@@ -39,7 +39,8 @@ async def test_a_repository_is_found_from_a_folder_in_it(tmp_path: Path) -> None
 
 async def test_its_gates_are_named_with_their_commands(tmp_path: Path) -> None:
     found = await preflight.examine(_repository(tmp_path / "r"), "main")
-    assert [gate.name for gate in await preflight.gates(found)] == ["pytest"]
+    assert any(gate.startswith("pytest (") for gate in await preflight.gates(found))
+    assert [gate.name for gate in await preflight.detected_gates(found)] == ["pytest"]
 
 
 async def test_a_detached_head_is_a_base(tmp_path: Path) -> None:
