@@ -25,6 +25,8 @@ Places = Mapping[Loc, tuple[int, int]]
 
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = frozenset({"str", "int", "float", "bool", "null", "timestamp"})
+_NAMES = _SCALARS - {"null", "timestamp"}
+"""Of a key: numbers and `true` are taken as the text that stands there."""
 _TOO_LARGE = "too large or too deep once its aliases are unfolded; write less, without aliases"
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 
@@ -137,6 +139,8 @@ class Source:
             raise self._error(key, "merge keys ('<<') are not read; write the keys out")
         if not key.value:
             raise self._error(key, "a key without a name; write 'name: value'")
+        if (key.tag or "").removeprefix(_TAG) not in _NAMES:
+            raise self._error(key, f"put {brief(key.value)} in quotes: a key must be plain text")
         return self._text(key)
 
     def _leaf(self, node: _Node, kind: str) -> JsonValue:

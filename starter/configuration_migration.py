@@ -5,7 +5,7 @@ order stay. A file without the key `version` is version 0: that is how a file lo
 by hand. Reads and writes no disk.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from activities.document_source import DocumentError, Source
@@ -15,6 +15,10 @@ from starter.configuration_file import MAX_FILE_BYTES, VERSION
 
 _WIDEST: Final = 100_000
 """No line is folded that was not."""
+
+
+_Step = Callable[[MutableMapping[str, Any]], None]
+"""Changes the document; also done on the bare values, to see that nothing else has changed."""
 
 
 class Migrated(NamedTuple):
@@ -52,7 +56,16 @@ def migrate(text: str, name: str) -> Migrated:
     before = _version(data.get("version"), source)
     if before == VERSION:
         return Migrated(text, before)
-    return Migrated(_rewritten(text, range(before, VERSION)), before)
+    steps = [_STEPS[version] for version in range(before, VERSION)]
+    written = _rewritten(text, steps)
+    for step in steps:
+        step(data)
+    if written is None or Source(name).read(written) != data:
+        raise ConfigurationError(
+            f"{name}:1:1: cannot be rewritten without a change of what it says; write "
+            f"'version: {VERSION}' yourself, and see 'blueflame config check'"
+        )
+    return Migrated(written, before)
 
 
 def _version(value: object, source: Source) -> int:
@@ -67,33 +80,37 @@ def _version(value: object, source: Source) -> int:
     )
 
 
-def _rewritten(text: str, versions: range) -> str:
+def _rewritten(text: str, steps: Sequence[_Step]) -> str | None:
+    """The text after these steps; None where the library that keeps comments cannot read it."""
     from io import StringIO
 
-    from ruamel.yaml import YAML, util
+    from ruamel.yaml import YAML, YAMLError, util
 
     yaml: Any = YAML(typ="rt", pure=True)
     yaml.preserve_quotes = True
     yaml.width = _WIDEST
     plain = text.replace("\r\n", "\n")
-    document, indent, offset = cast(
-        "tuple[Any, int | None, int | None]", util.load_yaml_guess_indent(plain, yaml=yaml)
-    )
+    try:
+        document, indent, offset = cast(
+            "tuple[Any, int | None, int | None]", util.load_yaml_guess_indent(plain, yaml=yaml)
+        )
+    except (YAMLError, ArithmeticError, LookupError, ValueError):  # a tag that does not fit
+        return None
     if indent is not None:
         yaml.indent(mapping=indent, sequence=indent, offset=offset or 0)
-    for version in versions:
-        _STEPS[version](document)
+    for step in steps:
+        step(document)
+    document.move_to_end("version", last=False)
     out = StringIO()
     yaml.dump(document, out)
     ending = "\r\n" if "\r\n" in text else "\n"
     return out.getvalue().replace("\n", ending)
 
 
-def _name_the_version(document: Any) -> None:
-    """0 to 1: the file says its version, as its first key."""
-    document.pop("version", None)
-    document.insert(0, "version", 1)
+def _name_the_version(document: MutableMapping[str, Any]) -> None:
+    """0 to 1: the file says its version."""
+    document["version"] = 1
 
 
-_STEPS: Final[Mapping[int, Callable[[Any], None]]] = {0: _name_the_version}
+_STEPS: Final[Mapping[int, _Step]] = {0: _name_the_version}
 """By the version that a step starts from."""

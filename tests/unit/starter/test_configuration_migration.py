@@ -52,6 +52,7 @@ def test_comments_order_and_quotes_stay():
         ("turns: &a 3\nattempts: *a\n", "version: 1\nturns: &a 3\nattempts: *a\n"),
         ("gates: {t: {run: '" + "x " * 300 + "'}}\n", None),
         ("{}\n", "version: 1\n"),
+        ("version: # none yet\nturns: 3\n", "version: 1 # none yet\nturns: 3\n"),
     ],
 )
 def test_a_file_without_a_version_gets_it(text: str, expected: str | None):
@@ -73,6 +74,8 @@ def test_a_file_of_today_stays_as_it_is():
         ("- a\n", "x.yaml:1:1: no mapping of keys to values"),
         ("a: 1\na: 2\n", "x.yaml:2:1: the key 'a' stands twice"),
         ("a: [\n", "x.yaml:2:1: "),
+        ("!!int x: 1\n", "x.yaml:1:1: cannot be rewritten without a change of what it says; write"),
+        ("0x0F: 1\nTrue: 2\n", "x.yaml:1:1: cannot be rewritten without a change of what it says"),
         ("#" * (MAX_FILE_BYTES + 1), "x.yaml:1:1: over 65536 bytes"),
     ],
 )
