@@ -85,6 +85,7 @@ class Source:
         from ruamel.yaml import YAML, YAMLError
 
         yaml: Any = YAML(typ="safe", pure=True)
+        yaml.composer.warn_double_anchors = False  # YAML allows it: the last one before holds
         try:
             root = yaml.compose(text)
             self._scalar = partial(yaml.constructor.construct_object, deep=True)

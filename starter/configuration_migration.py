@@ -89,6 +89,7 @@ def _rewritten(text: str, steps: Sequence[_Step]) -> str | None:
     yaml: Any = YAML(typ="rt", pure=True)
     yaml.preserve_quotes = True
     yaml.width = _WIDEST
+    yaml.composer.warn_double_anchors = False
     plain = text.replace("\r\n", "\n")
     try:
         document, indent, offset = cast(

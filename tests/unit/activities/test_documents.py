@@ -38,6 +38,11 @@ def test_an_alias_is_allowed() -> None:
     assert parse_document(Tree, text, "t").notes == {"a": "oak"}
 
 
+def test_an_anchor_may_be_named_again() -> None:
+    text = "name: &n oak\nnotes: {a: *n, b: &n elm, c: *n}\n"
+    assert parse_document(Tree, text, "t").notes == {"a": "oak", "b": "elm", "c": "elm"}
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -55,6 +60,7 @@ def test_an_alias_is_allowed() -> None:
         ("name: oak\nleaves:\n- size: 0\n", "t.yaml:3:3: leaves.0.size: "),
         ("name: oak\nleaves:\n- size: big\n", "t.yaml:3:3: leaves.0.size: "),
         ("name: oak\nname: elm\n", "t.yaml:2:1: the key 'name' stands twice; remove one"),
+        ("name: &a oak\nname: &a elm\n", "t.yaml:2:1: the key 'name' stands twice"),
         ("name: oak\nnotes: {when: 2026-01-02}\n", "t.yaml:2:15: put 2026-01-02 in quotes"),
         ("name: oak\nnotes: {n: .nan}\n", "t.yaml:2:12: .nan is no finite number"),
         ("name: oak\nnotes: {n: 1e309}\n", "t.yaml:2:12: 1e309 is no finite number"),

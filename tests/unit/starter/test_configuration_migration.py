@@ -52,6 +52,7 @@ def test_comments_order_and_quotes_stay():
         ("turns: &a 3\nattempts: *a\n", "version: 1\nturns: &a 3\nattempts: *a\n"),
         ("gates: {t: {run: '" + "x " * 300 + "'}}\n", None),
         ("{}\n", "version: 1\n"),
+        ("turns: &a 3\nattempts: &a 2\n", "version: 1\nturns: &a 3\nattempts: &a 2\n"),
         ("version: # none yet\nturns: 3\n", "version: 1 # none yet\nturns: 3\n"),
     ],
 )
