@@ -62,10 +62,11 @@ async def find_root(path: Path) -> Path | None:
     """Return the root of the repository that `path` is in; None where it is in none.
 
     Raises:
-        CommandError: `path` is no folder, or the repository cannot be read.
+        CommandError: `path` is no folder, the repository cannot be read, or git is missing.
     """
     if not path.is_dir():  # noqa: ASYNC240 (one stat before anything runs)
         raise CommandError(f"repository {str(path)!r} is no folder; name one with --repo")
+    await git_version()
     from activities.adapters.git.user import find
     from activities.ports.git import NotARepositoryError, RepositoryRefusedError
 

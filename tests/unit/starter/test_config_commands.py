@@ -209,6 +209,35 @@ def test_show_as_json_is_one_document(repository: Place):
     assert document["settings"]["models.planner"]["origin"]["source"] == "--playbook"
 
 
+def test_show_as_json_says_what_is_wrong_as_a_document(repository: Place):
+    repository.file.write_text("version: 1\nturns: many\n")
+    code, out, err = repository.types("config", "show", "--json")
+    assert code == ExitCode.USAGE
+    assert json.loads(out)["error"]["message"] == err.removeprefix("error: ").rstrip("\n")
+    assert "blueflame.yaml:2:1: turns" in err
+
+
+def test_the_budget_of_the_command_line_is_an_origin(repository: Place):
+    code, out, _ = repository.types("config", "show", "--origin", "--budget", "3")
+    assert code == ExitCode.COMPLETE
+    assert ["stop_usd:", "3", "#", "--budget"] in [line.split() for line in out.splitlines()]
+
+
+def test_a_file_may_name_the_persons_own_providers(repository: Place):
+    named = repository.root / "named.yaml"
+    models = "{planner: [local/x], developer: [local/x], reviewer: [other/y]}"
+    named.write_text(f"version: 1\nmodels: {models}\n")
+    code, _, err = repository.types("config", "check", "named.yaml")
+    assert (code, "unknown provider 'local'" in err) == (ExitCode.USAGE, True)
+    own = repository.root.parent / "own" / "blueflame" / "blueflame.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("version: 1\nproviders: {local: {base_url: 'http://127.0.0.1:1/v1'}}\n")
+    variables = {"BLUEFLAME_PROVIDERS": '{"other": {"base_url": "http://127.0.0.1:2/v1"}}'}
+    for options in (("check", "named.yaml"), ("show", "--config", "named.yaml")):
+        code, _, err = repository.types("config", *options, **variables)
+        assert (code, err) == (ExitCode.COMPLETE, "")
+
+
 def test_show_and_check_work_where_there_is_no_repository(folder: Place):
     assert folder.types("config", "show")[0] == ExitCode.COMPLETE
     assert "no configuration file is here; the defaults hold" in folder.types("config", "check")[1]
