@@ -16,6 +16,7 @@ _KINDS = {
     "float_type": "a number",
     "decimal_type": "a number",
     "decimal_parsing": "a number",
+    "finite_number": "a finite number",
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "string_type": "a text (put it in quotes)",
@@ -33,6 +34,38 @@ _BOUNDS = {
 }
 
 
+_REMEDIES = (
+    ("mapping values are not allowed", "indent it as the lines around it, or put a text in quotes"),
+    ("sequence entries are not allowed", "begin the list on a line of its own"),
+    ("could not find expected ':'", "write 'key: value'"),
+    ("undefined alias", "put a text that begins with '*' in quotes"),
+    ("expected alphabetic or numeric", "put a text that begins with '*' or '&' in quotes"),
+    ("cannot start any token", "put the text in quotes"),
+    ("end of stream", "a quote is not closed"),
+    ("<block end>", "the indentation does not fit the lines above"),
+    ("expected ',' or", "a bracket is not closed"),
+    ("<document start>", "put a text that begins with '%' in quotes"),
+    ("incompatible YAML", "remove the line that begins with %YAML"),
+    ("is not allowed", "remove it, and save the file as UTF-8 text"),
+)
+"""What the parser's words hold, and what a person does about it."""
+
+
+def syntax(problem: str) -> str:
+    """Say what is no YAML, and what to do about it.
+
+    Args:
+        problem: in the words of the parser.
+    """
+    if "'\\t'" in problem:
+        return "a tab; indent with spaces"
+    if "another document" in problem:
+        return "a second document begins here; a file holds one"
+    cause = printable(problem.replace("'\\x00'", "the end of the file"))
+    remedy = next((ours for theirs, ours in _REMEDIES if theirs in problem), None)
+    return cause if remedy is None else f"{cause}; {remedy}"
+
+
 def word(item: ErrorDetails) -> str:
     """Say what is wrong with one value, and what belongs there."""
     kind = item["type"]
@@ -45,7 +78,7 @@ def word(item: ErrorDetails) -> str:
         return f"needs at least {facts['min_length']}, and has {facts['actual_length']}"
     wanted = _wanted(kind, facts)
     if wanted is not None:
-        return f"must be {wanted}, not {_shown(item['input'])}"
+        return f"must be {wanted}, not {brief(item['input'])}"
     return item["msg"].removeprefix("Value error, ")
 
 
@@ -60,8 +93,13 @@ def _wanted(kind: str, facts: dict[str, Any]) -> str | None:
     return _KINDS.get(kind)
 
 
-def _shown(value: object) -> str:
-    """A value, short; of a list or mapping only that it is one."""
+def printable(text: str) -> str:
+    """Return a text on one line, with what cannot be seen written out."""
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+def brief(value: object) -> str:
+    """Return a value in few words; of a list or mapping only that it is one."""
     if value is None:
         return "empty"
     if isinstance(value, dict):

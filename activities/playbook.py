@@ -16,7 +16,8 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, model_validator
 
-from activities.documents import DocumentError, parse_document
+from activities.document_source import decode
+from activities.documents import parse_document
 from activities.ports.models import Stop
 from workflows.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from workflows.domain.models import Prices, Role, Usage
@@ -222,11 +223,7 @@ def read_playbook(path: Path) -> Playbook:
         DocumentError: with file, line and column of up to ten mistakes, or it is no text.
         OSError: the file cannot be read.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise DocumentError(f"{path}: no UTF-8 text at byte {error.start}") from None
-    return parse_playbook(text, str(path))
+    return parse_playbook(decode(path.read_bytes(), str(path)), str(path))
 
 
 def locate(conversation: Sequence[Message]) -> Place:

@@ -1,7 +1,8 @@
-"""Generate docs/configuration.md: every key of blueflame.yaml and every environment variable.
+"""Generate docs/configuration.md (every key and every environment variable) and the JSON Schema.
 
-Names, values and defaults come from the models that read them; only what a key means is written
-here, and a key without a meaning, or a meaning without a key, is an error.
+Names, values and defaults come from the models that read them, what a key means from
+`starter.configuration_meanings`; what a variable means is written here. A key without a meaning, or
+a meaning without a key, is an error.
 """
 
 import sys
@@ -13,87 +14,18 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, cast, get_args, get_origin
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from starter import configuration_file as file
+from starter import configuration_schema
+from starter.configuration_meanings import MEANINGS
 from workers.settings import Settings
 from workflows.domain.config import SessionConfig
 from workflows.domain.tool_policy import RULE_NAMES
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "configuration.md"
-
-MEANINGS = {
-    "version": "the version of this file's format; the only key that must be there",
-    "pacing": "when dependants start: after the merge of a whole wave, or as soon as their "
-    "dependencies are validated ([concepts](concepts.md#the-two-pacings))",
-    "approvals.plan": "who approves the plan",
-    "approvals.changeset": "who approves a changeset",
-    "concurrency.plan": "agents that plan at once",
-    "concurrency.develop": "agents that develop at once",
-    "concurrency.validate": "tasks that are validated at once",
-    "concurrency.merge": "merge waves at once",
-    "models.planner": "models of the planner, the first that can be used",
-    "models.developer": "models of the developers",
-    "models.reviewer": "models of the reviewers; at least one of another family than the "
-    "developers",
-    "providers": "compatible servers by a name of yours, and time limits of built-in providers "
-    "([providers](providers.md)); refused in a file that was found in the repository",
-    "providers.NAME.base_url": "its Chat Completions interface, as in `http://127.0.0.1:11434/v1`",
-    "providers.NAME.key": "the environment variable that holds its key; left out: it wants none",
-    "providers.NAME.family": "who made its models; left out: the provider's name",
-    "providers.NAME.abilities.tool_calls": "`false`: no role can use it",
-    "providers.NAME.abilities.parallel_tool_calls": "`false`: it is told of one call at a time",
-    "providers.NAME.abilities.system_role": "who says the instructions; `user`: they open the "
-    "first message",
-    "providers.NAME.abilities.reasoning_effort": "sent as it stands; left out: not sent",
-    "providers.NAME.abilities.reasoning_replay": "`true`: a model's own turns go back as they "
-    "came, its reasoning included",
-    "providers.NAME.abilities.max_output_field": "what the server calls the limit of an answer",
-    "providers.NAME.abilities.streaming": "`false`: answers are asked for whole",
-    "providers.NAME.abilities.prompt_caching": "`true`: one `prompt_cache_key` is sent for each "
-    "agent",
-    "providers.NAME.timeout_s": "how long one call may take, in seconds; left out: 900",
-    "catalogue": "what you know better of models, by `provider/model`; refused in a file that was "
-    "found in the repository",
-    "catalogue.NAME.family": "who made it; a reviewer must be of another family than the developer",
-    "catalogue.NAME.window_tokens": "the longest prompt with its answer",
-    "catalogue.NAME.max_output_tokens": "the longest answer, at most half the window",
-    "catalogue.NAME.prices.input_usd": "USD per million tokens of input; 0 for a model that costs "
-    "nothing",
-    "catalogue.NAME.prices.cached_input_usd": "the same for cached input; left out: as other input",
-    "catalogue.NAME.prices.output_usd": "the same for output, reasoning included",
-    "budget.warn_usd": "a notice above this spend of a session, in USD",
-    "budget.stop_usd": "no call is paid beyond it; what then happens is `on_cap`",
-    "budget.burn_usd_per_minute": "above this rate of spending the same happens as at the cap",
-    "gates": "the checks that judge each change, by name; `{}` means none",
-    "gates.NAME.run": "the command; a text with shell syntax runs under `bash -e -o pipefail`",
-    "gates.NAME.timeout": "the longest that it may run",
-    "worktree.setup": "commands run in the sandbox, once in each worktree or checkout",
-    "worktree.copy": "ignored files of your checkout that builds and tests need",
-    "worktree.allow_secret": "files of `copy` that may be copied, and paths in which work may add "
-    "lines, although they look secret; models "
-    "can read them then",
-    "attempts": "attempts at a task before it fails",
-    "turns": "turns of one agent; reviewers and tasks of kind docs get half",
-    "command_timeout": "the longest that one command of an agent may run",
-    "sandbox": "`none` runs commands of agents and gates with your own rights; refused in a file "
-    "that was found in the repository",
-    "policy.planner_tools": "tools that the planner may call",
-    "policy.developer_tools": "tools that developers may call",
-    "policy.reviewer_tools": "tools that reviewers may call",
-    "policy.allow_commands": "only commands that certainly fit one of these run",
-    "policy.deny_commands": "commands that may fit one of these never run, whatever allows them",
-    "policy.lift": "built-in rules that do not hold",
-    "policy.read_paths": "all that the tool `read`, and commands that plainly read files, get",
-    "policy.write_paths": "all that a task may write of what it claims",
-    "policy.blocked_paths": "neither read nor written",
-    "policy.protected_paths": "never written, whatever a task claims, beside the built-in set; "
-    "a baseline's tests, say",
-    "deliver": "where finished work goes: the branch `blueflame/<session>`",
-    "on_cap": "what reaching the cap does: wait for you, or end the session",
-}
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 VARIABLES = {
     "BLUEFLAME_DATA_DIR": "where everything of ours lives on this machine",
@@ -165,8 +97,11 @@ are taken whole, but for the policy's that deny; `providers` and `catalogue` ent
 3. `blueflame.yaml` at the root of the repository, or instead of it the file of `--config`;
 4. flags of `run`.
 
-`run --dry-run` prints what a session would get. A session keeps the configuration that it was
-started with. An unknown key, a wrong value or a doubled key is refused with file, line and column.
+`blueflame init` writes a file for a repository: its gates, and models by the keys that are set.
+`blueflame config show --origin` prints what a session would get and where each value came from,
+`run --dry-run` what of it is no default, and `config check` judges a file. A session keeps the
+configuration that it was started with.
+
 A file found in the repository decides nothing against you: it may not switch the sandbox off, mark
 secrets, approve where you are asked, change `on_cap`, allow agents more than you do, raise
 `budget.stop_usd` above your own file's or the default, or say anything of `providers` and
@@ -183,6 +118,27 @@ Where no model is configured, two keys of different providers in the environment
 planner gets the strongest models, the developers the first provider's, the reviewers the others'.
 
 {policy}
+
+## The file itself
+
+It is YAML 1.2, as UTF-8, of at most 64 KiB. An unknown key, a wrong value and a doubled key are
+refused, each with file, line, column and what to write instead; the exit code is 2 and nothing is
+started. So are merge keys, tags of programs, more than one document, numbers with a leading zero,
+NaN and infinities, and aliases that unfold to more than 200,000 values. `yes`, `no`, `on` and `off`
+are texts.
+
+`blueflame config schema` prints its JSON Schema, of which
+[blueflame.schema.json](blueflame.schema.json) is a copy: an editor with the YAML language server
+completes and checks keys by it. Write it next to the file and name it in the first line:
+
+```yaml
+# yaml-language-server: $schema=blueflame.schema.json
+version: 1
+```
+
+A release reads one version of the format, named by `version`. A newer file is refused with advice.
+An older one is brought up by `blueflame config migrate` (printed; `--write` writes it), comments
+and order kept. There is one step so far: a file without `version` counts as version 0, and gets it.
 
 ## Environment
 
@@ -319,7 +275,7 @@ def _keys(model: type[BaseModel], prefix: str, defaults: dict[str, FieldInfo]) -
 
 def _spelled(name: str, field: FieldInfo) -> str:
     alias = field.validation_alias
-    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else name
+    return alias if isinstance(alias, str) else name
 
 
 def _bare(kind: Any) -> Any:
@@ -403,15 +359,16 @@ def _table(title: str, rows: list[Row], meanings: dict[str, str]) -> str:
 
 
 def main() -> int:
-    """Write the page, or with `--check` compare it."""
-    wanted = page()
+    """Write both, or with `--check` compare them."""
+    wanted = {"configuration.md": page(), "blueflame.schema.json": configuration_schema.text()}
     if "--check" not in sys.argv[1:]:
-        PAGE.write_text(wanted, encoding="utf-8")
+        for name, text in wanted.items():
+            (DOCS / name).write_text(text, encoding="utf-8")
         return 0
-    if PAGE.read_text(encoding="utf-8") == wanted:
-        return 0
-    print("docs/configuration.md is not true to the code: scripts/docs writes it anew")
-    return 1
+    wrong = [name for name in wanted if (DOCS / name).read_text(encoding="utf-8") != wanted[name]]
+    for name in wrong:
+        print(f"docs/{name} is not true to the code: scripts/docs writes it anew")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from starter.commands import (
     check,
     cleanup,
     codec,
+    config,
     decide,
     demo,
     follow,
@@ -57,7 +58,7 @@ app = typer.Typer(
 )
 
 _GROUPS = (
-    (demo.demo, check.doctor, models.models, start.up, start.run),
+    (demo.demo, check.doctor, config.init, models.models, start.up, start.run),
     (look.ls, look.status, look.watch, look.task, look.diff, follow.log, plan.plan),
     (decide.approve, decide.reject),
     (steer.skip, steer.retry, steer.steer, steer.priority),
@@ -67,3 +68,4 @@ _GROUPS = (
 for _group in _GROUPS:
     for _command in _group:
         app.command()(_command)
+app.add_typer(config.config, name="config")

@@ -5,27 +5,29 @@ file can be asked alone; layers and defaults are `starter.configuration`'s. It r
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import timedelta
-from typing import Annotated, Literal, cast
+from decimal import Decimal
+from typing import Annotated, Literal, cast, get_args
 
 from pydantic import (
     AfterValidator,
-    AliasChoices,
     BaseModel,
     BeforeValidator,
     Field,
     StrictInt,
     StringConstraints,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
 )
+from pydantic.fields import FieldInfo
 
-from activities.documents import DocumentError, parse_document
+from activities.document_wording import brief
+from activities.documents import Document, DocumentError, parse_document, read_document
 from activities.ports.endpoints import ProviderEntries
 from starter.configuration_errors import ConfigurationError
 from starter.gate_commands import check_arguments, parse_command
-from workflows.domain.budget import Caps
 from workflows.domain.config import Approvals, ModelName, Pacing
 from workflows.domain.models import BUILT_IN, GivenFacts
 from workflows.domain.tool_policy import CommandPattern, PathPattern, RuleName, ToolName
@@ -35,6 +37,7 @@ from workflows.policy.command_patterns import pattern_fault
 FILE_NAME = "blueflame.yaml"
 VERSION = 1
 MAX_FILE_BYTES = 64 * 1024
+MAX_USD = Decimal(1_000_000)
 
 _DURATION = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?", re.ASCII)
 _LONGEST = timedelta(hours=24)
@@ -51,11 +54,11 @@ def parse_duration(value: object) -> timedelta:
         return value
     match = _DURATION.fullmatch(value) if isinstance(value, str) and value else None
     if match is None:
-        raise ValueError(f"a duration is written as 90s, 10m or 1h30m, not {value!r}")
+        raise ValueError(f"a duration is written as 90s, 10m or 1h30m, not {brief(value)}")
     hours, minutes, seconds = (int(part or 0) for part in match.groups())
     duration = timedelta(hours=hours, minutes=minutes, seconds=seconds)
     if not timedelta(0) < duration <= _LONGEST:
-        raise ValueError(f"a duration is more than nothing and at most 24h, not {value!r}")
+        raise ValueError(f"a duration is more than nothing and at most 24h, not {brief(value)}")
     return duration
 
 
@@ -79,13 +82,41 @@ def _known_provider(name: str, info: ValidationInfo) -> str:
 
 
 def _known_version(value: object) -> object:
-    if value != VERSION or isinstance(value, bool):
-        raise ValueError(f"this release reads version {VERSION}, not {value!r}")
+    if value is None:
+        raise ValueError(
+            f"the key 'version' is missing here; write 'version: {VERSION}' above it, or let "
+            "'blueflame config migrate' do it"
+        )
+    if type(value) is not int or value < VERSION:
+        raise ValueError(
+            f"this release reads version {VERSION}, not {brief(value)}; write 'version: {VERSION}'"
+        )
+    if value > VERSION:
+        raise ValueError(
+            f"this release reads version {VERSION}, not {brief(value)}, which is of a newer one; "
+            "update Blue Flame, or write the file anew by 'blueflame config schema'"
+        )
     return value
 
 
-Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
-Command = Annotated[tuple[str, ...], BeforeValidator(_command), AfterValidator(check_arguments)]
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(parse_duration),
+    WithJsonSchema({"type": "string", "pattern": r"^(?=.)(\d{1,3}h)?(\d{1,5}m)?(\d{1,6}s)?$"}),
+]
+Command = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_command),
+    AfterValidator(check_arguments),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ]
+        }
+    ),
+]
 Route = Annotated[
     tuple[Annotated[ModelName, AfterValidator(_known_provider)], ...], Field(min_length=1)
 ]
@@ -104,9 +135,7 @@ class ConcurrencySection(BaseModel, frozen=True, extra="forbid"):
 
     plan: StrictInt | None = Field(default=None, ge=1, le=1)
     develop: StrictInt | None = Field(default=None, ge=1, le=64)
-    validation: StrictInt | None = Field(
-        default=None, ge=1, le=64, validation_alias=AliasChoices("validate", "validation")
-    )
+    validation: StrictInt | None = Field(default=None, ge=1, le=64, validation_alias="validate")
     merge: StrictInt | None = Field(default=None, ge=1, le=1)
 
 
@@ -118,13 +147,19 @@ class ModelsSection(BaseModel, frozen=True, extra="forbid"):
     reviewer: Route | None = None
 
 
+class BudgetSection(BaseModel, frozen=True, extra="forbid"):
+    """What a session may spend, in USD."""
+
+    warn_usd: Decimal | None = Field(default=None, ge=0, le=MAX_USD, allow_inf_nan=False)
+    stop_usd: Decimal | None = Field(default=None, ge=0, le=MAX_USD, allow_inf_nan=False)
+    burn_usd_per_minute: Decimal | None = Field(default=None, gt=0, le=MAX_USD, allow_inf_nan=False)
+
+
 class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
     """What a worktree needs beside what git holds."""
 
     setup: tuple[Command, ...] | None = None
-    copies: tuple[str, ...] | None = Field(
-        default=None, validation_alias=AliasChoices("copy", "copies")
-    )
+    copies: tuple[str, ...] | None = Field(default=None, validation_alias="copy")
     allow_secret: tuple[str, ...] | None = None
 
 
@@ -168,14 +203,17 @@ class PolicySection(BaseModel, frozen=True, extra="forbid"):
 class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     """One whole file; None: not said here."""
 
-    version: Annotated[Literal[1], BeforeValidator(_known_version)]
+    version: Annotated[Literal[1], BeforeValidator(_known_version)] = Field(
+        default=None, validate_default=True
+    )
+    """Must be there: the default is refused."""
     pacing: Pacing | None = None
     approvals: Approvals | None = None
     concurrency: ConcurrencySection | None = None
     models: ModelsSection | None = None
     providers: ProviderEntries | None = None
     catalogue: dict[ModelName, GivenFacts] | None = None
-    budget: Caps | None = None
+    budget: BudgetSection | None = None
     gates: dict[GateName, GateEntry] | None = None
     """An empty mapping means no gates; left out, they are detected."""
     worktree: WorktreeSection | None = None
@@ -221,6 +259,28 @@ class RepositoryFile(ConfigurationFile, frozen=True, extra="forbid"):
         return value
 
 
+def file_keys() -> Iterator[str]:
+    """Name every dotted key but `version`, in the order of the file.
+
+    A mapping by names of the person's own (`gates`, `providers`, `catalogue`) is one.
+    """
+    for name, field in ConfigurationFile.model_fields.items():
+        section = _model_of(field)
+        if section is not None:
+            keys = [field.validation_alias or key for key, field in section.model_fields.items()]
+            yield from (f"{name}.{key}" for key in keys)
+        elif name != "version":
+            yield name
+
+
+def _model_of(field: FieldInfo) -> type[BaseModel] | None:
+    """The section that stands under a key."""
+    for kind in get_args(field.annotation):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None
+
+
 def parse_file(
     text: str, name: str, *, from_repository: bool = False, providers: Collection[str] = ()
 ) -> ConfigurationFile:
@@ -235,16 +295,27 @@ def parse_file(
     Raises:
         ConfigurationError: with file, line and column in each complaint.
     """
+    return read_file(text, name, from_repository=from_repository, providers=providers).value
+
+
+def read_file(
+    text: str, name: str, *, from_repository: bool = False, providers: Collection[str] = ()
+) -> Document[ConfigurationFile]:
+    """Read one file's text, as `parse_file` does, and say where each key stands.
+
+    Raises:
+        ConfigurationError: with file, line and column in each complaint.
+    """
     if len(text) > MAX_FILE_BYTES:
         raise ConfigurationError(
-            f"{name}: over {MAX_FILE_BYTES} bytes; no configuration is so long"
+            f"{name}:1:1: over {MAX_FILE_BYTES} bytes; no configuration is so long"
         )
     if not text.strip():
         raise ConfigurationError(f"{name}:1:1: empty; write at least 'version: {VERSION}'")
-    model = RepositoryFile if from_repository else ConfigurationFile
+    kind: type[ConfigurationFile] = RepositoryFile if from_repository else ConfigurationFile
     try:
         own = _described(text, name)
-        return parse_document(model, text, name, {"providers": {*providers, *own}})
+        return read_document(kind, text, name, {"providers": {*providers, *own}})
     except DocumentError as error:
         raise ConfigurationError(str(error)) from error
 

@@ -13,6 +13,7 @@ from starter.programs import git_version
 
 if TYPE_CHECKING:
     from activities.adapters.git.command import Git
+    from workflows.domain.gate import GateSpec
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Repository:
     commit: str
     base: str
     """In words: the branch, tag or commit that work starts from."""
+    is_bare: bool = False
+    """There is no checkout: `root` is the repository itself."""
     warnings: tuple[str, ...] = ()
     """What a person may not expect, one sentence each."""
 
@@ -42,20 +45,47 @@ async def examine(path: Path, base: str | None) -> Repository:
     # The other modules are slow to load; a wrong argument has answered by now.
     from activities.adapters.git.fast_forward import Person
     from activities.adapters.git.landing import GitUserRepository
+    from activities.adapters.git.user import find
     from activities.ports.git import RepositoryRefusedError
     from activities.repository_warnings import warnings_of
 
     try:
         facts = await GitUserRepository(_git(), Person()).inspect(path, base)
+        found = await find(facts.root)
     except RepositoryRefusedError as error:
         raise CommandError(str(error)) from error
     named = base or facts.base_branch or f"{facts.base[:12]} (detached)"
-    return Repository(facts.root, facts.base, named, warnings_of(facts))
+    return Repository(facts.root, facts.base, named, found.is_bare, warnings_of(facts))
+
+
+async def find_root(path: Path) -> Path | None:
+    """Return the root of the repository that `path` is in; None where it is in none.
+
+    Raises:
+        CommandError: `path` is no folder, the repository cannot be read, or git is missing.
+    """
+    if not path.is_dir():  # noqa: ASYNC240 (one stat before anything runs)
+        raise CommandError(f"repository {str(path)!r} is no folder; name one with --repo")
+    await git_version()
+    from activities.adapters.git.user import find
+    from activities.ports.git import NotARepositoryError, RepositoryRefusedError
+
+    try:
+        return (await find(path)).root
+    except NotARepositoryError:
+        return None
+    except RepositoryRefusedError as error:
+        raise CommandError(str(error)) from error
 
 
 async def gates(repository: Repository) -> list[str]:
     """Return the names of the gates that the base shows, with their commands."""
-    # Later than the rest: only a dry run asks.
+    return [f"{gate.name} ({' '.join(gate.argv)})" for gate in await detected_gates(repository)]
+
+
+async def detected_gates(repository: Repository) -> "tuple[GateSpec, ...]":
+    """Return the gates that the base shows."""
+    # Later than the rest: only a dry run and `init` ask.
     from activities.adapters.git.user import find
     from activities.gate_detection import detect_gates, files_to_read
 
@@ -67,7 +97,7 @@ async def gates(repository: Repository) -> list[str]:
     for path in files_to_read(paths):
         blob = ("cat-file", "blob", f"{repository.commit}:{path}")
         files[path] = (await git.run(scope, *blob, accept=(0, 128))).stdout
-    return [f"{gate.name} ({' '.join(gate.argv)})" for gate in detect_gates(files)]
+    return detect_gates(files)
 
 
 def _git() -> "Git":

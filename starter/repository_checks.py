@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _ROLES: Final = ("planner", "developer", "reviewer")
 _NAMED: Final = 8
-_NONE: Final = "none is needed: a playbook speaks"
+_SCRIPTED: Final = "none is needed: a playbook speaks"
+_SERVERS: Final = "none is needed: your own servers want none"
 
 
 async def repository_checks(repo: Path, environment: Mapping[str, str]) -> list[Check]:
@@ -47,8 +48,9 @@ def _configuration(
     repository: "Repository | None", environment: Mapping[str, str]
 ) -> "Configuration | CommandError | None":
     """Return what a session would be given; None: no model is configured; or what is wrong."""
-    from starter.configuration import Sources, load_configuration, user_file
+    from starter.configuration import load_configuration, user_file
     from starter.configuration_errors import ConfigurationError, NoModelsError
+    from starter.configuration_layers import Sources
 
     root = None if repository is None else repository.root
     try:
@@ -91,7 +93,9 @@ def _keys(
         asked = ", and ".join(f"{_names(each, entries)} for {needed[each]}" for each in missing)
         return Check("keys", "missing", f"set {asked}")
     found = ", ".join(filter(None, (_names(each, entries) for each in needed)))
-    return Check("keys", "well", f"{found} (set; `models test` tries them)" if found else _NONE)
+    if not found:
+        return Check("keys", "well", _SERVERS if needed else _SCRIPTED)
+    return Check("keys", "well", f"{found} (set; `models test` tries them)")
 
 
 def _names(provider: str, entries: "ProviderEntries") -> str:

@@ -1,19 +1,28 @@
 """Whether the routes of a configuration can work, as far as configuration tells. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import NamedTuple
 
 from activities.ports.endpoints import ProviderEntry
 from starter.default_routes import family_of
-from workflows.domain.config import SessionConfig
-from workflows.domain.models import Provider
+from workflows.domain.models import GivenFacts, Provider
 
 ROLES = ("planner", "developer", "reviewer")
+_Routes = Mapping[str, Sequence[str]]
+_Entries = Mapping[Provider, ProviderEntry]
+
+
+class RouteFault(NamedTuple):
+    """Why the routes cannot work."""
+
+    role: str
+    """Whose route says so."""
+    said: str
 
 
 def route_fault(
-    session: SessionConfig, entries: Mapping[Provider, ProviderEntry], origins: Mapping[str, str]
-) -> str | None:
+    routes: _Routes, entries: _Entries, catalogue: Mapping[str, GivenFacts]
+) -> RouteFault | None:
     """Say why the routes cannot work.
 
     | routes                                                   | fault                         |
@@ -22,41 +31,37 @@ def route_fault(
     | name no reviewer of another family than the developers'  | nobody could review           |
 
     Args:
-        session: the configuration.
+        routes: the models of each role; one without any is not judged.
         entries: what is configured of providers.
-        origins: where each dotted key came from, for the message.
-
-    Returns:
-        A complaint that begins with its place, or None.
+        catalogue: what is configured of models.
     """
-    return _without_tools(session, entries, origins) or _without_reviewer(session, entries, origins)
+    return _without_tools(routes, entries) or _without_reviewer(routes, entries, catalogue)
 
 
-def _without_tools(
-    session: SessionConfig, entries: Mapping[Provider, ProviderEntry], origins: Mapping[str, str]
-) -> str | None:
+def _without_tools(routes: _Routes, entries: _Entries) -> RouteFault | None:
     for role in ROLES:
-        for name in cast("tuple[str, ...]", getattr(session.routes, role)):
+        for name in routes[role]:
             entry = entries.get(name.partition("/")[0])
             if entry is not None and not entry.abilities.tool_calls:
-                return (
-                    f"{origins[f'models.{role}']}: models.{role}: the provider of {name!r} is "
-                    "declared to know no tool calls, and agents do everything by tools; choose "
-                    "another model"
+                return RouteFault(
+                    role,
+                    f"the provider of {name!r} is declared to know no tool calls, and agents do "
+                    "everything by tools; choose another model",
                 )
     return None
 
 
 def _without_reviewer(
-    session: SessionConfig, entries: Mapping[Provider, ProviderEntry], origins: Mapping[str, str]
-) -> str | None:
+    routes: _Routes, entries: _Entries, catalogue: Mapping[str, GivenFacts]
+) -> RouteFault | None:
     def families(route: Sequence[str]) -> set[str]:
-        return {family_of(name, entries, session.catalogue).casefold() for name in route}
+        return {family_of(name, entries, catalogue).casefold() for name in route}
 
-    authors = families(session.routes.developer)
-    if families(session.routes.reviewer) - authors:
+    authors, reviewers = families(routes["developer"]), families(routes["reviewer"])
+    if not authors or not reviewers or reviewers - authors:
         return None
-    return (
-        f"{origins['models.reviewer']}: models.reviewer: every reviewer is of the developers' own "
-        f"family ({', '.join(sorted(authors))}); add a model of another family"
+    return RouteFault(
+        "reviewer",
+        f"every reviewer is of the developers' own family ({', '.join(sorted(authors))}); add a "
+        "model of another family",
     )

@@ -58,8 +58,9 @@ async def _models(
 
 
 def _configured(repo: Path, config: Path | None, playbook: Path | None) -> "tuple[ModelLine, ...]":
-    from starter.configuration import Sources, load_configuration, user_file
+    from starter.configuration import load_configuration, user_file
     from starter.configuration_errors import ConfigurationError
+    from starter.configuration_layers import Sources
     from starter.model_lines import model_lines
 
     sources = Sources(

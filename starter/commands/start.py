@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
     from starter.configuration import Configuration
+    from starter.configuration_layers import Sources
     from starter.preflight import Repository
     from starter.watching import Watch
     from workers.settings import Settings
@@ -116,7 +117,8 @@ async def _dry_run(options: RunOptions) -> ExitCode:
         names = [f"{name}, detected" for name in await preflight.gates(repository)]
     else:
         names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
-    lines = views.dry_run(request, repository.base, configuration.origins, names)
+    origins = {key: str(origin) for key, origin in configuration.origins.items()}
+    lines = views.dry_run(request, repository.base, origins, names)
     write([*lines, *views.warnings(repository.warnings)])
     return ExitCode.COMPLETE
 
@@ -228,22 +230,43 @@ async def _request(
 
 
 def _configuration(options: RunOptions, root: Path) -> "Configuration":
-    from starter.configuration import Sources, load_configuration, user_file
+    from starter.configuration import load_configuration
     from starter.configuration_errors import ConfigurationError
     from starter.engine import read_settings
 
-    sources = Sources(
+    try:
+        found = sources(options, root, read_settings())
+        return load_configuration(found, os.environ)
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+
+
+def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "Sources":
+    """Return where the settings of a session are looked for.
+
+    Args:
+        options: what was typed.
+        root: the repository's; None where there is none.
+        settings: of this process; they may describe providers.
+    """
+    from starter.configuration import user_file
+    from starter.configuration_layers import Sources
+
+    by = {"pacing": "--pacing", "budget.stop_usd": "--budget"}
+    if options.auto_approve:
+        decided = ("approvals.plan", "approvals.changeset", "on_cap")
+        by |= dict.fromkeys(decided, "--auto-approve")
+    if options.decisions is not None:
+        by["on_cap"] = "--decisions"
+    return Sources(
         user=user_file(),
         repository=root,
         config=options.config,
         flags=_flags(options),
+        options=by,
         playbook=options.playbook is not None,
-        providers=read_settings().providers,
+        providers=settings.providers,
     )
-    try:
-        return load_configuration(sources, os.environ)
-    except ConfigurationError as error:
-        raise CommandError(str(error)) from error
 
 
 def _flags(options: RunOptions) -> dict[str, object]:

@@ -153,7 +153,7 @@ TYPED: dict[str, tuple[tuple[str, ...], str, str]] = {
     "a playbook that is no text": (
         ("run", "x", "--playbook", "{top}/bytes.yaml"),
         "bytes.yaml",
-        "no UTF-8 text at byte 0",
+        "not UTF-8; save the file as UTF-8",
     ),
     "a configuration that is not there": (
         ("run", "x", "--repo", "{repo}", "--config", "{top}/no.yaml"),

@@ -103,9 +103,14 @@ def first_column(text: str) -> list[str]:
 def commands() -> dict[str, set[str]]:
     group: Any = typer.main.get_command(app)
     return {
-        name: {option for parameter in command.params for option in parameter.opts}
+        name: {option for each in leaves(command) for param in each.params for option in param.opts}
         for name, command in group.commands.items()
     }
+
+
+def leaves(command: Any) -> list[Any]:
+    """Return the command itself, or those of its group."""
+    return list(getattr(command, "commands", {"": command}).values())
 
 
 def anchor(title: str) -> str:
@@ -225,6 +230,17 @@ def test_every_message_that_is_explained_is_one_of_the_program():
     )
     assert [words for words in told if not any(words in text for text in texts)] == []
     assert len(told) > 30
+
+
+def test_the_command_line_page_lists_every_command_of_a_group():
+    group: Any = typer.main.get_command(app)
+    groups = {
+        name: each.commands for name, each in group.commands.items() if hasattr(each, "commands")
+    }
+    assert "config" in groups
+    for name, inner in groups.items():
+        said = re.findall(rf"^\| `{name} (\w+)", read(DOCS / "cli.md"), re.MULTILINE)
+        assert said == list(inner)
 
 
 # --- signals ------------------------------------------------------------------------------------

@@ -2,10 +2,10 @@
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel, Field, JsonValue
 
-from activities.documents import DocumentError, parse_document
+from activities.documents import DocumentError, parse_document, read_document
+from tests.unit.broken_yaml import yaml_texts
 
 
 class Leaf(BaseModel, frozen=True, extra="forbid"):
@@ -38,6 +38,11 @@ def test_an_alias_is_allowed() -> None:
     assert parse_document(Tree, text, "t").notes == {"a": "oak"}
 
 
+def test_an_anchor_may_be_named_again() -> None:
+    text = "name: &n oak\nnotes: {a: *n, b: &n elm, c: *n}\n"
+    assert parse_document(Tree, text, "t").notes == {"a": "oak", "b": "elm", "c": "elm"}
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -55,6 +60,7 @@ def test_an_alias_is_allowed() -> None:
         ("name: oak\nleaves:\n- size: 0\n", "t.yaml:3:3: leaves.0.size: "),
         ("name: oak\nleaves:\n- size: big\n", "t.yaml:3:3: leaves.0.size: "),
         ("name: oak\nname: elm\n", "t.yaml:2:1: the key 'name' stands twice; remove one"),
+        ("name: &a oak\nname: &a elm\n", "t.yaml:2:1: the key 'name' stands twice"),
         ("name: oak\nnotes: {when: 2026-01-02}\n", "t.yaml:2:15: put 2026-01-02 in quotes"),
         ("name: oak\nnotes: {n: .nan}\n", "t.yaml:2:12: .nan is no finite number"),
         ("name: oak\nnotes: {n: 1e309}\n", "t.yaml:2:12: 1e309 is no finite number"),
@@ -65,13 +71,36 @@ def test_an_alias_is_allowed() -> None:
         ("name: *missing\n", "t.yaml:1:7: "),
         ("name: oak\nnotes: {a: &a [*a]}\n", "too large or too deep"),
         ("name: oak\nnotes: {a: " + "[" * 400 + "]" * 400 + "}\n", "deep"),
-        ("name: oak\x00\n", "t.yaml"),
+        ("name: oak\x00\n", "t.yaml:1:10: the character U+0000 is not allowed; remove it"),
+        ("name: oak\nnotes: {a: \x07}\n", "t.yaml:2:12: the character U+0007 is not allowed"),
+        ("name: " + "9" * 5_000, "9… cannot be read as int; put a text in quotes"),
+        ("name: 0x_\n", "t.yaml:1:7: '0x_' cannot be read as int"),
+        ("name: !!int ''\n", "t.yaml:1:7: '' cannot be read as int"),
+        ("name: !!bool foo\n", "t.yaml:1:7: 'foo' cannot be read as bool"),
+        ("name: !!float foo\n", "t.yaml:1:7: 'foo' cannot be read as float"),
+        ("name: !!str [a]\n", "t.yaml:1:7: the tag 'tag:yaml.org,2002:str' is not allowed here"),
+        ("leaves: !!seq foo\n", "t.yaml:1:9: the tag 'tag:yaml.org,2002:seq' is not allowed"),
+        ("leaves: !!seq {a: 1}\n", "t.yaml:1:9: the tag 'tag:yaml.org,2002:seq' is not allowed"),
+        ("crown: !!map foo\n", "t.yaml:1:8: the tag 'tag:yaml.org,2002:map' is not allowed"),
+        ("crown: !!map [a]\n", "t.yaml:1:8: the tag 'tag:yaml.org,2002:map' is not allowed"),
+        ('name: "\\ud800"\n', "t.yaml:1:7: half of a character"),
+        ('"\\ud800": oak\n', "t.yaml:1:1: half of a character"),
+        ("name: 010\n", "t.yaml:1:7: '010' begins with 0, which some read as octal"),
+        ("crown: &c {}\n<<: *c\n", "t.yaml:2:1: merge keys ('<<') are not read"),
+        ('"a\\nb": oak\n', r"t.yaml:1:1: a\nb: unknown key 'a\nb'; known are"),
+        ("name: *\u2028\n", "t.yaml:1:"),
+        ("~: oak\n", "t.yaml:1:1: put '~' in quotes: a key must be plain text"),
+        ("2026-01-02: oak\n", "t.yaml:1:1: put '2026-01-02' in quotes: a key must be plain text"),
+        ("!!seq x: oak\n", "t.yaml:1:1: put 'x' in quotes: a key must be plain text"),
+        (": oak\n", "t.yaml:1:1: a key without a name"),
+        ("name: oak\n" + "x" * 999 + ": 1\n", f"t.yaml:2:1: {'x' * 60}: unknown key 'xxx"),
     ],
 )
 def test_says_where_and_what(text: str, complaint: str) -> None:
     with pytest.raises(DocumentError) as caught:
         parse_document(Tree, text, "t.yaml")
     assert complaint in str(caught.value)
+    assert len(str(caught.value).splitlines()) <= 3
 
 
 def test_an_alias_bomb_does_not_unfold() -> None:
@@ -90,11 +119,24 @@ def test_names_at_most_ten_mistakes() -> None:
     assert lines[-1] == "t.yaml: and 4 more"
 
 
-@given(st.text(max_size=80))
+@given(yaml_texts("name: oak", "name", "leaves", "colour", "size", "notes", "crown"))
 def test_any_text_is_a_document_or_a_complaint(text: str) -> None:
     outcome: str | Tree
     try:
-        outcome = parse_document(Tree, f"name: {text}", "t.yaml")
+        outcome = parse_document(Tree, text, "t.yaml")
     except DocumentError as error:
         outcome = str(error)
-    assert isinstance(outcome, Tree) or outcome.startswith("t.yaml")
+    assert isinstance(outcome, Tree) or outcome.startswith("t.yaml:")
+
+
+def test_each_key_keeps_its_place() -> None:
+    text = "name: oak\nleaves:\n- colour: red\n  size: 2\n"
+    places = read_document(Tree, text, "t.yaml").places
+    assert places["leaves",] == (2, 1)
+    assert places["leaves", 0, "size"] == (4, 3)
+
+
+def test_letters_that_look_like_others_are_named() -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse_document(Tree, "n\u0430me: oak\n", "t.yaml")
+    assert "(it is written with U+0430); did you mean 'name'?" in str(caught.value)

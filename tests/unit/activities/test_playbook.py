@@ -1,5 +1,8 @@
 """Scenes are found by role, task, attempt and turn, and a playbook never strays silently."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +14,13 @@ from activities.playbook import (
     PlaybookGapError,
     PlaybookStrayedError,
     ScriptedCall,
+    ScriptedTurn,
     answer,
     locate,
     parse_playbook,
+    read_playbook,
 )
+from tests.unit.broken_yaml import yaml_texts
 from workflows.domain.messages import (
     AssistantMessage,
     Message,
@@ -253,3 +259,52 @@ def test_another_version_is_refused() -> None:
         parse_playbook(
             "schema: 2\nname: p\nscenes: [{role: planner, turns: [{text: a}]}]", "p.yaml"
         )
+
+
+def test_bytes_that_are_no_text_are_told_with_their_place(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_bytes(b"schema: 1\nname: \xfc\n")
+    with pytest.raises(DocumentError, match=r"p\.yaml:2:7: not UTF-8; save the file as UTF-8"):
+        read_playbook(file)
+    file.write_bytes(b"\xef\xbb\xbf" + DEMO.encode())
+    assert read_playbook(file) == parse_playbook(DEMO, "p")
+
+
+@given(
+    yaml_texts(
+        "schema: 1", "schema", "name", "usage", "prices", "scenes", "role", "developer", "task",
+        "attempt", "turn", "turns", "text", "calls", "bash", "command", "error", "kind", "times",
+        "latency_s", "expect", "stop", "repeat", "input_tokens",
+    )
+)  # fmt: skip
+def test_any_text_is_a_playbook_or_a_complaint(text: str) -> None:
+    outcome: str | Playbook
+    try:
+        outcome = parse_playbook(text, "p.yaml")
+    except DocumentError as error:
+        outcome = str(error)
+    assert isinstance(outcome, Playbook) or outcome.startswith("p.yaml:")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(list(ScriptedTurn.model_fields)),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["cut", "end"]),
+            lambda inner: (
+                st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2)
+            ),
+            max_leaves=5,
+        ),
+    )
+)
+def test_any_turn_is_one_or_a_complaint(turn: dict[str, object]) -> None:
+    text = json.dumps(
+        {"schema": 1, "name": "x", "scenes": [{"role": "developer", "turns": [turn]}]}
+    )
+    outcome: str | Playbook
+    try:
+        outcome = parse_playbook(text, "p.yaml")
+    except DocumentError as error:
+        outcome = str(error)
+    assert isinstance(outcome, Playbook) or outcome.startswith("p.yaml:1:")

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from tests.unit.policy.examples import a_plan, a_task
+from workflows.domain.models import Role
 from workflows.domain.plan import Plan, PlanFault
+from workflows.policy import submissions
 from workflows.policy.plan import (
     MAX_FAULTS,
     MAX_GROUP,
@@ -184,3 +186,42 @@ def test_a_group_that_nobody_could_approve_as_one_is_refused() -> None:
     faults = read_plan({"tasks": tasks})
     assert isinstance(faults, tuple)
     assert f"{MAX_GROUP + 1} tasks" in faults[0].text
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud800"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+CLAIMS = (
+    st.sampled_from(("a/**", "../x", "/x", "", "**", "a//b", "[", "a\0b", ".git", "b")) | st.text()
+)
+NAMES = st.sampled_from(("a", "b", "A", "", "a-" * 40, "\u0430"))
+TASKS = st.fixed_dictionaries(
+    {
+        "id": NAMES | JSON,
+        "title": st.just("t") | JSON,
+        "acceptance_criteria": st.just(["c"]) | JSON,
+        "claims": st.lists(CLAIMS, max_size=3) | JSON,
+    },
+    optional={
+        "depends_on": st.lists(NAMES, max_size=2) | JSON,
+        "group": NAMES | JSON,
+        "priority": JSON,
+        "kind": JSON,
+        "more": JSON,
+    },
+)
+
+
+@given(JSON | st.fixed_dictionaries({"tasks": st.lists(TASKS, max_size=3) | JSON}))
+def test_whatever_is_submitted_is_a_plan_or_faults(submitted: JsonValue):
+    read = read_plan(submitted)
+    assert isinstance(read, Plan) or (1 <= len(read) <= MAX_FAULTS and all(f.text for f in read))
+
+
+@given(st.dictionaries(st.sampled_from(("tasks", "summary")) | st.text(), st.lists(TASKS) | JSON))
+def test_whatever_a_role_submits_is_accepted_or_told(arguments: dict[str, JsonValue]):
+    for role in Role:
+        told = submissions.fault(role, arguments)
+        assert told is None or told

@@ -6,21 +6,19 @@ from pathlib import Path
 import pytest
 
 from activities.ports.endpoints import ProviderEntry
-from starter.configuration import (
-    Layer,
-    Sources,
-    combine,
-    load_configuration,
-    load_providers,
-    user_file,
-)
+from starter.configuration import combine, load_configuration, load_providers, user_file
 from starter.configuration_errors import ConfigurationError, NoModelsError
 from starter.configuration_file import MAX_FILE_BYTES
+from starter.configuration_layers import Layer, Origin, Sources
 from workflows.domain.config import Concurrency, Pacing, SessionConfig
 from workflows.domain.gate import GateSpec
 
 KEYS = {"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "y"}
 EXAMPLE = Path(__file__).parents[3] / "blueflame.example.yaml"
+
+
+def shown(origins: dict[str, Origin]) -> dict[str, str]:
+    return {key: str(origin) for key, origin in origins.items()}
 
 
 def written(path: Path, body: str) -> Path:
@@ -32,9 +30,10 @@ def test_without_files_everything_is_a_default():
     configuration = load_configuration(Sources(), KEYS)
     routes = configuration.session.routes
     assert configuration.session == SessionConfig(routes=routes)
-    assert configuration.origins.pop("models.planner") == "default (keys in the environment)"
+    origins = shown(configuration.origins)
+    assert origins.pop("models.planner") == "default (keys in the environment)"
     assert routes.reviewer == ("openai/gpt-6.1-terra",)
-    rest = {key: value for key, value in configuration.origins.items() if "models." not in key}
+    rest = {key: value for key, value in origins.items() if "models." not in key}
     assert set(rest.values()) == {"default"}
     assert {"budget.stop_usd", "worktree.copy", "concurrency.validate", "gates"} <= set(rest)
 
@@ -47,19 +46,19 @@ def test_later_layers_win_key_by_key(tmp_path: Path):
         tmp_path / "blueflame.yaml", "turns: 20\nbudget: {stop_usd: 6}\nconcurrency: {validate: 3}"
     )
     flags: dict[str, object] = {"pacing": "flow", "budget.burn_usd_per_minute": "0.5"}
-    sources = Sources(user=user, repository=tmp_path, flags=flags)
-    session, origins = (found := load_configuration(sources, KEYS)).session, found.origins
+    sources = Sources(user=user, repository=tmp_path, flags=flags, options={"pacing": "--pacing"})
+    session, origins = (found := load_configuration(sources, KEYS)).session, shown(found.origins)
     assert (session.turns, session.attempts, session.pacing) == (20, 2, Pacing.FLOW)
     assert (session.budget.warn_usd, session.budget.stop_usd) == (Decimal(1), Decimal(6))
     assert session.budget.burn_usd_per_minute == Decimal("0.5")
     assert session.concurrency == Concurrency(validation=3)
-    assert origins["turns"] == "blueflame.yaml"
-    assert origins["attempts"] == str(user)
-    assert origins["budget.warn_usd"] == str(user)
-    assert origins["budget.stop_usd"] == "blueflame.yaml"
-    assert origins["concurrency.validate"] == "blueflame.yaml"
+    assert origins["turns"] == "blueflame.yaml:2"
+    assert origins["attempts"] == f"{user}:3"
+    assert origins["budget.warn_usd"] == f"{user}:4"
+    assert origins["budget.stop_usd"] == "blueflame.yaml:3"
+    assert origins["concurrency.validate"] == "blueflame.yaml:4"
     assert origins["concurrency.develop"] == "default"
-    assert origins["pacing"] == origins["budget.burn_usd_per_minute"] == "flags"
+    assert (origins["pacing"], origins["budget.burn_usd_per_minute"]) == ("--pacing", "flags")
 
 
 def test_gates_are_taken_whole_and_in_order(tmp_path: Path):
@@ -87,7 +86,7 @@ def test_a_named_file_takes_the_place_of_the_repositorys(tmp_path: Path):
     named = written(tmp_path / "night.yaml", "sandbox: none\non_cap: stop")
     found = load_configuration(Sources(repository=tmp_path, config=named), KEYS)
     assert (found.session.sandbox, found.session.on_cap) == ("none", "stop")
-    assert found.origins["sandbox"] == str(named)
+    assert str(found.origins["sandbox"]) == f"{named}:2"
 
 
 def test_a_repository_cannot_switch_the_sandbox_off(tmp_path: Path):
@@ -110,7 +109,7 @@ def test_a_repository_cannot_decide_for_the_person(tmp_path: Path, body: str, na
     written(tmp_path / "blueflame.yaml", body)
     with pytest.raises(ConfigurationError, match=re.escape(named)) as raised:
         load_configuration(Sources(repository=tmp_path), KEYS)
-    assert str(raised.value).startswith("blueflame.yaml:")
+    assert re.match(r"blueflame\.yaml:2:\d+: ", str(raised.value))
     assert "in your own configuration" in str(raised.value)
     named_by_person = Sources(repository=tmp_path, config=tmp_path / "blueflame.yaml")
     assert load_configuration(named_by_person, KEYS)
@@ -150,7 +149,7 @@ def test_a_server_of_ones_own_is_routed_to(tmp_path: Path):
     prices = found.session.catalogue["local/qwen3-coder"].prices
     assert prices is not None
     assert prices.as_prices().output_usd == 0
-    assert found.origins["providers.local"] == str(user)
+    assert str(found.origins["providers.local"]) == f"{user}:2"
     assert load_providers(user) == found.providers
     assert load_providers(tmp_path / "no.yaml") == {}
 
@@ -179,7 +178,9 @@ def test_a_repository_cannot_say_where_models_are_or_what_they_cost(
     written(tmp_path / "blueflame.yaml", body)
     user = written(tmp_path / "u.yaml", LOCAL)
     for own in (None, user):
-        with pytest.raises(ConfigurationError, match=f"^blueflame.yaml: {re.escape(key)}: you do"):
+        with pytest.raises(
+            ConfigurationError, match=f"^blueflame.yaml:2:[0-9]+: {re.escape(key)}: you do"
+        ):
             load_configuration(Sources(user=own, repository=tmp_path), KEYS)
     named_by_person = Sources(repository=tmp_path, config=tmp_path / "blueflame.yaml")
     assert load_configuration(named_by_person, KEYS)
@@ -197,7 +198,7 @@ def test_what_the_environment_says_of_a_provider_goes_first(tmp_path: Path):
     entry = ProviderEntry(base_url="http://127.0.0.1:1/v1")
     found = load_configuration(Sources(repository=tmp_path, providers={"local": entry}), KEYS)
     assert found.providers == {"local": entry}
-    assert found.origins["providers.local"] == "BLUEFLAME_PROVIDERS"
+    assert str(found.origins["providers.local"]) == "BLUEFLAME_PROVIDERS"
 
 
 def test_entries_of_providers_are_joined(tmp_path: Path):
@@ -241,6 +242,15 @@ def test_files_that_need_not_exist(tmp_path: Path):
     assert load_configuration(Sources(user=tmp_path / "no.yaml", repository=tmp_path), KEYS)
 
 
+def test_another_ending_is_not_overlooked(tmp_path: Path):
+    other = written(tmp_path / "blueflame.yml", "turns: 5")
+    with pytest.raises(ConfigurationError, match=r"'blueflame.yml' is not read; rename it to 'blu"):
+        load_configuration(Sources(repository=tmp_path), KEYS)
+    assert load_configuration(Sources(repository=tmp_path, config=other), KEYS).session.turns == 5
+    written(tmp_path / "blueflame.yaml", "turns: 6")
+    assert load_configuration(Sources(repository=tmp_path), KEYS).session.turns == 6
+
+
 def test_a_named_file_must_exist(tmp_path: Path):
     with pytest.raises(ConfigurationError, match=r"no.yaml' cannot be read: No such file"):
         load_configuration(Sources(config=tmp_path / "no.yaml"), KEYS)
@@ -257,7 +267,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path):
 def test_bytes_that_are_no_text(tmp_path: Path):
     path = tmp_path / "a.yaml"
     path.write_bytes(b"version: 1\nturns: \xff\n")
-    with pytest.raises(ConfigurationError, match=r"a.yaml:2:1: not UTF-8"):
+    with pytest.raises(ConfigurationError, match=r"a.yaml:2:8: not UTF-8"):
         load_configuration(Sources(config=path), KEYS)
     path.write_bytes(b"\xef\xbb\xbfversion: 1\nturns: 7\n")
     assert load_configuration(Sources(config=path), KEYS).session.turns == 7
@@ -305,8 +315,8 @@ def test_named_models_are_used_without_a_key_and_the_rest_is_derived(tmp_path: P
     written(path, "models: {developer: [google/d]}")
     found = load_configuration(Sources(config=path), KEYS)
     assert found.session.routes.developer == ("google/d",)
-    assert found.origins["models.developer"] == str(path)
-    assert found.origins["models.reviewer"] == "default (keys in the environment)"
+    assert str(found.origins["models.developer"]) == f"{path}:2"
+    assert str(found.origins["models.reviewer"]) == "default (keys in the environment)"
     with pytest.raises(NoModelsError, match="planner, reviewer"):
         load_configuration(Sources(config=path), {})
 
@@ -314,7 +324,9 @@ def test_named_models_are_used_without_a_key_and_the_rest_is_derived(tmp_path: P
 def test_a_reviewer_of_the_authors_own_family_is_refused(tmp_path: Path):
     models = "models: {planner: [openai/p], developer: [openai/d], reviewer: [openai/r]}"
     path = written(tmp_path / "a.yaml", models)
-    with pytest.raises(ConfigurationError, match=r"a\.yaml: models\.reviewer: every reviewer is"):
+    with pytest.raises(
+        ConfigurationError, match=r"a\.yaml:2:54: models\.reviewer: every reviewer is"
+    ):
         load_configuration(Sources(config=path), {})
 
 
@@ -324,18 +336,18 @@ def test_a_playbook_speaks_for_every_model(tmp_path: Path):
     found = load_configuration(Sources(config=path, playbook=True), {})
     assert found.session.routes.developer == ("scripted/author",)
     assert found.session.routes.reviewer == ("scripted/reviewer",)
-    assert found.origins["models.planner"] == "flags (--playbook)"
+    assert str(found.origins["models.planner"]) == "--playbook"
 
 
 def test_combining_needs_no_disk():
-    layers = (Layer("one", {"turns": 5}), Layer("two", {"turns": 6}))
-    found = combine(layers, KEYS)
-    assert (found.session.turns, found.origins["turns"]) == (6, "two")
+    one, two = (Origin(layer="config", source=name) for name in ("one", "two"))
+    found = combine((Layer(one, {"turns": 5}), Layer(two, {"turns": 6})), KEYS)
+    assert (found.session.turns, found.origins["turns"]) == (6, two)
 
 
 def test_values_that_no_file_was_asked_about_are_still_checked():
     with pytest.raises(ConfigurationError, match="the configuration: turns: must be at least 1"):
-        combine((Layer("one", {"turns": 0}),), KEYS)
+        combine((Layer(Origin(layer="config", source="one"), {"turns": 0}),), KEYS)
 
 
 def test_a_path_that_the_system_refuses_is_a_complaint(tmp_path: Path):
@@ -345,7 +357,7 @@ def test_a_path_that_the_system_refuses_is_a_complaint(tmp_path: Path):
 
 def test_the_example_loads_names_every_key_and_gives_the_defaults():
     found = load_configuration(Sources(config=EXAMPLE), {})
-    assert {key for key, origin in found.origins.items() if origin == "default"} == set()
+    assert {key for key, origin in found.origins.items() if origin.layer == "default"} == set()
     ours = {"gates", "worktree", "routes", "catalogue"}
     defaults = SessionConfig(routes=found.session.routes)
     assert found.session.model_dump(exclude=ours) == defaults.model_dump(exclude=ours)

@@ -1,12 +1,15 @@
+import contextlib
+import re
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from starter.configuration_errors import ConfigurationError
-from starter.configuration_file import MAX_FILE_BYTES, parse_duration, parse_file
+from starter.configuration_file import MAX_FILE_BYTES, parse_duration, parse_file, read_file
+from starter.configuration_migration import migrate
+from tests.unit.broken_yaml import yaml_texts
 from workflows.domain.config import Concurrency, SessionConfig
 
 
@@ -63,7 +66,7 @@ def complaint(text: str, *, from_repository: bool = False) -> str:
         ("turns: 3\nturns: 4", "4:1: the key 'turns' stands twice"),
         ("\tturns: 3", "3:1: a tab; indent with spaces"),
         ("turns: *x", "3:8: found undefined alias 'x'"),
-        ("turns: !!python/object:os.system x", "the tag tag:yaml.org,2002:python/object:os.system"),
+        ("turns: !!python/object:os.system x", "the tag 'tag:yaml.org,2002:python/object:os.sys"),
         ("turns: [1", "expected ',' or ']'"),
     ],
 )  # fmt: skip
@@ -78,17 +81,20 @@ def test_each_complaint_names_its_place_and_the_remedy(body: str, expected: str)
     [
         ("", "1:1: empty; write at least 'version: 1'"),
         (" \n\n", "1:1: empty; write at least 'version: 1'"),
-        ("pacing: flow", "1:1: the document: the key 'version' is missing here"),
-        ("version: 2", "1:1: version: this release reads version 1, not 2"),
-        ("version: true", "1:1: version: this release reads version 1, not True"),
-        ("version: '1'", "1:1: version: this release reads version 1, not '1'"),
+        ("pacing: flow", "1:1: the document: the key 'version' is missing here; write"),
+        ("version: 2", "1:1: version: this release reads version 1, not 2, which is of a newer"),
+        (
+            "version: true",
+            "1:1: version: this release reads version 1, not true; write 'version: 1'",
+        ),
+        ("version: '1'", "1:1: version: this release reads version 1, not '1'; write 'version: 1'"),
         ("hello", "1:1: the document: must be a mapping of keys to values, not 'hello'"),
         ("- version: 1", "1:1: the document: must be a mapping of keys to values, not a list"),
-        ("version: 1\n--- \nversion: 1", "2:1: but found another document"),
+        ("version: 1\n--- \nversion: 1", "2:1: a second document begins here; a file holds one"),
     ],
 )
 def test_a_file_that_is_none(text: str, expected: str):
-    assert complaint(text) == f"blueflame.yaml:{expected}"
+    assert complaint(text).startswith(f"blueflame.yaml:{expected}")
 
 
 def test_all_complaints_are_given_at_once():
@@ -157,19 +163,19 @@ def test_ranges_are_those_of_the_domain():
                 }
 
 
-YAML = st.text(alphabet="abversion:10 \n\t-[]{}&*!|>'\"#%?,.~_/pacinggatesrun")
-
-
 @given(
-    st.text()
-    | YAML
-    | YAML.map("version: 1\n".__add__)
-    | st.binary().map(lambda b: b.decode("latin-1"))
-)
-def test_any_text_is_read_or_refused(text: str):
-    message = "x.yaml"
+    yaml_texts(
+        "version: 1", "version", "pacing", "flow", "approvals", "plan", "budget", "stop_usd", "run",
+        "gates", "timeout", "models", "planner", "openai/x", "worktree", "copy", "setup", "turns",
+    )
+)  # fmt: skip
+def test_any_text_is_read_or_refused_with_its_place(text: str):
     try:
-        parse_file(text, "x.yaml", from_repository=True)
+        read_file(text, "x.yaml", from_repository=True)
     except ConfigurationError as error:
-        message = str(error)
-    assert message.startswith("x.yaml")
+        lines = str(error).splitlines()
+        assert [
+            line for line in lines if not re.match(r"x\.yaml:(\d+:\d+|( and \d+ more))", line)
+        ] == []
+    with contextlib.suppress(ConfigurationError):
+        assert parse_file(migrate(text, "x.yaml").text, "x.yaml")

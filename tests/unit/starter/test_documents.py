@@ -23,11 +23,13 @@ READING = {
     "plan": (),
     "models": (),
     "cleanup": ("--dry-run",),
+    "config show": (),
 }
 """Each with arguments that are right."""
 ACTING = {
-    "approve", "budget", "demo", "pause", "priority", "proceed", "reject", "resume", "retry", "run",
-    "simulate", "skip", "steer", "stop", "up", "watch",
+    "approve", "budget", "codec", "config check", "config migrate", "config schema", "demo", "init",
+    "pause", "priority", "proceed", "reject", "resume", "retry", "run", "simulate", "skip",
+    "steer", "stop", "up", "watch",
 }  # fmt: skip
 
 
@@ -37,20 +39,27 @@ def answered(tmp_path: Path, *arguments: str) -> tuple[int, Any]:
     return result.exit_code, json.loads(result.stdout)
 
 
+def grouped(command: Any) -> dict[str, Any]:
+    """Return the commands of a group; none where it is none."""
+    return getattr(command, "commands", {})
+
+
 def test_a_command_reads_or_acts_and_each_that_reads_has_the_option() -> None:
-    group: Any = typer.main.get_command(app)
-    assert READING.keys() | ACTING == group.commands.keys()
+    commands = {
+        f"{name} {inner}".strip(): found
+        for name, command in grouped(typer.main.get_command(app)).items()
+        for inner, found in (grouped(command) or {"": command}).items()
+    }
+    assert READING.keys() | ACTING == commands.keys()
     without = [
-        name
-        for name in READING
-        if not any("--json" in each.opts for each in group.commands[name].params)
+        name for name in READING if not any("--json" in each.opts for each in commands[name].params)
     ]
     assert without == []
 
 
 @pytest.mark.parametrize("command", READING)
 def test_a_wrong_option_is_answered_by_a_document(tmp_path: Path, command: str) -> None:
-    code, document = answered(tmp_path, command, "--json", "--no-such-thing")
+    code, document = answered(tmp_path, *command.split(), "--json", "--no-such-thing")
     assert code == ExitCode.USAGE
     assert document["schema_version"] == 1
     assert document["error"]["code"] == ExitCode.USAGE
@@ -58,7 +67,7 @@ def test_a_wrong_option_is_answered_by_a_document(tmp_path: Path, command: str) 
     assert "--no-such-thing" in document["error"]["message"]
 
 
-@pytest.mark.parametrize("command", sorted(READING.keys() - {"doctor", "models"}))
+@pytest.mark.parametrize("command", sorted(READING.keys() - {"config show", "doctor", "models"}))
 def test_without_a_server_the_document_says_so(tmp_path: Path, command: str) -> None:
     code, document = answered(tmp_path, command, *READING[command], "--json")
     assert code == ExitCode.UNAVAILABLE

@@ -39,6 +39,7 @@ async def test_a_repository_is_found_from_a_folder_in_it(tmp_path: Path) -> None
 async def test_its_gates_are_named_with_their_commands(tmp_path: Path) -> None:
     found = await preflight.examine(_repository(tmp_path / "r"), "main")
     assert any(gate.startswith("pytest (") for gate in await preflight.gates(found))
+    assert [gate.name for gate in await preflight.detected_gates(found)] == ["pytest"]
 
 
 async def test_a_detached_head_is_a_base(tmp_path: Path) -> None:
@@ -50,7 +51,17 @@ async def test_a_detached_head_is_a_base(tmp_path: Path) -> None:
 async def test_a_bare_repository_is_one(tmp_path: Path) -> None:
     root = _repository(tmp_path / "r")
     _git(tmp_path, "clone", "-q", "--bare", str(root), "bare.git")
-    assert (await preflight.examine(tmp_path / "bare.git", None)).root == tmp_path / "bare.git"
+    found = await preflight.examine(tmp_path / "bare.git", None)
+    assert (found.root, found.is_bare) == (tmp_path / "bare.git", True)
+    assert not (await preflight.examine(root, None)).is_bare
+
+
+async def test_a_root_is_asked_for_without_a_complaint(tmp_path: Path) -> None:
+    assert await preflight.find_root(tmp_path) is None
+    root = _repository(tmp_path / "r")
+    assert await preflight.find_root(root) == root
+    with pytest.raises(CommandError, match="is no folder; name one with --repo"):
+        await preflight.find_root(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("base", ["nope", "--help", "main:test_a.py", ""])

@@ -47,6 +47,37 @@ async def test_the_keys_that_the_models_need(
     assert (found.state, words in found.text) == (state, True), found.text
 
 
+LOCAL = "providers: {local: {base_url: 'http://127.0.0.1:11434/v1'}}"
+GATEWAY = "providers: {local: {base_url: 'https://gateway.example/v1', key: GATEWAY_KEY}}"
+OWN = MODELS % ("local/x", "local/x", "scripted/y")
+
+
+@pytest.mark.parametrize(
+    ("described", "keys", "state", "words"),
+    [
+        (LOCAL, {}, "well", "none is needed: your own servers want none"),
+        (GATEWAY, {}, "missing", "set GATEWAY_KEY for local/x"),
+        (GATEWAY, {"GATEWAY_KEY": "canary"}, "well", "GATEWAY_KEY (set; "),
+    ],
+)
+async def test_the_keys_that_ones_own_servers_want(
+    *,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    described: str,
+    keys: dict[str, str],
+    state: str,
+    words: str,
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    file = tmp_path / "own" / "blueflame" / "blueflame.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"version: 1\n{described}\n{OWN}")
+    found = (await checked(repository(tmp_path / "r", {"a.txt": "a"}), keys))["keys"]
+    assert (found.state, words in found.text) == (state, True), found.text
+    assert "canary" not in found.text
+
+
 @pytest.mark.parametrize(
     ("files", "state", "words"),
     [

@@ -2,10 +2,15 @@
 
 import pytest
 
-from starter.configuration import Layer, combine
+from starter.configuration import combine
 from starter.configuration_errors import ConfigurationError
+from starter.configuration_layers import Layer, Origin
 from starter.repository_limits import limit_faults
 from tests.unit.starter.test_configuration import KEYS
+
+OWN = Origin(layer="user", source="own.yaml")
+NAMED = Origin(layer="config", source="named.yaml")
+FOUND = Origin(layer="repository", source="blueflame.yaml")
 
 
 @pytest.mark.parametrize(
@@ -54,20 +59,16 @@ def test_a_repository_may_not_widen(found: dict[str, object], own: dict[str, obj
 
 
 def test_lists_that_deny_are_joined_and_others_are_replaced():
-    own = Layer("own", {"policy.deny_commands": ("rm *",), "policy.read_paths": ("a", "b")})
-    found = Layer(
-        "blueflame.yaml",
-        {"policy.deny_commands": ("make x", "rm *"), "policy.read_paths": ("a",)},
-        is_found=True,
-    )
+    own = Layer(OWN, {"policy.deny_commands": ("rm *",), "policy.read_paths": ("a", "b")})
+    found = Layer(FOUND, {"policy.deny_commands": ("make x", "rm *"), "policy.read_paths": ("a",)})
     policy = combine((own, found), KEYS).session.policy
     assert policy.deny_commands == ("rm *", "make x")
     assert policy.read_paths == ("a",)
 
 
 def test_what_a_flag_or_named_file_says_counts_as_the_persons():
-    named = Layer("named.yaml", {"policy.lift": ("network",)})
+    named = Layer(NAMED, {"policy.lift": ("network",)})
     assert combine((named,), KEYS).session.policy.lift == ("network",)
-    found = Layer("blueflame.yaml", {"policy.lift": ("network",)}, is_found=True)
+    found = Layer(FOUND, {"policy.lift": ("network",)})
     with pytest.raises(ConfigurationError, match="cannot decide that for you"):
         combine((found,), KEYS)

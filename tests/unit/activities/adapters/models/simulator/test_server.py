@@ -48,7 +48,7 @@ def test_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     ("content", "why"),
     [
         (PLAYBOOK.replace("text", "txet").encode(), r"p\.yaml:3:.*did you mean 'text'"),
-        (b"schema: \xff", r"p\.yaml: no UTF-8 text at byte 8"),
+        (b"schema: \xff", r"p\.yaml:1:9: not UTF-8; save the file as UTF-8"),
     ],
 )
 async def test_a_wrong_playbook_is_refused_before_the_port_is_taken(

@@ -1,0 +1,270 @@
+"""Commands of the configuration: `init`, and `config show`, `check`, `schema` and `migrate`."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from starter.commands import start
+from starter.commands.shared import JsonOption, program
+from starter.errors import CommandError
+from starter.exit_codes import ExitCode
+from starter.terminal import execute, shown, write
+
+if TYPE_CHECKING:
+    from starter.configuration_layers import Layer
+    from starter.initial_configuration import Findings
+
+config = typer.Typer(
+    help="The configuration: what holds, and whether a file is right.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+RepoOption = Annotated[Path, typer.Option(help="The repository, or a folder in it.")]
+FileArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="[FILE]", help="Left out: your own file and the repository's."),
+]
+
+
+def init(
+    *,
+    repo: RepoOption = Path(),
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the file; write nothing.")
+    ] = False,
+) -> None:
+    """Write a blueflame.yaml for this repository: its gates, models by the keys."""
+    execute(_init(repo.absolute(), force=force, dry_run=dry_run))
+
+
+@config.command()
+def show(  # noqa: PLR0913 (the options of `run` that say settings)
+    *,
+    repo: RepoOption = Path(),
+    config: Annotated[
+        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+    ] = None,
+    pacing: Annotated[Literal["wave", "flow"] | None, typer.Option(help="As of `run`.")] = None,
+    auto_approve: Annotated[bool, typer.Option("--auto-approve", help="As of `run`.")] = False,
+    budget: Annotated[str | None, typer.Option(metavar="USD", help="As of `run`.")] = None,
+    playbook: Annotated[Path | None, typer.Option(help="As of `run`.")] = None,
+    origin: Annotated[
+        bool, typer.Option("--origin", help="Say where each value came from.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Print the configuration that a session here would get."""
+    options = start.RunOptions(
+        "", repo, config, None, pacing, auto_approve, playbook, budget=budget
+    )
+    execute(_show(options, origin=origin, json=json), json=json)
+
+
+@config.command()
+def check(file: FileArgument = None, *, repo: RepoOption = Path()) -> None:
+    """Judge FILE, or all that holds here; say every mistake with its place."""
+    execute(_check(file, repo))
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON Schema of blueflame.yaml."""
+    execute(_schema())
+
+
+@config.command()
+def migrate(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]")] = Path("blueflame.yaml"),
+    *,
+    in_place: Annotated[bool, typer.Option("--write", help="Write it in its place.")] = False,
+) -> None:
+    """Print FILE as this release's version of the format, comments and all."""
+    execute(_migrate(file, in_place=in_place))
+
+
+# --- init -----------------------------------------------------------------------------------------
+
+
+async def _init(repo: Path, *, force: bool, dry_run: bool) -> ExitCode:
+    from starter import configuration_writing, initial_configuration, preflight
+    from starter.configuration_file import FILE_NAME
+
+    repository = await preflight.examine(repo, None)
+    if repository.is_bare:
+        raise CommandError(
+            f"repository {str(repository.root)!r} has no checkout to write into; run `init` in a "
+            "clone of it"
+        )
+    path = repository.root / FILE_NAME
+    if not (force or dry_run):
+        _refuse_to_replace(path)
+    findings = initial_configuration.find(
+        await preflight.detected_gates(repository), os.environ, has_own_models=_has_own_models()
+    )
+    text = initial_configuration.text(findings)
+    if dry_run:
+        sys.stdout.write(text)
+        _note(_found(findings))
+        return ExitCode.COMPLETE
+    configuration_writing.replace(path, text) if force else configuration_writing.create(path, text)
+    write((*_found(findings), f"Written   {shown(str(path))}", *_next()))
+    return ExitCode.COMPLETE
+
+
+def _refuse_to_replace(path: Path) -> None:
+    if os.path.lexists(path):
+        raise CommandError(
+            f"{str(path)!r} is there already; `config check` judges it, --force replaces it"
+        )
+
+
+def _has_own_models() -> bool:
+    from starter.configuration import user_file
+    from starter.configuration_layers import Sources, read_layers
+
+    with _complaining():
+        layers = read_layers(Sources(user=user_file()))
+    return any(key.startswith("models.") for layer in layers for key in layer.values)
+
+
+def _found(findings: "Findings") -> list[str]:
+    from starter.toolchains import in_sandbox
+
+    lines = [f"Gate      {gate.name}: {' '.join(gate.argv)}" for gate in findings.gates]
+    for name in sorted({gate.argv[0] for gate in findings.gates}):
+        place = in_sandbox(name)
+        absent = "absent from the sandbox, where gates run; install it under /usr"
+        lines.append(f"Program   {name}: {absent if place is None else place}")
+    return [shown(line) for line in (*(lines or ["Gate      none found"]), _models(findings))]
+
+
+def _models(findings: "Findings") -> str:
+    if findings.has_own_models:
+        return "Models    as your own configuration names them"
+    keys = f"the keys of {', '.join(findings.providers)}" if findings.providers else "no key"
+    enough = "" if findings.routes else "; two providers are needed, see `doctor`"
+    return f"Models    by {keys}{enough}"
+
+
+def _next() -> list[str]:
+    return [
+        f"Next      {program()} config check",
+        "          git add blueflame.yaml, and commit it: agents cannot change it",
+        f'          {program()} run "what you want"',
+    ]
+
+
+# --- config ---------------------------------------------------------------------------------------
+
+
+async def _show(options: start.RunOptions, *, origin: bool, json: bool) -> ExitCode:
+    from starter import configuration_view, documents
+
+    layers = await _layers(options)
+    with _complaining():
+        found = configuration_view.shown_configuration(layers, os.environ)
+    if json:
+        return documents.write(found)
+    write(map(shown, configuration_view.lines(found, with_origins=origin)))
+    return ExitCode.COMPLETE
+
+
+async def _check(file: Path | None, repo: Path) -> ExitCode:
+    from starter import configuration
+
+    layers = await _layers(_no_options(repo)) if file is None else await _layers_of(file)
+    with _complaining():
+        configuration.settle(layers, os.environ)
+    if not layers:
+        write(["no configuration file is here; the defaults hold (`config show`)"])
+    for layer in layers:
+        keys = len(layer.values)
+        write([shown(f"ok: {layer.origin.source}, {keys} {'key' if keys == 1 else 'keys'}")])
+    return ExitCode.COMPLETE
+
+
+async def _layers(options: start.RunOptions) -> "tuple[Layer, ...]":
+    from starter import preflight
+    from starter.configuration_layers import read_layers
+    from starter.engine import settings_as_they_are
+
+    root = await preflight.find_root(options.repo)
+    if root is None and options.repo != Path():
+        raise CommandError(f"{str(options.repo)!r} is not in a git repository; --repo names one")
+    with _complaining():
+        return read_layers(start.sources(options, root, settings_as_they_are()))
+
+
+def _no_options(repo: Path) -> start.RunOptions:
+    return start.RunOptions("", repo, None, None, None, auto_approve=False, playbook=None)
+
+
+async def _layers_of(file: Path) -> "tuple[Layer, ...]":
+    """Read one file as what it is: the repository's own, or one that a person names."""
+    from starter import preflight
+    from starter.configuration_file import FILE_NAME
+    from starter.configuration_layers import read_layer
+    from starter.engine import settings_as_they_are, with_own_providers
+
+    if file.name == FILE_NAME and _is_file(file):
+        root = await preflight.find_root(file.parent)
+        if root is not None and _is_same(file, root / FILE_NAME):
+            return await _layers(_no_options(root))
+    known = with_own_providers(settings_as_they_are()).providers
+    with _complaining():
+        return (read_layer(file, "config", known),)
+
+
+def _is_file(file: Path) -> bool:
+    return file.is_file()
+
+
+def _is_same(file: Path, other: Path) -> bool:
+    return other.exists() and file.samefile(other)
+
+
+async def _schema() -> ExitCode:
+    from starter import configuration_schema
+
+    sys.stdout.write(configuration_schema.text())
+    return ExitCode.COMPLETE
+
+
+async def _migrate(file: Path, *, in_place: bool) -> ExitCode:
+    from starter.configuration_file import VERSION
+    from starter.configuration_layers import read_text
+    from starter.configuration_migration import migrate
+    from starter.configuration_writing import replace
+
+    with _complaining():
+        done = migrate(read_text(file, str(file)), str(file))
+    if done.before == VERSION:
+        _note([f"{file} is of version {VERSION}: nothing to do"])
+    if not in_place:
+        sys.stdout.write(done.text)
+    elif done.before != VERSION:
+        replace(file, done.text)
+        write([f"{file} is of version {VERSION} now; see `{program()} config check {file}`"])
+    return ExitCode.COMPLETE
+
+
+def _note(lines: Iterable[str]) -> None:
+    """Write lines for people beside an output that a program may read."""
+    sys.stderr.write("".join(f"{shown(line)}\n" for line in lines))
+
+
+@contextlib.contextmanager
+def _complaining() -> Generator[None]:
+    """Turn what is wrong with a configuration into what a command says."""
+    from starter.configuration_errors import ConfigurationError
+
+    try:
+        yield
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error

@@ -1,0 +1,25 @@
+"""Whether a program that a gate needs is there in the sandbox on this machine.
+
+Only looks: the sandbox shows the system's /usr and the interpreter that runs us, and nothing of a
+home folder, so a program that works in a person's shell may still be absent there.
+"""
+
+import shutil
+from pathlib import Path
+
+from activities.adapters.sandbox.arrangement import environment
+from activities.adapters.sandbox.toolchain import default_toolchain
+
+
+def in_sandbox(program: str) -> Path | None:
+    """Return where the sandbox has a program; None: nowhere.
+
+    Args:
+        program: the first word of a command; one with a slash belongs to the repository.
+    """
+    shown = (Path("/usr"), *default_toolchain())
+    found = shutil.which(program, path=environment(shown[1:], ())["PATH"])
+    if found is None:
+        return None
+    real = Path(found).resolve()
+    return Path(found) if any(real.is_relative_to(prefix) for prefix in shown) else None
