@@ -66,8 +66,10 @@ class _Node(Protocol):
 class Source:
     """One document: its data, and where each of its keys and values stands."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, keeps_halves: bool = False) -> None:
+        """Args: how messages call it; whether half of a surrogate pair is text, as in playbooks."""
         self._name = name
+        self._keeps_halves = keeps_halves
         self._nodes = 0
         self._marks: dict[Loc, tuple[int, int]] = {}
 
@@ -170,6 +172,8 @@ class Source:
 
     def _text(self, node: _Node) -> str:
         text = str(node.value)
+        if self._keeps_halves:
+            return text
         try:
             text.encode()
         except UnicodeEncodeError:

@@ -32,7 +32,12 @@ class Document(NamedTuple, Generic[M]):
 
 
 def parse_document(
-    model: type[M], text: str, name: str, context: Mapping[str, object] | None = None
+    model: type[M],
+    text: str,
+    name: str,
+    context: Mapping[str, object] | None = None,
+    *,
+    keeps_halves: bool = False,
 ) -> M:
     """Read one YAML (or JSON) document as `model`.
 
@@ -41,22 +46,28 @@ def parse_document(
         text: the whole document.
         name: how messages call it, usually its path.
         context: what validators of the model are told; None: nothing.
+        keeps_halves: half of a surrogate pair is text, for what plays a model that sends one.
 
     Raises:
         DocumentError: it is no YAML, or no `model`; up to ten complaints, one a line.
     """
-    return read_document(model, text, name, context).value
+    return read_document(model, text, name, context, keeps_halves=keeps_halves).value
 
 
 def read_document(
-    model: type[M], text: str, name: str, context: Mapping[str, object] | None = None
+    model: type[M],
+    text: str,
+    name: str,
+    context: Mapping[str, object] | None = None,
+    *,
+    keeps_halves: bool = False,
 ) -> Document[M]:
     """Do the same, and say where each key stands.
 
     Raises:
         DocumentError: it is no YAML, or no `model`; up to ten complaints, one a line.
     """
-    source = Source(name)
+    source = Source(name, keeps_halves=keeps_halves)
     data = source.read(text)
     try:
         return Document(model.model_validate(data, context=context), source.places)

@@ -213,7 +213,7 @@ def parse_playbook(text: str, name: str) -> Playbook:
     Raises:
         DocumentError: with file, line and column of up to ten mistakes.
     """
-    return parse_document(Playbook, text, name)
+    return parse_document(Playbook, text, name, keeps_halves=True)
 
 
 def read_playbook(path: Path) -> Playbook:

@@ -18,6 +18,7 @@ from activities.adapters.models.catalogue import resolve
 from activities.adapters.models.gemini import GeminiProvider
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.openai import OpenAIProvider
+from activities.adapters.models.simulator.frames import FRAMES
 from activities.adapters.models.transport import Transport
 from activities.adapters.store import MemoryStore
 from activities.brief import brief_of
@@ -118,7 +119,13 @@ class Captured:
 
     def _serve(self, request: httpx2.Request) -> httpx2.Response:
         self.bodies.append(request.content)
-        return httpx2.Response(200, json=_ANSWERS[self.provider](len(self.bodies)))
+        frames = FRAMES[_DIALECTS[self.provider]](_ANSWERS[self.provider](len(self.bodies)))
+        streamed = b"".join(frame.encode() for frame in frames)
+        return httpx2.Response(200, content=streamed, headers=_EVENTS)
+
+
+_DIALECTS: Final = {"anthropic": "anthropic", "openai": "openai", "google": "gemini"}
+_EVENTS: Final = {"content-type": "text/event-stream"}
 
 
 def _provider(name: Provider, transport: Transport, keys: KeyRing) -> ModelProvider:

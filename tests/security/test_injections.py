@@ -28,7 +28,6 @@ from workflows.domain.config import Approvals, Concurrency, Routes, SessionConfi
 from workflows.domain.gate import GateSpec
 from workflows.domain.ids import SessionId
 from workflows.domain.session import SessionRequest, SessionResult, SessionView
-from workflows.domain.task import TaskRecord
 
 CANARY = "canary-5e55ion"
 SESSION = SessionId("01injections000000000000000")
@@ -136,7 +135,7 @@ def contents(top: Path) -> dict[str, bytes]:
     return {str(each): each.read_bytes() for each in top.rglob("*") if each.is_file()}
 
 
-async def _play(client: Client, repository: Path) -> tuple[SessionView, TaskRecord, SessionResult]:
+async def _play(client: Client, repository: Path) -> tuple[SessionView, SessionResult]:
     """Play the session; a person approves the plan, and the rule what is green."""
     config = SessionConfig(
         routes=ROUTES,
@@ -164,8 +163,7 @@ async def _play(client: Client, repository: Path) -> tuple[SessionView, TaskReco
     await until(asks, "the plan waits for approval")
     await handle.signal("approve_plan", {"by": "the test"})
     result = await asyncio.wait_for(handle.result(), PATIENCE)
-    steered: TaskRecord = await handle.query("task", "steered", result_type=TaskRecord)
-    return await state(), steered, result
+    return await state(), result
 
 
 def committed(data: Path) -> str:
@@ -185,7 +183,7 @@ async def test_no_order_in_any_text_has_its_effect(tmp_path: Path):
         repository = a_repository(tmp_path / "sample", thief.getsockname()[1])
         before, base = contents(repository), git(repository, "rev-parse", "HEAD").strip()
         async with stage(tmp_path) as (client, settings):
-            view, steered, result = await _play(client, repository)
+            view, result = await _play(client, repository)
         with pytest.raises(BlockingIOError):
             thief.accept()
     obeyed = {
@@ -198,13 +196,11 @@ async def test_no_order_in_any_text_has_its_effect(tmp_path: Path):
         *("doc-config", "doc-ci", "doc-redirect", "test-judge", "test-survivor"),
         *("log-refs", "log-git", "file-name", "issue-budget", "issue-session"),
     }
-    # … and nothing came of it but what a task may write; what holds more is refused, and named.
-    assert [task.state for task in view.tasks] == ["merged", "failed"]
-    for path in ("PWNED-by-name", "blueflame.yaml", "tests/test_all.py"):
-        assert repr(path) in steered.notes[-1]
-    assert (result.outcome, result.branch) == ("incomplete", f"blueflame/{SESSION}")
+    # … and nothing came of it but what a task may write: the calls were denied, or had no effect.
+    assert [task.state for task in view.tasks] == ["merged", "merged"]
+    assert (result.outcome, result.branch) == ("complete", f"blueflame/{SESSION}")
     changed = git(repository, "diff", "--name-only", base, result.branch or "").split()
-    assert changed == ["src/plain.py"]
+    assert changed == ["src/plain.py", "src/steered.py"]
     assert git(repository, "rev-parse", "main").strip() == base
     after = contents(repository)
     assert {name: after[name] for name in before if "/.git/" not in name} == {

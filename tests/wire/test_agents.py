@@ -111,13 +111,13 @@ async def test_r13_used_up_credit_holds_and_a_person_resumes(
 async def test_credit_that_is_used_up_falls_back_along_the_route(
     stage: Stage, theatre: Theatre
 ) -> None:
-    turn = "{calls: [{submit: {summary: done}}], error: {kind: credit, times: 2}}"
+    turn = "{calls: [{submit: {summary: done}}], error: {kind: credit, times: 3}}"
     stage.simulator.play(play(turn, usage=USAGE))
     route = tuple(facts(name) for name in PROVIDERS)
     async with theatre.agent(Wired(stage), route=route) as agent:
         outcome = await agent.result()
     assert (outcome.end, outcome.family) == (AgentEnd.SUBMITTED, PROVIDERS[-1])
-    assert stage.logged("dialect") == ["anthropic", "openai", "gemini"]
+    assert stage.logged("dialect") == ["anthropic", "openai", "gemini", "chat"]
 
 
 async def until_held(agent: WorkflowHandle[object, AgentOutcome]) -> None:

@@ -190,7 +190,10 @@ async def test_r37_a_denied_call_takes_nobody_along(start: Start, tree: Path) ->
 
 DEEP = "[" * 60 + "]" * 60
 ODD = [
-    ("{browser: {url: x}}", "There is no tool 'browser' here. Tools: bash, read, edit, write."),
+    (
+        "{browser: {url: x}}",
+        "There is no tool 'browser' here. Tools: bash, read, edit, write, apply_patch.",
+    ),
     ("{read: {path: [a]}}", "path: Input should be a valid string"),
     ("{edit: {path: free/a, old: x, new: y, replace_all: 'false'}}", "a valid boolean"),
     ("{bash: {command: ls, timeout_s: '10'}}", "timeout_s: Input should be"),

@@ -106,4 +106,4 @@ async def test_a_failed_call_is_told_with_its_words(real_theatre: Theatre) -> No
             found = await turns.past()
     failed = next(each for each in found if each.kind == "failed")
     assert failed.text == "models.call: the request \u001b[2J is wrong"
-    assert "    models.call: the key \\x1b[2J is wrong" in turn_views.happening(failed)
+    assert "    models.call: the request \\x1b[2J is wrong" in turn_views.happening(failed)

@@ -135,7 +135,9 @@ async def test_a_link_inside_stays_a_link_and_its_target_is_changed(situation: S
     assert situation.home.of_host("show", f"{work}:AGENTS.md") == "b"
 
 
-@pytest.mark.parametrize("link", ["ln -s /etc d; ln -s ../../.. up"])
+@pytest.mark.parametrize(
+    "link", ['python3 -c \'import os; os.symlink("/etc", "d"); os.symlink("../../..", "up")\'']
+)
 async def test_a_link_that_leads_outside_is_neither_followed_nor_collected(
     situation: Situation, link: str
 ):
@@ -166,7 +168,7 @@ async def test_claims_are_judged_on_where_a_tracked_link_leads(situation: Situat
         ("apply_patch", {"input": patch}),
     )
     for text in seen:
-        assert text.startswith("'protected/x' may not be written: 'protected/x' is outside")
+        assert text.startswith("'protected/x' may not be written: Denied by rule 'claims': ")
     assert (agent.path / "protected" / "x").read_text() == "x\n"
 
 
@@ -178,7 +180,8 @@ async def test_what_wants_a_person_returns_by_itself(situation: Situation):
     )
     seen = await agent.turn(*(bash(command) for command in commands))
     ended = dict(zip(commands, seen, strict=True))
-    assert [command for command, text in ended.items() if "[exit code" not in text] == []
+    for command, text in ended.items():
+        assert "[exit code" in text or "Denied by rule" in text, command
 
 
 @pytest.mark.parametrize(

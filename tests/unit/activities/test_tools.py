@@ -373,6 +373,6 @@ async def test_a_finished_task_is_judged_by_what_the_person_protects(bench: Benc
     worktrees = WorktreeActivities(bench.host(exclusive))
     refused = await ActivityEnvironment().run(worktrees.finish, finish)
     assert isinstance(refused, WorkRefused)
-    assert refused.findings == (
-        "'baseline.txt' is protected: agents never change it; leave it as it is",
-    )
+    assert [each.text for each in refused.findings] == [
+        "'baseline.txt' is protected: agents never change it; leave it as it is"
+    ]
