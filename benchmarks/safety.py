@@ -6,6 +6,9 @@ Keys of the last line:
                            best counts, because what else the machine does is not the policy's
     sandbox_extra_p50_ms   median of `true` in the sandbox less the median of `true` as a plain
                            subprocess, run in turns
+    redaction_mb_s         MB a second of source code in which secrets are looked for by their form
+                           and ten known keys by their value; the best of several runs
+    postcheck_1000_s       seconds to judge a collected diff of 1,000 files, its lines included
 
 `--only KEY` measures some of them. A further figure is one function in `MEASURES`.
 """
@@ -23,6 +26,8 @@ from pathlib import Path
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.shell.grammar import parse
 from activities.ports.sandbox import SandboxCommand, Workspace
+from activities.redaction import KnownSecrets, redact
+from benchmarks.postcheck import thousand_files
 from benchmarks.stage import report
 from tests.dropped import dropped_plan
 from tests.unit.policy.command_table import ALLOWED, DENIED
@@ -72,6 +77,26 @@ def _judged(command: str, standing: Standing) -> float:
     return time.perf_counter() - began
 
 
+async def redaction() -> dict[str, float]:
+    """Take secrets out of text that holds none and of one that holds some."""
+    known = KnownSecrets(f"canary-{each}-0123456789abcdef" for each in range(10))
+    text = _PROGRAM * 200 + "canary-3-0123456789abcdef"
+    best = min(_redacted(text, known) for _ in range(RUNS))
+    return {"redaction_mb_s": round(len(text) / 1e6 / best, 1)}
+
+
+def _redacted(text: str, known: KnownSecrets) -> float:
+    began = time.perf_counter()
+    known.redact(redact(text))
+    return time.perf_counter() - began
+
+
+async def postcheck() -> dict[str, float]:
+    """Judge a diff of 1,000 files."""
+    with tempfile.TemporaryDirectory(prefix="blueflame-bench-") as name:
+        return {"postcheck_1000_s": round(await thousand_files(Path(name)), 3)}
+
+
 async def sandbox() -> dict[str, float]:
     """Run `true` in turns, plainly and in the sandbox, and return what the sandbox adds."""
     confined = BubblewrapSandbox()
@@ -96,6 +121,8 @@ async def sandbox() -> dict[str, float]:
 MEASURES: dict[str, Callable[[], Awaitable[dict[str, float]]]] = {
     "policy_p99_ms": policy,
     "sandbox_extra_p50_ms": sandbox,
+    "redaction_mb_s": redaction,
+    "postcheck_1000_s": postcheck,
 }
 
 
