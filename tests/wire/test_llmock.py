@@ -22,7 +22,9 @@ from activities.adapters.models.anthropic import AnthropicProvider
 from activities.adapters.models.gemini import GeminiProvider
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.openai import OpenAIProvider
+from activities.adapters.models.openai_chat import ChatProvider
 from activities.adapters.models.transport import Transport
+from activities.ports.endpoints import ProviderEntry
 from activities.ports.models import ModelProvider, OutcomeUnknownError
 from tests.unit.activities.adapters.models.wire import PROVIDERS, ask
 from tests.waiting import until
@@ -53,10 +55,12 @@ class Stranger:
         self._url = url
         self._client = transport.client
         keys = KeyRing(dict.fromkeys(PROVIDERS, SecretStr("sk-0123456789abcdef")))
+        entry = ProviderEntry(base_url=f"{url}/v1", key="LOCAL_KEY")
         self.providers: dict[Provider, ModelProvider] = {
             "anthropic": AnthropicProvider(transport, keys, f"{url}/anthropic"),
             "openai": OpenAIProvider(transport, keys, f"{url}/v1"),
             "google": GeminiProvider(transport, keys, f"{url}/gemini"),
+            "local": ChatProvider("local", entry, transport, keys),
         }
 
     async def play(self, *behaviors: dict[str, Any]) -> None:
