@@ -4,9 +4,11 @@ Pure: values in, lines out; the terminal wraps them. Only ASCII of our own, so t
 show it; foreign text passes `shown` or `one_line`. Colours are put on by the caller, by line.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Final
 
 from starter.asks import Ask, PlanAsk
@@ -331,9 +333,11 @@ def told(what: str, session: str) -> list[str]:
     return [f"{shown(what)}: told session {session}"]
 
 
-def rests(program: str) -> list[str]:
+def rests(program: str, playbook: Path | None) -> list[str]:
     """Return what is said when a command ends that kept the workers, before its session did."""
-    return [f"the workers end with this command; start `{program} up --detach` before you answer"]
+    setting = "" if playbook is None else f"BLUEFLAME_PLAYBOOK={shlex.quote(str(playbook))} "
+    again = f"`{setting}{program} up --detach`"
+    return [f"the workers end with this command; start {again} before you answer"]
 
 
 def serving(address: str, ui: str) -> list[str]:

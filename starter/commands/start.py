@@ -152,7 +152,7 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
         if supervisor is not None and not supervisor.workers_ready.is_set():
             write(views.WORKERS_START)
         watch = _watch(client, request, options, patient=patient)
-        return await _follow(watch, supervisor, request)
+        return await _follow(watch, supervisor, request, settings.playbook)
 
 
 async def _is_served_elsewhere(settings: "Settings") -> bool:
@@ -180,7 +180,10 @@ def _watch(
 
 
 async def _follow(
-    watch: "Watch", supervisor: "Supervisor | None", request: "SessionRequest"
+    watch: "Watch",
+    supervisor: "Supervisor | None",
+    request: "SessionRequest",
+    playbook: Path | None,
 ) -> ExitCode:
     from starter import views
 
@@ -191,7 +194,7 @@ async def _follow(
         write(views.detached(request.session, program(), goes_on=goes_on))
         raise
     if code is ExitCode.WAITING and supervisor is not None and supervisor.supervises:
-        write(views.rests(program()))
+        write(views.rests(program(), playbook))
     return code
 
 

@@ -174,7 +174,8 @@ class ProviderRegistry:
 
         if self._settings.playbook is None:
             raise InvalidRequestError(
-                "the provider 'scripted' has no playbook; name one, or choose another model"
+                "the provider 'scripted' has no playbook; start the workers with one "
+                "(BLUEFLAME_PLAYBOOK=FILE blueflame up), or choose another model"
             )
         return ScriptedProvider(self._settings.playbook)
 
