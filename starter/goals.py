@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from starter.errors import CommandError
+from starter.typed import goal_text
 
 _STANDARD_INPUT: Final = "-"
 _MOST_BYTES: Final = 400_000
@@ -31,9 +32,7 @@ def read_goal(goal: str | None, file: Path | None) -> str:
         text = _read(file)
     else:
         text = _standard_input() if goal == _STANDARD_INPUT else goal or ""
-    if not text.strip():
-        raise CommandError("the goal is empty; say what you want in a sentence")
-    return text
+    return goal_text(text)
 
 
 def _read(file: Path) -> str:

@@ -214,10 +214,10 @@ async def _request(
     from starter import preflight
     from starter.goals import read_goal
     from starter.sessions import make_id
-    from starter.typed import check_playbook, goal_text
+    from starter.typed import check_playbook
     from workflows.domain.session import SessionRequest
 
-    goal = goal_text(read_goal(options.goal, options.file))
+    goal = read_goal(options.goal, options.file)
     if options.playbook is not None:
         check_playbook(options.playbook)
     repository = await preflight.examine(options.repo.absolute(), options.base)
