@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from activities.ports.git import GitCommandError, GitTimedOutError, OutputTooLargeError
+from activities.uninterrupted import uninterrupted
 
 ENVIRONMENT: Mapping[str, str] = {
     "LC_ALL": "C",
@@ -136,22 +137,34 @@ class Git:
             OutputTooLargeError: it wrote more than `scope.limit_bytes`.
             GitTimedOutError: it ran longer than `scope.limit_seconds`.
         """
-        process = await self._start(scope, arguments, is_fed=bool(stdin))
+        process = await self._started(scope, arguments, is_fed=bool(stdin))
         shown = tuple(os.fsdecode(argument) for argument in arguments)
         try:
             async with asyncio.timeout(scope.limit_seconds):
                 stdout, stderr = await _exchange(process, stdin, scope.limit_bytes)
                 code = await process.wait()
         except TimeoutError as error:
-            await _end(process)
+            await uninterrupted(_terminate(process))
             raise GitTimedOutError(shown, scope.cwd, scope.limit_seconds) from error
         except BaseException:
-            await _end(process)
+            await uninterrupted(_terminate(process))
             raise
         done = Completed(code, stdout, stderr.decode("utf-8", "replace"))
         if code not in accept:
             raise GitCommandError(shown, code, done.stderr)
         return done
+
+    async def _started(
+        self, scope: Scope, arguments: Sequence[str | bytes], *, is_fed: bool
+    ) -> asyncio.subprocess.Process:
+        # The program runs before asyncio has connected its pipes. Cancelled in between, asyncio
+        # would kill the program alone, and leave behind whatever it has started by then.
+        starting = asyncio.ensure_future(self._start(scope, arguments, is_fed=is_fed))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await uninterrupted(_abandon(starting))
+            raise
 
     async def _start(
         self, scope: Scope, arguments: Sequence[str | bytes], *, is_fed: bool
@@ -227,15 +240,13 @@ async def _keep(pipe: asyncio.StreamReader, limit: int) -> bytes:
     return kept
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Terminate, wait, kill, reap; a cancellation meanwhile does not cut this short."""
-    ending = asyncio.ensure_future(_terminate(process))
-    while not ending.done():
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.shield(ending)
+async def _abandon(starting: asyncio.Future[asyncio.subprocess.Process]) -> None:
+    with contextlib.suppress(OSError):
+        await _terminate(await starting)
 
 
 async def _terminate(process: asyncio.subprocess.Process) -> None:
+    """Terminate, wait, kill, reap."""
     # SIGTERM first: git then removes its own lock files.
     _signal_group(process, signal.SIGTERM)
     with contextlib.suppress(TimeoutError):

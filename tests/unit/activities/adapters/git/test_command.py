@@ -95,6 +95,21 @@ async def test_cancelling_ends_the_whole_group(
     os.close(watched)
 
 
+@pytest.mark.parametrize("steps", range(12))
+async def test_cancelling_during_the_start_leaves_nothing(tmp_path: Path, steps: int):
+    watched, held = os.pipe()
+    git = stand_in(tmp_path, "sleep 600 & wait")
+    running = asyncio.create_task(git.run(Scope(tmp_path, hold=(held,)), "x"))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    os.close(held)
+    with os.fdopen(watched, "rb") as end:
+        assert await asyncio.to_thread(end.read) == b""
+
+
 async def test_a_command_that_never_ends_is_ended(tmp_path: Path):
     scope = Scope(tmp_path, limit_seconds=0.2)
     git = stand_in(tmp_path, "exec sleep 600")
