@@ -31,6 +31,8 @@ VARIABLES = {
     "BLUEFLAME_DATA_DIR": "where everything of ours lives on this machine",
     "BLUEFLAME_HOST_UID": "the unprivileged user that a host worker started as root becomes",
     "BLUEFLAME_HOST_GID": "its group",
+    "BLUEFLAME_CGROUP": "a delegated cgroup (version 2) in which each command gets its own: a "
+    "path, or `own` ([operating](operating.md#limits-by-the-kernel))",
     "BLUEFLAME_TEMPORAL_PORT": "the port that the bundled server prefers; 0: any free one",
     "BLUEFLAME_UI_PORT": "the port that the bundled Web UI prefers; 0: any free one",
     "BLUEFLAME_HOST_NAME": "this host's name in its task queue",

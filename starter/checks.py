@@ -47,6 +47,7 @@ async def all_checks(settings: "Settings") -> list[Check]:
         _python,
         _git,
         _sandbox,
+        _cgroup,
         _data,
         _disk,
         _temporal,
@@ -86,6 +87,19 @@ async def _sandbox(settings: "Settings") -> Check:
         )
     _, version = await answer("bwrap", "--version")
     return Check("sandbox", "well", version.strip())
+
+
+async def _cgroup(settings: "Settings") -> Check:
+    from workers.delegation import DelegationError, place_of
+
+    try:
+        place = place_of(settings.cgroup)
+    except DelegationError as error:
+        return Check("limits", "missing", str(error))
+    if place is None:
+        text = "memory of commands is sampled; BLUEFLAME_CGROUP can name a delegated cgroup"
+        return Check("limits", "well", text)
+    return Check("limits", "well", f"the kernel bounds each command, in {str(place)!r}")
 
 
 async def _data(settings: "Settings") -> Check:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from activities.adapters.sandbox.toolchain import default_toolchain
+from workers.delegation import DelegationError, claim, place_of
 from workers.layout import packages_root
 from workers.log import write_log_to
 from workers.privileges import PrivilegeError, PrivilegePlan, enter, prepare_data_dir
@@ -35,8 +36,9 @@ def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> 
     try:
         roles = parse_roles(options.roles)
         settings = Settings.read()
+        _claim_cgroup(roles, settings)
         _drop_root(roles, settings, arguments)
-    except (UnknownRoleError, ValueError, PrivilegeError) as error:
+    except (UnknownRoleError, ValueError, PrivilegeError, DelegationError) as error:
         _say(f"error: {error}")
         return 2
     asyncio.run(_serve(settings, roles, options.lifeline, code))
@@ -48,6 +50,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--roles", required=True, help=f"comma-separated: {', '.join(Role)}")
     parser.add_argument("--lifeline", type=int, help=argparse.SUPPRESS)
     return parser
+
+
+def _claim_cgroup(roles: Sequence[Role], settings: Settings) -> None:
+    """Arrange the place for the commands' cgroups, while root's rights are there."""
+    place = place_of(settings.cgroup)
+    if Role.HOST in roles and place is not None:
+        claim(place, settings.host_uid, settings.host_gid)
 
 
 def _drop_root(roles: Sequence[Role], settings: Settings, arguments: Sequence[str]) -> None:

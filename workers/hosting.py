@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workers import layout
+from workers.delegation import place_of
 from workers.settings import Settings
 from workflows.queues import host_queue
 
@@ -87,7 +88,10 @@ def _sandbox(settings: Settings) -> "Sandbox":
     from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
     from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 
-    return UnconfinedSandbox() if settings.sandbox == "none" else BubblewrapSandbox()
+    cgroup = place_of(settings.cgroup)
+    if settings.sandbox == "none":
+        return UnconfinedSandbox(cgroup=cgroup)
+    return BubblewrapSandbox(cgroup=cgroup)
 
 
 class FailPoint:

@@ -64,6 +64,8 @@ class Settings(BaseSettings):
     """What the scripted model plays."""
     sandbox: Literal["required", "none"] = "required"
     """`none`: this host confines nothing; sessions that do not say the same refuse it."""
+    cgroup: str | None = None
+    """A delegated cgroup (version 2) in which each command gets its own: its path, or `own`."""
     providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
     """What models are asked of beside the built-in providers, and how long each may take; JSON."""
     endpoint_keys: dict[Provider, SecretStr] = Field(default_factory=dict[Provider, SecretStr])
@@ -129,7 +131,7 @@ class Settings(BaseSettings):
 
     def as_environment(self) -> dict[str, str]:
         """Return the variables that give another process of ours the same places and manners."""
-        names = ("data_dir", "host_uid", "host_gid", "host_name", "playbook", "sandbox")
+        names = ("data_dir", "host_uid", "host_gid", "host_name", "playbook", "sandbox", "cgroup")
         values = {name: getattr(self, name) for name in names}
         if self.providers:
             values["providers"] = self._providers_json()

@@ -50,7 +50,7 @@ async def record() -> None:
 
 
 async def _record(client: Client, scenario: scenarios.Scenario, seen: set[tuple[str, ...]]) -> None:
-    theatre = Theatre(client)
+    theatre = Theatre(client, cancels=True)
     async with serving(theatre):
         session = await scenario(theatre)
     name = getattr(scenario, "__name__", "scenario")

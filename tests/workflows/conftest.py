@@ -58,8 +58,10 @@ _BEAT_SECONDS = 0.05
 class Theatre:
     """The server's client, and the world of each session that is played."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, cancels: bool) -> None:
+        """Take the client of a server, and whether that server never loses a cancellation."""
         self.client = client
+        self._cancels = cancels
         self.worlds: dict[str, World] = {}
 
     @activity.defn(dynamic=True)
@@ -81,7 +83,7 @@ class Theatre:
     async def session(
         self, world: World, queue: str = queues.WORKFLOWS, **config: Any
     ) -> AsyncGenerator["Playing"]:
-        """Start a session in a world; at the end stop it, if it has not ended."""
+        """Start a session in a world; at last end it."""
         wanted = request(**config)
         self.worlds[wanted.session] = world
         handle = await self.client.start_workflow(
@@ -94,9 +96,7 @@ class Theatre:
         try:
             yield Playing(handle, world)
         finally:
-            if (await handle.describe()).status is WorkflowExecutionStatus.RUNNING:
-                await handle.signal("stop")
-                await handle.result()
+            await self._end(handle, "stop")
             del self.worlds[wanted.session]
 
     @asynccontextmanager
@@ -124,7 +124,7 @@ class Theatre:
     async def agent(
         self, world: World, caps: Caps | None = None, **facts: Any
     ) -> AsyncGenerator[WorkflowHandle[Any, AgentOutcome]]:
-        """Start one agent with a ledger of its own and no session; at the end stop it.
+        """Start one agent with a ledger of its own and no session; at last end it.
 
         Args:
             world: plays its activities.
@@ -143,10 +143,18 @@ class Theatre:
             try:
                 yield agent
             finally:
-                if (await agent.describe()).status is WorkflowExecutionStatus.RUNNING:
-                    await agent.signal("stop", "the test is over")
-                    await agent.result()
+                await self._end(agent, "stop", "the test is over")
                 del self.worlds[session]
+
+    async def _end(self, handle: WorkflowHandle[Any, Any], signal: str, *arguments: str) -> None:
+        """End what still runs: in order, or at once where a stop could be lost on the way."""
+        if (await handle.describe()).status is not WorkflowExecutionStatus.RUNNING:
+            return
+        if not self._cancels:
+            await handle.terminate("the test is over")
+            return
+        await handle.signal(signal, args=arguments)
+        await handle.result()
 
 
 class Playing:
@@ -206,7 +214,7 @@ async def real_theatre(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerat
     directory = tmp_path_factory.mktemp("theatre")
     with running_server(directory) as address:
         settings = Settings(data_dir=directory / "data", server=address.address)
-        theatre = Theatre(await connect(settings))
+        theatre = Theatre(await connect(settings), cancels=True)
         async with serving(theatre):
             yield theatre
 
@@ -224,7 +232,7 @@ async def light_theatre(*, skips: bool) -> AsyncGenerator[Theatre]:
         test_server_existing_path=str(program), data_converter=pydantic_data_converter
     ) as environment:
         pace = contextlib.nullcontext() if skips else environment.auto_time_skipping_disabled()
-        theatre = Theatre(environment.client)
+        theatre = Theatre(environment.client, cancels=False)
         with pace:
             async with serving(theatre):
                 yield theatre

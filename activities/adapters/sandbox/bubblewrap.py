@@ -23,15 +23,16 @@ from activities.adapters.sandbox.arrangement import (
     environment,
     scratch_mounts,
 )
+from activities.adapters.sandbox.cgroups import kernel_limits
 from activities.adapters.sandbox.descriptors import memory_file
 from activities.adapters.sandbox.orphans import sweep_orphans
 from activities.adapters.sandbox.probe import explain, probe_bubblewrap
 from activities.adapters.sandbox.process import (
-    OPEN_FILES,
     Breach,
     Child,
     Ended,
     Spawn,
+    open_files,
     readable,
     run_bounded,
     within,
@@ -78,16 +79,23 @@ _FILE_UNIT_BYTES = 512
 class BubblewrapSandbox:
     """Runs commands under bubblewrap. Implements the port `Sandbox`."""
 
-    def __init__(self, toolchain: tuple[Path, ...] | None = None, program: str = "bwrap") -> None:
+    def __init__(
+        self,
+        toolchain: tuple[Path, ...] | None = None,
+        program: str = "bwrap",
+        cgroup: Path | None = None,
+    ) -> None:
         """Remember what to show; nothing is touched yet.
 
         Args:
             toolchain: prefixes bound read-only at their own path, their `bin` first in PATH; None:
                 those of the interpreter that runs us.
             program: bubblewrap's name or absolute path.
+            cgroup: a delegated one, in which each command gets its own.
         """
         self._toolchain = default_toolchain() if toolchain is None else toolchain
         self._program = program
+        self._cgroup = cgroup
 
     async def probe(self) -> SandboxProbe:
         """Try the real arrangement once and say what works; never raises.
@@ -126,8 +134,10 @@ class BubblewrapSandbox:
             # Handed over in a file, so that process 1 inside shows no path of the host.
             hidden = fds.data("".join(f"{one}\0" for one in options).encode(), "options")
             argv = (program, "--args", str(hidden), "--", *_inside(command))
-            spawn = Spawn(argv, {}, "/", command.stdin, fds.passed, (_UP, _GO))
-            return _result(await _supervise(spawn, command, info))
+            async with kernel_limits(self._cgroup, command.limits) as kernel:
+                entering = kernel.entering(argv)
+                spawn = Spawn(entering, {}, "/", command.stdin, fds.passed, (_UP, _GO))
+                return _result(kernel.judged(await _supervise(spawn, command, info)))
 
     def _located(self) -> str:
         found = shutil.which(self._program, path=_PROGRAMS)
@@ -266,7 +276,7 @@ async def _started(spawn: Spawn, output_bytes: int) -> AsyncGenerator[Child]:
 def _inside(command: SandboxCommand) -> tuple[str, ...]:
     """Return what bubblewrap runs."""
     limits = command.limits
-    bounds = (-(-limits.file_bytes // _FILE_UNIT_BYTES), OPEN_FILES, limits.processes)
+    bounds = (-(-limits.file_bytes // _FILE_UNIT_BYTES), open_files(), limits.processes)
     return ("/bin/sh", "-c", _FIRST, "sh", *map(str, bounds), *command.argv)
 
 

@@ -9,6 +9,7 @@ thread must live as long as the worker.
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -33,8 +34,13 @@ _DEATH_S = 10.0
 """SIGKILL acts at once, save for a process stuck in the kernel."""
 _CHUNK_BYTES = 1 << 16
 _MOST_CHUNKS = 64
-OPEN_FILES = 8192
-"""Descriptors that one process may have."""
+_OPEN_FILES = 8192
+
+
+def open_files() -> int:
+    """Return how many descriptors one process of a command may have."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 Honest about what it is: the probe names it `none` and warns, and every view shows that. It keeps
 the port's promises about ends, output, limits and left-over processes as far as they go without
 namespaces: a process is found by its session or by a mark in its environment, so one that leaves
-the session and clears its environment escapes. Network, home, secrets on disk, `Workspace.writable`
-and `WORKSPACE` as a path are not kept at all.
+the session and clears its environment escapes, unless there is a delegated cgroup. Network, home,
+secrets on disk, `Workspace.writable` and `WORKSPACE` as a path are not kept at all.
 """
 
 import asyncio
@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from activities.adapters.sandbox.arrangement import environment
+from activities.adapters.sandbox.cgroups import kernel_limits
 from activities.adapters.sandbox.process import (
-    OPEN_FILES,
     Child,
     Ended,
     Spawn,
+    open_files,
     readable,
     run_bounded,
 )
@@ -42,9 +43,17 @@ _PROC = Path("/proc")
 class UnconfinedSandbox:
     """Runs commands without a sandbox. Implements the port `Sandbox`."""
 
-    def __init__(self, toolchain: tuple[Path, ...] | None = None) -> None:
-        """Remember what comes first in PATH; None: the interpreter that runs us."""
+    def __init__(
+        self, toolchain: tuple[Path, ...] | None = None, cgroup: Path | None = None
+    ) -> None:
+        """Remember what is needed later.
+
+        Args:
+            toolchain: what comes first in PATH; None: the interpreter that runs us.
+            cgroup: a delegated one, in which each command gets its own.
+        """
         self._toolchain = default_toolchain() if toolchain is None else toolchain
+        self._cgroup = cgroup
 
     async def probe(self) -> SandboxProbe:
         """Say that there is none."""
@@ -64,17 +73,20 @@ class UnconfinedSandbox:
         mark = secrets.token_hex(16)
         with _home() as home:
             env = {**environment(self._toolchain, (("HOME", home), *command.env)), _MARK: mark}
-            spawn = Spawn(
-                argv=_limited(command),
-                env=env,
-                cwd=str(command.workspace.path),
-                stdin=command.stdin,
-                pass_fds=() if hold is None else (hold,),
-            )
-            try:
-                ended = await _supervise(spawn, command, mark)
-            except OSError as error:
-                raise SandboxUnavailableError(f"The command does not start: {error}.") from error
+            async with kernel_limits(self._cgroup, command.limits) as kernel:
+                spawn = Spawn(
+                    argv=kernel.entering(_limited(command)),
+                    env=env,
+                    cwd=str(command.workspace.path),
+                    stdin=command.stdin,
+                    pass_fds=() if hold is None else (hold,),
+                )
+                try:
+                    ended = kernel.judged(await _supervise(spawn, command, mark))
+                except OSError as error:
+                    raise SandboxUnavailableError(
+                        f"The command does not start: {error}."
+                    ) from error
         return SandboxResult(
             end=ended.end,
             code=ended.code,
@@ -91,7 +103,7 @@ def _home() -> tempfile.TemporaryDirectory[str]:
 
 def _limited(command: SandboxCommand) -> tuple[str, ...]:
     """Return the command under the kernel's limits; processes are counted per user, so not here."""
-    bounds = {"core": 0, "fsize": command.limits.file_bytes, "nofile": OPEN_FILES}
+    bounds = {"core": 0, "fsize": command.limits.file_bytes, "nofile": open_files()}
     options = (f"--{name}={n}:{n}" for name, n in bounds.items())
     return ("/usr/bin/prlimit", *options, "--", *command.argv)
 

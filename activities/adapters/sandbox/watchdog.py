@@ -2,8 +2,7 @@
 
 The tier that works everywhere: the kernel's limits per process (set by the launcher) plus this
 sampling of the whole. It overshoots by what a command takes within one interval, and it cannot see
-socket and pipe buffers or descriptors in flight. A delegated cgroup closes that: it would replace
-`ProcMeter.memory_bytes` behind `Meter`, and nothing else would change.
+socket and pipe buffers or descriptors in flight. A delegated cgroup (`cgroups`) closes that.
 """
 
 import asyncio

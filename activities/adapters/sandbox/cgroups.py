@@ -1,0 +1,111 @@
+"""Limits that the kernel itself keeps for a whole command: a cgroup (version 2) of its own.
+
+Only where a person delegated a place for them; `workers.delegation` prepares it. They count what
+the watchdog's samples miss: socket and pipe buffers, detached shared memory, and whatever is taken
+between two samples. Source: the kernel's `admin-guide/cgroup-v2`.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import os
+import re
+import signal
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from activities.adapters.sandbox.process import Ended
+from activities.ports.sandbox import Limits, SandboxUnavailableError
+from activities.uninterrupted import uninterrupted
+
+_OWN_PROCESSES = 4
+"""Bubblewrap outside and inside, and the shells that start it and the command."""
+_ENTER = 'echo 0 >"$0" && exec "$@"'
+_ROUNDS = 1000
+_ROUND_S = 0.01
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class KernelLimits:
+    """The cgroup of one command, or none."""
+
+    path: Path | None
+
+    def entering(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """Return a command that goes in, and then becomes `argv`; it fails where it cannot."""
+        if self.path is None:
+            return argv
+        return ("/bin/sh", "-c", _ENTER, str(self.path / "cgroup.procs"), *argv)
+
+    def judged(self, ended: Ended) -> Ended:
+        """Tell an end for want of memory from any other death; only the kernel knows."""
+        if self.path is None or ended.end not in {"exited", "signalled"}:
+            return ended
+        events = (self.path / "memory.events").read_text()
+        if not re.search(r"^oom_kill [1-9]", events, re.MULTILINE):
+            return ended
+        return replace(ended, end="out_of_memory", code=int(signal.SIGKILL))
+
+
+@contextlib.asynccontextmanager
+async def kernel_limits(place: Path | None, limits: Limits) -> AsyncGenerator[KernelLimits]:
+    """Make a cgroup for one command; on leaving, end what is in it and remove it.
+
+    Args:
+        place: the delegated cgroup; None: the kernel keeps no limits on the whole.
+        limits: of the command; `memory_bytes` and `processes` are what is used.
+
+    Raises:
+        SandboxUnavailableError: it cannot be made there.
+    """
+    if place is None:
+        yield KernelLimits(None)
+        return
+    path = place / f"run-{os.getpid()}-{next(_numbers)}"
+    try:
+        _make(path, limits)
+        yield KernelLimits(path)
+    finally:
+        await uninterrupted(_remove(path))
+
+
+def sweep_cgroups(place: Path) -> None:
+    """End and remove what killed workers of this machine left in `place`."""
+    for path in place.glob("run-*-*"):
+        worker = path.name.split("-")[1]
+        if not Path("/proc", worker).exists():
+            with contextlib.suppress(OSError):
+                (path / "cgroup.kill").write_text("1")
+                path.rmdir()
+
+
+def _make(path: Path, limits: Limits) -> None:
+    values = {
+        "memory.max": limits.memory_bytes,
+        "memory.oom.group": 1,
+        "pids.max": limits.processes + _OWN_PROCESSES,
+    }
+    try:
+        path.mkdir()
+        if (path / "memory.swap.max").exists():
+            values["memory.swap.max"] = 0
+        for name, value in values.items():
+            (path / name).write_text(str(value))
+    except OSError as error:
+        raise SandboxUnavailableError(
+            f"No cgroup for the command can be made: {error}. Delegate the place that "
+            "BLUEFLAME_CGROUP names to this user, or unset it."
+        ) from error
+
+
+async def _remove(path: Path) -> None:
+    """Kill, wait until the last one is gone, remove. What does not die in ten seconds is left."""
+    with contextlib.suppress(FileNotFoundError):
+        (path / "cgroup.kill").write_text("1")
+        for _ in range(_ROUNDS):
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+                return
+            await asyncio.sleep(_ROUND_S)
