@@ -137,10 +137,14 @@ def changeset_line(changeset: ChangesetLine) -> str:
 
 def notice_line(notice: Notice) -> str:
     """Return one notice on one line."""
-    is_new = bool(notice.subject) and not notice.text.startswith(notice.subject)
-    about = f" {shown(notice.subject)}" if is_new else ""
+    about = f" {shown(notice.subject)}" if names_more(notice) else ""
     times = f" ({notice.count} times)" if notice.count > 1 else ""
     return f"  {notice.kind.replace('_', ' ')}{about}: {one_line(notice.text, 300)}{times}"
+
+
+def names_more(notice: Notice) -> bool:
+    """Tell whether a notice's subject says more than the beginning of its text."""
+    return bool(notice.subject) and not notice.text.startswith(notice.subject)
 
 
 def waiting(session: ShownSession) -> list[ChangesetLine]:
