@@ -37,8 +37,9 @@ class Check:
 
 
 def line(check: Check) -> str:
-    """Return a check as one line."""
-    return f"{_MARKS[check.state]} {check.name:<9} {shown(check.text)}"
+    """Return a check as one line; more of its text stand below, indented."""
+    text = shown(check.text).replace("\n", f"\n{' ' * 18}")
+    return f"{_MARKS[check.state]} {check.name:<9} {text}"
 
 
 async def all_checks(settings: "Settings") -> list[Check]:
