@@ -11,10 +11,10 @@ from starter.commands.shared import (
     SessionOption,
     one_session,
     open_sessions,
-    program,
 )
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.own_name import program
 from starter.terminal import execute, write
 
 if TYPE_CHECKING:

@@ -19,14 +19,6 @@ SessionOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, and nothing else.")]
 
 
-def program() -> str:
-    """Return how the person starts us, for commands that they are told."""
-    import sys
-    from pathlib import Path
-
-    return "blueflame" if Path(sys.argv[0]).name == "blueflame" else "python -m starter"
-
-
 async def open_sessions() -> "Sessions":
     """Return the sessions of the server that is there.
 

@@ -84,6 +84,19 @@ def _umask() -> int:
     return now
 
 
+def test_init_names_commands_that_work_from_where_it_was_typed(
+    repository: Place, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(repository.root.parent)
+    _, out, _ = repository.types("init", "--repo", "r")
+    for part in (
+        f"blueflame config check --repo {repository.root}\n",
+        f"git -C {repository.root} add blueflame.yaml",
+        f'blueflame run --repo {repository.root} "what you want"',
+    ):
+        assert part in out
+
+
 def test_init_replaces_nothing_unless_it_is_told_to(repository: Place):
     repository.file.write_text("mine")
     repository.file.chmod(0o640)
