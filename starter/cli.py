@@ -24,6 +24,7 @@ from starter.commands import (
     simulate,
     start,
     steer,
+    up,
 )
 from starter.errors import CommandError
 from starter.terminal import fail
@@ -58,7 +59,7 @@ app = typer.Typer(
 )
 
 _GROUPS = (
-    (demo.demo, check.doctor, config.init, models.models, start.up, start.run),
+    (demo.demo, check.doctor, config.init, models.models, up.up, start.run),
     (look.ls, look.status, look.watch, look.task, look.diff, follow.log, plan.plan),
     (decide.approve, decide.reject),
     (steer.skip, steer.retry, steer.steer, steer.priority),

@@ -145,7 +145,7 @@ def _check_open(session: ShownSession) -> None:
     if not session.live:
         raise CommandError(
             f"no worker answers for session {session.session!r}, so what waits cannot be checked; "
-            "`up` starts one",
+            "`up --detach` starts one",
             ExitCode.UNAVAILABLE,
         )
 

@@ -157,7 +157,7 @@ class Sessions:
             answer: Any = await self._handle(session).query("plan", rpc_timeout=QUERY_TIMEOUT)
         except (WorkflowQueryFailedError, RPCError) as error:
             raise CommandError(
-                f"no worker answers for session {session!r}; `up` starts one",
+                f"no worker answers for session {session!r}; `up --detach` starts one",
                 ExitCode.UNAVAILABLE,
             ) from error
         return None if answer is None else Plan.model_validate(answer)
@@ -222,7 +222,8 @@ class Sessions:
         memo = await description.memo()
         known = _remembered(session, description, memo)
         if description.status is WorkflowExecutionStatus.RUNNING:
-            reason = "no worker answers; `up` starts one, and the session goes on"
+            scripted = " --playbook FILE" if known.scripted else ""
+            reason = f"no worker answers; `up --detach{scripted}` starts one, and it goes on"
             return _shown(known, reason=reason, live=False)
         return _ended(known, await self.result(session))
 

@@ -258,12 +258,15 @@ def web_page(ui: str, session: str) -> str:
     return f"{ui}/namespaces/default/workflows/session%2F{session}"
 
 
-def detached(session: str, program: str, *, goes_on: bool) -> list[str]:
+def detached(
+    session: str, program: str, playbook: Path | None = None, *, goes_on: bool
+) -> list[str]:
     """Return what is said when a person leaves a session with Ctrl-C."""
     if goes_on:
         first = f"detached; session {session} goes on"
     else:
-        first = f"detached; session {session} rests until workers run again: `{program} up`"
+        again = _up_again(program, playbook)
+        first = f"detached; session {session} rests until workers run again: {again}"
     return [first, f"find it again with `{program} watch {session}`"]
 
 
@@ -339,9 +342,13 @@ def told(what: str, session: str) -> list[str]:
 
 def rests(program: str, playbook: Path | None) -> list[str]:
     """Return what is said when a command ends that kept the workers, before its session did."""
-    setting = "" if playbook is None else f"BLUEFLAME_PLAYBOOK={shlex.quote(str(playbook))} "
-    again = f"`{setting}{program} up --detach`"
+    again = _up_again(program, playbook)
     return [f"the workers end with this command; start {again} before you answer"]
+
+
+def _up_again(program: str, playbook: Path | None) -> str:
+    played = "" if playbook is None else f" --playbook {shlex.quote(str(playbook))}"
+    return f"`{program} up --detach{played}`"
 
 
 def serving(address: str, ui: str) -> list[str]:

@@ -34,7 +34,7 @@ def ls(
 
 
 def status(session: SessionArgument = None, *, json: JsonOption = False) -> None:
-    """Show a session as it stands; needs no worker."""
+    """Show a session as it stands; needs the server, but no worker."""
     execute(_status(session, json=json), json=json)
 
 
@@ -126,8 +126,8 @@ async def _no_task(sessions: "Sessions", session: "SessionId", name: str) -> Com
     known = [str(each.id) for each in view.tasks]
     if name in known or not view.tasks:
         return CommandError(
-            f"no worker answers for task {name!r} of session {session!r}; `up` starts one, "
-            "`status` shows what is known without",
+            f"no worker answers for task {name!r} of session {session!r}; `up --detach` starts "
+            "one, `status` shows what is known without",
             ExitCode.UNAVAILABLE,
         )
     return CommandError(

@@ -1,4 +1,4 @@
-"""Commands that start something: `run`, `up`."""
+"""`run`: starts a session and follows it."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starter.preflight import Repository
     from starter.watching import Watch
     from workers.settings import Settings
-    from workers.supervisor import Supervisor, SupervisorState
+    from workers.supervisor import Supervisor
     from workflows.domain.session import SessionRequest
 
 
@@ -94,17 +94,6 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     execute(_detached(options) if detach else _run(options, patient=wait))
 
 
-def up(
-    *,
-    detach: Annotated[bool, typer.Option("--detach", help="Stay in the background.")] = False,
-    stop: Annotated[bool, typer.Option("--stop", help="End what was started so.")] = False,
-) -> None:
-    """Keep the bundled Temporal server and the workers running."""
-    if stop:
-        execute(_stop_background())
-    execute(_up_in_background() if detach else _up())
-
-
 # --- run ------------------------------------------------------------------------------------------
 
 
@@ -128,7 +117,7 @@ async def _detached(options: RunOptions) -> ExitCode:
 
     _, request, configuration = await _request(options)
     settings = _settings(options, configuration)
-    _check_workers(settings, request)
+    engine.check_workers(settings, request)
     if not await _is_served_elsewhere(settings):
         _check_sandbox(settings)
         await engine.ensure_background(settings)
@@ -141,7 +130,7 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
 
     _, request, configuration = await _request(options)
     settings = _settings(options, configuration)
-    _check_workers(settings, request)
+    engine.check_workers(settings, request)
     async with contextlib.AsyncExitStack() as stack:
         supervisor: Supervisor | None = None
         if not await _is_served_elsewhere(settings):
@@ -191,7 +180,7 @@ async def _follow(
         code = await watch.follow()
     except asyncio.CancelledError:
         goes_on = supervisor is None or not supervisor.supervises
-        write(views.detached(request.session, program(), goes_on=goes_on))
+        write(views.detached(request.session, program(), playbook, goes_on=goes_on))
         raise
     if code is ExitCode.WAITING and supervisor is not None and supervisor.supervises:
         write(views.rests(program(), playbook))
@@ -313,73 +302,3 @@ def _check_sandbox(settings: "Settings") -> None:
 
     if settings.sandbox == "required":
         require_sandbox()
-
-
-def _check_workers(settings: "Settings", request: "SessionRequest") -> None:
-    """Refuse to start where workers run already that could not serve this session."""
-    from workers.supervisor import read_state
-
-    state = read_state(settings)
-    fault = None if state is None else _workers_fault(settings, request, state)
-    if state is not None and fault is not None:
-        raise CommandError(
-            f"process {state.pid} keeps workers here that {fault}; end it first (`up --stop`), or "
-            "use another BLUEFLAME_DATA_DIR"
-        )
-
-
-def _workers_fault(
-    settings: "Settings", request: "SessionRequest", state: "SupervisorState"
-) -> str | None:
-    if settings.playbook not in {None, state.playbook}:
-        return f"do not play {str(settings.playbook)!r}"
-    routes = request.config.routes
-    names = {name.partition("/")[0] for name in (*routes.planner, *routes.developer)}
-    names |= {name.partition("/")[0] for name in routes.reviewer}
-    wanted = {name: entry for name, entry in settings.providers.items() if name in names}
-    for name in sorted(wanted):
-        if state.providers.get(name) != wanted[name]:
-            return f"do not know the provider {name!r} as your configuration describes it"
-    return None
-
-
-# --- up -------------------------------------------------------------------------------------------
-
-
-async def _up() -> ExitCode:
-    from starter import engine, views
-    from workers.supervisor import read_state
-    from workers.temporal import read_server_file
-
-    settings = engine.with_own_providers(engine.read_settings())
-    state = read_state(settings)
-    if state is not None:
-        write(views.standing_by(state.pid))
-    async with engine.running(settings) as supervisor:
-        server = read_server_file(settings)
-        if server is not None and not settings.has_external_server:
-            write(views.serving(server.address, server.ui))
-        await supervisor.workers_ready.wait()
-        write(views.WORKERS_READY)
-        await asyncio.Event().wait()
-    return ExitCode.COMPLETE
-
-
-async def _up_in_background() -> ExitCode:
-    from starter import engine, views
-    from workers.supervisor import read_state
-
-    settings = engine.with_own_providers(engine.read_settings())
-    await engine.ensure_background(settings)
-    state = read_state(settings)
-    assert state is not None
-    write(views.in_background(state.pid))
-    return ExitCode.COMPLETE
-
-
-async def _stop_background() -> ExitCode:
-    from starter import engine, views
-
-    stopped = await engine.stop_supervisor(engine.read_settings())
-    write(views.stopped(was_there=stopped))
-    return ExitCode.COMPLETE

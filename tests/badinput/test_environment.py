@@ -108,7 +108,9 @@ def test_a_variable_is_named(command: Command, repository: Path, case: str):
 
 
 def test_no_server_was_started_yet(command: Command):
-    refused(command, command.types("ls"), UNAVAILABLE, "no Temporal server", "`blueflame up`")
+    refused(
+        command, command.types("ls"), UNAVAILABLE, "no Temporal server", "`blueflame up --detach`"
+    )
 
 
 def test_no_key_and_no_configuration(command: Command, repository: Path):

@@ -439,7 +439,17 @@ def test_without_an_id_the_open_session_is_meant(person: Person) -> None:
     person.types("stop", session)
 
 
+def test_up_refuses_a_playbook_that_the_workers_here_do_not_play(
+    person: Person, tmp_path: Path
+) -> None:
+    file = tmp_path / "greeting.yaml"
+    assert "is no file" in person.types("up", "--detach", "--playbook", str(file)).err
+    file.write_text("schema: 1\nname: greeting\nscenes: [{role: planner, turns: [{text: Hello.}]}]")
+    refused = person.types("up", "--detach", "--playbook", str(file))
+    assert (refused.code, "do not play" in refused.err) == (ExitCode.USAGE, True)
+
+
 def test_without_a_worker_or_a_server_it_says_what_to_do(person: Person, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "data")
     away = Person(settings, person.repo, person.config).types("status")
-    assert (away.code, "`blueflame up` starts" in away.err) == (ExitCode.UNAVAILABLE, True)
+    assert (away.code, "`blueflame up --detach` starts" in away.err) == (ExitCode.UNAVAILABLE, True)

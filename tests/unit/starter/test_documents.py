@@ -72,7 +72,7 @@ def test_without_a_server_the_document_says_so(tmp_path: Path, command: str) -> 
     code, document = answered(tmp_path, command, *READING[command], "--json")
     assert code == ExitCode.UNAVAILABLE
     assert document["error"]["kind"] == "unavailable"
-    assert "`blueflame up` starts" in document["error"]["message"]
+    assert "`blueflame up --detach` starts" in document["error"]["message"]
 
 
 def test_a_setting_that_is_none_is_an_error_of_usage(tmp_path: Path) -> None:
