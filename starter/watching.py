@@ -17,6 +17,8 @@ from workflows.domain.ids import SessionId
 from workflows.domain.session import ChangesetLine, SessionPhase
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from starter.sessions import Sessions
     from starter.unattended import Unattended
 
@@ -150,13 +152,18 @@ class Watch:
         ]
 
     async def _decide(self, question: str, ask: Ask) -> None:
+        from starter.sessions import decider
+
         answer = await _answer(f"{question} [y]es, [n]o, [l]ater: ")
         if answer == "y":
-            await deciding.approve(self._sessions, self._session, ask)
+            await self._send(deciding.approval(ask, decider()))
         elif answer == "n":
             _write(["Why? (one line for the agents)"])
             reason = await read_line() or ""
-            await deciding.reject(self._sessions, self._session, ask, reason)
+            await self._send(deciding.rejection(ask, reason, decider()))
+
+    async def _send(self, decision: "tuple[str, BaseModel]") -> None:
+        await self._sessions.signal(self._session, *decision)
 
     def _end(self, now: ShownSession) -> ExitCode:
         _write(views.ending(now, self._program))
