@@ -107,6 +107,14 @@ def state(session: ShownSession) -> str:
     return f"{words} ({shown(session.reason)})" if session.reason and not is_said else words
 
 
+def word(session: ShownSession) -> str:
+    """Return a session's state in one word, for lists and programs."""
+    if session.outcome is not None or not session.live:
+        return session.outcome or "open"
+    is_asking = session.phase is SessionPhase.AWAITING_PLAN or bool(waiting(session))
+    return "waiting" if is_asking or is_stuck(session) else session.phase
+
+
 def sandbox(name: str) -> str:
     """Return what confines commands, in words that nobody overlooks where nothing does."""
     if name == "none":
@@ -318,7 +326,7 @@ def sessions(found: Sequence[SessionSummary]) -> list[str]:
     if not found:
         return ["no session yet; `run GOAL` starts one"]
     return [
-        f"{s.session}  {s.status:<10} {s.started_at:%Y-%m-%d %H:%M}  {one_line(s.goal, 100)}"
+        f"{s.session}  {s.state:<10} {s.started_at:%Y-%m-%d %H:%M}  {one_line(s.goal, 100)}"
         for s in found
     ]
 

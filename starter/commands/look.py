@@ -74,7 +74,15 @@ def diff(
 async def _ls(limit: int, *, json: bool) -> ExitCode:
     from starter import documents, views
 
-    found = await (await open_sessions()).list(limit)
+    sessions = await open_sessions()
+    found = await sessions.list(limit)
+    seen = await sessions.glance(each.session for each in found)
+    found = [
+        each.model_copy(update={"state": views.word(seen[each.session])})
+        if each.session in seen
+        else each
+        for each in found
+    ]
     if json:
         return documents.write_object(sessions=found)
     write(views.sessions(found))
@@ -159,6 +167,11 @@ def _chosen(view: "ShownSession", wanted: str | None) -> "ChangesetLine":
     from starter import views
 
     known = {str(c.id): c for c in view.changesets}
+    if not known and wanted is None:
+        raise CommandError(
+            f"session {view.session!r} has no changeset yet: it is {views.state(view)}",
+            ExitCode.STALE,
+        )
     usual = [str(c.id) for c in views.waiting(view)] or list(known)
     names = [wanted] if wanted is not None else usual
     if len(names) != 1 or names[0] not in known:

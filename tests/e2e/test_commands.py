@@ -278,6 +278,20 @@ def test_json_is_one_document(person: Person) -> None:
     assert "'t2' does not exist" in unknown.err
 
 
+def test_the_list_says_how_each_session_stands(person: Person) -> None:
+    waits, ended = person.starts().session, person.starts("--auto-approve").session
+    stopped = person.starts().session
+    person.types("approve", "plan", "--session", stopped)
+    person.types("stop", stopped)
+    assert person.types("watch", stopped).code == ExitCode.STOPPED
+    until(lambda: stopped in person.types("ls").out, "the list has it")
+    listed = json.loads(person.types("ls", "--json").out)["sessions"]
+    states = {each["session"]: each["state"] for each in listed}
+    assert [states[each] for each in (waits, ended, stopped)] == ["waiting", "complete", "stopped"]
+    assert f"{waits}  waiting " in person.types("ls").out
+    person.types("stop", waits)
+
+
 def test_a_plan_is_shown_and_another_takes_its_place(person: Person, tmp_path: Path) -> None:
     session = person.starts().session
     assert "  One step." in person.types("plan", session).out
@@ -307,6 +321,18 @@ def test_a_log_without_agents_is_empty_and_follows_to_the_end(person: Person) ->
     unknown = person.types("log", session, "t1", "--json")
     assert (unknown.code, json.loads(unknown.out)["error"]["kind"]) == (2, "usage")
     assert person.types("log", "0" * 26).code == ExitCode.USAGE
+
+
+def test_a_log_of_a_task_alone_is_of_the_latest_session(person: Person) -> None:
+    session = person.starts().session
+    until(lambda: session in person.types("ls").out, "the list has it")
+    for name in ("t1", "dev.t1.1"):
+        told = person.types("log", name)
+        assert f"no agent of session {session!r} worked on {name!r} so far" in told.err
+    unknown = person.types("log", "nope")
+    assert (unknown.code, "`log SESSION TASK`" in unknown.err) == (ExitCode.USAGE, True)
+    assert "it has t1." in unknown.err
+    person.types("stop", session)
 
 
 def test_a_clean_up_leaves_what_an_open_session_may_use(person: Person) -> None:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -185,6 +186,7 @@ def test_a_list_has_one_line_a_session() -> None:
         goal="Mend\nit",
         repository="/r",
         status="running",
+        state="running",
         started_at=NOW,
         closed_at=None,
     )
@@ -243,3 +245,19 @@ def test_who_leaves_is_told_how_the_session_goes_on() -> None:
     assert again in views.rests("blueflame", played)[0]
     assert "`blueflame up --detach`" in views.rests("blueflame", None)[0]
     assert views.detached("s1", "blueflame", goes_on=True)[0] == "detached; session s1 goes on"
+
+
+@pytest.mark.parametrize(
+    ("facts", "word"),
+    [
+        ({"phase": SessionPhase.PLANNING}, "planning"),
+        ({"phase": SessionPhase.AWAITING_PLAN}, "waiting"),
+        ({"changesets": (changeset("a", "awaiting_approval"),)}, "waiting"),
+        ({"tasks": (task("a", TaskState.FAILED),), "reason": "nothing to do"}, "waiting"),
+        ({"phase": SessionPhase.PAUSED, "reason": "paused by a person"}, "paused"),
+        ({"live": False}, "open"),
+        ({"live": False, "outcome": "stopped"}, "stopped"),
+    ],
+)
+def test_one_word_says_how_a_session_stands(facts: dict[str, Any], word: str) -> None:
+    assert views.word(session(**facts)) == word
