@@ -192,7 +192,12 @@ def _needs(now: ShownSession) -> set[str]:
 async def _answer(question: str) -> str:
     while True:
         console().print(question, end="")
-        line = await read_line()
+        try:
+            line = await read_line()
+        except asyncio.CancelledError:
+            # What is said to whoever leaves begins on a line of its own.
+            _write([""])
+            raise
         choice = (line or "l").lower()[:1]
         if choice in {"y", "n", "l"}:
             return choice

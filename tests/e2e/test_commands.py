@@ -451,7 +451,7 @@ def test_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
     terminal.reads_until("Approve the plan?")
     os.kill(terminal.process.pid, 2)
     assert terminal.leaves() == ExitCode.INTERRUPTED
-    assert "goes on" in terminal.seen
+    assert f"\ndetached; session {session} goes on" in terminal.seen
     assert f"watch {session}" in terminal.seen
     assert "Traceback" not in terminal.seen
     person.types("stop", session)
