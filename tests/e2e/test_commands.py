@@ -167,6 +167,8 @@ def test_every_signal_is_sent_as_its_name_says(person: Person) -> None:
         (("steer", "nope", "x", "-s", "{}"), "task 'nope' does not exist"),
         (("budget", "lots", "-s", "{}"), "'lots' is no amount"),
         (("budget", "nan", "-s", "{}"), "no amount"),
+        (("budget", "1E+99999999", "-s", "{}"), "'1E+99999999': it is above 1000000 USD"),
+        (("budget", "5" * 500, "-s", "{}"), f"'{'5' * 40}': it is above"),
         (("budget", "-s", "{}", "--", "-1"), "negative"),
         (("status", "zzzz"), "no session fits 'zzzz'"),
         (("status", "0" * 26), "there is no session"),
