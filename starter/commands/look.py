@@ -7,6 +7,7 @@ import typer
 
 from starter.commands.shared import (
     JsonOption,
+    LinesOption,
     SessionArgument,
     SessionOption,
     one_session,
@@ -44,9 +45,10 @@ def watch(
     wait: Annotated[
         bool, typer.Option("--wait", help="Without a terminal, go on while a person is needed.")
     ] = False,
+    json: LinesOption = False,
 ) -> None:
     """Follow a session to its end, and answer what it asks."""
-    execute(_watch(session, patient=wait))
+    execute(_watch(session, patient=wait, json=json), json=json)
 
 
 def task(
@@ -100,7 +102,7 @@ async def _status(wanted: str | None, *, json: bool) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-async def _watch(wanted: str | None, *, patient: bool) -> ExitCode:
+async def _watch(wanted: str | None, *, patient: bool, json: bool) -> ExitCode:
     from starter import views
     from starter.engine import read_settings
     from starter.watching import Watch
@@ -108,9 +110,12 @@ async def _watch(wanted: str | None, *, patient: bool) -> ExitCode:
 
     sessions, session = await one_session(wanted)
     try:
-        return await Watch(sessions, session, program(), patient=patient).follow()
+        watch = Watch(sessions, session, patient=patient, json=json)
+        return await watch.follow()
     except asyncio.CancelledError:
         goes_on = read_state(read_settings()) is not None
+        if json:
+            raise
         write(views.detached(session, program(), goes_on=goes_on))
         raise
 

@@ -16,6 +16,9 @@ SessionOption = Annotated[
     str | None,
     typer.Option("--session", "-s", help="Its id; left out: the only open one, or the latest."),
 ]
+LinesOption = Annotated[
+    bool, typer.Option("--json", help="One JSON document a line, for each change; asks nobody.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, and nothing else.")]
 
 

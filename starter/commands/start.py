@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from starter.commands.shared import LinesOption
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.own_name import program
@@ -40,6 +41,7 @@ class RunOptions:
     file: Path | None = None
     budget: str | None = None
     decisions: Path | None = None
+    json: bool = False
 
 
 def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
@@ -81,17 +83,21 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be done; start and send nothing.")
     ] = False,
+    json: LinesOption = False,
 ) -> None:
     """Start a session for GOAL, and follow it."""
     options = RunOptions(
-        goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions
+        goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions, json
     )
+    if json and dry_run:
+        other = "--dry-run: `config show --json` says what it would show"
+        fail(CommandError(f"--json cannot go with {other}"), json=True)
     if decisions is not None and (detach or auto_approve):
         other = "--detach: somebody has to follow it" if detach else "--auto-approve: choose one"
-        fail(CommandError(f"--decisions cannot go with {other}"))
+        fail(CommandError(f"--decisions cannot go with {other}"), json=json)
     if dry_run:
         execute(_dry_run(options))
-    execute(_detached(options) if detach else _run(options, patient=wait))
+    execute(_detached(options) if detach else _run(options, patient=wait), json=json)
 
 
 # --- run ------------------------------------------------------------------------------------------
@@ -121,7 +127,7 @@ async def _detached(options: RunOptions) -> ExitCode:
     if not await _is_served_elsewhere(settings):
         _check_sandbox(settings)
         await engine.ensure_background(settings)
-    await _start(await engine.connected(settings), settings, request)
+    await _start(await engine.connected(settings), settings, request, json=options.json)
     return ExitCode.COMPLETE
 
 
@@ -137,10 +143,12 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
             _check_sandbox(settings)
             supervisor = await stack.enter_async_context(engine.running(settings))
         client = await engine.connected(settings)
-        await _start(client, settings, request)
-        if supervisor is not None and not supervisor.workers_ready.is_set():
+        await _start(client, settings, request, json=options.json)
+        if supervisor and not supervisor.workers_ready.is_set() and not options.json:
             write(views.WORKERS_START)
         watch = _watch(client, request, options, patient=patient)
+        if options.json:
+            return await watch.follow()
         return await _follow(watch, supervisor, request, settings.playbook)
 
 
@@ -165,7 +173,9 @@ def _watch(
     if options.decisions is not None:
         decisions = read_decisions(options.decisions)
         unattended = Unattended(sessions, request.session, decisions, options.decisions.name)
-    return Watch(sessions, request.session, program(), patient=patient, unattended=unattended)
+    return Watch(
+        sessions, request.session, patient=patient, json=options.json, unattended=unattended
+    )
 
 
 async def _follow(
@@ -187,12 +197,17 @@ async def _follow(
     return code
 
 
-async def _start(client: "Client", settings: "Settings", request: "SessionRequest") -> None:
-    from starter import views
+async def _start(
+    client: "Client", settings: "Settings", request: "SessionRequest", *, json: bool
+) -> None:
+    from starter import documents, views
     from starter.sessions import Sessions
     from workers.temporal import read_server_file
 
     await Sessions(client).start(request)
+    if json:
+        documents.write_line({"schema_version": 1, "session": request.session})
+        return
     server = None if settings.has_external_server else read_server_file(settings)
     write(views.started(request.session, program(), server.ui if server else None))
 

@@ -254,6 +254,19 @@ def test_the_goal_comes_from_a_file_or_a_pipe_and_the_cap_from_an_option(
     assert "'lots' is no amount" in person.types("run", "x", "--budget", "lots", *at).err
 
 
+def test_a_run_can_be_followed_by_a_program(person: Person) -> None:
+    waits = person.starts("--json")
+    first, *changes = [json.loads(line) for line in waits.out.splitlines()]
+    assert (waits.code, changes[-1]["phase"]) == (ExitCode.WAITING, "awaiting_plan")
+    assert {each["schema_version"] for each in (first, *changes)} == {1}
+    person.types("approve", "plan", "--session", first["session"])
+    person.types("stop", first["session"])
+    ended = person.types("watch", first["session"], "--json")
+    assert (ended.code, json.loads(ended.out.splitlines()[-1])["outcome"]) == (4, "stopped")
+    refused = person.starts("--json", "--dry-run")
+    assert (refused.code, json.loads(refused.out)["error"]["kind"]) == (2, "usage")
+
+
 def test_a_dry_run_starts_nothing(person: Person) -> None:
     before = person.types("ls", "--json").out
     shown = person.starts("--dry-run", "--pacing", "flow")

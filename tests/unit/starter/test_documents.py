@@ -17,6 +17,7 @@ READING = {
     "doctor": (),
     "ls": (),
     "status": (),
+    "watch": (),
     "task": ("t1",),
     "diff": (),
     "log": (),
@@ -29,7 +30,7 @@ READING = {
 ACTING = {
     "approve", "budget", "codec", "config check", "config migrate", "config schema", "demo", "init",
     "pause", "priority", "proceed", "reject", "resume", "retry", "run", "simulate", "skip",
-    "steer", "stop", "up", "watch",
+    "steer", "stop", "up",
 }  # fmt: skip
 
 
