@@ -55,6 +55,7 @@ def show(  # noqa: PLR0913 (the options of `run` that say settings)
     pacing: Annotated[Literal["wave", "flow"] | None, typer.Option(help="As of `run`.")] = None,
     auto_approve: Annotated[bool, typer.Option("--auto-approve", help="As of `run`.")] = False,
     budget: Annotated[str | None, typer.Option(metavar="USD", help="As of `run`.")] = None,
+    decisions: Annotated[Path | None, typer.Option(help="As of `run`.")] = None,
     playbook: Annotated[Path | None, typer.Option(help="As of `run`.")] = None,
     origin: Annotated[
         bool, typer.Option("--origin", help="Say where each value came from.")
@@ -63,7 +64,15 @@ def show(  # noqa: PLR0913 (the options of `run` that say settings)
 ) -> None:
     """Print the configuration that a session here would get."""
     options = start.RunOptions(
-        "", repo, config, None, pacing, auto_approve, playbook, budget=budget
+        "",
+        repo,
+        config,
+        None,
+        pacing,
+        auto_approve,
+        playbook,
+        budget=budget,
+        decisions=decisions,
     )
     execute(_show(options, origin=origin, json=json), json=json)
 
