@@ -4,11 +4,9 @@ Pure: values in, lines out; the terminal wraps them. Only ASCII of our own, so t
 show it; foreign text passes `shown` or `one_line`. Colours are put on by the caller, by line.
 """
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Final
 
 from starter.asks import Ask, PlanAsk
@@ -266,18 +264,6 @@ def web_page(ui: str, session: str) -> str:
     return f"{ui}/namespaces/default/workflows/session%2F{session}"
 
 
-def detached(
-    session: str, program: str, playbook: Path | None = None, *, goes_on: bool
-) -> list[str]:
-    """Return what is said when a person leaves a session with Ctrl-C."""
-    if goes_on:
-        first = f"detached; session {session} goes on"
-    else:
-        again = _up_again(program, playbook)
-        first = f"detached; session {session} rests until workers run again: {again}"
-    return [first, f"find it again with `{program} watch {session}`"]
-
-
 def dry_run(
     request: SessionRequest, base: str, origins: dict[str, str], gates: Sequence[str]
 ) -> list[str]:
@@ -333,9 +319,6 @@ def sessions(found: Sequence[SessionSummary]) -> list[str]:
 
 # --- answers of commands -------------------------------------------------------------------------
 
-WORKERS_START: Final = ("Workers    are starting",)
-WORKERS_READY: Final = ("workers are ready; Ctrl-C ends them",)
-
 
 def decided(how: str, ask: Ask, session: str) -> list[str]:
     """Return what is said once a decision was sent."""
@@ -346,37 +329,6 @@ def decided(how: str, ask: Ask, session: str) -> list[str]:
 def told(what: str, session: str) -> list[str]:
     """Return what is said once a signal was sent."""
     return [f"{shown(what)}: told session {session}"]
-
-
-def rests(program: str, playbook: Path | None) -> list[str]:
-    """Return what is said when a command ends that kept the workers, before its session did."""
-    again = _up_again(program, playbook)
-    return [f"the workers end with this command; start {again} before you answer"]
-
-
-def _up_again(program: str, playbook: Path | None) -> str:
-    played = "" if playbook is None else f" --playbook {shlex.quote(str(playbook))}"
-    return f"`{program} up --detach{played}`"
-
-
-def serving(address: str, ui: str) -> list[str]:
-    """Return where the bundled server is."""
-    return [f"Temporal   {address}", f"Web UI     {ui}"]
-
-
-def standing_by(pid: int) -> list[str]:
-    """Return what `up` says where another process keeps the workers."""
-    return [f"process {pid} keeps server and workers already; standing by until it ends"]
-
-
-def in_background(pid: int) -> list[str]:
-    """Return what `up --detach` says."""
-    return [f"process {pid} keeps server and workers; `up --stop` ends it"]
-
-
-def stopped(*, was_there: bool) -> list[str]:
-    """Return what `up --stop` says."""
-    return ["ended" if was_there else "nothing was running here"]
 
 
 def simulating(playbook: str, port: int) -> list[str]:

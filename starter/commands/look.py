@@ -103,7 +103,7 @@ async def _status(wanted: str | None, *, json: bool) -> ExitCode:
 
 
 async def _watch(wanted: str | None, *, patient: bool, json: bool) -> ExitCode:
-    from starter import views
+    from starter import worker_views
     from starter.engine import read_settings
     from starter.watching import Watch
     from workers.supervisor import read_state
@@ -116,7 +116,7 @@ async def _watch(wanted: str | None, *, patient: bool, json: bool) -> ExitCode:
         goes_on = read_state(read_settings()) is not None
         if json:
             raise
-        write(views.detached(session, program(), goes_on=goes_on))
+        write(worker_views.detached(session, program(), goes_on=goes_on))
         raise
 
 

@@ -132,7 +132,7 @@ async def _detached(options: RunOptions) -> ExitCode:
 
 
 async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
-    from starter import engine, views
+    from starter import engine, worker_views
 
     _, request, configuration = await _request(options)
     settings = _settings(options, configuration)
@@ -145,7 +145,7 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
         client = await engine.connected(settings)
         await _start(client, settings, request, json=options.json)
         if supervisor and not supervisor.workers_ready.is_set() and not options.json:
-            write(views.WORKERS_START)
+            write(worker_views.WORKERS_START)
         watch = _watch(client, request, options, patient=patient)
         if options.json:
             return await watch.follow()
@@ -184,16 +184,16 @@ async def _follow(
     request: "SessionRequest",
     playbook: Path | None,
 ) -> ExitCode:
-    from starter import views
+    from starter import worker_views
 
     try:
         code = await watch.follow()
     except asyncio.CancelledError:
         goes_on = supervisor is None or not supervisor.supervises
-        write(views.detached(request.session, program(), playbook, goes_on=goes_on))
+        write(worker_views.detached(request.session, program(), playbook, goes_on=goes_on))
         raise
     if code is ExitCode.WAITING and supervisor is not None and supervisor.supervises:
-        write(views.rests(program(), playbook))
+        write(worker_views.rests(program(), playbook))
     return code
 
 

@@ -39,26 +39,26 @@ def _up_settings(playbook: Path | None) -> "Settings":
 
 
 async def _up(playbook: Path | None) -> ExitCode:
-    from starter import engine, views
+    from starter import engine, worker_views
     from workers.supervisor import read_state
     from workers.temporal import read_server_file
 
     settings = _up_settings(playbook)
     state = read_state(settings)
     if state is not None:
-        write(views.standing_by(state.pid))
+        write(worker_views.standing_by(state.pid))
     async with engine.running(settings) as supervisor:
         server = read_server_file(settings)
         if server is not None and not settings.has_external_server:
-            write(views.serving(server.address, server.ui))
+            write(worker_views.serving(server.address, server.ui))
         await supervisor.workers_ready.wait()
-        write(views.WORKERS_READY)
+        write(worker_views.WORKERS_READY)
         await asyncio.Event().wait()
     return ExitCode.COMPLETE
 
 
 async def _up_in_background(playbook: Path | None) -> ExitCode:
-    from starter import engine, views
+    from starter import engine, worker_views
     from workers.supervisor import read_state
 
     settings = _up_settings(playbook)
@@ -66,13 +66,13 @@ async def _up_in_background(playbook: Path | None) -> ExitCode:
     await engine.ensure_background(settings)
     state = read_state(settings)
     assert state is not None
-    write(views.in_background(state.pid))
+    write(worker_views.in_background(state.pid))
     return ExitCode.COMPLETE
 
 
 async def _stop_background() -> ExitCode:
-    from starter import engine, views
+    from starter import engine, worker_views
 
     stopped = await engine.stop_supervisor(engine.read_settings())
-    write(views.stopped(was_there=stopped))
+    write(worker_views.stopped(was_there=stopped))
     return ExitCode.COMPLETE

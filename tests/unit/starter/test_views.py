@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -236,15 +235,6 @@ def test_colours_carry_nothing_alone() -> None:
         assert isinstance(views.style(line), str)
     assert views.style("  failed      a  Mend a") == "red"
     assert views.style(f"Sandbox    {views.NO_SANDBOX}") == "bold red"
-
-
-def test_who_leaves_is_told_how_the_session_goes_on() -> None:
-    played = Path("/a b/play.yaml")
-    again = "`blueflame up --detach --playbook '/a b/play.yaml'`"
-    assert views.detached("s1", "blueflame", played, goes_on=False)[0].endswith(f"again: {again}")
-    assert again in views.rests("blueflame", played)[0]
-    assert "`blueflame up --detach`" in views.rests("blueflame", None)[0]
-    assert views.detached("s1", "blueflame", goes_on=True)[0] == "detached; session s1 goes on"
 
 
 @pytest.mark.parametrize(
