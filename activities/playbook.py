@@ -16,12 +16,15 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, model_validator
 
-from activities.document_source import decode
+from activities.document_source import DocumentError, decode
+from activities.document_wording import brief
 from activities.documents import parse_document
 from activities.ports.models import Stop
 from workflows.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from workflows.domain.models import Prices, Role, Usage
 from workflows.policy.openings import COMPACTION
+
+MAX_PLAYBOOK_BYTES: Final = 16_000_000
 
 ErrorKind = Literal[
     "rate_limited",
@@ -75,7 +78,8 @@ class ScriptedCall(BaseModel, frozen=True, extra="forbid"):
         if "name" in given and isinstance(given["name"], str):
             return given
         if len(given) != 1:
-            raise ValueError(f"a call names one tool, not {len(given)}: {', '.join(given)}")
+            names = ", ".join(map(brief, given))
+            raise ValueError(f"a call names one tool, not {len(given)}: {names}")
         ((name, arguments),) = given.items()
         return {"name": name, "arguments": {} if arguments is None else arguments}
 
@@ -220,10 +224,15 @@ def read_playbook(path: Path) -> Playbook:
     """Read a playbook from its file.
 
     Raises:
-        DocumentError: with file, line and column of up to ten mistakes, or it is no text.
+        DocumentError: with file, line and column of up to ten mistakes; or it is no text, or
+            longer than `MAX_PLAYBOOK_BYTES`.
         OSError: the file cannot be read.
     """
-    return parse_playbook(decode(path.read_bytes(), str(path)), str(path))
+    with path.open("rb") as file:
+        data = file.read(MAX_PLAYBOOK_BYTES + 1)
+    if len(data) > MAX_PLAYBOOK_BYTES:
+        raise DocumentError(f"{path}: over {MAX_PLAYBOOK_BYTES // 1_000_000} MB; write less")
+    return parse_playbook(decode(data, str(path)), str(path))
 
 
 def locate(conversation: Sequence[Message]) -> Place:

@@ -7,6 +7,7 @@ real: the SDKs, the server, git, the sandbox, and the project's own tests as the
 line of JSON, and with code 0 only if every check holds.
 """
 
+import argparse
 import asyncio
 import hashlib
 import json
@@ -133,6 +134,8 @@ def roles_by_provider(asked: list[dict[str, object]]) -> dict[str, list[str]]:
 
 async def main() -> int:
     """Run and check; return the exit code."""
+    # No option: whoever only looks, or mistypes, must not start a session.
+    argparse.ArgumentParser(prog="scripts/real_run", description=__doc__).parse_args()
     with tempfile.TemporaryDirectory(prefix="blueflame-real-") as name:
         return await checked(Path(name))
 

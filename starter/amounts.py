@@ -13,11 +13,12 @@ def read_amount(text: str) -> Decimal:
     """
     from workflows.policy.money import read_usd
 
+    typed = text[:40]  # as messages show it
     try:
         number = float(text.removeprefix("$"))
     except ValueError as error:
-        raise CommandError(f"{text!r} is no amount; write it as 12.50") from error
+        raise CommandError(f"{typed!r} is no amount; write it as 12.50") from error
     amount = read_usd(number)
     if isinstance(amount, str):
-        raise CommandError(f"{text!r}: {amount}")
+        raise CommandError(f"{typed!r}: {amount}")
     return amount

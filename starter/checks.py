@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from starter.data_directory import prepare
 from starter.errors import CommandError
+from starter.own_name import as_typed
 from starter.programs import answer, git_version, require_sandbox
 from starter.terminal import shown
 
@@ -37,8 +38,9 @@ class Check:
 
 
 def line(check: Check) -> str:
-    """Return a check as one line."""
-    return f"{_MARKS[check.state]} {check.name:<9} {shown(check.text)}"
+    """Return a check as one line; more of its text stand below, indented."""
+    text = shown(as_typed(check.text)).replace("\n", f"\n{' ' * 18}")
+    return f"{_MARKS[check.state]} {check.name:<9} {text}"
 
 
 async def all_checks(settings: "Settings") -> list[Check]:

@@ -5,7 +5,7 @@ Importing it loads neither Temporal nor an SDK: `--help` and a wrong argument an
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -24,9 +24,13 @@ from starter.commands import (
     simulate,
     start,
     steer,
+    up,
 )
 from starter.errors import CommandError
+from starter.own_name import NAME
 from starter.terminal import fail
+
+_COMPLETION: Final = frozenset({"--install-completion", "--show-completion"})
 
 
 class _Commands(TyperGroup):
@@ -35,6 +39,9 @@ class _Commands(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **more: Any) -> Any:
         """Run the command that the arguments name; see typer."""
         arguments = list(sys.argv[1:] if args is None else args)
+        if not _COMPLETION.isdisjoint(arguments):
+            # A shell completes a command by its name, however we were started now.
+            more["prog_name"] = NAME
         if "--json" not in arguments:
             return super().main(arguments, *rest, **more)
         try:
@@ -47,7 +54,7 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
-    name="blueflame",
+    name=NAME,
     help="A goal in, reviewed and merged work out: coding agents as durable Temporal workflows.",
     epilog="Exit codes: 0 complete, 1 failed, 2 usage, 3 waits for a person, 4 stopped, "
     "5 unavailable, 6 stale, 130 detached.",
@@ -57,8 +64,32 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+def _say_version(value: bool) -> None:  # noqa: FBT001 (typer calls it so)
+    if not value:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        typer.echo(f"{NAME} {version(NAME)}")
+    except PackageNotFoundError:
+        typer.echo(f"{NAME} of a folder that is not installed; its pyproject.toml says which")
+    raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Say the version.", is_eager=True, callback=_say_version),
+    ] = False,
+) -> None:
+    pass
+
+
 _GROUPS = (
-    (demo.demo, check.doctor, config.init, models.models, start.up, start.run),
+    (demo.demo, check.doctor, config.init, models.models, up.up, start.run),
     (look.ls, look.status, look.watch, look.task, look.diff, follow.log, plan.plan),
     (decide.approve, decide.reject),
     (steer.skip, steer.retry, steer.steer, steer.priority),

@@ -1,17 +1,17 @@
-"""A person's decisions: checked against the session's state first, then sent as signals.
+"""A person's decisions: checked against the session's state first, then made into signals; pure.
 
 An approval names exactly what it is for; what is stale, unknown or settled is said at once, and
 nothing is sent. The session checks again, for what changes on the way.
 """
 
-from typing import TYPE_CHECKING
+from pydantic import BaseModel
 
 from starter import views
 from starter.asks import Ask, ChangesetAsk, PlanAsk
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.shown_session import ShownSession
-from workflows.domain.ids import ChangesetId, SessionId
+from workflows.domain.ids import ChangesetId
 from workflows.domain.session import (
     ApproveChangeset,
     ApprovePlan,
@@ -19,9 +19,6 @@ from workflows.domain.session import (
     RejectPlan,
     SessionPhase,
 )
-
-if TYPE_CHECKING:
-    from starter.sessions import Sessions
 
 PLAN = "plan"
 
@@ -105,36 +102,22 @@ def changeset(session: ShownSession, wanted: str, digest: str | None) -> Changes
     return ChangesetAsk(found.id, found.digest)
 
 
-async def approve(
-    sessions: "Sessions", session: SessionId, ask: Ask, by: str | None = None
-) -> None:
-    """Send the approval. Args: `by`: who decides; None: the person at this terminal."""
-    from starter.sessions import decider
-
-    by = by or decider()
-
+def approval(ask: Ask, by: str) -> tuple[str, BaseModel]:
+    """Return the signal that approves, and its content. Args: `by`: who decides."""
     match ask:
         case PlanAsk():
-            await sessions.signal(session, "approve_plan", ApprovePlan(by=by))
+            return "approve_plan", ApprovePlan(by=by)
         case ChangesetAsk(id, digest):
-            content = ApproveChangeset(id=id, digest=digest, by=by)
-            await sessions.signal(session, "approve_changeset", content)
+            return "approve_changeset", ApproveChangeset(id=id, digest=digest, by=by)
 
 
-async def reject(
-    sessions: "Sessions", session: SessionId, ask: Ask, reason: str, by: str | None = None
-) -> None:
-    """Send the rejection, with what the agents shall know; `by` as in `approve`."""
-    from starter.sessions import decider
-
-    by = by or decider()
-
+def rejection(ask: Ask, reason: str, by: str) -> tuple[str, BaseModel]:
+    """Return the signal that rejects, and its content: what the agents shall know."""
     match ask:
         case PlanAsk():
-            await sessions.signal(session, "reject_plan", RejectPlan(notes=reason, by=by))
+            return "reject_plan", RejectPlan(notes=reason, by=by)
         case ChangesetAsk(id, _):
-            content = RejectChangeset(id=id, reason=reason, by=by)
-            await sessions.signal(session, "reject_changeset", content)
+            return "reject_changeset", RejectChangeset(id=id, reason=reason, by=by)
 
 
 def _check_open(session: ShownSession) -> None:
@@ -145,7 +128,7 @@ def _check_open(session: ShownSession) -> None:
     if not session.live:
         raise CommandError(
             f"no worker answers for session {session.session!r}, so what waits cannot be checked; "
-            "`up` starts one",
+            "`up --detach` starts one",
             ExitCode.UNAVAILABLE,
         )
 

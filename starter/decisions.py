@@ -12,13 +12,13 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, Field, StrictInt
 
 from activities.documents import DocumentError, parse_document
-from starter.configuration_file import MAX_FILE_BYTES
+from starter.configuration_file import MAX_FILE_BYTES, MAX_USD
 from starter.errors import CommandError
 from workflows.domain.plan import Task, TaskKind
 
 _RISKS: Final = ("low", "medium", "high")
 Choice = Literal["approve", "reject", "wait"]
-Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Amount = Annotated[float, Field(gt=0, le=float(MAX_USD), allow_inf_nan=False)]
 
 
 class PlanRule(BaseModel, frozen=True, extra="forbid"):

@@ -76,11 +76,6 @@ def available_providers(
     return frozenset((*built_in, *configured))
 
 
-def all_key_names() -> tuple[str, ...]:
-    """Name the variable of each provider's key, as messages do."""
-    return tuple(offer.keys[0] for offer in _OFFERS)
-
-
 def key_names(provider: str, entries: ProviderEntries = _NO_ENTRIES) -> tuple[str, ...]:
     """Name the environment variables that hold a provider's key; some want none."""
     if (entry := entries.get(provider)) is not None and entry.key:

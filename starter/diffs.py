@@ -19,15 +19,20 @@ async def diffs_of(
 
     Raises:
         CommandError: no worker answers, nothing is validated yet, or this machine does not share
-            the workers' store.
+            the workers' store; each with a code of its own.
     """
     from activities.adapters.store import LocalStore
     from activities.ports.store import BlobMissingError
 
     store = LocalStore(settings.store_dir)
     parts: dict[str, str] = {}
-    for name in changeset.tasks:
-        task = await sessions.task(session, name)
+    records = {name: await sessions.task(session, name) for name in changeset.tasks}
+    if not any(records.values()):
+        raise CommandError(
+            f"no worker answers for session {session!r}; `up --detach` starts one",
+            ExitCode.UNAVAILABLE,
+        )
+    for name, task in records.items():
         if task is None or task.diff is None:
             continue
         try:
@@ -40,6 +45,6 @@ async def diffs_of(
             ) from error
     if not parts:
         raise CommandError(
-            f"changeset {changeset.id!r} has no validated work to show yet", ExitCode.UNAVAILABLE
+            f"changeset {changeset.id!r} has no validated work to show yet", ExitCode.STALE
         )
     return parts

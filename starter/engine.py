@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
     from workers.settings import Settings
-    from workers.supervisor import Supervisor
+    from workers.supervisor import Supervisor, SupervisorState
+    from workflows.domain.session import SessionRequest
 
 _START: Final = timedelta(seconds=60)
 _POLL_SECONDS: Final = 0.1
@@ -185,6 +186,44 @@ async def _ready(event: asyncio.Event, keeping: "asyncio.Task[None]") -> None:
             "tell why",
             ExitCode.UNAVAILABLE,
         )
+
+
+def check_workers(settings: "Settings", request: "SessionRequest | None" = None) -> None:
+    """Refuse to go on where workers run already that could not serve what is wanted.
+
+    Args:
+        settings: with the playbook and the providers that are wanted.
+        request: the session's; None: there is none yet, and only the playbook counts.
+
+    Raises:
+        CommandError: they could not; the message says why.
+    """
+    from workers.supervisor import read_state
+
+    state = read_state(settings)
+    fault = None if state is None else _workers_fault(settings, state, request)
+    if state is not None and fault is not None:
+        raise CommandError(
+            f"process {state.pid} keeps workers here that {fault}; end it first (`up --stop`), or "
+            "use another BLUEFLAME_DATA_DIR"
+        )
+
+
+def _workers_fault(
+    settings: "Settings", state: "SupervisorState", request: "SessionRequest | None"
+) -> str | None:
+    if settings.playbook not in {None, state.playbook}:
+        return f"do not play {str(settings.playbook)!r}"
+    if request is None:
+        return None
+    routes = request.config.routes
+    names = {name.partition("/")[0] for name in (*routes.planner, *routes.developer)}
+    names |= {name.partition("/")[0] for name in routes.reviewer}
+    wanted = {name: entry for name, entry in settings.providers.items() if name in names}
+    for name in sorted(wanted):
+        if state.providers.get(name) != wanted[name]:
+            return f"do not know the provider {name!r} as your configuration describes it"
+    return None
 
 
 async def ensure_background(settings: "Settings") -> None:

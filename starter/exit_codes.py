@@ -20,8 +20,8 @@ class ExitCode(IntEnum):
     UNAVAILABLE = 5
     """Temporal, or a worker, cannot be reached."""
     STALE = 6
-    """What was to be decided has changed, is settled, or does not wait, and nothing was sent; or
-    the session answered at once that it will not."""
+    """What was to be decided has changed, is settled, or does not wait, and nothing was sent; the
+    session answered at once that it will not; or what was to be shown is not there yet."""
     INTERRUPTED = 130
     """Ctrl-C: the command detached, the session did not end."""
 

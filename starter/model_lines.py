@@ -29,6 +29,8 @@ class ModelLine(BaseModel, frozen=True, extra="forbid"):
     roles: tuple[Role, ...]
     facts: ModelFacts
     key: Key
+    variables: tuple[str, ...]
+    """What may hold that key in the environment; none where none is needed."""
 
 
 def model_lines(
@@ -50,6 +52,7 @@ def model_lines(
                 _provider(name), name.partition("/")[2], at, session.catalogue.get(name)
             ),
             key=_key(_provider(name), entries, has_key=_provider(name) in available),
+            variables=key_names(_provider(name), entries),
         )
         for name in roles
     )
@@ -84,10 +87,14 @@ def _prices(facts: ModelFacts) -> str:
 
 
 def _said_of_key(line: ModelLine) -> str:
-    if line.key == "not needed":
+    if line.facts.provider == "scripted":
         return SCRIPTED
-    names = " or ".join(key_names(line.facts.provider))
-    return f"{names} is {'set' if line.key == 'set' else 'MISSING'}"
+    names = " or ".join(line.variables)
+    return (
+        "no key is needed"
+        if not names
+        else f"{names} is {'set' if line.key == 'set' else 'MISSING'}"
+    )
 
 
 def tried(trial: Trial) -> str:

@@ -53,7 +53,7 @@ def record(found: TaskRecord) -> list[str]:
         "Task": task.id,
         "Title": one_line(task.title, 200),
         "State": f"{found.state}{f' ({shown(found.reason)})' if found.reason else ''}",
-        "Attempt": f"{found.attempt} of {found.attempts_allowed}",
+        "Attempt": f"{found.attempt} of {found.attempts_allowed} allowed",
         "Kind": f"{task.kind}, risk {task.risk}, priority {task.priority}",
         "After": ", ".join(task.depends_on) or "(nothing)",
         "Writes": one_line(", ".join(task.claims), 2_000),

@@ -21,12 +21,15 @@ _SCRIPTED: Final = "none is needed: a playbook speaks"
 _SERVERS: Final = "none is needed: your own servers want none"
 
 
-async def repository_checks(repo: Path, environment: Mapping[str, str]) -> list[Check]:
+async def repository_checks(
+    repo: Path, environment: Mapping[str, str], providers: "ProviderEntries"
+) -> list[Check]:
     """Check what a session on a repository would need beside the machine.
 
     Args:
         repo: the repository or a folder in it; what is not one is only noted.
         environment: asked for the presence of providers' keys.
+        providers: what `BLUEFLAME_PROVIDERS` says.
     """
     from starter import preflight
 
@@ -35,52 +38,46 @@ async def repository_checks(repo: Path, environment: Mapping[str, str]) -> list[
         repository = await preflight.examine(repo.absolute(), None)  # noqa: ASYNC240 (no disk)
     except CommandError as error:
         why = str(error)
-    configuration = _configuration(repository, environment)
-    gates = (
-        Check("gates", "note", f"not looked for: {why}")
-        if repository is None
-        else await _gates(repository, configuration)
-    )
-    return [_keys(configuration, environment), gates]
+    configuration = _configuration(repository, environment, providers)
+    keys = _keys(configuration, environment)
+    if repository is None:
+        return [Check("repo", "note", f"none is looked at: {why}"), keys]
+    looked_at = Check("repo", "well", str(repository.root))
+    return [looked_at, keys, await _gates(repository, configuration)]
 
 
 def _configuration(
-    repository: "Repository | None", environment: Mapping[str, str]
-) -> "Configuration | CommandError | None":
-    """Return what a session would be given; None: no model is configured; or what is wrong."""
+    repository: "Repository | None", environment: Mapping[str, str], providers: "ProviderEntries"
+) -> "Configuration | CommandError":
+    """Return what a session would be given, or why `run` would refuse."""
     from starter.configuration import load_configuration, user_file
     from starter.configuration_errors import ConfigurationError, NoModelsError
     from starter.configuration_layers import Sources
 
     root = None if repository is None else repository.root
+    sources = Sources(user=user_file(), repository=root, providers=providers)
     try:
-        return load_configuration(Sources(user=user_file(), repository=root), environment)
-    except NoModelsError:
-        return None
-    except ConfigurationError as error:
+        return load_configuration(sources, environment)
+    except NoModelsError as error:
         return CommandError(str(error))
+    except ConfigurationError as error:
+        return CommandError(f"the configuration is wrong: {error}")
 
 
-def _keys(
-    configuration: "Configuration | CommandError | None", environment: Mapping[str, str]
-) -> Check:
+def _keys(configuration: "Configuration | CommandError", environment: Mapping[str, str]) -> Check:
     """Judge the keys.
 
     | models                      | keys                       | answer  |
     |-----------------------------|----------------------------|---------|
     | the configuration is wrong  |                            | MISSING |
-    | none is configured          | none                       | note    |
-    | none is configured          | of one provider            | MISSING |
+    | none is configured          | of less than two providers | MISSING |
     | configured, or by the keys  | of each provider           | ok      |
     | configured                  | one is not there           | MISSING |
     """
-    from starter.default_routes import available_providers, key_names
+    from starter.default_routes import available_providers
 
     if isinstance(configuration, CommandError):
-        return Check("keys", "missing", f"the configuration is wrong: {configuration}")
-    available = available_providers(environment)
-    if configuration is None:
-        return _unconfigured([name for each in sorted(available) for name in key_names(each)[:1]])
+        return Check("keys", "missing", str(configuration))
     routes, entries = configuration.session.routes, configuration.providers
     available = available_providers(environment, entries)
     models = [model for role in _ROLES for model in getattr(routes, role)]
@@ -104,28 +101,7 @@ def _names(provider: str, entries: "ProviderEntries") -> str:
     return " or ".join(key_names(provider, entries))
 
 
-def _unconfigured(found: list[str]) -> Check:
-    from starter.default_routes import all_key_names
-
-    every = ", ".join(all_key_names())
-    if not found:
-        return Check(
-            "keys",
-            "note",
-            f"none is set; set those of two providers ({every}), "
-            "or give `run` a --playbook, which needs none",
-        )
-    return Check(
-        "keys",
-        "missing",
-        f"only {found[0]} is set: a reviewer is of another family than the developer, "
-        f"so a second one of {every} is needed, or 'models:' in blueflame.yaml",
-    )
-
-
-async def _gates(
-    repository: "Repository", configuration: "Configuration | CommandError | None"
-) -> Check:
+async def _gates(repository: "Repository", configuration: "Configuration | CommandError") -> Check:
     from starter import preflight
     from starter.configuration import Configuration
 

@@ -4,10 +4,12 @@ What is running is asked by query; what has ended, or has no worker to answer, i
 workflow's memo and result. Nothing is rendered here.
 """
 
+import asyncio
 import getpass
 import secrets
 import socket
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, timedelta
 from decimal import Decimal
@@ -41,6 +43,8 @@ WORKFLOW: Final = "SessionWorkflow"
 PREFIX: Final = "session/"
 QUERY_TIMEOUT: Final = timedelta(seconds=4)
 """Without a worker a query would wait for 30 s."""
+_GLANCE_SECONDS: Final = 2.0
+"""A list waits no longer for the sessions that it shows."""
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
 
@@ -138,6 +142,18 @@ class Sessions:
                 return _shown(view, live=True)
         return await self._from_memo(session, description)
 
+    async def glance(self, wanted: Iterable[SessionId]) -> dict[SessionId, ShownSession]:
+        """Return the pictures of those sessions that answer within a moment."""
+        looks = {each: asyncio.create_task(self.view(each)) for each in wanted}
+        if looks:
+            await asyncio.wait(looks.values(), timeout=_GLANCE_SECONDS)
+        for look in looks.values():
+            look.cancel()
+        seen = await asyncio.gather(*looks.values(), return_exceptions=True)
+        # A list names also what cannot be looked at; `status` says why it cannot.
+        found = zip(looks, seen, strict=True)
+        return {each: view for each, view in found if isinstance(view, ShownSession)}
+
     async def task(self, session: SessionId, task: str) -> TaskRecord | None:
         """Return one task in full; None where no worker answers or the task does not exist."""
         handle = self._handle(session)
@@ -157,7 +173,7 @@ class Sessions:
             answer: Any = await self._handle(session).query("plan", rpc_timeout=QUERY_TIMEOUT)
         except (WorkflowQueryFailedError, RPCError) as error:
             raise CommandError(
-                f"no worker answers for session {session!r}; `up` starts one",
+                f"no worker answers for session {session!r}; `up --detach` starts one",
                 ExitCode.UNAVAILABLE,
             ) from error
         return None if answer is None else Plan.model_validate(answer)
@@ -222,7 +238,8 @@ class Sessions:
         memo = await description.memo()
         known = _remembered(session, description, memo)
         if description.status is WorkflowExecutionStatus.RUNNING:
-            reason = "no worker answers; `up` starts one, and the session goes on"
+            scripted = " --playbook FILE" if known.scripted else ""
+            reason = f"no worker answers; `up --detach{scripted}` starts one, and it goes on"
             return _shown(known, reason=reason, live=False)
         return _ended(known, await self.result(session))
 
@@ -273,11 +290,13 @@ async def _summary(execution: WorkflowExecution) -> SessionSummary:
         memo = await execution.memo()
     except PayloadUnreadableError as error:
         memo = {"goal": f"({error})"}
+    status = execution.status.name.lower() if execution.status else "unknown"
     return SessionSummary(
         session=SessionId(execution.id.removeprefix(PREFIX)),
         goal=str(memo.get("goal", "")),
         repository=str(memo.get("repository", "")),
-        status=execution.status.name.lower() if execution.status else "unknown",
+        status=status,
+        state="open" if status == "running" else status,
         started_at=execution.start_time.astimezone(UTC),
         closed_at=execution.close_time.astimezone(UTC) if execution.close_time else None,
     )

@@ -29,5 +29,8 @@ class SessionSummary(BaseModel, frozen=True, extra="forbid"):
     repository: str
     status: str
     """`running`, `completed`, `failed`, `terminated` …, as Temporal says."""
+    state: str
+    """The session's own word: its phase, `waiting` (for a person) or its outcome; `open` where it
+    does not answer, and the status where it left no outcome."""
     started_at: datetime
     closed_at: datetime | None

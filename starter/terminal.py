@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from starter.errors import CommandError, explained
 from starter.exit_codes import ExitCode
+from starter.own_name import as_typed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,12 +105,13 @@ def fail(error: CommandError, *, json: bool = False) -> NoReturn:
 
 
 def _say(error: CommandError, *, json: bool) -> None:
+    message = as_typed(str(error))
     if json:
         # Late: only a document needs its models.
         from starter.documents import write_error
 
-        write_error(str(error), error.code)
-    say_error(str(error))
+        write_error(message, error.code)
+    say_error(message)
 
 
 def _outcome(command: Coroutine[None, None, ExitCode], *, json: bool) -> ExitCode:

@@ -75,10 +75,12 @@ class Unattended:
 
     async def _send(self, ask: "Ask", rule: PlanRule) -> list[str]:
         if rule.decide == "approve":
-            await deciding.approve(self._sessions, self._session, ask, self._by)
+            decision = deciding.approval(ask, self._by)
+            await self._sessions.signal(self._session, *decision)
             return views.decided("approved by the decisions file", ask, self._session)
         reason = rule.reason or "rejected by the decisions file"
-        await deciding.reject(self._sessions, self._session, ask, reason, self._by)
+        decision = deciding.rejection(ask, reason, self._by)
+        await self._sessions.signal(self._session, *decision)
         return views.decided("sent back by the decisions file", ask, self._session)
 
     async def _cap(self, now: ShownSession) -> list[str]:

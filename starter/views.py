@@ -4,11 +4,9 @@ Pure: values in, lines out; the terminal wraps them. Only ASCII of our own, so t
 show it; foreign text passes `shown` or `one_line`. Colours are put on by the caller, by line.
 """
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Final
 
 from starter.asks import Ask, PlanAsk
@@ -107,6 +105,14 @@ def state(session: ShownSession) -> str:
     return f"{words} ({shown(session.reason)})" if session.reason and not is_said else words
 
 
+def word(session: ShownSession) -> str:
+    """Return a session's state in one word, for lists and programs."""
+    if session.outcome is not None or not session.live:
+        return session.outcome or "open"
+    is_asking = session.phase is SessionPhase.AWAITING_PLAN or bool(waiting(session))
+    return "waiting" if is_asking or is_stuck(session) else session.phase
+
+
 def sandbox(name: str) -> str:
     """Return what confines commands, in words that nobody overlooks where nothing does."""
     if name == "none":
@@ -137,10 +143,14 @@ def changeset_line(changeset: ChangesetLine) -> str:
 
 def notice_line(notice: Notice) -> str:
     """Return one notice on one line."""
-    is_new = bool(notice.subject) and not notice.text.startswith(notice.subject)
-    about = f" {shown(notice.subject)}" if is_new else ""
+    about = f" {shown(notice.subject)}" if names_more(notice) else ""
     times = f" ({notice.count} times)" if notice.count > 1 else ""
     return f"  {notice.kind.replace('_', ' ')}{about}: {one_line(notice.text, 300)}{times}"
+
+
+def names_more(notice: Notice) -> bool:
+    """Tell whether a notice's subject says more than the beginning of its text."""
+    return bool(notice.subject) and not notice.text.startswith(notice.subject)
 
 
 def waiting(session: ShownSession) -> list[ChangesetLine]:
@@ -254,15 +264,6 @@ def web_page(ui: str, session: str) -> str:
     return f"{ui}/namespaces/default/workflows/session%2F{session}"
 
 
-def detached(session: str, program: str, *, goes_on: bool) -> list[str]:
-    """Return what is said when a person leaves a session with Ctrl-C."""
-    if goes_on:
-        first = f"detached; session {session} goes on"
-    else:
-        first = f"detached; session {session} rests until workers run again: `{program} up`"
-    return [first, f"find it again with `{program} watch {session}`"]
-
-
 def dry_run(
     request: SessionRequest, base: str, origins: dict[str, str], gates: Sequence[str]
 ) -> list[str]:
@@ -311,15 +312,12 @@ def sessions(found: Sequence[SessionSummary]) -> list[str]:
     if not found:
         return ["no session yet; `run GOAL` starts one"]
     return [
-        f"{s.session}  {s.status:<10} {s.started_at:%Y-%m-%d %H:%M}  {one_line(s.goal, 100)}"
+        f"{s.session}  {s.state:<10} {s.started_at:%Y-%m-%d %H:%M}  {one_line(s.goal, 100)}"
         for s in found
     ]
 
 
 # --- answers of commands -------------------------------------------------------------------------
-
-WORKERS_START: Final = ("Workers    are starting",)
-WORKERS_READY: Final = ("workers are ready; Ctrl-C ends them",)
 
 
 def decided(how: str, ask: Ask, session: str) -> list[str]:
@@ -331,33 +329,6 @@ def decided(how: str, ask: Ask, session: str) -> list[str]:
 def told(what: str, session: str) -> list[str]:
     """Return what is said once a signal was sent."""
     return [f"{shown(what)}: told session {session}"]
-
-
-def rests(program: str, playbook: Path | None) -> list[str]:
-    """Return what is said when a command ends that kept the workers, before its session did."""
-    setting = "" if playbook is None else f"BLUEFLAME_PLAYBOOK={shlex.quote(str(playbook))} "
-    again = f"`{setting}{program} up --detach`"
-    return [f"the workers end with this command; start {again} before you answer"]
-
-
-def serving(address: str, ui: str) -> list[str]:
-    """Return where the bundled server is."""
-    return [f"Temporal   {address}", f"Web UI     {ui}"]
-
-
-def standing_by(pid: int) -> list[str]:
-    """Return what `up` says where another process keeps the workers."""
-    return [f"process {pid} keeps server and workers already; standing by until it ends"]
-
-
-def in_background(pid: int) -> list[str]:
-    """Return what `up --detach` says."""
-    return [f"process {pid} keeps server and workers; `up --stop` ends it"]
-
-
-def stopped(*, was_there: bool) -> list[str]:
-    """Return what `up --stop` says."""
-    return ["ended" if was_there else "nothing was running here"]
 
 
 def simulating(playbook: str, port: int) -> list[str]:

@@ -8,15 +8,18 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from starter import deciding, live_view, plan_views, views
+from starter import deciding, documents, live_view, plan_views, views
 from starter.asks import Ask
 from starter.exit_codes import OF_OUTCOME, ExitCode
+from starter.own_name import program
 from starter.shown_session import ShownSession
 from starter.terminal import console, is_interactive, read_line, write
 from workflows.domain.ids import SessionId
 from workflows.domain.session import ChangesetLine, SessionPhase
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from starter.sessions import Sessions
     from starter.unattended import Unattended
 
@@ -34,9 +37,9 @@ class Watch:
         self,
         sessions: "Sessions",
         session: SessionId,
-        program: str,
         *,
         patient: bool = False,
+        json: bool = False,
         unattended: "Unattended | None" = None,
     ) -> None:
         """Follow `session`.
@@ -44,20 +47,21 @@ class Watch:
         Args:
             sessions: where it is found.
             session: its id.
-            program: how commands are called that a person is told.
             patient: without a terminal, go on when the session waits for a person.
+            json: each change is one document, a line, and nobody is asked.
             unattended: decides in a person's place; nobody is asked then.
         """
         self._sessions = sessions
         self._patient = patient
+        self._json = json
         self._unattended = unattended
         self._session = session
-        self._program = program
+        self._program = program()
         self._asked: set[str] = set()
 
     async def follow(self) -> ExitCode:
         """Follow the session to its end and return the exit code that tells how it ended."""
-        if is_interactive() and self._unattended is None:
+        if is_interactive() and self._unattended is None and not self._json:
             return await self._live()
         return await self._lines()
 
@@ -68,19 +72,29 @@ class Watch:
             now = await self._look()
             silent = 0 if now.live or now.outcome else silent + 1
             if silent in {0, _NO_WORKER_LOOKS}:
-                _write(views.changes(before, now))
+                self._tell_changes(before, now)
                 before = now
             if now.outcome:
                 return self._end(now)
             decided = await self._unattended.act(now) if self._unattended else []
-            _write(decided)
+            self._say(decided)
             is_new = bool(_needs(now) - self._asked)
             self._asked |= _needs(now)
             if is_new and not decided:
-                _write(views.nobody_to_ask(now, self._program))
+                self._say(views.nobody_to_ask(now, self._program))
                 if not self._patient:
                     return ExitCode.WAITING
             await asyncio.sleep(_LOOK_SECONDS)
+
+    def _tell_changes(self, before: ShownSession | None, now: ShownSession) -> None:
+        if not self._json:
+            _write(views.changes(before, now))
+        elif now != before:
+            documents.write_line(now.model_dump(mode="json"))
+
+    def _say(self, lines: Iterable[str]) -> None:
+        if not self._json:
+            _write(lines)
 
     async def _look(self) -> ShownSession:
         """Return the session's view; a server that is away for a while does not end the watch."""
@@ -150,16 +164,21 @@ class Watch:
         ]
 
     async def _decide(self, question: str, ask: Ask) -> None:
+        from starter.sessions import decider
+
         answer = await _answer(f"{question} [y]es, [n]o, [l]ater: ")
         if answer == "y":
-            await deciding.approve(self._sessions, self._session, ask)
+            await self._send(deciding.approval(ask, decider()))
         elif answer == "n":
             _write(["Why? (one line for the agents)"])
             reason = await read_line() or ""
-            await deciding.reject(self._sessions, self._session, ask, reason)
+            await self._send(deciding.rejection(ask, reason, decider()))
+
+    async def _send(self, decision: "tuple[str, BaseModel]") -> None:
+        await self._sessions.signal(self._session, *decision)
 
     def _end(self, now: ShownSession) -> ExitCode:
-        _write(views.ending(now, self._program))
+        self._say(views.ending(now, self._program))
         assert now.outcome is not None
         return OF_OUTCOME[now.outcome]
 
@@ -185,7 +204,12 @@ def _needs(now: ShownSession) -> set[str]:
 async def _answer(question: str) -> str:
     while True:
         console().print(question, end="")
-        line = await read_line()
+        try:
+            line = await read_line()
+        except asyncio.CancelledError:
+            # What is said to whoever leaves begins on a line of its own.
+            _write([""])
+            raise
         choice = (line or "l").lower()[:1]
         if choice in {"y", "n", "l"}:
             return choice

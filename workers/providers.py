@@ -14,15 +14,12 @@ def provider_settings(settings: Settings) -> "ProviderSettings":
     """Return keys, base URLs and the playbook as the adapters take them.
 
     Raises:
-        PlaybookError: the playbook cannot be read; the message names line and column.
+        DocumentError: the playbook cannot be read; the message names line and column.
     """
     from activities.adapters.models.providers import ProviderSettings
-    from activities.playbook import parse_playbook
+    from activities.playbook import read_playbook
 
-    playbook = None
-    if settings.playbook is not None:
-        text = settings.playbook.read_text(encoding="utf-8")
-        playbook = parse_playbook(text, settings.playbook.name)
+    playbook = None if settings.playbook is None else read_playbook(settings.playbook)
     return ProviderSettings(
         keys=_keys(settings),
         base_urls=_urls(settings),

@@ -160,8 +160,8 @@ def _connect_config(settings: Settings) -> dict[str, Any]:
     server = read_server_file(settings)
     if server is None:
         raise NoServerError(
-            "no Temporal server was started here yet; `blueflame up` starts the bundled one, "
-            "TEMPORAL_ADDRESS names another"
+            "no Temporal server was started here yet; `blueflame up --detach` starts the bundled "
+            "one, TEMPORAL_ADDRESS names another"
         )
     return {"target_host": server.address, "namespace": "default"}
 
@@ -195,4 +195,4 @@ def _reason(error: BaseException) -> str:
 def _remedy(settings: Settings) -> str:
     if settings.has_external_server:
         return "check TEMPORAL_ADDRESS, its certificates and the network"
-    return "`blueflame up` starts the bundled one again"
+    return "`blueflame up --detach` starts the bundled one again"

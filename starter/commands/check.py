@@ -28,8 +28,9 @@ async def _doctor(repo: Path, *, json: bool) -> ExitCode:
     from starter.engine import settings_as_they_are, with_own_providers
     from starter.repository_checks import repository_checks
 
-    results = await checks.all_checks(with_own_providers(settings_as_they_are()))
-    results += await repository_checks(repo, os.environ)
+    settings = settings_as_they_are()
+    results = await checks.all_checks(with_own_providers(settings))
+    results += await repository_checks(repo, os.environ, settings.providers)
     if json:
         documents.write_object(checks=[asdict(each) for each in results])
     else:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import sys
 from collections.abc import Generator, Iterable
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from starter.commands import start
-from starter.commands.shared import JsonOption, program
+from starter.commands.shared import JsonOption
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.own_name import program
 from starter.terminal import execute, shown, write
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ def show(  # noqa: PLR0913 (the options of `run` that say settings)
     pacing: Annotated[Literal["wave", "flow"] | None, typer.Option(help="As of `run`.")] = None,
     auto_approve: Annotated[bool, typer.Option("--auto-approve", help="As of `run`.")] = False,
     budget: Annotated[str | None, typer.Option(metavar="USD", help="As of `run`.")] = None,
+    decisions: Annotated[Path | None, typer.Option(help="As of `run`.")] = None,
     playbook: Annotated[Path | None, typer.Option(help="As of `run`.")] = None,
     origin: Annotated[
         bool, typer.Option("--origin", help="Say where each value came from.")
@@ -61,7 +64,15 @@ def show(  # noqa: PLR0913 (the options of `run` that say settings)
 ) -> None:
     """Print the configuration that a session here would get."""
     options = start.RunOptions(
-        "", repo, config, None, pacing, auto_approve, playbook, budget=budget
+        "",
+        repo,
+        config,
+        None,
+        pacing,
+        auto_approve,
+        playbook,
+        budget=budget,
+        decisions=decisions,
     )
     execute(_show(options, origin=origin, json=json), json=json)
 
@@ -113,7 +124,7 @@ async def _init(repo: Path, *, force: bool, dry_run: bool) -> ExitCode:
         _note(_found(findings))
         return ExitCode.COMPLETE
     configuration_writing.replace(path, text) if force else configuration_writing.create(path, text)
-    write((*_found(findings), f"Written   {shown(str(path))}", *_next()))
+    write((*_found(findings), f"Written   {shown(str(path))}", *_next(repository.root)))
     return ExitCode.COMPLETE
 
 
@@ -152,11 +163,14 @@ def _models(findings: "Findings") -> str:
     return f"Models    by {keys}{enough}"
 
 
-def _next() -> list[str]:
+def _next(root: Path) -> list[str]:
+    here, path = Path.cwd(), shlex.quote(shown(str(root)))
+    at = "" if here.is_relative_to(root) else f" --repo {path}"
+    git = "git" if here == root else f"git -C {path}"
     return [
-        f"Next      {program()} config check",
-        "          git add blueflame.yaml, and commit it: agents cannot change it",
-        f'          {program()} run "what you want"',
+        f"Next      {program()} config check{at}",
+        f"          {git} add blueflame.yaml, and commit it: agents cannot change it",
+        f'          {program()} run{at} "what you want"',
     ]
 
 

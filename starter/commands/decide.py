@@ -35,19 +35,25 @@ def reject(
 
 async def _approve(what: str | None, digest: str | None, wanted: str | None) -> ExitCode:
     from starter import deciding, views
+    from starter.sessions import decider
+    from starter.telling import tell
 
     sessions, session = await one_session(wanted)
-    ask = deciding.chosen(await sessions.view(session), what, digest)
-    await deciding.approve(sessions, session, ask)
+    view = await sessions.view(session)
+    ask = deciding.chosen(view, what, digest)
+    await tell(sessions, view, *deciding.approval(ask, decider()))
     write(views.decided("approved", ask, session))
     return ExitCode.COMPLETE
 
 
 async def _reject(what: str | None, digest: str | None, wanted: str | None, notes: str) -> ExitCode:
     from starter import deciding, views
+    from starter.sessions import decider
+    from starter.telling import tell
 
     sessions, session = await one_session(wanted)
-    ask = deciding.chosen(await sessions.view(session), what, digest)
-    await deciding.reject(sessions, session, ask, notes)
+    view = await sessions.view(session)
+    ask = deciding.chosen(view, what, digest)
+    await tell(sessions, view, *deciding.rejection(ask, notes, decider()))
     write(views.decided("sent back", ask, session))
     return ExitCode.COMPLETE

@@ -4,14 +4,13 @@ import asyncio
 import os
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from starter.commands.shared import program
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.own_name import program
 from starter.terminal import console, execute
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ async def _play(
         suite=await stage.run_suite(played, view.branch) if view.branch else None,
     )
     teller.plain(wording.ending(proof, played, teller.elapsed_s))
-    teller.plain(wording.look_further(played, request.session, page, _program()))
+    teller.plain(wording.look_further(played, request.session, page, program()))
     return ExitCode.COMPLETE if proof.is_whole else ExitCode.FAILED
 
 
@@ -147,17 +146,6 @@ def _page(settings: "Settings", session: str) -> str | None:
 
     server = read_server_file(settings)
     return views.web_page(server.ui, session) if server else None
-
-
-def _program() -> str:
-    """Return a command that works as it is copied: an environment need not be active here."""
-    import sys
-
-    if program() == "blueflame":
-        return "blueflame"
-    executable, here = Path(sys.executable), Path.cwd()
-    shown = executable.relative_to(here) if executable.is_relative_to(here) else executable
-    return f"{shown} -m starter"
 
 
 async def _until_told() -> None:

@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starter.commands.shared import SessionArgument, one_session
+from starter.commands.shared import SessionArgument, open_sessions
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.terminal import execute, write
 
 if TYPE_CHECKING:
+    from starter.sessions import Sessions
     from starter.turns import Happening
+    from workflows.domain.ids import SessionId
 
 
 def log(
@@ -30,7 +32,8 @@ def log(
 
 
 async def _log(wanted: str | None, task: str | None, *, follow: bool, json: bool) -> ExitCode:
-    sessions, session = await one_session(wanted)
+    sessions = await open_sessions()
+    session, task = await _meant(sessions, wanted, task)
     # Asked first, so that a session that does not exist is an error and not an empty log.
     is_open = await sessions.is_open(session)
     turns = sessions.turns(session, task)
@@ -48,6 +51,31 @@ async def _log(wanted: str | None, task: str | None, *, follow: bool, json: bool
     async for happening in turns.follow(is_over):
         _show(happening, json=json)
     return ExitCode.COMPLETE
+
+
+async def _meant(
+    sessions: "Sessions", wanted: str | None, task: str | None
+) -> "tuple[SessionId, str | None]":
+    """Return which session is meant, and what of it; a task or an agent alone: of the latest.
+
+    Raises:
+        CommandError: there is no such session, and no such task.
+    """
+    from starter.turns import task_of
+
+    try:
+        return await sessions.find(wanted), task
+    except CommandError:
+        if wanted is None or task is not None:
+            raise
+    latest = await sessions.find(None)
+    tasks = [str(each.id) for each in (await sessions.view(latest)).tasks]
+    if wanted in tasks or task_of(wanted) in tasks or wanted.startswith("plan."):
+        return latest, wanted
+    raise CommandError(
+        f"{wanted!r} is neither a session (`ls` lists them) nor a task of the latest one, "
+        f"{latest!r}; it has {', '.join(tasks) or 'none yet'}. `log SESSION TASK` names both"
+    )
 
 
 def _show(happening: "Happening", *, json: bool) -> None:

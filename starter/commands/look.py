@@ -7,14 +7,15 @@ import typer
 
 from starter.commands.shared import (
     JsonOption,
+    LinesOption,
     SessionArgument,
     SessionOption,
     one_session,
     open_sessions,
-    program,
 )
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.own_name import program
 from starter.terminal import execute, write
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def ls(
 
 
 def status(session: SessionArgument = None, *, json: JsonOption = False) -> None:
-    """Show a session as it stands; needs no worker."""
+    """Show a session as it stands; needs the server, but no worker."""
     execute(_status(session, json=json), json=json)
 
 
@@ -44,9 +45,10 @@ def watch(
     wait: Annotated[
         bool, typer.Option("--wait", help="Without a terminal, go on while a person is needed.")
     ] = False,
+    json: LinesOption = False,
 ) -> None:
     """Follow a session to its end, and answer what it asks."""
-    execute(_watch(session, patient=wait))
+    execute(_watch(session, patient=wait, json=json), json=json)
 
 
 def task(
@@ -74,7 +76,15 @@ def diff(
 async def _ls(limit: int, *, json: bool) -> ExitCode:
     from starter import documents, views
 
-    found = await (await open_sessions()).list(limit)
+    sessions = await open_sessions()
+    found = await sessions.list(limit)
+    seen = await sessions.glance(each.session for each in found)
+    found = [
+        each.model_copy(update={"state": views.word(seen[each.session])})
+        if each.session in seen
+        else each
+        for each in found
+    ]
     if json:
         return documents.write_object(sessions=found)
     write(views.sessions(found))
@@ -92,18 +102,21 @@ async def _status(wanted: str | None, *, json: bool) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-async def _watch(wanted: str | None, *, patient: bool) -> ExitCode:
-    from starter import views
+async def _watch(wanted: str | None, *, patient: bool, json: bool) -> ExitCode:
+    from starter import worker_views
     from starter.engine import read_settings
     from starter.watching import Watch
     from workers.supervisor import read_state
 
     sessions, session = await one_session(wanted)
     try:
-        return await Watch(sessions, session, program(), patient=patient).follow()
+        watch = Watch(sessions, session, patient=patient, json=json)
+        return await watch.follow()
     except asyncio.CancelledError:
         goes_on = read_state(read_settings()) is not None
-        write(views.detached(session, program(), goes_on=goes_on))
+        if json:
+            raise
+        write(worker_views.detached(session, program(), goes_on=goes_on))
         raise
 
 
@@ -126,8 +139,8 @@ async def _no_task(sessions: "Sessions", session: "SessionId", name: str) -> Com
     known = [str(each.id) for each in view.tasks]
     if name in known or not view.tasks:
         return CommandError(
-            f"no worker answers for task {name!r} of session {session!r}; `up` starts one, "
-            "`status` shows what is known without",
+            f"no worker answers for task {name!r} of session {session!r}; `up --detach` starts "
+            "one, `status` shows what is known without",
             ExitCode.UNAVAILABLE,
         )
     return CommandError(
@@ -159,6 +172,11 @@ def _chosen(view: "ShownSession", wanted: str | None) -> "ChangesetLine":
     from starter import views
 
     known = {str(c.id): c for c in view.changesets}
+    if not known and wanted is None:
+        raise CommandError(
+            f"session {view.session!r} has no changeset yet: it is {views.state(view)}",
+            ExitCode.STALE,
+        )
     usual = [str(c.id) for c in views.waiting(view)] or list(known)
     names = [wanted] if wanted is not None else usual
     if len(names) != 1 or names[0] not in known:

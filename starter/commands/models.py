@@ -61,10 +61,15 @@ def _configured(repo: Path, config: Path | None, playbook: Path | None) -> "tupl
     from starter.configuration import load_configuration, user_file
     from starter.configuration_errors import ConfigurationError
     from starter.configuration_layers import Sources
+    from starter.engine import settings_as_they_are
     from starter.model_lines import model_lines
 
     sources = Sources(
-        user=user_file(), repository=_root(repo), config=config, playbook=playbook is not None
+        user=user_file(),
+        repository=_root(repo),
+        config=config,
+        playbook=playbook is not None,
+        providers=settings_as_they_are().providers,
     )
     try:
         configuration = load_configuration(sources, os.environ)

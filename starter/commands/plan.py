@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starter.commands.shared import JsonOption, SessionArgument, one_session, program
+from starter.commands.shared import JsonOption, SessionArgument, one_session
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.own_name import program
 from starter.terminal import execute, fail, is_interactive, write
 
 if TYPE_CHECKING:

@@ -16,15 +16,10 @@ SessionOption = Annotated[
     str | None,
     typer.Option("--session", "-s", help="Its id; left out: the only open one, or the latest."),
 ]
+LinesOption = Annotated[
+    bool, typer.Option("--json", help="One JSON document a line, for each change; asks nobody.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, and nothing else.")]
-
-
-def program() -> str:
-    """Return how the person starts us, for commands that they are told."""
-    import sys
-    from pathlib import Path
-
-    return "blueflame" if Path(sys.argv[0]).name == "blueflame" else "python -m starter"
 
 
 async def open_sessions() -> "Sessions":

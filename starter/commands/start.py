@@ -1,4 +1,4 @@
-"""Commands that start something: `run`, `up`."""
+"""`run`: starts a session and follows it."""
 
 import asyncio
 import contextlib
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from starter.commands.shared import program
+from starter.commands.shared import LinesOption
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.own_name import program
 from starter.terminal import execute, fail, write
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from starter.preflight import Repository
     from starter.watching import Watch
     from workers.settings import Settings
-    from workers.supervisor import Supervisor, SupervisorState
+    from workers.supervisor import Supervisor
     from workflows.domain.session import SessionRequest
 
 
@@ -40,6 +41,7 @@ class RunOptions:
     file: Path | None = None
     budget: str | None = None
     decisions: Path | None = None
+    json: bool = False
 
 
 def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
@@ -81,28 +83,21 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be done; start and send nothing.")
     ] = False,
+    json: LinesOption = False,
 ) -> None:
     """Start a session for GOAL, and follow it."""
     options = RunOptions(
-        goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions
+        goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions, json
     )
+    if json and dry_run:
+        other = "--dry-run: `config show --json` says what it would show"
+        fail(CommandError(f"--json cannot go with {other}"), json=True)
     if decisions is not None and (detach or auto_approve):
         other = "--detach: somebody has to follow it" if detach else "--auto-approve: choose one"
-        fail(CommandError(f"--decisions cannot go with {other}"))
+        fail(CommandError(f"--decisions cannot go with {other}"), json=json)
     if dry_run:
         execute(_dry_run(options))
-    execute(_detached(options) if detach else _run(options, patient=wait))
-
-
-def up(
-    *,
-    detach: Annotated[bool, typer.Option("--detach", help="Stay in the background.")] = False,
-    stop: Annotated[bool, typer.Option("--stop", help="End what was started so.")] = False,
-) -> None:
-    """Keep the bundled Temporal server and the workers running."""
-    if stop:
-        execute(_stop_background())
-    execute(_up_in_background() if detach else _up())
+    execute(_detached(options) if detach else _run(options, patient=wait), json=json)
 
 
 # --- run ------------------------------------------------------------------------------------------
@@ -128,30 +123,32 @@ async def _detached(options: RunOptions) -> ExitCode:
 
     _, request, configuration = await _request(options)
     settings = _settings(options, configuration)
-    _check_workers(settings, request)
+    engine.check_workers(settings, request)
     if not await _is_served_elsewhere(settings):
         _check_sandbox(settings)
         await engine.ensure_background(settings)
-    await _start(await engine.connected(settings), settings, request)
+    await _start(await engine.connected(settings), settings, request, json=options.json)
     return ExitCode.COMPLETE
 
 
 async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
-    from starter import engine, views
+    from starter import engine, worker_views
 
     _, request, configuration = await _request(options)
     settings = _settings(options, configuration)
-    _check_workers(settings, request)
+    engine.check_workers(settings, request)
     async with contextlib.AsyncExitStack() as stack:
         supervisor: Supervisor | None = None
         if not await _is_served_elsewhere(settings):
             _check_sandbox(settings)
             supervisor = await stack.enter_async_context(engine.running(settings))
         client = await engine.connected(settings)
-        await _start(client, settings, request)
-        if supervisor is not None and not supervisor.workers_ready.is_set():
-            write(views.WORKERS_START)
+        await _start(client, settings, request, json=options.json)
+        if supervisor and not supervisor.workers_ready.is_set() and not options.json:
+            write(worker_views.WORKERS_START)
         watch = _watch(client, request, options, patient=patient)
+        if options.json:
+            return await watch.follow()
         return await _follow(watch, supervisor, request, settings.playbook)
 
 
@@ -176,7 +173,9 @@ def _watch(
     if options.decisions is not None:
         decisions = read_decisions(options.decisions)
         unattended = Unattended(sessions, request.session, decisions, options.decisions.name)
-    return Watch(sessions, request.session, program(), patient=patient, unattended=unattended)
+    return Watch(
+        sessions, request.session, patient=patient, json=options.json, unattended=unattended
+    )
 
 
 async def _follow(
@@ -185,25 +184,30 @@ async def _follow(
     request: "SessionRequest",
     playbook: Path | None,
 ) -> ExitCode:
-    from starter import views
+    from starter import worker_views
 
     try:
         code = await watch.follow()
     except asyncio.CancelledError:
         goes_on = supervisor is None or not supervisor.supervises
-        write(views.detached(request.session, program(), goes_on=goes_on))
+        write(worker_views.detached(request.session, program(), playbook, goes_on=goes_on))
         raise
     if code is ExitCode.WAITING and supervisor is not None and supervisor.supervises:
-        write(views.rests(program(), playbook))
+        write(worker_views.rests(program(), playbook))
     return code
 
 
-async def _start(client: "Client", settings: "Settings", request: "SessionRequest") -> None:
-    from starter import views
+async def _start(
+    client: "Client", settings: "Settings", request: "SessionRequest", *, json: bool
+) -> None:
+    from starter import documents, views
     from starter.sessions import Sessions
     from workers.temporal import read_server_file
 
     await Sessions(client).start(request)
+    if json:
+        documents.write_line({"schema_version": 1, "session": request.session})
+        return
     server = None if settings.has_external_server else read_server_file(settings)
     write(views.started(request.session, program(), server.ui if server else None))
 
@@ -313,73 +317,3 @@ def _check_sandbox(settings: "Settings") -> None:
 
     if settings.sandbox == "required":
         require_sandbox()
-
-
-def _check_workers(settings: "Settings", request: "SessionRequest") -> None:
-    """Refuse to start where workers run already that could not serve this session."""
-    from workers.supervisor import read_state
-
-    state = read_state(settings)
-    fault = None if state is None else _workers_fault(settings, request, state)
-    if state is not None and fault is not None:
-        raise CommandError(
-            f"process {state.pid} keeps workers here that {fault}; end it first (`up --stop`), or "
-            "use another BLUEFLAME_DATA_DIR"
-        )
-
-
-def _workers_fault(
-    settings: "Settings", request: "SessionRequest", state: "SupervisorState"
-) -> str | None:
-    if settings.playbook not in {None, state.playbook}:
-        return f"do not play {str(settings.playbook)!r}"
-    routes = request.config.routes
-    names = {name.partition("/")[0] for name in (*routes.planner, *routes.developer)}
-    names |= {name.partition("/")[0] for name in routes.reviewer}
-    wanted = {name: entry for name, entry in settings.providers.items() if name in names}
-    for name in sorted(wanted):
-        if state.providers.get(name) != wanted[name]:
-            return f"do not know the provider {name!r} as your configuration describes it"
-    return None
-
-
-# --- up -------------------------------------------------------------------------------------------
-
-
-async def _up() -> ExitCode:
-    from starter import engine, views
-    from workers.supervisor import read_state
-    from workers.temporal import read_server_file
-
-    settings = engine.with_own_providers(engine.read_settings())
-    state = read_state(settings)
-    if state is not None:
-        write(views.standing_by(state.pid))
-    async with engine.running(settings) as supervisor:
-        server = read_server_file(settings)
-        if server is not None and not settings.has_external_server:
-            write(views.serving(server.address, server.ui))
-        await supervisor.workers_ready.wait()
-        write(views.WORKERS_READY)
-        await asyncio.Event().wait()
-    return ExitCode.COMPLETE
-
-
-async def _up_in_background() -> ExitCode:
-    from starter import engine, views
-    from workers.supervisor import read_state
-
-    settings = engine.with_own_providers(engine.read_settings())
-    await engine.ensure_background(settings)
-    state = read_state(settings)
-    assert state is not None
-    write(views.in_background(state.pid))
-    return ExitCode.COMPLETE
-
-
-async def _stop_background() -> ExitCode:
-    from starter import engine, views
-
-    stopped = await engine.stop_supervisor(engine.read_settings())
-    write(views.stopped(was_there=stopped))
-    return ExitCode.COMPLETE

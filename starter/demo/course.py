@@ -143,5 +143,8 @@ class Course:
         await self._approve(ask)
 
     async def _approve(self, ask: deciding.Ask) -> None:
+        from starter.sessions import decider
+
         self._decided.add(ask)
-        await deciding.approve(self._sessions, self._session, ask)
+        signal, content = deciding.approval(ask, decider())
+        await self._sessions.signal(self._session, signal, content)

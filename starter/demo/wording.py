@@ -13,7 +13,7 @@ from starter.demo.evidence import Seen
 from starter.demo.stage import SUITE, Stage, SuiteRun
 from starter.shown_session import ShownSession
 from starter.terminal import one_line, shown
-from starter.views import money
+from starter.views import money, names_more
 from workflows.domain.notice import Notice
 from workflows.domain.plan import Task
 from workflows.domain.session import ChangesetLine
@@ -105,7 +105,8 @@ def note(task: str, text: str) -> list[str]:
 
 def notice(told: Notice) -> list[str]:
     """Say a notice of the session."""
-    return _steps("notice", f"{told.subject} {told.text}")
+    about = f"{told.subject} " if names_more(told) else ""
+    return _steps("notice", f"{about}{told.text}")
 
 
 # --- the end -------------------------------------------------------------------------------------

@@ -108,7 +108,9 @@ def test_a_variable_is_named(command: Command, repository: Path, case: str):
 
 
 def test_no_server_was_started_yet(command: Command):
-    refused(command, command.types("ls"), UNAVAILABLE, "no Temporal server", "`blueflame up`")
+    refused(
+        command, command.types("ls"), UNAVAILABLE, "no Temporal server", "`blueflame up --detach`"
+    )
 
 
 def test_no_key_and_no_configuration(command: Command, repository: Path):
@@ -322,7 +324,7 @@ def test_doctor_tells_all_that_is_missing_at_once(command: Command, programs: Pa
     lines = {line.split()[1]: line for line in out.splitlines()}
     assert lines["git"].startswith("MISSING")
     assert lines["sandbox"].startswith("MISSING")
-    assert lines["keys"].startswith("note")
+    assert lines["keys"].startswith("MISSING")
 
 
 def test_a_clock_that_is_behind_is_told(command: Command, tmp_path: Path):

@@ -167,6 +167,8 @@ def test_every_signal_is_sent_as_its_name_says(person: Person) -> None:
         (("steer", "nope", "x", "-s", "{}"), "task 'nope' does not exist"),
         (("budget", "lots", "-s", "{}"), "'lots' is no amount"),
         (("budget", "nan", "-s", "{}"), "no amount"),
+        (("budget", "1E+99999999", "-s", "{}"), "'1E+99999999': it is above 1000000 USD"),
+        (("budget", "5" * 500, "-s", "{}"), f"'{'5' * 40}': it is above"),
         (("budget", "-s", "{}", "--", "-1"), "negative"),
         (("status", "zzzz"), "no session fits 'zzzz'"),
         (("status", "0" * 26), "there is no session"),
@@ -252,6 +254,19 @@ def test_the_goal_comes_from_a_file_or_a_pipe_and_the_cap_from_an_option(
     assert "'lots' is no amount" in person.types("run", "x", "--budget", "lots", *at).err
 
 
+def test_a_run_can_be_followed_by_a_program(person: Person) -> None:
+    waits = person.starts("--json")
+    first, *changes = [json.loads(line) for line in waits.out.splitlines()]
+    assert (waits.code, changes[-1]["phase"]) == (ExitCode.WAITING, "awaiting_plan")
+    assert {each["schema_version"] for each in (first, *changes)} == {1}
+    person.types("approve", "plan", "--session", first["session"])
+    person.types("stop", first["session"])
+    ended = person.types("watch", first["session"], "--json")
+    assert (ended.code, json.loads(ended.out.splitlines()[-1])["outcome"]) == (4, "stopped")
+    refused = person.starts("--json", "--dry-run")
+    assert (refused.code, json.loads(refused.out)["error"]["kind"]) == (2, "usage")
+
+
 def test_a_dry_run_starts_nothing(person: Person) -> None:
     before = person.types("ls", "--json").out
     shown = person.starts("--dry-run", "--pacing", "flow")
@@ -276,6 +291,20 @@ def test_json_is_one_document(person: Person) -> None:
     unknown = person.types("task", "t2", *at, "--json")
     assert (unknown.code, json.loads(unknown.out)["error"]["code"]) == (2, 2)
     assert "'t2' does not exist" in unknown.err
+
+
+def test_the_list_says_how_each_session_stands(person: Person) -> None:
+    waits, ended = person.starts().session, person.starts("--auto-approve").session
+    stopped = person.starts().session
+    person.types("approve", "plan", "--session", stopped)
+    person.types("stop", stopped)
+    assert person.types("watch", stopped).code == ExitCode.STOPPED
+    until(lambda: stopped in person.types("ls").out, "the list has it")
+    listed = json.loads(person.types("ls", "--json").out)["sessions"]
+    states = {each["session"]: each["state"] for each in listed}
+    assert [states[each] for each in (waits, ended, stopped)] == ["waiting", "complete", "stopped"]
+    assert f"{waits}  waiting " in person.types("ls").out
+    person.types("stop", waits)
 
 
 def test_a_plan_is_shown_and_another_takes_its_place(person: Person, tmp_path: Path) -> None:
@@ -307,6 +336,18 @@ def test_a_log_without_agents_is_empty_and_follows_to_the_end(person: Person) ->
     unknown = person.types("log", session, "t1", "--json")
     assert (unknown.code, json.loads(unknown.out)["error"]["kind"]) == (2, "usage")
     assert person.types("log", "0" * 26).code == ExitCode.USAGE
+
+
+def test_a_log_of_a_task_alone_is_of_the_latest_session(person: Person) -> None:
+    session = person.starts().session
+    until(lambda: session in person.types("ls").out, "the list has it")
+    for name in ("t1", "dev.t1.1"):
+        told = person.types("log", name)
+        assert f"no agent of session {session!r} worked on {name!r} so far" in told.err
+    unknown = person.types("log", "nope")
+    assert (unknown.code, "`log SESSION TASK`" in unknown.err) == (ExitCode.USAGE, True)
+    assert "it has t1." in unknown.err
+    person.types("stop", session)
 
 
 def test_a_clean_up_leaves_what_an_open_session_may_use(person: Person) -> None:
@@ -425,7 +466,7 @@ def test_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
     terminal.reads_until("Approve the plan?")
     os.kill(terminal.process.pid, 2)
     assert terminal.leaves() == ExitCode.INTERRUPTED
-    assert "goes on" in terminal.seen
+    assert f"\ndetached; session {session} goes on" in terminal.seen
     assert f"watch {session}" in terminal.seen
     assert "Traceback" not in terminal.seen
     person.types("stop", session)
@@ -439,7 +480,17 @@ def test_without_an_id_the_open_session_is_meant(person: Person) -> None:
     person.types("stop", session)
 
 
+def test_up_refuses_a_playbook_that_the_workers_here_do_not_play(
+    person: Person, tmp_path: Path
+) -> None:
+    file = tmp_path / "greeting.yaml"
+    assert "is no file" in person.types("up", "--detach", "--playbook", str(file)).err
+    file.write_text("schema: 1\nname: greeting\nscenes: [{role: planner, turns: [{text: Hello.}]}]")
+    refused = person.types("up", "--detach", "--playbook", str(file))
+    assert (refused.code, "do not play" in refused.err) == (ExitCode.USAGE, True)
+
+
 def test_without_a_worker_or_a_server_it_says_what_to_do(person: Person, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "data")
     away = Person(settings, person.repo, person.config).types("status")
-    assert (away.code, "`blueflame up` starts" in away.err) == (ExitCode.UNAVAILABLE, True)
+    assert (away.code, "`blueflame up --detach` starts" in away.err) == (ExitCode.UNAVAILABLE, True)

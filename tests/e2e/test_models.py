@@ -84,6 +84,20 @@ def test_without_any_model_the_three_ways_are_said(tmp_path: Path) -> None:
         assert way in bare.stderr
 
 
+def test_a_provider_that_only_the_environment_describes_is_listed(tmp_path: Path) -> None:
+    model = "models: {planner: [mine/a], developer: [mine/a], reviewer: [scripted/b]}"
+    described = '{"mine": {"base_url": "https://gateway.example/v1", "key": "MINE_KEY"}}'
+    listed = subprocess.run(
+        command(tmp_path, configuration=f"version: 1\n{model}"),
+        env=environment(tmp_path, BLUEFLAME_PROVIDERS=described),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (listed.returncode, "MINE_KEY is MISSING" in listed.stdout) == (0, True), listed.stderr
+
+
 async def simulated(
     tmp_path: Path, *arguments: str, configuration: str = CONFIGURATION, **keys: str
 ) -> tuple[int | None, str]:

@@ -67,7 +67,7 @@ OTHERS_OPTIONS = {
     "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
     "--no-deps",  # uv
     "--max-model-len", "--jinja", "--port",  # vllm, llama-server
-    "--help", "--install-completion", "--show-completion",  # of typer
+    "--help", "--version", "--install-completion", "--show-completion",  # of no command
 }  # fmt: skip
 TEMPORALS_VARIABLES = {
     "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_API_KEY", "TEMPORAL_PROFILE",

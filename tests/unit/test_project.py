@@ -141,6 +141,13 @@ def test_scripts_can_be_started():
         assert script.stat().st_mode & 0o111, f"{script} is not executable: chmod +x it"
 
 
+@pytest.mark.parametrize(("option", "code"), [("--help", 0), ("--hlep", 2)])
+def test_who_looks_at_real_run_starts_nothing(option: str, code: int):
+    command = [sys.executable, "-P", str(ROOT / "scripts/real_run.py"), option]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (told.returncode, "usage: scripts/real_run" in told.stdout + told.stderr) == (code, True)
+
+
 def test_workflows_import_no_effects():
     probe = "\n".join(
         (

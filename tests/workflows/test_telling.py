@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from starter import deciding
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.sessions import Sessions
@@ -18,6 +19,7 @@ from workflows.domain.session import RetryTask, SetPriority
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 AUTO: dict[str, Any] = {"approvals": {"plan": "auto", "changeset": "auto_if_green"}}
+ASK: dict[str, Any] = {"approvals": {"plan": "ask", "changeset": "ask"}}
 
 
 async def test_a_refusal_is_said_at_once_and_again(real_theatre: Theatre) -> None:
@@ -47,3 +49,18 @@ async def test_a_refusal_is_said_at_once_and_again(real_theatre: Theatre) -> Non
         assert "there is no signal 'sing'; there are approve_plan" in heard.notices[-1].text
         go_on.set()
         assert (await playing.result()).outcome == "complete"
+
+
+async def test_who_decides_second_is_told(real_theatre: Theatre) -> None:
+    sessions = Sessions(real_theatre.client)
+    async with real_theatre.session(World(planned({"id": "a"})), **ASK) as playing:
+        session = SessionId(playing.handle.id.removeprefix("session/"))
+        await playing.until(lambda view: view.phase == "awaiting_plan" and bool(view.tasks))
+        view = await sessions.view(session)
+        decision = deciding.approval(deciding.plan(view), "me")
+        await tell(sessions, view, *decision)
+        with pytest.raises(CommandError, match="the plan is approved already") as refused:
+            await tell(sessions, view, *decision)
+        assert refused.value.code == ExitCode.STALE
+        await playing.say("stop")
+        assert (await playing.result()).outcome == "stopped"

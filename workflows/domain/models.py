@@ -22,16 +22,20 @@ class Role(StrEnum):
     REVIEWER = "reviewer"
 
 
+_MOST_USD: Final = 1_000_000
+"""For a million tokens: it keeps out exponents that nobody means."""
+
+
 class Rates(BaseModel, frozen=True, extra="forbid"):
     """USD per million tokens, for prompts of one range of lengths."""
 
-    input_usd: Decimal = Field(ge=0)
-    cached_input_usd: Decimal = Field(ge=0)
-    cache_write_usd: Decimal = Field(ge=0)
+    input_usd: Decimal = Field(ge=0, le=_MOST_USD)
+    cached_input_usd: Decimal = Field(ge=0, le=_MOST_USD)
+    cache_write_usd: Decimal = Field(ge=0, le=_MOST_USD)
     """The dearest kind of write: Anthropic's that lives an hour."""
-    cache_write_5m_usd: Decimal | None = Field(default=None, ge=0)
+    cache_write_5m_usd: Decimal | None = Field(default=None, ge=0, le=_MOST_USD)
     """Writes that live five minutes; None: as any write."""
-    output_usd: Decimal = Field(ge=0)
+    output_usd: Decimal = Field(ge=0, le=_MOST_USD)
 
 
 class Prices(Rates, frozen=True, extra="forbid"):
@@ -61,10 +65,10 @@ class ModelFacts(BaseModel, frozen=True, extra="forbid"):
 class GivenPrices(BaseModel, frozen=True, extra="forbid"):
     """What a person says that a model costs, in USD per million tokens."""
 
-    input_usd: Decimal = Field(ge=0)
-    cached_input_usd: Decimal | None = Field(default=None, ge=0)
+    input_usd: Decimal = Field(ge=0, le=_MOST_USD)
+    cached_input_usd: Decimal | None = Field(default=None, ge=0, le=_MOST_USD)
     """None: as other input."""
-    output_usd: Decimal = Field(ge=0)
+    output_usd: Decimal = Field(ge=0, le=_MOST_USD)
 
     def as_prices(self) -> Prices:
         """Return them in full; writing to a cache costs what input costs."""

@@ -11,6 +11,7 @@ from workflows.domain.session_state import SessionState
 from workflows.domain.task import TaskRecord
 
 _SHOWN = 40
+_NOTICES_KEPT = 10
 _CODE_CHARACTERS = 200
 
 
@@ -18,7 +19,7 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
     """Return the whole picture without long texts."""
     return SessionView(
         session=request.session,
-        goal=request.goal[:200],
+        goal=_cut(request.goal, 200),
         phase=state.phase,
         reason=state.reason,
         pacing=request.config.pacing,
@@ -39,8 +40,12 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
 
 
 def short(view: SessionView) -> SessionView:
-    """Return the picture small enough for a memo: the first tasks and changesets only."""
-    facts = {"tasks": view.tasks[:_SHOWN], "changesets": view.changesets[:_SHOWN], "notices": ()}
+    """Return the picture small enough for a memo: the first tasks, the last notices."""
+    facts = {
+        "tasks": view.tasks[:_SHOWN],
+        "changesets": view.changesets[:_SHOWN],
+        "notices": view.notices[-_NOTICES_KEPT:],
+    }
     return view.model_copy(update=facts)
 
 
@@ -55,8 +60,8 @@ def _task_line(record: TaskRecord) -> TaskLine:
         state=record.state,
         attempt=record.attempt,
         priority=record.task.priority,
-        title=record.task.title[:48],
-        reason=record.reason[:60],
+        title=_cut(record.task.title, 48),
+        reason=_cut(record.reason, 60),
     )
 
 
@@ -101,4 +106,8 @@ def details(state: SessionState) -> str:
 
 def _code(text: str) -> str:
     plain = "".join(char if char.isprintable() else "�" for char in text)
-    return "`" + plain.replace("`", "'").replace("|", "¦")[:_CODE_CHARACTERS] + "`"
+    return "`" + _cut(plain.replace("`", "'").replace("|", "¦"), _CODE_CHARACTERS) + "`"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."

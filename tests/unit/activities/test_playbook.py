@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from activities.documents import DocumentError
 from activities.playbook import (
+    MAX_PLAYBOOK_BYTES,
     Place,
     Playbook,
     PlaybookGapError,
@@ -268,6 +269,30 @@ def test_bytes_that_are_no_text_are_told_with_their_place(tmp_path: Path) -> Non
         read_playbook(file)
     file.write_bytes(b"\xef\xbb\xbf" + DEMO.encode())
     assert read_playbook(file) == parse_playbook(DEMO, "p")
+
+
+def test_a_file_that_no_play_needs_is_refused_unread(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    with file.open("wb") as opened:
+        opened.truncate(MAX_PLAYBOOK_BYTES + 1)  # a hole: nothing is written
+    with pytest.raises(DocumentError, match=r"p\.yaml: over 16 MB; write less"):
+        read_playbook(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("x: " + "[" * 300 + "]" * 300, r"nested deeper than 200; write it flatter|too deep"),
+        (
+            r'scenes: [{role: planner, turns: [{calls: [{a: {}, "\ud800": {}}]}]}]',
+            r"a call names one tool, not 2: 'a', '\\ud800'",
+        ),
+        ("prices: {input_usd: '1E+99999999'}", r"prices.input_usd: must be at most 1000000"),
+    ],
+)
+def test_what_nobody_means_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(DocumentError, match=complaint):
+        parse_playbook(text, "p.yaml")
 
 
 @given(

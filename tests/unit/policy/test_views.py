@@ -40,7 +40,7 @@ def validated(session: SessionState) -> SessionState:
 def test_before_anything_is_known_the_picture_is_whole_all_the_same() -> None:
     view = views.view(REQUEST, state())
     assert (view.repository, view.base, view.tasks, view.changesets) == ("/given", None, (), ())
-    assert len(view.goal) == 200
+    assert view.goal == "g" * 197 + "..."
 
 
 def test_a_task_takes_at_most_300_bytes_on_average_where_all_await_approval() -> None:
@@ -57,11 +57,21 @@ def test_only_what_waits_for_approval_shows_its_digest() -> None:
     assert [each.digest is None for each in view.changesets] == [True, False]
 
 
-def test_a_memo_holds_the_first_tasks_only() -> None:
-    view = views.view(REQUEST, validated(state(*(f"t{number}" for number in range(200)))))
-    memo = views.short(view)
-    assert [len(memo.tasks), len(memo.changesets), len(memo.notices)] == [40, 40, 0]
-    assert len(memo.model_dump_json()) < 20_000
+def test_a_memo_holds_the_first_tasks_and_the_last_notices() -> None:
+    session = validated(state(*(f"t{number}" for number in range(200))))
+    for number in range(30):
+        session = outcomes.notice(session, NoticeKind.GATE, f"{number}", "x" * 2_000, NOON)
+    memo = views.short(views.view(REQUEST, session))
+    assert [len(memo.tasks), len(memo.changesets), len(memo.notices)] == [40, 40, 10]
+    assert memo.notices[-1].subject == "29"
+    assert len(memo.model_dump_json()) < 30_000
+
+
+def test_what_is_cut_says_so() -> None:
+    task = a_task("a").model_copy(update={"title": "t" * 49})
+    record = state("a").records[task.id].model_copy(update={"task": task, "reason": "r" * 60})
+    (line,) = views.view(REQUEST, outcomes.put(state("a"), record)).tasks
+    assert (line.title, line.reason) == ("t" * 45 + "...", "r" * 60)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,20 @@ def test_bash_is_told_commands_options_and_choices(typed: str, offered: list[str
         _BLUEFLAME_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(len(words) - 1)
     )
     assert sorted(answer.stdout.split()) == sorted(offered)
+
+
+def test_the_script_is_for_the_command_however_it_was_asked_for() -> None:
+    words = [sys.executable, "-P", "-m", "starter", "--show-completion"]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "SHELL": "/bin/bash"}
+    script = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert (script.returncode, "_BLUEFLAME_COMPLETE=complete_bash" in script.stdout) == (0, True)
+    assert "-F _blueflame_completion blueflame" in script.stdout
+
+
+def test_the_version_is_said() -> None:
+    said = asked("--version")
+    assert (said.returncode, said.stdout.split()[0]) == (0, "blueflame")
+    assert said.stdout.split()[1:] == [version("blueflame")]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -84,6 +84,19 @@ def _umask() -> int:
     return now
 
 
+def test_init_names_commands_that_work_from_where_it_was_typed(
+    repository: Place, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(repository.root.parent)
+    _, out, _ = repository.types("init", "--repo", "r")
+    for part in (
+        f"blueflame config check --repo {repository.root}\n",
+        f"git -C {repository.root} add blueflame.yaml",
+        f'blueflame run --repo {repository.root} "what you want"',
+    ):
+        assert part in out
+
+
 def test_init_replaces_nothing_unless_it_is_told_to(repository: Place):
     repository.file.write_text("mine")
     repository.file.chmod(0o640)
@@ -299,3 +312,13 @@ def test_migrate_of_what_is_not_there_or_too_new(folder: Place):
     assert err.startswith(
         "error: blueflame.yaml:1:1: version: 3 is none of 0, 1; update Blue Flame"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "on_cap"), [("cap: stop", "stop"), ("raise_cap_to_usd: 20", "pause")]
+)
+def test_a_decisions_file_shows_what_it_changes(repository: Place, said: str, on_cap: str):
+    (repository.root / "night.yaml").write_text(f"version: 1\n{said}\n")
+    _, out, _ = repository.types("config", "show", "--decisions", "night.yaml", "--json")
+    shown = json.loads(out)["settings"]["on_cap"]
+    assert (shown["value"], shown["origin"]["source"]) == (on_cap, "--decisions")

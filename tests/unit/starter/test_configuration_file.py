@@ -62,6 +62,11 @@ def complaint(text: str, *, from_repository: bool = False) -> str:
         ("providers: {x: {timeout_s: 0}}", "providers.x.timeout_s: must be at least 1, not 0"),
         ("catalogue: {x: {}}", "3:13: catalogue.x"),
         ("catalogue: {a/b: {prices: {input_usd: 1}}}", "the key 'output_usd' is missing here"),
+        (
+            "catalogue: {a/b: {prices: {input_usd: 1, output_usd: '1E+99999999'}}}",
+            "output_usd: must be at most 1000000",
+        ),
+        ("budget: {stop_usd: '1E+99999999'}", "budget.stop_usd: must be at most 1000000"),
         ("deliver: base", "3:1: deliver: must be 'branch', not 'base'"),
         ("turns: 3\nturns: 4", "4:1: the key 'turns' stands twice"),
         ("\tturns: 3", "3:1: a tab; indent with spaces"),

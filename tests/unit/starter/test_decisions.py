@@ -81,6 +81,7 @@ def test_an_empty_file_decides_nothing_and_stops_at_the_cap(tmp_path: Path) -> N
         ("version: 1\nfailde: skip", r":2:1: .*failed"),
         ("version: 1\nplan:\n  - {max_tasks: 3}", r":3:5: .*decide"),
         ("version: 1\nraise_cap_to_usd: -1", r":2:1: raise_cap_to_usd"),
+        ("version: 1\nraise_cap_to_usd: 1e99", r":2:1: raise_cap_to_usd"),
         ("version: 1\nplan: [{id: p, decide: approve}]", r":2:9: .*id"),
         ("version: [1", r"decisions.yaml:"),
         ("version: 1\n" + "#" * 70_000, "no decisions are so long"),

@@ -7,6 +7,7 @@ import pytest
 from activities.adapters.store import LocalStore
 from starter.diffs import diffs_of
 from starter.errors import CommandError
+from starter.exit_codes import ExitCode
 from workers.settings import Settings
 from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
 from workflows.domain.plan import Task
@@ -50,13 +51,18 @@ async def test_the_diffs_of_all_tasks_are_shown_whole(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("kept", "said"),
-    [({"a": Digest("0" * 64)}, "not in the store"), ({"a": None}, "no validated work"), ({}, "no")],
+    ("kept", "said", "code"),
+    [
+        ({"a": Digest("0" * 64)}, "not in the store", ExitCode.UNAVAILABLE),
+        ({"a": None}, "no validated work", ExitCode.STALE),
+        ({}, "no worker answers", ExitCode.UNAVAILABLE),
+    ],
 )
 async def test_what_cannot_be_shown_is_said(
-    tmp_path: Path, kept: dict[str, Digest | None], said: str
+    tmp_path: Path, kept: dict[str, Digest | None], said: str, code: ExitCode
 ):
     settings = Settings(data_dir=tmp_path)
     settings.store_dir.mkdir()
-    with pytest.raises(CommandError, match=said):
+    with pytest.raises(CommandError, match=said) as told:
         await diffs_of(Records(kept), SESSION, changeset("a"), settings)  # pyright: ignore[reportArgumentType] (a stand-in)
+    assert told.value.code is code

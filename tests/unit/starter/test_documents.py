@@ -17,6 +17,7 @@ READING = {
     "doctor": (),
     "ls": (),
     "status": (),
+    "watch": (),
     "task": ("t1",),
     "diff": (),
     "log": (),
@@ -29,7 +30,7 @@ READING = {
 ACTING = {
     "approve", "budget", "codec", "config check", "config migrate", "config schema", "demo", "init",
     "pause", "priority", "proceed", "reject", "resume", "retry", "run", "simulate", "skip",
-    "steer", "stop", "up", "watch",
+    "steer", "stop", "up",
 }  # fmt: skip
 
 
@@ -72,7 +73,7 @@ def test_without_a_server_the_document_says_so(tmp_path: Path, command: str) -> 
     code, document = answered(tmp_path, command, *READING[command], "--json")
     assert code == ExitCode.UNAVAILABLE
     assert document["error"]["kind"] == "unavailable"
-    assert "`blueflame up` starts" in document["error"]["message"]
+    assert "`blueflame up --detach` starts" in document["error"]["message"]
 
 
 def test_a_setting_that_is_none_is_an_error_of_usage(tmp_path: Path) -> None:

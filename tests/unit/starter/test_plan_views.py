@@ -42,7 +42,7 @@ def test_a_task_is_shown_with_all_that_was_said_of_it_and_no_escape_acts() -> No
     )
     lines = plan_views.record(record)
     assert "State      failed (gates are red)" in lines
-    assert "Attempt    2 of 3" in lines
+    assert "Attempt    2 of 3 allowed" in lines
     assert lines[lines.index("Description") :][:3] == ["Description", "  First.", "  Second."]
     assert lines[-3:] == ["  pytest failed:", "    one test", "  a person says: \\x1b[2J"]
     assert not any("\u001b" in line or "\u202e" in line for line in lines)

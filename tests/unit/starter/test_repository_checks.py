@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.ports.endpoints import ProviderEntry
 from starter.checks import Check
 from starter.repository_checks import repository_checks
 from tests.e2e.processes import repository
@@ -18,15 +19,17 @@ def _no_configuration_of_the_persons(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
 
 
-async def checked(repo: Path, environment: dict[str, str]) -> dict[str, Check]:
-    return {check.name: check for check in await repository_checks(repo, environment)}
+async def checked(
+    repo: Path, environment: dict[str, str], **providers: ProviderEntry
+) -> dict[str, Check]:
+    return {check.name: check for check in await repository_checks(repo, environment, providers)}
 
 
 @pytest.mark.parametrize(
     ("models", "keys", "state", "words"),
     [
-        ("", {}, "note", "none is set; set those of two providers"),
-        ("", ANTHROPIC, "missing", "only ANTHROPIC_API_KEY is set"),
+        ("", {}, "missing", "Three ways to get one:\n  1. set the keys of two providers"),
+        ("", ANTHROPIC, "missing", "Only ANTHROPIC_API_KEY is set"),
         ("", ANTHROPIC | OPENAI, "well", "ANTHROPIC_API_KEY, OPENAI_API_KEY"),
         (TWO, ANTHROPIC, "missing", "set OPENAI_API_KEY for openai/y"),
         (TWO, ANTHROPIC | OPENAI, "well", "`models test` tries them"),
@@ -107,5 +110,19 @@ async def test_the_gates_that_would_run(
 
 
 async def test_outside_a_repository_that_is_only_noted(tmp_path: Path) -> None:
-    found = (await checked(tmp_path, {}))["gates"]
-    assert (found.state, "git init" in found.text) == ("note", True)
+    found = await checked(tmp_path, {})
+    assert (found["repo"].state, "git init" in found["repo"].text) == ("note", True)
+    assert "gates" not in found
+
+
+async def test_it_says_which_repository_it_looked_at(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r", {"a/b.txt": "a"})
+    assert (await checked(repo / "a", {}))["repo"] == Check("repo", "well", str(repo))
+
+
+async def test_a_provider_that_only_the_environment_describes_is_known(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "r", {"blueflame.yaml": f"version: 1\n{OWN}"})
+    gateway = ProviderEntry.model_validate({"base_url": "https://gateway.example/v1", "key": "K"})
+    assert (await checked(repo, {}))["keys"].state == "missing"
+    found = (await checked(repo, {"K": "k"}, local=gateway))["keys"]
+    assert (found.state, "K (set; " in found.text) == ("well", True), found.text

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -184,6 +185,7 @@ def test_a_list_has_one_line_a_session() -> None:
         goal="Mend\nit",
         repository="/r",
         status="running",
+        state="running",
         started_at=NOW,
         closed_at=None,
     )
@@ -233,3 +235,19 @@ def test_colours_carry_nothing_alone() -> None:
         assert isinstance(views.style(line), str)
     assert views.style("  failed      a  Mend a") == "red"
     assert views.style(f"Sandbox    {views.NO_SANDBOX}") == "bold red"
+
+
+@pytest.mark.parametrize(
+    ("facts", "word"),
+    [
+        ({"phase": SessionPhase.PLANNING}, "planning"),
+        ({"phase": SessionPhase.AWAITING_PLAN}, "waiting"),
+        ({"changesets": (changeset("a", "awaiting_approval"),)}, "waiting"),
+        ({"tasks": (task("a", TaskState.FAILED),), "reason": "nothing to do"}, "waiting"),
+        ({"phase": SessionPhase.PAUSED, "reason": "paused by a person"}, "paused"),
+        ({"live": False}, "open"),
+        ({"live": False, "outcome": "stopped"}, "stopped"),
+    ],
+)
+def test_one_word_says_how_a_session_stands(facts: dict[str, Any], word: str) -> None:
+    assert views.word(session(**facts)) == word

@@ -30,10 +30,12 @@ class Looks:
         return self.left.pop(0)
 
 
-async def watched(*looks: ShownSession, patient: bool = False) -> tuple[ExitCode, int]:
+async def watched(
+    *looks: ShownSession, patient: bool = False, json: bool = False
+) -> tuple[ExitCode, int]:
     """Follow, and say how it ended and how many looks were left."""
     found = Looks(looks)
-    watch = Watch(found, looks[0].session, "blueflame", patient=patient)  # pyright: ignore[reportArgumentType] (a stand-in)
+    watch = Watch(found, looks[0].session, patient=patient, json=json)  # pyright: ignore[reportArgumentType] (a stand-in)
     return await watch.follow(), len(found.left)
 
 
@@ -59,6 +61,13 @@ async def test_patience_goes_on_and_says_each_need_once(
     looks = (STUCK, STUCK, RUNNING, AGAIN, ENDED)
     assert await watched(*looks, patient=True) == (ExitCode.COMPLETE, 0)
     assert capsys.readouterr().out.count("waits for a person") == 2
+
+
+async def test_each_change_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await watched(RUNNING, RUNNING, PLAN, ENDED, json=True) == (ExitCode.WAITING, 1)
+    assert await watched(RUNNING, RUNNING, ENDED, json=True) == (ExitCode.COMPLETE, 0)
+    told = map(ShownSession.model_validate_json, capsys.readouterr().out.splitlines())
+    assert list(told) == [RUNNING, PLAN, RUNNING, ENDED]
 
 
 async def test_what_runs_is_followed_to_its_end() -> None:

@@ -21,7 +21,7 @@ SOON = timedelta(seconds=5)
 
 
 def test_without_a_server_it_says_how_to_get_one(tmp_path: Path) -> None:
-    with pytest.raises(NoServerError, match="`blueflame up` starts"):
+    with pytest.raises(NoServerError, match="`blueflame up --detach` starts"):
         target(Settings(data_dir=tmp_path))
 
 

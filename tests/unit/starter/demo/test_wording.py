@@ -1,6 +1,7 @@
 """What the demo says, and when it dares to say that all went well."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from starter.demo.evidence import Seen
 from starter.demo.stage import Stage, SuiteRun
 from tests.unit.starter.demo.examples import view
 from workflows.domain.ids import ChangesetId, TaskId
+from workflows.domain.notice import Notice, NoticeKind
 from workflows.domain.stages import Refused, ReturnedChangeset
 
 STAGE = Stage(Path("/d"), Path("/d/orderdesk"), Path("/p.yaml"), "Finish the release")
@@ -103,6 +105,20 @@ def test_notes_without_a_word_are_told_all_the_same():
 def test_foreign_text_cannot_act_on_the_terminal():
     lines = wording.note("tax", "attempt 1: \x1b[31mred\n- \x1b]0;title\x07")
     assert not any("\x1b" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("subject", "text", "told"),
+    [
+        ("bubblewrap 0.8.0", "bubblewrap 0.8.0 has a flaw", "bubblewrap 0.8.0 has a flaw"),
+        ("tax", "the digest is old", "tax the digest is old"),
+        ("", "the cap is near", "the cap is near"),
+    ],
+)
+def test_a_notice_tells_its_subject_once(subject: str, text: str, told: str):
+    at = datetime(2026, 11, 27, tzinfo=UTC)
+    notice = Notice(kind=NoticeKind.GATE, subject=subject, text=text, first_at=at, last_at=at)
+    assert wording.notice(notice) == [wording.step("notice", told)]
 
 
 def test_whoever_looks_further_is_given_the_branch_and_the_page():

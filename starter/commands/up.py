@@ -1,0 +1,78 @@
+"""`up`: keeps server and workers running, at a terminal or in the background."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starter.exit_codes import ExitCode
+from starter.terminal import execute, write
+
+if TYPE_CHECKING:
+    from workers.settings import Settings
+
+
+def up(
+    *,
+    playbook: Annotated[
+        Path | None, typer.Option(help="A scripted model plays this file, as of `run`.")
+    ] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Stay in the background.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="End what was started so.")] = False,
+) -> None:
+    """Keep the bundled Temporal server and the workers running."""
+    if stop:
+        execute(_stop_background())
+    execute(_up_in_background(playbook) if detach else _up(playbook))
+
+
+def _up_settings(playbook: Path | None) -> "Settings":
+    from starter import engine
+    from starter.typed import check_playbook
+
+    settings = engine.with_own_providers(engine.read_settings())
+    if playbook is not None:
+        check_playbook(playbook)
+        settings = settings.model_copy(update={"playbook": playbook.absolute()})
+    return settings
+
+
+async def _up(playbook: Path | None) -> ExitCode:
+    from starter import engine, worker_views
+    from workers.supervisor import read_state
+    from workers.temporal import read_server_file
+
+    settings = _up_settings(playbook)
+    state = read_state(settings)
+    if state is not None:
+        write(worker_views.standing_by(state.pid))
+    async with engine.running(settings) as supervisor:
+        server = read_server_file(settings)
+        if server is not None and not settings.has_external_server:
+            write(worker_views.serving(server.address, server.ui))
+        await supervisor.workers_ready.wait()
+        write(worker_views.WORKERS_READY)
+        await asyncio.Event().wait()
+    return ExitCode.COMPLETE
+
+
+async def _up_in_background(playbook: Path | None) -> ExitCode:
+    from starter import engine, worker_views
+    from workers.supervisor import read_state
+
+    settings = _up_settings(playbook)
+    engine.check_workers(settings)
+    await engine.ensure_background(settings)
+    state = read_state(settings)
+    assert state is not None
+    write(worker_views.in_background(state.pid))
+    return ExitCode.COMPLETE
+
+
+async def _stop_background() -> ExitCode:
+    from starter import engine, worker_views
+
+    stopped = await engine.stop_supervisor(engine.read_settings())
+    write(worker_views.stopped(was_there=stopped))
+    return ExitCode.COMPLETE

@@ -1,0 +1,36 @@
+"""How the person calls us, so that a command that we tell works as it is typed.
+
+Messages from below the command line say `blueflame`; whoever shows one passes it through
+`as_typed`.
+"""
+
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Final
+
+NAME: Final = "blueflame"
+_OURS: Final = re.compile(rf"(?<=[`'(]){NAME}(?= [a-z])")
+
+
+def program() -> str:
+    """Return how the person starts us, for commands that they are told."""
+    typed = Path(sys.argv[0])
+    if typed.parts[-2:] == ("starter", "__main__.py"):
+        words = sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1]
+        return shlex.join(words)
+    if typed.name != NAME or _is_on_path(typed):
+        return NAME
+    return shlex.quote(sys.argv[0])
+
+
+def _is_on_path(typed: Path) -> bool:
+    found = shutil.which(NAME)
+    return found is not None and typed.exists() and Path(found).samefile(typed)
+
+
+def as_typed(message: str) -> str:
+    """Return a message in which our commands begin as the person types them."""
+    return _OURS.sub(lambda _: program(), message)

@@ -1,0 +1,18 @@
+"""`starter.worker_views`: how a session goes on whose workers end."""
+
+from pathlib import Path
+
+from starter import worker_views
+
+
+def test_who_leaves_is_told_how_the_session_goes_on() -> None:
+    played = Path("/a b/play.yaml")
+    again = "`blueflame up --detach --playbook '/a b/play.yaml'`"
+    assert worker_views.detached("s1", "blueflame", played, goes_on=False)[0].endswith(
+        f"again: {again}"
+    )
+    assert again in worker_views.rests("blueflame", played)[0]
+    assert "`blueflame up --detach`" in worker_views.rests("blueflame", None)[0]
+    assert (
+        worker_views.detached("s1", "blueflame", goes_on=True)[0] == "detached; session s1 goes on"
+    )
