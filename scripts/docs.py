@@ -104,7 +104,8 @@ configuration that it was started with.
 
 A file found in the repository decides nothing against you: it may not switch the sandbox off, mark
 secrets, approve where you are asked, change `on_cap`, allow agents more than you do, raise
-`budget.stop_usd` above your own file's or the default, or say anything of `providers` and
+`budget.stop_usd` above your own file's or the default, list other hosts under `worktree.network`
+than you do, or say anything of `providers` and
 `catalogue` that you do not say yourself. Say that in your own file, with `--config` or with a flag.
 An example with every key is [blueflame.example.yaml](../blueflame.example.yaml).
 
@@ -319,6 +320,8 @@ def _listed(item: Any, metadata: list[Any]) -> str:
         return f"list of {', '.join(f'`{value}`' for value in get_args(item))}"
     if item in {file.CheckedPath, file.CheckedCommand}:
         return f"list of {'path' if item == file.CheckedPath else 'command'} patterns"
+    if item == file.CheckedHost:
+        return "list of hosts"
     return "list of models" if get_origin(item) is Annotated else "list of paths"
 
 
