@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from activities import gitleaks
 from starter import configuration_file as file
 from starter import configuration_schema
 from starter.configuration_meanings import MEANINGS
@@ -117,6 +118,25 @@ arguments. Models are `provider/model`; built-in providers are {providers}.
 
 Where no model is configured, two keys of different providers in the environment are enough: the
 planner gets the strongest models, the developers the first provider's, the reviewers the others'.
+
+### gitleaks as a gate
+
+[gitleaks](https://github.com/gitleaks/gitleaks) knows many more kinds of secrets than the check of
+the diff. It is found as a gate where the repository has a `.gitleaks.toml`, a `.gitleaksignore`, or
+its hook for pre-commit; to add it by hand:
+
+```yaml
+gates:
+  gitleaks:
+    run: {gitleaks}
+```
+
+It judges the whole tree, and as with every gate only what is new against the base counts. A finding
+is shown as path, line and rule, never as the secret. Comments `gitleaks:allow` do not excuse new
+findings, and an agent may write `.gitleaks.toml` and `.gitleaksignore` only where a claim names
+them. A command without `--redact` is refused. The program has to be in the sandbox, that is under
+`/usr`; `doctor --repo` says whether it is. Where it is missing the gate does not finish, neither on
+the base nor on the work: that blocks nothing, and is told.
 
 {policy}
 
@@ -230,6 +250,7 @@ def page() -> str:
     return _TEXT.format(
         keys=_table("key", list(keys()), MEANINGS),
         variables=_table("variable", list(variables()), VARIABLES),
+        gitleaks=" ".join(gitleaks.COMMAND),
         policy=_POLICY.format(rules=_rules()),
         providers=", ".join(f"`{name}`" for name in file.BUILT_IN),
     )

@@ -50,6 +50,7 @@ def complaint(text: str, *, from_repository: bool = False) -> str:
         ("gates:\n  a: {run: []}", "4:7: gates.a.run: a command starts with the program's name"),
         ("gates:\n  a: {run: \"don't\"}", "4:7: gates.a.run: a quote in \"don't\" is not closed"),
         ("gates:\n  a: {run: [sh, -c, a | b]}", "4:7: gates.a.run: 'a | b' holds a pipe"),
+        ("gates:\n  a: {run: gitleaks dir}", "4:7: gates.a.run: gitleaks would show agents and"),
         ("worktree: {setup: [[]]}", "3:20: worktree.setup.0: a command starts with"),
         ("worktree: {network: ['127.1']}", "3:22: worktree.network.0: '127.1' cannot be taken: it"),
         ("worktree: {network: ['*']}", "3:22: worktree.network.0: '*' cannot be taken: a '*'"),
