@@ -34,6 +34,8 @@ _IGNORED_TOLD = 20
 _FINDINGS_TOLD = 100
 _NOTICES_TOLD = 20
 _TAIL_BYTES = 2_000
+_COMMAND_CHARS = 200
+"""A view may show a thousand characters of a failure: what was not reached has to be among them."""
 _LOOKED_FOR = re.compile(
     "name resolution|name or service not known|could not resolve|no address associated"
     "|network is unreachable|getaddrinfo|ENOTFOUND|EAI_AGAIN",
@@ -179,7 +181,8 @@ async def set_up(
         if ran.end != "exited" or ran.code != 0:
             tail = redact_bytes(ran.output)[-_TAIL_BYTES:].decode("utf-8", "replace")
             said = ran.refusals or _hint(request.network, tail)
-            lines = (f"set-up command {argv!r} {ran.end} with {ran.code}:", *said, tail)
+            what = f"set-up command {repr(argv)[:_COMMAND_CHARS]} {ran.end} with {ran.code}:"
+            lines = (what, *said, tail)
             raise _setup_failed("\n".join(lines))
     return tuple(refusals)[:_NOTICES_TOLD]
 

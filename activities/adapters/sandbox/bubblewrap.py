@@ -98,7 +98,7 @@ class BubblewrapSandbox:
         """
         self._toolchain = default_toolchain() if toolchain is None else toolchain
         self._program = program
-        self._outside = outside or Outside()
+        self.outside = outside or Outside()
 
     async def probe(self) -> SandboxProbe:
         """Try the real arrangement once and say what works; never raises.
@@ -123,7 +123,7 @@ class BubblewrapSandbox:
         _refuse_root()
         program = self._located()
         with _Descriptors() as fds:
-            door = _Door(command, self._outside, fds) if command.network else None
+            door = _Door(command, self.outside, fds) if command.network else None
             added = command.env if door is None else (*command.env, *VARIABLES)
             env = environment(self._toolchain, added)
             plan = Plan(command.workspace, self._toolchain, env, command.limits, fds.data)

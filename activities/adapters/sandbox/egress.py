@@ -19,6 +19,7 @@ from workflows.policy.hosts import host_refusal, normal_name
 
 _CHUNK_BYTES = 1 << 16
 _MOST_ADDRESSES = 16
+_FLUSH_S = 5.0
 MOST_REFUSALS = 20
 """How many different ones are kept for a person."""
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -201,6 +202,16 @@ async def _closing(streams: Streams) -> AsyncGenerator[Streams]:
         streams[1].transport.abort()
         raise
     finally:
-        streams[1].close()
-        with contextlib.suppress(OSError):
-            await streams[1].wait_closed()
+        await _close(streams[1])
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """Send what is left to be sent, but wait little for whoever does not take it."""
+    writer.close()
+    try:
+        async with asyncio.timeout(_FLUSH_S):
+            await writer.wait_closed()
+    except OSError:  # it is gone, or was not taken in time
+        pass
+    finally:
+        writer.transport.abort()

@@ -78,7 +78,8 @@ def _plain(line: tuple[str, str, str], headers: list[tuple[str, str]]) -> Asked:
         raise BadHeadError(f"the proxy of set-up takes no {method} with a body: {_FORMS}")
     host, port = _authority(absolute[1], default=_HTTP_PORT)
     path = absolute[2] or "/"
-    kept = tuple(each for each in headers if each[0] not in _dropped(headers))
+    dropped = _dropped(headers)
+    kept = tuple(each for each in headers if each[0] not in dropped)
     return Asked(host, port, method, path if path[0] == "/" else f"/{path}", version, kept)
 
 

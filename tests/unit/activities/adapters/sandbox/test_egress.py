@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import os
 import socket
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from activities.adapters.sandbox.egress import MOST_REFUSALS, Bounds, Egress, Outside
 from activities.adapters.sandbox.egress_head import BadHeadError, read_head
+from tests.waiting import until
 
 HOST = "files.example.org"
 
@@ -39,6 +41,8 @@ class World:
                 self.seen.append(data)
                 writer.write(data)
                 await writer.drain()
+        elif b"/big" in head:
+            writer.write(bytes(16 << 20))
         elif head == b"silent\n":
             await reader.read()
         else:
@@ -302,6 +306,21 @@ async def test_refusals_are_kept_once_and_not_without_end(world: World):
             await ask(port, connect(f"{name}.example", 443))
     assert len(egress.refusals) == MOST_REFUSALS
     assert "'a0.example'" in next(iter(egress.refusals))
+
+
+async def test_the_end_waits_for_nobody_who_does_not_read(world: World):
+    before = set(os.listdir("/proc/self/fd"))
+    async with proxy(world) as (_, port):
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(f"GET http://{HOST}:{world.port}/big HTTP/1.1\r\n\r\n".encode())
+            assert await asyncio.to_thread(client.recv, 1) == b"\0"
+    await until(lambda: set(os.listdir("/proc/self/fd")) == before, "the end of all connections")
+
+
+def test_many_headers_are_read_in_one_pass():
+    names = [f"{number:x}: a" for number in range(2_000)]
+    head = "\r\n".join(("GET http://a.b/ HTTP/1.1", *names, "Connection: 1, 2", "", ""))
+    assert len(read_head(head.encode()).headers) == len(names) - 2
 
 
 async def test_the_end_closes_every_connection(world: World):
