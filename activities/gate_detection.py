@@ -15,6 +15,7 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import cast
 
+from activities import gitleaks
 from workflows.domain.gate import GateSpec
 
 Files = Mapping[str, bytes]
@@ -33,8 +34,13 @@ _READ = frozenset(
         "tox.ini",
         "setup.py",
         "Pipfile",
+        ".pre-commit-config.yaml",
     }
 )
+_HOOKS = ".pre-commit-config.yaml"
+_OTHERS = frozenset({"package.json", _HOOKS})
+"""Read, but not for what they say of pytest."""
+_GITLEAKS_HOOK = re.compile(rb"^[ \t]*(?:-[ \t]+)?id:[ \t]*[\"']?gitleaks", re.MULTILINE)
 _REQUIREMENTS = re.compile(r"(?:requirements[^/]*|requirements/[^/]+)\.(?:txt|in)\Z")
 _PYTHON_TEST = re.compile(r"(?:test_[^/]*|[^/]*_test)\.py\Z")
 _FOREIGN = frozenset(
@@ -74,7 +80,7 @@ def detect_gates(files: Files) -> tuple[GateSpec, ...]:
         The gates, with the source `detected`; empty where the repository shows none.
     """
     found = [gate for detect in _DETECTORS for gate in detect(files)]
-    if not any(gate.name != "ruff" for gate in found):
+    if all(gate.name in _NO_TESTS for gate in found):
         found.extend(_make(files))
     return tuple(found)
 
@@ -86,6 +92,13 @@ def _ruff(files: Files) -> list[GateSpec]:
     # A configured `fix = true` would make the gate rewrite what it judges.
     argv = ("ruff", "check", "--no-fix", "--output-format", "concise")
     return [_gate("ruff", argv, minutes=2)]
+
+
+def _gitleaks(files: Files) -> list[GateSpec]:
+    used = ".gitleaks.toml" in files or ".gitleaksignore" in files
+    if not used and _GITLEAKS_HOOK.search(files.get(_HOOKS, b"")) is None:
+        return []
+    return [_gate(gitleaks.PROGRAM, gitleaks.COMMAND, minutes=5)]
 
 
 def _python(files: Files) -> list[GateSpec]:
@@ -116,7 +129,7 @@ def _is_pytest_named(files: Files) -> bool:
     if any(PurePosixPath(path).name == "conftest.py" for path in files):
         return True
     asked = [path for path in files if path in _READ or _REQUIREMENTS.match(path)]
-    return any(_PYTEST_WORD.search(files[path]) for path in asked if path != "package.json")
+    return any(_PYTEST_WORD.search(files[path]) for path in asked if path not in _OTHERS)
 
 
 def _unittest_command(files: Files, tests: list[str]) -> tuple[str, ...] | None:
@@ -201,7 +214,16 @@ def _make(files: Files) -> list[GateSpec]:
     return []
 
 
-_DETECTORS: tuple[Callable[[Files], list[GateSpec]], ...] = (_ruff, _python, _node, _go, _cargo)
+_DETECTORS: tuple[Callable[[Files], list[GateSpec]], ...] = (
+    _ruff,
+    _gitleaks,
+    _python,
+    _node,
+    _go,
+    _cargo,
+)
+_NO_TESTS = frozenset({"ruff", "gitleaks"})
+"""Gates beside which `make test` is still looked for."""
 
 
 def _gate(name: str, argv: tuple[str, ...], minutes: int = 10) -> GateSpec:

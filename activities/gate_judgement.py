@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import assert_never
 
 from activities.gate_output import failing_tests
+from activities.gitleaks import is_gitleaks
 from activities.ports.sandbox import Limits, SandboxResult
 from activities.readable_text import MAX_EXCERPT_CHARS, decode_output, excerpt, plain_lines
 from workflows.domain.gate import GateResult, GateSpec
@@ -25,6 +26,7 @@ _NOT_FOUND = 127
 _SIGNAL_BASE = 128
 _LAST_PLAIN_SIGNAL = 31
 _TAIL_BYTES = 16_384
+_MAX_SAID = 200
 
 _EXEC_FAILED = re.compile(
     r"^\S*(?:bwrap|setpriv|prlimit|env)\S*: (?:.*exec\w*:? )?['\"]?([^:'\"\n]+)['\"]?"
@@ -104,7 +106,8 @@ def _start_obstacle(gate: GateSpec, ran: SandboxResult) -> str | None:
             f"{missing!r} cannot be run in the sandbox: add it to the toolchain there, "
             f"or change the command of gate {gate.name!r}"
         )
-    return _missing_module(gate, tail) or _pytest_usage(gate, ran.code, tail)
+    usage = _pytest_usage(gate, ran.code, tail)
+    return _missing_module(gate, tail) or usage or _unreported(gate, ran, tail)
 
 
 def _missing_program(gate: GateSpec, code: int, tail: str) -> str | None:
@@ -144,6 +147,17 @@ def _pytest_usage(gate: GateSpec, code: int, tail: str) -> str | None:
     return (
         f"pytest could not start ({match[0].strip()}): a plugin is missing in the sandbox; "
         "install it in 'worktree.setup' or add it to the toolchain"
+    )
+
+
+def _unreported(gate: GateSpec, ran: SandboxResult, tail: str) -> str | None:
+    """Tell that gitleaks could not look: it ends with the same code as where it finds something."""
+    if not is_gitleaks(gate.argv) or _names(gate, ran):
+        return None
+    said = tail.strip().rpartition("\n")[2][:_MAX_SAID] or f"exit code {ran.code}"
+    return (
+        f"gitleaks reported no finding and failed ({said}); "
+        f"its command in gate {gate.name!r} has to end with -f json -r -"
     )
 
 

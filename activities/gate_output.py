@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from activities.gate_parsers import (
     Failure,
     cargo_failures,
+    gitleaks_failures,
     go_failures,
     node_failures,
     pytest_failures,
@@ -46,6 +47,7 @@ _BY_PROGRAM: dict[str, tuple[_Parser, ...]] = {
     "yarn": _ALL,
     "make": _ALL,
     "node": (node_failures,),
+    "gitleaks": (gitleaks_failures,),
     "ruff": (ruff_failures,),
     "flake8": (ruff_failures,),
 }

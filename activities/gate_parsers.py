@@ -185,6 +185,19 @@ def _jest(lines: Lines) -> Iterator[Failure]:
             yield Failure(f"{current} {test[1]}")
 
 
+# --- gitleaks -----------------------------------------------------------------------------------
+
+_GITLEAKS = re.compile(r"(\S.*?):(\d+):(\d+): ([^\s:]+): ")
+
+
+def gitleaks_failures(lines: Lines) -> Iterator[Failure]:
+    """Read the lines that `activities.gitleaks` makes of a report."""
+    for line in lines:
+        leak = _GITLEAKS.match(line)
+        if leak is not None:
+            yield Failure(f"{leak[1]} {leak[4]}", place=f"{leak[2]}:{leak[3]}")
+
+
 # --- linters ------------------------------------------------------------------------------------
 
 _LINT = re.compile(r"(\S.*?):(\d+):(\d+): ([A-Z]+[0-9]+|invalid-syntax|SyntaxError)\b")

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from activities.gate_judgement import judge
-from activities.ports.sandbox import Limits, Sandbox, SandboxCommand, Workspace
+from activities.gitleaks import in_lines
+from activities.ports.sandbox import Limits, Sandbox, SandboxCommand, SandboxResult, Workspace
 from activities.ports.store import BlobStore
 from activities.redaction import redact_bytes
 from workflows.domain.gate import GateResult, GateSpec
@@ -69,8 +70,15 @@ class GateRunner:
             limits=limits.model_copy(update={"timeout": gate.timeout}),
         )
         ran = await self._sandbox.run(command, hold=checkout.hold)
-        ran = ran.model_copy(update={"output": redact_bytes(ran.output)})
+        ran = _cleaned(gate, ran)
         digest = await self._store.put(ran.output)
         # Megabytes of output take a while to read; heartbeats must go on meanwhile.
         result = await asyncio.to_thread(judge, gate, ran, command.limits)
         return result.model_copy(update={"output": digest})
+
+
+def _cleaned(gate: GateSpec, ran: SandboxResult) -> SandboxResult:
+    """Take out what looks like a secret; what was dropped before stays counted."""
+    output = redact_bytes(in_lines(gate.argv, ran.output))
+    dropped = ran.output_bytes - len(ran.output)
+    return ran.model_copy(update={"output": output, "output_bytes": len(output) + dropped})

@@ -4,7 +4,7 @@ from temporalio import activity
 
 from activities.failures import mapped
 from activities.gate_runner import Checkout, GateRunner
-from activities.host import Host, workspace
+from activities.host import Host, workspace, write_copied
 from activities.ports.git import HostRepository
 from activities.ports.sandbox import Limits
 from activities.worktrees import set_up
@@ -47,7 +47,9 @@ class GateActivities:
     ) -> GateReport:
         place = await repository.create_worktree(name, request.commit)
         tree = (await repository.collect(name)).tree
-        await set_up(self._host, place, request.setup, request.copied, hold)
+        await write_copied(self._host.store, place.path, request.copied)
+        tree_shown = workspace(place, writable=True)
+        notices = await set_up(self._host.sandbox, tree_shown, request, hold)
 
         async def restore() -> tuple[str, ...]:
             changes = (await repository.collect(name)).changes
@@ -55,9 +57,9 @@ class GateActivities:
             return tuple(each.path for each in changes if each.status != "added")
 
         await restore()
-        checkout = Checkout(workspace(place, writable=True), restore, hold)
+        checkout = Checkout(tree_shown, restore, hold)
         results = await self._runner.run(request.gates, checkout, Limits())
-        report = GateReport(tree=tree, results=results)
+        report = GateReport(tree=tree, results=results, notices=notices)
         if request.baseline is None:
             return report
         again = _named(request.gates, needs_rerun(request.baseline, report))

@@ -1,13 +1,15 @@
 """An agent's worktree: prepared before it, turned into a task commit after it, then removed."""
 
+import re
+
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.diff_check import check_diff
 from activities.failures import mapped
 from activities.host import Host, checkpoint_ref, workspace, worktree_name, write_copied
-from activities.ports.git import HostRepository, TaskCommit, WorktreePlace
-from activities.ports.sandbox import Limits, SandboxCommand
+from activities.ports.git import HostRepository, TaskCommit
+from activities.ports.sandbox import Limits, Sandbox, SandboxCommand, Workspace
 from activities.redaction import redact_bytes
 from workflows.contracts import (
     CopiedFile,
@@ -18,6 +20,7 @@ from workflows.contracts import (
     RecordedCheckpoint,
     Removed,
     RemoveWorktree,
+    RunGates,
     TaskCommitted,
     WorkRefused,
     WorktreeReady,
@@ -31,6 +34,14 @@ _IGNORED_TOLD = 20
 _FINDINGS_TOLD = 100
 _NOTICES_TOLD = 20
 _TAIL_BYTES = 2_000
+_COMMAND_CHARS = 200
+"""A view may show a thousand characters of a failure: what was not reached has to be among them."""
+_LOOKED_FOR = re.compile(
+    "name resolution|name or service not known|could not resolve|no address associated"
+    "|network is unreachable|getaddrinfo|ENOTFOUND|EAI_AGAIN",
+    re.IGNORECASE,
+)
+"""What programs say that find no network; it only adds a hint."""
 
 
 class WorktreeActivities:
@@ -52,10 +63,13 @@ class WorktreeActivities:
             place = await repository.create_worktree(name, request.start)
             async with repository.lock(name) as hold:
                 await repository.restore(name, request.start)
-                await set_up(self._host, place, request.setup, request.copied, hold)
+                await write_copied(self._host.store, place.path, request.copied)
+                notices = await set_up(
+                    self._host.sandbox, workspace(place, writable=True), request, hold
+                )
                 if request.setup or request.copied:
                     await self._leave_no_trace(repository, name, request.start, request.copied)
-        return WorktreeReady(checkpoint=request.start)
+        return WorktreeReady(checkpoint=request.start, notices=notices)
 
     async def _leave_no_trace(
         self,
@@ -138,28 +152,48 @@ class WorktreeActivities:
 
 
 async def set_up(
-    host: Host,
-    place: WorktreePlace,
-    setup: tuple[tuple[str, ...], ...],
-    copied: tuple[CopiedFile, ...],
-    hold: int,
-) -> None:
-    """Write the copied files and run the set-up commands in the sandbox.
+    sandbox: Sandbox, tree: Workspace, request: PrepareWorktree | RunGates, hold: int
+) -> tuple[str, ...]:
+    """Run the set-up commands in the sandbox; only they may reach what `worktree.network` lists.
+
+    Args:
+        sandbox: the host's.
+        tree: the worktree or checkout; it holds the copied files already.
+        request: says what to run and which hosts may be reached.
+        hold: the tree's lock.
+
+    Returns:
+        What they asked of the network and did not get, though all went well.
 
     Raises:
-        ApplicationError: SetupFailed.
+        ApplicationError: SetupFailed, with what they did not get.
     """
-    await write_copied(host.store, place.path, copied)
-    for argv in setup:
+    refusals: dict[str, None] = {}
+    for argv in request.setup:
         command = SandboxCommand(
             argv=argv,
-            workspace=workspace(place, writable=True),
+            workspace=tree,
             limits=Limits(timeout=Limits().timeout * 5),
+            network=request.network,
         )
-        ran = await host.sandbox.run(command, hold)
+        ran = await sandbox.run(command, hold)
+        refusals |= dict.fromkeys(ran.refusals)
         if ran.end != "exited" or ran.code != 0:
             tail = redact_bytes(ran.output)[-_TAIL_BYTES:].decode("utf-8", "replace")
-            raise _setup_failed(f"set-up command {argv!r} {ran.end} with {ran.code}:\n{tail}")
+            said = ran.refusals or _hint(request.network, tail)
+            what = f"set-up command {repr(argv)[:_COMMAND_CHARS]} {ran.end} with {ran.code}:"
+            lines = (what, *said, tail)
+            raise _setup_failed("\n".join(lines))
+    return tuple(refusals)[:_NOTICES_TOLD]
+
+
+def _hint(network: tuple[str, ...], output: str) -> tuple[str, ...]:
+    """Say, where a program looked in vain for a network, why it found none."""
+    if not _LOOKED_FOR.search(output):
+        return ()
+    if network:
+        return ("set-up reaches a network only through HTTP_PROXY and HTTPS_PROXY",)
+    return ("'worktree.network' lists no host, so set-up has no network",)
 
 
 def _empty(ignored: tuple[str, ...]) -> WorkRefused:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from activities import gitleaks
 from starter import configuration_file as file
 from starter import configuration_schema
 from starter.configuration_meanings import MEANINGS
@@ -106,7 +107,8 @@ configuration that it was started with.
 
 A file found in the repository decides nothing against you: it may not switch the sandbox off, mark
 secrets, approve where you are asked, change `on_cap`, allow agents more than you do, raise
-`budget.stop_usd` above your own file's or the default, or say anything of `providers` and
+`budget.stop_usd` above your own file's or the default, list other hosts under `worktree.network`
+than you do, or say anything of `providers` and
 `catalogue` that you do not say yourself. Say that in your own file, with `--config` or with a flag.
 An example with every key is [blueflame.example.yaml](../blueflame.example.yaml).
 
@@ -118,6 +120,25 @@ arguments. Models are `provider/model`; built-in providers are {providers}.
 
 Where no model is configured, two keys of different providers in the environment are enough: the
 planner gets the strongest models, the developers the first provider's, the reviewers the others'.
+
+### gitleaks as a gate
+
+[gitleaks](https://github.com/gitleaks/gitleaks) knows many more kinds of secrets than the check of
+the diff. It is found as a gate where the repository has a `.gitleaks.toml`, a `.gitleaksignore`, or
+its hook for pre-commit; to add it by hand:
+
+```yaml
+gates:
+  gitleaks:
+    run: {gitleaks}
+```
+
+It judges the whole tree, and as with every gate only what is new against the base counts. A finding
+is shown as path, line and rule, never as the secret. Comments `gitleaks:allow` do not excuse new
+findings, and an agent may write `.gitleaks.toml` and `.gitleaksignore` only where a claim names
+them. A command without `--redact` is refused. The program has to be in the sandbox, that is under
+`/usr`; `doctor --repo` says whether it is. Where it is missing the gate does not finish, neither on
+the base nor on the work: that blocks nothing, and is told.
 
 {policy}
 
@@ -231,6 +252,7 @@ def page() -> str:
     return _TEXT.format(
         keys=_table("key", list(keys()), MEANINGS),
         variables=_table("variable", list(variables()), VARIABLES),
+        gitleaks=" ".join(gitleaks.COMMAND),
         policy=_POLICY.format(rules=_rules()),
         providers=", ".join(f"`{name}`" for name in file.BUILT_IN),
     )
@@ -321,6 +343,8 @@ def _listed(item: Any, metadata: list[Any]) -> str:
         return f"list of {', '.join(f'`{value}`' for value in get_args(item))}"
     if item in {file.CheckedPath, file.CheckedCommand}:
         return f"list of {'path' if item == file.CheckedPath else 'command'} patterns"
+    if item == file.CheckedHost:
+        return "list of hosts"
     return "list of models" if get_origin(item) is Annotated else "list of paths"
 
 

@@ -28,11 +28,12 @@ from activities.documents import Document, DocumentError, parse_document, read_d
 from activities.ports.endpoints import ProviderEntries
 from starter.configuration_errors import ConfigurationError
 from starter.gate_commands import check_arguments, parse_command
-from workflows.domain.config import Approvals, ModelName, Pacing
+from workflows.domain.config import Approvals, HostPattern, ModelName, Pacing
 from workflows.domain.models import BUILT_IN, GivenFacts
 from workflows.domain.tool_policy import CommandPattern, PathPattern, RuleName, ToolName
 from workflows.policy.claims import claim_fault
 from workflows.policy.command_patterns import pattern_fault
+from workflows.policy.hosts import entry_fault
 
 FILE_NAME = "blueflame.yaml"
 VERSION = 1
@@ -155,10 +156,20 @@ class BudgetSection(BaseModel, frozen=True, extra="forbid"):
     burn_usd_per_minute: Decimal | None = Field(default=None, gt=0, le=MAX_USD, allow_inf_nan=False)
 
 
+def _checked_host(entry: str) -> str:
+    if (fault := entry_fault(entry)) is not None:
+        raise ValueError(f"{entry!r} cannot be taken: {fault}")
+    return entry
+
+
+CheckedHost = Annotated[HostPattern, AfterValidator(_checked_host)]
+
+
 class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
     """What a worktree needs beside what git holds."""
 
     setup: tuple[Command, ...] | None = None
+    network: Annotated[tuple[CheckedHost, ...], Field(max_length=100)] | None = None
     copies: tuple[str, ...] | None = Field(default=None, validation_alias="copy")
     allow_secret: tuple[str, ...] | None = None
 

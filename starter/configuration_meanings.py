@@ -53,6 +53,10 @@ MEANINGS: Final = {
     "gates.NAME.run": "the command; a text with shell syntax runs under `bash -e -o pipefail`",
     "gates.NAME.timeout": "the longest that it may run",
     "worktree.setup": "commands run in the sandbox, once in each worktree or checkout",
+    "worktree.network": "hosts that `worktree.setup`, and nothing else, may reach: "
+    "`files.example.org` (its ports 443 and 80), `git.example.org:8443`, `*.example.org` "
+    "([security](security.md#network-for-set-up)); a file that was found in the repository may "
+    "only list what you list yourself",
     "worktree.copy": "ignored files of your checkout that builds and tests need",
     "worktree.allow_secret": "files of `copy` that may be copied, and paths in which work may add "
     "lines, although they look secret; models "

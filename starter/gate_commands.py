@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from activities.gitleaks import redaction_fault
 from workflows.policy.gates import pipe_fault
 
 BASH = ("bash", "-e", "-o", "pipefail", "-c")
@@ -44,13 +45,16 @@ def check_arguments(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Return `argv` unchanged where it may be a gate's or a set-up's command.
 
     Raises:
-        ValueError: it names no program, or a shell in it hides a failure behind a pipe.
+        ValueError: it names no program, a shell in it hides a failure behind a pipe, or it would
+            show secrets.
     """
     if not argv or not argv[0].strip() or any("\0" in word for word in argv):
         raise ValueError("a command starts with the program's name")
     fault = pipe_fault(argv)
     if fault is not None:
         raise ValueError(f"{fault}, or write the command as one text")
+    if (shows := redaction_fault(argv)) is not None:
+        raise ValueError(shows)
     return argv
 
 

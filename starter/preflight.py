@@ -80,7 +80,12 @@ async def find_root(path: Path) -> Path | None:
 
 async def gates(repository: Repository) -> list[str]:
     """Return the names of the gates that the base shows, with their commands."""
-    return [f"{gate.name} ({' '.join(gate.argv)})" for gate in await detected_gates(repository)]
+    return [gate_line(gate) for gate in await detected_gates(repository)]
+
+
+def gate_line(gate: "GateSpec") -> str:
+    """Return a gate with its command."""
+    return f"{gate.name} ({' '.join(gate.argv)})"
 
 
 async def detected_gates(repository: Repository) -> "tuple[GateSpec, ...]":

@@ -3,7 +3,7 @@
 A check only looks; no key is tried (`models test` does that) and no gate is run.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from activities.ports.endpoints import ProviderEntries
     from starter.configuration import Configuration
     from starter.preflight import Repository
+    from workflows.domain.gate import GateSpec
 
 _ROLES: Final = ("planner", "developer", "reviewer")
 _NAMED: Final = 8
@@ -106,9 +107,8 @@ async def _gates(repository: "Repository", configuration: "Configuration | Comma
     from starter.configuration import Configuration
 
     chosen = configuration.session.gates if isinstance(configuration, Configuration) else None
-    names = [gate.name for gate in chosen or ()]
-    if chosen is None:
-        names = await preflight.gates(repository)
+    gates = await preflight.detected_gates(repository) if chosen is None else chosen
+    names = [gate.name if chosen else preflight.gate_line(gate) for gate in gates]
     if not names:
         return Check(
             "gates",
@@ -117,4 +117,15 @@ async def _gates(repository: "Repository", configuration: "Configuration | Comma
         )
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     how = "found" if chosen is None else "configured"
-    return Check("gates", "well", f"{how}: {', '.join(names[:_NAMED])}{more}")
+    text = f"{how}: {', '.join(names[:_NAMED])}{more}"
+    absent = _absent(gates)
+    return Check("gates", "note" if absent else "well", "; ".join((text, *absent)))
+
+
+def _absent(gates: "Sequence[GateSpec]") -> list[str]:
+    """Name the programs that these gates start and the sandbox does not have."""
+    from starter.toolchains import absence, in_sandbox
+
+    programs = dict.fromkeys(gate.argv[0] for gate in gates)
+    missing = [each for each in programs if "/" not in each and in_sandbox(each) is None]
+    return [f"{each!r} is {absence(each)}" for each in missing]

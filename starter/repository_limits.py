@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final, cast
 
-from workflows.domain.config import Approvals, SessionConfig
+from workflows.domain.config import Approvals, SessionConfig, WorktreeConfig
 from workflows.domain.tool_policy import ToolPolicy
 
 _Texts = tuple[str, ...]
@@ -28,11 +28,13 @@ _WIDENING: Final = tuple(
     )
 )  # fmt: skip
 """Lists of which a repository may only leave something out."""
+_NETWORK: Final = "worktree.network"
 _DEFAULTS: Final[Mapping[str, object]] = {
     "approvals.plan": Approvals().plan,
     "approvals.changeset": Approvals().changeset,
     "on_cap": SessionConfig.model_fields["on_cap"].default,
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
+    _NETWORK: WorktreeConfig().network,
     **{key: getattr(ToolPolicy(), key.removeprefix("policy.")) for key in _WIDENING},
 }
 
@@ -62,6 +64,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     | `budget.stop_usd`  | at most what the person says, or the default               |
     | `providers.…`      | what the person says: it would say where keys and code go  |
     | `catalogue.…`      | what the person says: it would say what the cap counts     |
+    | `worktree.network` | hosts that the person lists, in the same words             |
     | lists of `policy`  | the same, or less; what denies may be added to             |
     | any other          | anything                                                   |
 
@@ -90,6 +93,8 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
 def _may(key: str, value: object, mine: object) -> bool:
     if key == "budget.stop_usd":
         return cast(Decimal, value) <= cast(Decimal, mine)
+    if key == _NETWORK:
+        return set(cast(_Texts, value)) <= set(cast(_Texts, mine))
     if key in _WIDENING:
         allowed = set(cast(_Texts, mine))
         return bool(allowed & {"*", "**"}) or set(cast(_Texts, value)) <= allowed

@@ -6,9 +6,18 @@ home folder, so a program that works in a person's shell may still be absent the
 
 import shutil
 from pathlib import Path
+from typing import Final
 
 from activities.adapters.sandbox.arrangement import environment
 from activities.adapters.sandbox.toolchain import default_toolchain
+
+_SOURCES: Final = {"gitleaks": "its releases are at https://github.com/gitleaks/gitleaks/releases"}
+
+
+def absence(program: str) -> str:
+    """Say that the sandbox does not have a program, and how to mend that."""
+    source = f" ({_SOURCES[program]})" if program in _SOURCES else ""
+    return f"absent from the sandbox, where gates run; install it under /usr{source}"
 
 
 def in_sandbox(program: str) -> Path | None:

@@ -64,6 +64,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
             worktree=worktree,
             start=order.start,
             setup=grounds.worktree.setup,
+            network=grounds.worktree.network,
             copied=grounds.copied,
         )
         title = f"worktree for {order.agent}"

@@ -15,7 +15,7 @@ from temporalio.common import RetryPolicy
 
 from workflows import queues
 from workflows.domain.agent import WorktreeRef
-from workflows.domain.config import ModelName, Routes, WorktreeConfig
+from workflows.domain.config import HostPattern, ModelName, Routes, WorktreeConfig
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.messages import Message, ToolCall
@@ -195,6 +195,8 @@ class PrepareWorktree(BaseModel, frozen=True, extra="forbid"):
     worktree: WorktreeRef
     start: Commit
     setup: tuple[tuple[str, ...], ...] = ()
+    network: tuple[HostPattern, ...] = ()
+    """Hosts that the set-up commands may reach."""
     copied: tuple[CopiedFile, ...] = ()
 
 
@@ -202,6 +204,8 @@ class WorktreeReady(BaseModel, frozen=True, extra="forbid"):
     """The worktree stands at its checkpoint."""
 
     checkpoint: Commit
+    notices: tuple[str, ...] = ()
+    """Hosts that set-up asked for and did not reach, though it went well; at most 20."""
 
 
 class RunTools(BaseModel, frozen=True, extra="forbid"):
@@ -316,6 +320,8 @@ class RunGates(BaseModel, frozen=True, extra="forbid"):
     baseline: GateReport | None
     """The base's results; new failures against it are rerun once. None: this is the baseline."""
     setup: tuple[tuple[str, ...], ...] = ()
+    network: tuple[HostPattern, ...] = ()
+    """Hosts that the set-up commands, but no gate, may reach."""
     copied: tuple[CopiedFile, ...] = ()
 
 

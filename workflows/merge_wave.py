@@ -97,6 +97,7 @@ class MergeWave:
             gates=grounds.gates,
             baseline=self._request.baseline,
             setup=grounds.worktree.setup,
+            network=grounds.worktree.network,
             copied=grounds.copied,
         )
         report = await RUN_GATES.ask(

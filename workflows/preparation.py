@@ -96,6 +96,9 @@ async def prepare(request: SessionRequest) -> Prepared:
     if not imported.gates:
         text = "no gates are configured and none were found: only the reviewer judges the work"
         warnings.append((NoticeKind.GATE, text))
+    if request.config.worktree.network and claim.sandbox == "none":
+        text = "without a sandbox `worktree.network` holds nobody back: set-up reaches every host"
+        warnings.append((NoticeKind.REPOSITORY, text))
     facts = {
         "base": base,
         "head": base.commit,
@@ -169,6 +172,7 @@ async def baseline(request: SessionRequest, state: SessionState) -> GateReport:
         gates=state.gates,
         baseline=None,
         setup=request.config.worktree.setup,
+        network=request.config.worktree.network,
         copied=state.base.copied,
     )
     return await RUN_GATES.ask(run, "baseline: gates on the base", queue=state.host_queue)

@@ -281,10 +281,16 @@ class SessionWorkflow:
 
     # --- the work ----------------------------------------------------------------------------
 
+    def _take_baseline(self, report: GateReport) -> None:
+        self._update(baseline=report)
+        for text in report.notices:
+            kind, at = NoticeKind.REPOSITORY, workflow.now()
+            self._state = outcomes.notice(self._state, kind, text[:60], text, at)
+
     async def _work(self) -> schedule.Ending:
         """Start what can start and take up what comes, until nothing is left to do."""
         if self._baseline is not None:
-            self._update(baseline=await self._attend(_result_of(self._baseline)))
+            self._take_baseline(await self._attend(_result_of(self._baseline)))
         while True:
             if self._state.halt:
                 reason = self._state.halt

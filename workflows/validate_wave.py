@@ -133,6 +133,7 @@ class ValidateWave:
             gates=grounds.gates,
             baseline=self._request.baseline,
             setup=grounds.worktree.setup,
+            network=grounds.worktree.network,
             copied=grounds.copied,
         )
         summary = f"gates on {candidate.task.id}, attempt {candidate.attempt}"

@@ -44,6 +44,9 @@ class SandboxCommand(BaseModel, frozen=True, extra="forbid"):
     stdin: bytes = b""
     env: tuple[tuple[str, str], ...] = ()
     """Added to the fixed environment; nothing of the host's is ever inherited."""
+    network: tuple[str, ...] = ()
+    """Hosts that it may reach, as entries of `policy.hosts`, through a proxy that its environment
+    names. Only set-up has any; without a sandbox nobody is held back."""
     limits: Limits = Limits()
 
 
@@ -60,6 +63,8 @@ class SandboxResult(BaseModel, frozen=True, extra="forbid"):
     survivors: int
     """Processes that were still alive when the command's first process ended, and were ended."""
     elapsed: timedelta
+    refusals: tuple[str, ...] = ()
+    """What it asked of the network and did not get, and why, for a person; each once."""
 
 
 class SandboxProbe(BaseModel, frozen=True, extra="forbid"):

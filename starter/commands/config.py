@@ -145,13 +145,12 @@ def _has_own_models() -> bool:
 
 
 def _found(findings: "Findings") -> list[str]:
-    from starter.toolchains import in_sandbox
+    from starter.toolchains import absence, in_sandbox
 
     lines = [f"Gate      {gate.name}: {' '.join(gate.argv)}" for gate in findings.gates]
     for name in sorted({gate.argv[0] for gate in findings.gates}):
         place = in_sandbox(name)
-        absent = "absent from the sandbox, where gates run; install it under /usr"
-        lines.append(f"Program   {name}: {absent if place is None else place}")
+        lines.append(f"Program   {name}: {absence(name) if place is None else place}")
     return [shown(line) for line in (*(lines or ["Gate      none found"]), _models(findings))]
 
 

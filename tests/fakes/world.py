@@ -137,6 +137,10 @@ class World:
         self.running: Counter[str] = Counter()
         self.most_running = 0
         self.prepared: list[PrepareWorktree] = []
+        self.judged: list[RunGates] = []
+        self.sandbox = "fake"
+        self.not_reached: tuple[str, ...] = ()
+        """What set-up asked of the network and did not get."""
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
         self.script: Script = self.usual
@@ -189,14 +193,14 @@ class World:
         return Delivered(branch=f"blueflame/{request.session}")
 
     async def claim(self, request: ClaimHost) -> HostClaim:
-        return HostClaim(host="h", queue="host/h", sandbox="fake")
+        return HostClaim(host="h", queue="host/h", sandbox=self.sandbox)
 
     async def import_base(self, request: ImportBase) -> ImportedBase:
         return ImportedBase(gates=request.gates or (), brief="three files")
 
     async def prepare(self, request: PrepareWorktree) -> WorktreeReady:
         self.prepared.append(request)
-        return WorktreeReady(checkpoint=request.start)
+        return WorktreeReady(checkpoint=request.start, notices=self.not_reached)
 
     async def run_tools(self, request: RunTools) -> ToolsOutcome:
         self.tools.append(request)
@@ -228,6 +232,7 @@ class World:
         return Removed()
 
     async def run_gates(self, request: RunGates) -> GateReport:
+        self.judged.append(request)
         fails = request.baseline is not None and self.gate_fails(request)
         results = tuple(
             GateResult(
@@ -239,7 +244,9 @@ class World:
             )
             for gate in request.gates
         )
-        return GateReport(tree=Tree(name_of(request.commit)), results=results)
+        return GateReport(
+            tree=Tree(name_of(request.commit)), results=results, notices=self.not_reached
+        )
 
     async def diff(self, request: ReadDiff) -> DiffText:
         return DiffText(text="+a", whole=Digest("1" * 64), paths=("a",))

@@ -20,6 +20,7 @@ _RUN = (
     *("-q", "-n2", "-p", "no:cacheprovider", "--without-controls"),
     "tests/security/test_attacks.py",
     *("tests/security/test_network.py", "tests/security/test_output.py"),
+    *("tests/security/test_listed_hosts.py", "tests/security/test_setup_network.py"),
 )
 _ENTER = """
 import os, sys

@@ -66,6 +66,7 @@ OTHERS_OPTIONS = {
     "--fingerprints-only",  # scripts/record_histories
     "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
     "--no-deps",  # uv
+    "--no-banner", "--log-level", "--redact", "--ignore-gitleaks-allow",  # gitleaks
     "--max-model-len", "--jinja", "--port",  # vllm, llama-server
     "--help", "--version", "--install-completion", "--show-completion",  # of no command
 }  # fmt: skip

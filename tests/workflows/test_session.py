@@ -49,6 +49,35 @@ async def test_what_is_only_read_and_needs_no_set_up_is_not_prepared(
     assert sorted(each.worktree.agent for each in world.prepared) == prepared
 
 
+async def test_only_set_up_is_told_of_the_network(theatre: Theatre) -> None:
+    world = World(planned({"id": "a"}))
+    world.not_reached = ("host 'x.example.org' is not in 'worktree.network'",)
+    worktree = WorktreeConfig(setup=(("true",),), network=("pkg.example",))
+    async with theatre.session(world, gates=GATES, worktree=worktree) as playing:
+        result = await playing.result()
+        notices = (await playing.view()).notices
+    assert result.outcome == "complete"
+    assert {each.network for each in (*world.prepared, *world.judged)} == {("pkg.example",)}
+    assert len(world.judged) == 3, "on the base, on the work, on the merged tree"
+    assert [each.text for each in notices] == [*world.not_reached]
+    assert not any("pkg.example" in each.model_dump_json() for each in (*world.tools, *world.calls))
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "network", "told"),
+    [("none", ("pkg.example",), 1), ("none", (), 0), ("fake", ("pkg.example",), 0)],
+)
+async def test_a_list_that_nothing_enforces_is_told(
+    theatre: Theatre, sandbox: str, network: tuple[str, ...], told: int
+) -> None:
+    world = World(planned({"id": "a"}))
+    world.sandbox = sandbox
+    async with theatre.session(world, worktree=WorktreeConfig(network=network)) as playing:
+        await playing.result()
+        texts = [each.text for each in (await playing.view()).notices]
+    assert len([text for text in texts if "holds nobody back" in text]) == told
+
+
 @pytest.mark.parametrize("pacing", list(Pacing))
 async def test_what_a_gate_refuses_is_reworked_with_notes(theatre: Theatre, pacing: Pacing) -> None:
     world = World(planned({"id": "a"}))

@@ -52,11 +52,17 @@ class Routes(BaseModel, frozen=True, extra="forbid"):
     """At least one must be of another family than the developers'."""
 
 
+HostPattern = Annotated[str, StringConstraints(min_length=1, max_length=260)]
+"""A host's name, `name:port`, or `*.name` for all names below it; `policy.hosts` reads it."""
+
+
 class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
     """What a worktree needs beside what git holds."""
 
     setup: tuple[tuple[str, ...], ...] = ()
     """Commands (argument lists) run in the sandbox, once per worktree or checkout."""
+    network: Annotated[tuple[HostPattern, ...], Field(max_length=100)] = ()
+    """Hosts that they, and nothing else, may reach; without any they have no network."""
     copies: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("copy", "copies"))
     """`copy` in the file: ignored files of the checkout that builds need; secrets are refused."""
     allow_secret: tuple[str, ...] = ()

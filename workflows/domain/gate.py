@@ -42,6 +42,8 @@ class GateReport(BaseModel, frozen=True, extra="forbid"):
 
     tree: Tree
     results: tuple[GateResult, ...]
+    notices: tuple[str, ...] = ()
+    """Hosts that set-up asked for and did not reach, though it went well; at most 20."""
 
 
 class GateDecision(BaseModel, frozen=True, extra="forbid"):

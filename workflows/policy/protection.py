@@ -2,12 +2,13 @@
 
 The protected set keeps the judge from being weakened: git's own data, the project's configuration
 of Blue Flame, the definitions of CI, and what the person names. Lock files, and files that a gate
-starts, may be written where a claim says more than "everything". Not protected are the sources of
-detected gates (`Makefile`, `pyproject.toml`, `package.json`, the tests themselves): ordinary tasks
-have to change them, so claims, reviewers and the person are what guards them.
+starts or obeys, may be written where a claim says more than "everything". Not protected are the
+sources of detected gates (`Makefile`, `pyproject.toml`, `package.json`, the tests themselves):
+ordinary tasks have to change them, so claims, reviewers and the person are what guards them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from workflows.domain.gate import GateSpec
@@ -55,6 +56,10 @@ LOCK_FILES: Final = (
 )
 _NO_RULES: Final = ToolPolicy()
 _LISTED: Final = 8
+_GITLEAKS_FILES: Final = (".gitleaks.toml", ".gitleaksignore")
+_GITLEAKS_OPTIONS: Final = frozenset(
+    {"-c", "--config", "-i", "--gitleaks-ignore-path", "-b", "--baseline-path"}
+)
 _STARTERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby", "perl", "make"})
 
 
@@ -132,13 +137,16 @@ def is_in_git(path: str) -> bool:
 def gate_files(gates: Sequence[GateSpec]) -> tuple[str, ...]:
     """Return the files of the repository that gates start: their program, or their script.
 
+    Of gitleaks also those that say what it overlooks: an agent could excuse its own secret there.
+
     Args:
         gates: the session's.
 
     Returns:
         Paths from the repository's root, each once, in order.
     """
-    found = (_gate_file(gate.argv) for gate in gates)
+    started = (_gate_file(gate.argv) for gate in gates)
+    found = (*started, *(path for gate in gates for path in _excuses(gate.argv)))
     return tuple(dict.fromkeys(path for path in found if path is not None))
 
 
@@ -151,7 +159,7 @@ def _named_only(path: str, claims: Sequence[str], starts: Sequence[str]) -> Deni
     named = [claim for claim in claims if not _is_everything(claim)]
     if is_claimed(path, named):
         return None
-    kind = "a lock file" if is_claimed(path, LOCK_FILES) else "a file that a gate starts"
+    kind = "a lock file" if is_claimed(path, LOCK_FILES) else "a file that a gate starts or obeys"
     if kind != "a lock file" and path not in starts:
         return None
     about = f"{path!r} is {kind}: only a task whose claims name it may change it"
@@ -166,7 +174,23 @@ def _gate_file(argv: Sequence[str]) -> str | None:
             return None
     elif not words or "/" not in words[0]:
         return None
-    path = words[0].removeprefix("./")
+    return _inside(words[0])
+
+
+def _excuses(argv: Sequence[str]) -> Iterator[str | None]:
+    """Name what gitleaks is excused by: its configuration, its list of ignored findings."""
+    if argv[0].rsplit("/", 1)[-1] != "gitleaks":
+        return
+    yield from _GITLEAKS_FILES
+    for option, word in pairwise((*argv, "")):
+        name, sign, value = option.partition("=")
+        if name in _GITLEAKS_OPTIONS:
+            yield _inside(value if sign else word)
+
+
+def _inside(word: str) -> str | None:
+    """Return a word as a path of the repository; None where it cannot be one."""
+    path = word.removeprefix("./")
     return None if path.startswith("/") or ".." in path.split("/") or " " in path else path
 
 

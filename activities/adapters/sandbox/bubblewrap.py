@@ -1,9 +1,10 @@
 """The sandbox of Linux: bubblewrap, started by an unprivileged user, with everything else shut.
 
 What is arranged stands in `arrangement`, the forbidden system calls in `seccomp`, the limits on the
-whole in `watchdog`, start and end in `process`. Here they come together. This deliberately does not
-drop privileges: `workers.privileges` does that once per worker, and as real root nothing is started
-(a command could reach `/proc/sys` with root's rights even without a capability).
+whole in `watchdog`, start and end in `process`, the way out that set-up may be given in `doorway`.
+Here they come together. This deliberately does not drop privileges: `workers.privileges` does that
+once per worker, and as real root nothing is started (a command could reach `/proc/sys` with root's
+rights even without a capability).
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Self
@@ -25,6 +27,8 @@ from activities.adapters.sandbox.arrangement import (
 )
 from activities.adapters.sandbox.cgroups import kernel_limits
 from activities.adapters.sandbox.descriptors import memory_file
+from activities.adapters.sandbox.doorway import VARIABLES, answered, through
+from activities.adapters.sandbox.egress import Egress, Outside
 from activities.adapters.sandbox.orphans import sweep_orphans
 from activities.adapters.sandbox.probe import explain, probe_bubblewrap
 from activities.adapters.sandbox.process import (
@@ -84,6 +88,7 @@ class BubblewrapSandbox:
         toolchain: tuple[Path, ...] | None = None,
         program: str = "bwrap",
         cgroup: Path | None = None,
+        outside: Outside | None = None,
     ) -> None:
         """Remember what to show; nothing is touched yet.
 
@@ -92,10 +97,12 @@ class BubblewrapSandbox:
                 those of the interpreter that runs us.
             program: bubblewrap's name or absolute path.
             cgroup: a delegated one, in which each command gets its own.
+            outside: what commands with a network reach; None: the world, by its public addresses.
         """
         self._toolchain = default_toolchain() if toolchain is None else toolchain
         self._program = program
         self._cgroup = cgroup
+        self.outside = outside or Outside()
 
     async def probe(self) -> SandboxProbe:
         """Try the real arrangement once and say what works; never raises.
@@ -120,7 +127,9 @@ class BubblewrapSandbox:
         _refuse_root()
         program = self._located()
         with _Descriptors() as fds:
-            env = environment(self._toolchain, command.env)
+            door = _Door(command, self.outside, fds) if command.network else None
+            added = command.env if door is None else (*command.env, *VARIABLES)
+            env = environment(self._toolchain, added)
             plan = Plan(command.workspace, self._toolchain, env, command.limits, fds.data)
             options = [
                 *arguments(plan),
@@ -133,11 +142,17 @@ class BubblewrapSandbox:
                 options += ["--sync-fd", str(fds.lend(hold))]
             # Handed over in a file, so that process 1 inside shows no path of the host.
             hidden = fds.data("".join(f"{one}\0" for one in options).encode(), "options")
-            argv = (program, "--args", str(hidden), "--", *_inside(command))
+            inside = _inside(command, command.argv if door is None else door.argv)
+            argv = (program, "--args", str(hidden), "--", *inside)
             async with kernel_limits(self._cgroup, command.limits) as kernel:
                 entering = kernel.entering(argv)
                 spawn = Spawn(entering, {}, "/", command.stdin, fds.passed, (_UP, _GO))
-                return _result(kernel.judged(await _supervise(spawn, command, info)))
+                if door is None:
+                    return _result(kernel.judged(await _supervise(spawn, command, info)))
+                async with answered(door.channel, door.egress):
+                    ended = kernel.judged(await _supervise(spawn, command, info))
+                refusals = tuple(door.egress.refusals)
+                return _result(ended).model_copy(update={"refusals": refusals})
 
     def _located(self) -> str:
         found = shutil.which(self._program, path=_PROGRAMS)
@@ -176,6 +191,23 @@ class _Descriptors:
         self._owned.callback(os.close, reader)
         self._owned.callback(os.close, writer)
         return reader, self.lend(writer)
+
+    def channel(self) -> tuple[socket.socket, int]:
+        """Return our end of a channel, which does not block, and the one that is inherited."""
+        ours, theirs = socket.socketpair()
+        self._owned.enter_context(ours)
+        self._owned.enter_context(theirs)
+        ours.settimeout(0)
+        return ours, self.lend(theirs.fileno())
+
+
+class _Door:
+    """The way out of one sandbox."""
+
+    def __init__(self, command: SandboxCommand, outside: Outside, fds: _Descriptors) -> None:
+        self.channel, inherited = fds.channel()
+        self.egress = Egress(command.network, outside)
+        self.argv = through(inherited, command.argv)
 
 
 class _Namespace:
@@ -273,11 +305,11 @@ async def _started(spawn: Spawn, output_bytes: int) -> AsyncGenerator[Child]:
         await child.__aexit__()
 
 
-def _inside(command: SandboxCommand) -> tuple[str, ...]:
-    """Return what bubblewrap runs."""
+def _inside(command: SandboxCommand, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what bubblewrap runs: our first process, and by it `argv`."""
     limits = command.limits
     bounds = (-(-limits.file_bytes // _FILE_UNIT_BYTES), open_files(), limits.processes)
-    return ("/bin/sh", "-c", _FIRST, "sh", *map(str, bounds), *command.argv)
+    return ("/bin/sh", "-c", _FIRST, "sh", *map(str, bounds), *argv)
 
 
 def _refuse_root() -> None:

@@ -6,6 +6,7 @@ Git and sandbox are real; only the model is missing: a test says what it calls.
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import JsonValue
 from temporalio.testing import ActivityEnvironment
@@ -30,7 +31,7 @@ from workflows.contracts import (
     TaskCommitted,
 )
 from workflows.domain.agent import WorktreeRef
-from workflows.domain.gate import GateResult, GateSpec
+from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import AgentId, Commit, Digest, TaskId
 from workflows.domain.messages import ToolCall
 from workflows.domain.models import Role
@@ -43,6 +44,13 @@ Call = tuple[str, Mapping[str, JsonValue]]
 def bash(command: str) -> Call:
     """Return a call of the tool `bash`."""
     return "bash", {"command": command}
+
+
+class SetUp(NamedTuple):
+    """What a person wants done in each worktree, and whom that may reach."""
+
+    commands: tuple[tuple[str, ...], ...] = ()
+    network: tuple[str, ...] = ()
 
 
 class Agent:
@@ -59,11 +67,19 @@ class Agent:
         self._ref = WorktreeRef(session=SESSION, agent=agent, repository=KEY, writable=True)
         self.path = Path()
         """The worktree on the host, once it was prepared."""
+        self.notices: tuple[str, ...] = ()
+        """What its set-up did not reach, once it was prepared."""
 
-    async def prepare(self, copied: tuple[CopiedFile, ...] = ()) -> None:
+    async def prepare(
+        self, copied: tuple[CopiedFile, ...] = (), set_up: SetUp | None = None
+    ) -> None:
         """Make the worktree."""
-        request = PrepareWorktree(worktree=self._ref, start=self._base, copied=copied)
-        await ActivityEnvironment().run(WorktreeActivities(self._host).prepare, request)
+        setup, network = set_up or SetUp()
+        request = PrepareWorktree(
+            worktree=self._ref, start=self._base, setup=setup, network=network, copied=copied
+        )
+        ready = await ActivityEnvironment().run(WorktreeActivities(self._host).prepare, request)
+        self.notices = ready.notices
         repository = self._host.repository(KEY)
         place = await repository.create_worktree(worktree_name(self._ref), self._base)
         self.path = place.path
@@ -128,6 +144,7 @@ class Situation:
         *tasks: str,
         claims: tuple[str, ...] = ("**",),
         copied: tuple[CopiedFile, ...] = (),
+        set_up: SetUp | None = None,
     ) -> list[Agent]:
         """Make the repository, bring its base to the host, and start an agent for each task."""
         make(self.home)
@@ -135,19 +152,35 @@ class Situation:
         await self.home.host.import_base(exported, self.home.base, SESSION)
         agents = [Agent(self._host, self.home, task, claims) for task in tasks]
         for agent in agents:
-            await agent.prepare(copied)
+            await agent.prepare(copied, set_up)
         return agents
 
     async def gate(
         self, commit: Commit, *argv: str, copied: tuple[CopiedFile, ...] = ()
     ) -> GateResult:
         """Judge a commit by one gate."""
-        gates = (GateSpec(name="check", argv=argv),)
+        return (await self.report(commit, *argv, copied=copied)).results[0]
+
+    async def report(
+        self,
+        commit: Commit,
+        *argv: str,
+        copied: tuple[CopiedFile, ...] = (),
+        set_up: SetUp | None = None,
+    ) -> GateReport:
+        """Judge a commit by one gate, after a set-up; return all that is said."""
+        setup, network = set_up or SetUp()
         request = RunGates(
-            session=SESSION, key=KEY, commit=commit, gates=gates, baseline=None, copied=copied
+            session=SESSION,
+            key=KEY,
+            commit=commit,
+            gates=(GateSpec(name="check", argv=argv),),
+            baseline=None,
+            setup=setup,
+            network=network,
+            copied=copied,
         )
-        report = await ActivityEnvironment().run(GateActivities(self._host).run, request)
-        return report.results[0]
+        return await ActivityEnvironment().run(GateActivities(self._host).run, request)
 
     async def merge(self, *commits: Commit) -> MergeOutcome:
         """Merge the work of several tasks onto the base."""

@@ -96,6 +96,15 @@ async def test_the_whole_output_is_kept_and_a_cut_one_shown():
     assert result.failures == ("tests/test_a.py::test_x",)
 
 
+@pytest.mark.parametrize(("dropped", "is_cut"), [(0, False), (7, True)])
+async def test_a_secret_that_is_taken_out_is_no_cut(dropped: int, is_cut: bool):
+    output = b"key " + b"glpat-" + b"a1B2" * 5 + b" found\n"
+    sandbox = ScriptedSandbox(exited(1, output, output_bytes=len(output) + dropped))
+    (result,) = await GateRunner(sandbox, MemoryStore()).run((LINT,), Tree().checkout, Limits())
+    assert result.excerpt.startswith("key [a GitLab token] found")
+    assert ("output cut" in result.excerpt) == is_cut
+
+
 async def test_what_a_gate_changes_is_named_and_not_seen_by_the_next():
     tree = Tree()
     seen: list[list[str]] = []

@@ -4,7 +4,7 @@ import pytest
 
 from starter.configuration_file import parse_file
 from starter.initial_configuration import find, text
-from starter.toolchains import in_sandbox
+from starter.toolchains import absence, in_sandbox
 from workflows.domain.gate import GateSpec
 
 PYTEST = GateSpec(name="pytest", argv=("python", "-m", "pytest", "-q"), source="detected")
@@ -57,3 +57,5 @@ def test_programs_of_the_system_are_in_the_sandbox_and_others_are_not():
     assert in_sandbox("sh") is not None
     assert in_sandbox("python") is not None
     assert in_sandbox("no-such-program") is None
+    assert absence("no-such-program").endswith("install it under /usr")
+    assert "gitleaks/releases" in absence("gitleaks")

@@ -87,6 +87,16 @@ async def test_the_keys_that_ones_own_servers_want(
         ({"a.txt": "a"}, "note", "none found"),
         ({"Makefile": "test:\n\ttrue\n"}, "well", "found: "),
         (
+            {"blueflame.yaml": f"version: 1\ngates: {{x: {{run: [no-such-program]}}}}\n{TWO}"},
+            "note",
+            "configured: x; 'no-such-program' is absent from the sandbox, where gates run; install",
+        ),
+        (
+            {"blueflame.yaml": f"version: 1\ngates: {{x: {{run: [./check]}}}}\n{TWO}"},
+            "well",
+            "configured: x",
+        ),
+        (
             {"blueflame.yaml": f"version: 1\ngates: {{mine: {{run: [make]}}}}\n{TWO}"},
             "well",
             "mine",

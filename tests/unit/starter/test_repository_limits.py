@@ -24,6 +24,11 @@ FOUND = Origin(layer="repository", source="blueflame.yaml")
         ({"policy.read_paths": ("src/**",)}, {"policy.read_paths": ("src/**", "docs")}),
         ({"policy.deny_commands": ("rm",), "policy.blocked_paths": ("x",)}, {}),
         ({"policy.lift": ("network",)}, {"policy.lift": ("network", "publish")}),
+        ({"worktree.network": ()}, {}),
+        (
+            {"worktree.network": ("pkg.example",)},
+            {"worktree.network": ("a.org", "pkg.example")},
+        ),
     ],
 )
 def test_a_repository_may_leave_something_out_and_deny_more(
@@ -41,6 +46,16 @@ def test_a_repository_may_leave_something_out_and_deny_more(
             "policy.planner_tools: [bash, write] where [bash, read] holds without this file: ",
         ),
         ({"policy.lift": ("network",)}, {}, "policy.lift: [network] where [] holds"),
+        (
+            {"worktree.network": ("pkg.example",)},
+            {},
+            "worktree.network: [pkg.example] where [] holds without this file: a repository cannot",
+        ),
+        (
+            {"worktree.network": ("b.a.example",)},
+            {"worktree.network": ("*.a.example",)},
+            "worktree.network: [b.a.example] where [*.a.example] holds",
+        ),
         (
             {"policy.allow_commands": ("ls *", "rm *")},
             {"policy.allow_commands": ("ls *",)},

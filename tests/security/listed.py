@@ -1,0 +1,104 @@
+"""A world for set-up with a network: listed names lead to servers of the test, over loopback."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.sandbox.egress import Outside
+
+NAME = "files.example.org"
+BODY = b"hello from the world"
+
+
+@dataclass
+class Listed:
+    """Two servers, what reached them, and the sandbox whose listed names lead there."""
+
+    plain: int
+    encrypted: int
+    certificate: bytes
+    """Of the encrypted one: `PEM`."""
+    seen: list[bytes] = field(default_factory=list[bytes])
+    connections: list[object] = field(default_factory=list[object])
+    asked: list[str] = field(default_factory=list[str])
+    answers: Sequence[str] = ("127.0.0.1",)
+
+    async def _resolve(self, name: str) -> tuple[str, ...]:
+        self.asked.append(name)
+        return tuple(self.answers)
+
+    def sandbox(self, *, strict: bool = False) -> BubblewrapSandbox:
+        """Return one that takes loopback for the world, or, strictly, for what it is."""
+        if strict:
+            return BubblewrapSandbox(outside=Outside(self._resolve))
+        return BubblewrapSandbox(outside=Outside(self._resolve, lambda _: None))
+
+    @property
+    def network(self) -> tuple[str, ...]:
+        """The list that allows both servers."""
+        return f"{NAME}:{self.plain}", f"{NAME}:{self.encrypted}"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one request."""
+        self.connections.append(writer)
+        with contextlib.suppress(asyncio.IncompleteReadError, OSError):
+            self.seen.append(await reader.readuntil(b"\r\n\r\n"))
+            head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(BODY)}\r\nConnection: close\r\n\r\n"
+            writer.write(head.encode() + BODY)
+            await writer.drain()
+        writer.close()
+
+
+@contextlib.asynccontextmanager
+async def listed(folder: Path) -> AsyncGenerator[Listed]:
+    """Start the world.
+
+    Args:
+        folder: for the key of the encrypted server.
+    """
+    context, certificate = _identity(folder)
+    world = Listed(0, 0, certificate)
+    plain = await asyncio.start_server(world.serve, "127.0.0.1", 0)
+    encrypted = await asyncio.start_server(world.serve, "127.0.0.1", 0, ssl=context)
+    world.plain, world.encrypted = (each.sockets[0].getsockname()[1] for each in (plain, encrypted))
+    async with plain, encrypted:
+        yield world
+
+
+def _identity(folder: Path) -> tuple[ssl.SSLContext, bytes]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    certificate = made.public_bytes(serialization.Encoding.PEM)
+    kept = folder / "identity.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    kept.write_bytes(private + certificate)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(kept)
+    return context, certificate

@@ -1,0 +1,84 @@
+"""Which IP addresses set-up commands may reach: public ones of single machines, and no others.
+
+A list of names is worth little if a name may lead into the person's own network: whoever controls
+a listed name's DNS would reach what listens there. So every address that a name resolves to is
+judged here, those inside of other addresses (IPv4-mapped, NAT64, 6to4) as well. The tables follow
+IANA's registries of special-purpose addresses (RFC 6890 and its successors); they stand here and
+are not asked of `ipaddress`, whose answers differ between versions of Python.
+"""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final
+
+_FOUR: Final = tuple(
+    (IPv4Network(network), kind)
+    for network, kind in (
+        ("0.0.0.0/8", "unspecified"),
+        ("10.0.0.0/8", "private"),
+        ("100.64.0.0/10", "shared by a provider's customers"),
+        ("127.0.0.0/8", "loopback"),
+        ("168.63.129.16/32", "a cloud's metadata"),
+        ("169.254.0.0/16", "link-local, where clouds keep metadata"),
+        ("172.16.0.0/12", "private"),
+        ("192.0.0.0/24", "reserved"),
+        ("192.0.2.0/24", "for documentation"),
+        ("192.88.99.0/24", "reserved"),
+        ("192.168.0.0/16", "private"),
+        ("198.18.0.0/15", "for benchmarks"),
+        ("198.51.100.0/24", "for documentation"),
+        ("203.0.113.0/24", "for documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("240.0.0.0/4", "reserved"),
+    )
+)
+_SIX: Final = tuple(
+    (IPv6Network(network), kind)
+    for network, kind in (
+        ("::/128", "unspecified"),
+        ("::1/128", "loopback"),
+        ("fc00::/7", "private"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "private"),
+        ("ff00::/8", "multicast"),
+        ("2001::/23", "reserved"),
+        ("2001:db8::/32", "for documentation"),
+        ("3fff::/20", "for documentation"),
+    )
+)
+_GLOBAL: Final = IPv6Network("2000::/3")
+"""All of IPv6 that is given to single machines of the world."""
+_EMBEDDING: Final = (
+    (IPv6Network("::ffff:0:0/96"), 0),
+    (IPv6Network("64:ff9b::/96"), 0),
+    (IPv6Network("2002::/16"), 80),
+)
+"""IPv4-mapped, NAT64 (RFC 6052), 6to4 (RFC 3056); behind the inner address so many bits follow."""
+
+
+def address_fault(address: str) -> str | None:
+    """Say why an address is not to be reached from set-up; None for one that is public.
+
+    Args:
+        address: in its usual form, as a resolver answers it; IPv6 without brackets.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return "no address"
+    return _four(parsed) if isinstance(parsed, IPv4Address) else _six(parsed)
+
+
+def _four(address: IPv4Address) -> str | None:
+    return next((kind for network, kind in _FOUR if address in network), None)
+
+
+def _six(address: IPv6Address) -> str | None:
+    if address.scope_id is not None:
+        return "link-local"
+    for network, behind in _EMBEDDING:
+        if address in network:
+            inner = IPv4Address(int(address) >> behind & 0xFFFFFFFF)
+            kind = _four(inner)
+            return None if kind is None else f"{kind} ({inner} within it)"
+    named = next((kind for network, kind in _SIX if address in network), None)
+    return named or (None if address in _GLOBAL else "reserved")
