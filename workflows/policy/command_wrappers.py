@@ -16,6 +16,7 @@ from workflows.policy.command_options import (
     Wrapper,
     base_name,
     cannot_judge,
+    plain_path,
     shown,
     skip_options,
 )
@@ -229,7 +230,9 @@ def _text(name: str, rest: Words) -> Iterator[Layer]:
 
 def is_script_file(word: Word) -> bool:
     """Tell whether a script is a file that could be looked at; those are let through unread."""
-    if word.is_many or word.text == UNKNOWN or word.text.startswith(("/dev/", "/proc/")):
+    if word.is_many or word.text == UNKNOWN:
+        return False
+    if plain_path(word.text).startswith(("/dev/", "/proc/")):
         return False
     return not (word.is_glob and word.text.startswith((UNKNOWN, "/")))
 

@@ -7,6 +7,8 @@ from pydantic import BaseModel, Field, JsonValue
 from activities.documents import DocumentError, parse_document, read_document
 from tests.unit.broken_yaml import yaml_texts
 
+pytestmark = pytest.mark.fuzz
+
 
 class Leaf(BaseModel, frozen=True, extra="forbid"):
     colour: str = "green"

@@ -1,5 +1,6 @@
 """Ways to write a command: texts that look like one, and what hides one that is denied."""
 
+import re
 from collections.abc import Callable
 
 from hypothesis import strategies as st
@@ -108,14 +109,21 @@ SPOTS = (
     "echo '§' | env sh",
 )  # fmt: skip
 """Each holds `§` where a command may stand, or what is replaced by its output; not all run it."""
+PRINTED = tuple(spot for spot in SPOTS if not re.search(r"\(\(|\[|let |x='|PS4", spot))
+"""Those of them where bash takes nothing for an expression."""
 INSIDE = ("$(§)", "`§`", "<(§)", "§", "$( § )", '"$(§)"', "$(\n§\n)", "${x:-$(§)}", "$(: # )\n§)")
 """Forms that the command in such a place may have."""
 
 
 @st.composite
 def hidden(draw: st.DrawFn, command: str = "git push") -> str:
-    """Return a command in up to three such places, each inside the next."""
-    for spot in draw(st.lists(st.sampled_from(SPOTS), min_size=1, max_size=3)):
+    """Return a command in up to three such places, each inside the next.
+
+    Only the innermost one is reckoned with: what a program prints, and bash then takes for an
+    expression, nobody can read before it runs.
+    """
+    spots = [draw(st.sampled_from(SPOTS)), *draw(st.lists(st.sampled_from(PRINTED), max_size=2))]
+    for spot in spots:
         command = spot.replace("§", draw(st.sampled_from(INSIDE)).replace("§", command))
     return command
 
