@@ -93,7 +93,7 @@ def _ansi(escape: str, offset: int) -> str:
     if first in "01234567":
         code = int(escape, 8)
     elif first in "xuU":
-        if len(escape) == 1:  # bash reads `\\x{67}` as well, and does not say so
+        if len(escape) == 1:  # bash reads `\x{67}`, and does not say so
             raise UnreadableError(offset, f"'\\{first}' without digits")
         code = int(escape[1:], 16)
     elif first == "c" and len(escape) > 1:

@@ -35,6 +35,16 @@ def test_reads_json_as_well() -> None:
     }
 
 
+def test_the_halves_of_a_character_become_one() -> None:
+    text = r'{"name": "\ud83d\ude00", "notes": {"\ud83d\ude00": "\ud83d!"}}'
+    tree = parse_document(Tree, text, "t", keeps_halves=True)
+    assert (tree.name, tree.notes) == ("\U0001f600", {"\U0001f600": "\ud83d!"})
+    with pytest.raises(DocumentError, match="t:1:10: half of a character"):
+        parse_document(Tree, text.replace(r"\ude00", ""), "t")
+    with pytest.raises(DocumentError, match="half of a character"):
+        parse_document(Tree, r'{"name": "x", "notes": {"\ud83d": 1}}', "t", keeps_halves=True)
+
+
 def test_an_alias_is_allowed() -> None:
     text = "name: &n oak\nnotes: {a: *n}\n"
     assert parse_document(Tree, text, "t").notes == {"a": "oak"}
