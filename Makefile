@@ -22,7 +22,7 @@ test-slow: setup ## run the tests that are too long for every day
 test-crash: setup ## kill and stall workers and server under running sessions
 	@.venv/bin/python -m pytest -m crash --timeout 3600
 
-fuzz: setup ## search for commands that the policy gets wrong; FUZZ_SECONDS=60 or longer
+fuzz: setup ## search for what the policy and the parsers get wrong; FUZZ_SECONDS=60 or longer
 	@scripts/fuzz
 
 coverage: setup ## run the tests with branch coverage and its thresholds

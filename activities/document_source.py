@@ -67,7 +67,7 @@ class Source:
     """One document: its data, and where each of its keys and values stands."""
 
     def __init__(self, name: str, *, keeps_halves: bool = False) -> None:
-        """Args: how messages call it; whether half of a surrogate pair is text, as in playbooks."""
+        """Args: how messages call it; whether a value may hold half of a surrogate pair."""
         self._name = name
         self._keeps_halves = keeps_halves
         self._nodes = 0
@@ -144,11 +144,11 @@ class Source:
             raise self._error(key, "a key without a name; write 'name: value'")
         if (key.tag or "").removeprefix(_TAG) not in _NAMES:
             raise self._error(key, f"put {brief(key.value)} in quotes: a key must be plain text")
-        return self._text(key)
+        return self._whole_text(key)
 
     def _leaf(self, node: _Node, kind: str) -> JsonValue:
         if kind == "str":
-            return self._text(node)
+            return self._text(node) if self._keeps_halves else self._whole_text(node)
         if kind == "timestamp":
             raise self._error(node, f"put {node.value} in quotes: an unquoted date is no text")
         if kind == "int" and _LEADING_ZERO.fullmatch(node.value):
@@ -171,9 +171,12 @@ class Source:
             ) from None
 
     def _text(self, node: _Node) -> str:
-        text = str(node.value)
-        if self._keeps_halves:
-            return text
+        """Return a text; what JSON writes as two halves of a character is one."""
+        halves = str(node.value).encode("utf-16-le", "surrogatepass")
+        return halves.decode("utf-16-le", "surrogatepass")
+
+    def _whole_text(self, node: _Node) -> str:
+        text = self._text(node)
         try:
             text.encode()
         except UnicodeEncodeError:

@@ -46,7 +46,8 @@ def parse_document(
         text: the whole document.
         name: how messages call it, usually its path.
         context: what validators of the model are told; None: nothing.
-        keeps_halves: half of a surrogate pair is text, for what plays a model that sends one.
+        keeps_halves: a value may hold half of a surrogate pair, for what plays a model that sends
+            one.
 
     Raises:
         DocumentError: it is no YAML, or no `model`; up to ten complaints, one a line.

@@ -5,12 +5,15 @@ known to be one goes by its value, also where somebody encoded it (`KnownSecrets
 """
 
 import base64
+import json
+import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from workflows.policy.secrets import without_secrets
 
 REDACTED = "[key]"
+_ESCAPE = re.compile("%[0-9A-F]{2}")
 SHORTEST = 8
 """Anything shorter is a placeholder, and would redact ordinary words."""
 
@@ -30,8 +33,8 @@ def redact_bytes(data: bytes) -> bytes:
 class KnownSecrets:
     """Values that must not appear in any text, in the forms in which they travel.
 
-    Each counts plain, URL-encoded, in hexadecimal, and in both alphabets of base64 (RFC 4648) at
-    any of the three places that it can have in a longer text.
+    Each counts plain, inside a JSON text, URL-encoded, in hexadecimal, and in both alphabets of
+    base64 (RFC 4648) at any of the three places that it can have in a longer text.
     """
 
     def __init__(self, values: Iterable[str]) -> None:
@@ -49,7 +52,11 @@ class KnownSecrets:
 
 def _forms(value: str) -> Iterator[str]:
     raw = value.encode()
-    yield from (value, quote(value, safe=""), raw.hex(), raw.hex().upper())
+    yield from (value, raw.hex(), raw.hex().upper())
+    for quoted in (quote(value, safe=""), quote(value), quote_plus(value)):
+        yield from (quoted, _ESCAPE.sub(lambda escape: escape[0].lower(), quoted))
+    for ascii_only in (True, False):
+        yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
     for offset in range(3):
         yield from _base64_forms(raw, offset)
 

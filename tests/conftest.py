@@ -1,8 +1,10 @@
 """What every test shares: how hypothesis searches. Fixtures live beside the tests that use them."""
 
 import os
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 # No deadline: a slow machine is not a fault, and a timed assertion does not belong in a test.
 _CALM = settings(
@@ -11,6 +13,15 @@ _CALM = settings(
 settings.register_profile("local", _CALM)
 settings.register_profile("ci", _CALM, derandomize=True)
 settings.register_profile("thorough", _CALM, max_examples=2000)
+# What `make fuzz` runs again and again; the cases that failed are kept, and tried first.
+_KEPT = Path(os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY", ".hypothesis"), "examples")
+settings.register_profile(
+    "fuzz",
+    _CALM,
+    max_examples=250,
+    derandomize=False,
+    database=DirectoryBasedExampleDatabase(_KEPT),
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "local"))
 
 pytest_plugins = ("tests.servers",)

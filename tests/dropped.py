@@ -67,7 +67,9 @@ def dropped_plan(argv: tuple[str, ...], writable: tuple[Path, ...] = ()) -> Priv
         path.mkdir(parents=True, exist_ok=True)
         os.chown(path, DROPPED_ID, DROPPED_ID)
     env = {
-        "HYPOTHESIS_STORAGE_DIRECTORY": str(home / "hypothesis"),
+        "HYPOTHESIS_STORAGE_DIRECTORY": os.environ.get(
+            "HYPOTHESIS_STORAGE_DIRECTORY", str(home / "hypothesis")
+        ),
         # Temporal's sandbox imports workflow code anew for each workflow: compiling it each time
         # would be half of the time that those tests take.
         "PYTHONDONTWRITEBYTECODE": "",

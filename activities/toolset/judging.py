@@ -10,6 +10,7 @@ from activities.ports.sandbox import WORKSPACE
 from activities.toolset.outputs import digest_in
 from activities.toolset.schemas import ApplyPatch, Bash, Edit, Read, SandboxCall, Write, name_of
 from workflows.domain.tool_policy import Denied, Standing
+from workflows.policy.command_options import plain_path
 from workflows.policy.tool_calls import bash_denial, reading_denial, tool_denial, writing_denial
 
 
@@ -45,7 +46,7 @@ def _denial(call: SandboxCall, standing: Standing) -> Denied | None:
 
 def _reading(path: str, standing: Standing) -> Denied | None:
     """What lies outside of the worktree is the sandbox's to guard."""
-    inside = posixpath.normpath(posixpath.join(WORKSPACE, path))
+    inside = plain_path(posixpath.join(WORKSPACE, path))
     if not inside.startswith(f"{WORKSPACE}/"):
         return None
     return reading_denial(inside.removeprefix(f"{WORKSPACE}/"), standing)

@@ -65,7 +65,8 @@ OTHERS_OPTIONS = {
     "--kills", "--seeds", "--repeats", "--turns",  # benchmarks
     "--fingerprints-only",  # scripts/record_histories
     "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
-    "--no-deps",  # uv
+    "--coverage",  # scripts/fuzz
+    "--no-deps", "--group",  # uv
     "--no-banner", "--log-level", "--redact", "--ignore-gitleaks-allow",  # gitleaks
     "--max-model-len", "--jinja", "--port",  # vllm, llama-server
     "--help", "--version", "--install-completion", "--show-completion",  # of no command

@@ -1,5 +1,6 @@
 """The options of programs that start others: where, behind them, the program begins."""
 
+import posixpath
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -68,6 +69,12 @@ def base_name(program: str) -> str:
         if name.startswith(plain) and not name[len(plain) :].strip("0123456789."):
             return plain
     return name
+
+
+def plain_path(path: str) -> str:
+    """Return a path without `.`, `..` and doubled slashes, those at its beginning included."""
+    normal = posixpath.normpath(path)
+    return normal[1:] if normal.startswith("//") else normal
 
 
 def shown(words: Sequence[Word]) -> str:

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 from workflows.domain.command import UNKNOWN, Word
 from workflows.domain.tool_policy import Denied, Standing, ToolPolicy
 from workflows.policy.claims import is_claimed
-from workflows.policy.command_options import base_name
+from workflows.policy.command_options import base_name, plain_path
 from workflows.policy.protection import PROTECTED, is_protected, read_denial, write_denial
 
 ROOT: Final = "/workspace"
@@ -97,7 +97,7 @@ def moved(places: Places, word: Word | None) -> Places:
         return ("/home/agent",)
     if not word.is_known or word.text in {"-", ""} or word.text.startswith("~"):
         return ("/home/agent",) if word.text == "~" else ()
-    return tuple(dict.fromkeys(posixpath.normpath(posixpath.join(p, word.text)) for p in places))
+    return tuple(dict.fromkeys(plain_path(posixpath.join(p, word.text)) for p in places))
 
 
 def is_in_worktree(places: Places) -> bool:
@@ -116,8 +116,8 @@ def _paths(word: Word, places: Places) -> list[str]:
     if not text or text.startswith("~") or (word.is_many and not word.is_glob and not cut):
         return []
     if text.startswith("/"):
-        return [posixpath.normpath(text)]
-    return [posixpath.normpath(posixpath.join(place, text)) for place in places]
+        return [plain_path(text)]
+    return [plain_path(posixpath.join(place, text)) for place in places]
 
 
 def _inside(path: str) -> str | None:
@@ -130,7 +130,7 @@ def _inside(path: str) -> str | None:
 def _tail(word: Word) -> str | None:
     """Return what follows the last unknown part, where a new segment begins there."""
     _, cut, tail = word.text.rpartition(UNKNOWN)
-    return posixpath.normpath(tail.lstrip("/")) if cut and tail.startswith("/") else None
+    return plain_path(tail.lstrip("/")) if cut and tail.startswith("/") else None
 
 
 def _shield(path: str, word: Word, rules: ToolPolicy) -> str | None:

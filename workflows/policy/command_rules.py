@@ -134,7 +134,7 @@ _READING: Final = frozenset({
 _GIT_VALUES: Final = frozenset({"-c", "-C", "--git-dir", "--work-tree", "--namespace"})
 _LOADING: Final = re.compile(
     r"LD_(?:PRELOAD|AUDIT)|DYLD_\w+|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4"
-    r"|PROMPT_COMMAND|BASH_FUNC_\w+"
+    r"|PROMPT_COMMAND|BASH_FUNC_.+|BASH_ALIASES|BASH_CMDS"
     r"|GIT_(?:CONFIG\w*|SSH\w*|EXTERNAL_DIFF|EXEC_PATH|ASKPASS|PROXY_COMMAND|TEMPLATE_DIR)"
 )
 _LOCAL: Final = re.compile(r"(?:[a-z]+://)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/].*)?")

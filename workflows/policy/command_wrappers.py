@@ -5,7 +5,7 @@ Anything in a place where a program's name must stand that is not certainly one 
 option of a wrapper that is not known here: behind it nobody could tell where the program begins.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Final, NamedTuple
 
 from workflows.domain.command import UNKNOWN, Word
@@ -16,6 +16,7 @@ from workflows.policy.command_options import (
     Wrapper,
     base_name,
     cannot_judge,
+    plain_path,
     shown,
     skip_options,
 )
@@ -70,7 +71,7 @@ _RESERVED: Final = frozenset({
 """Words of bash's grammar. Behind `time` and `coproc`, which the grammar takes for programs, they
 begin what it did not read."""
 _EVALUATING: Final = frozenset({
-    "[", "declare", "let", "local", "mapfile", "printf", "read", "readarray", "readonly", "test",
+    "[", "[[", "declare", "export", "getopts", "let", "local", "printf", "read", "readonly", "test",
     "typeset", "unset", "wait",
 })  # fmt: skip
 """Builtins that evaluate subscripts, and what is substituted in them."""
@@ -82,7 +83,7 @@ def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Laye
     Args:
         words: the program first.
         stdin: the text of a here-document, where there is one.
-        is_piped: its input is another command's output.
+        is_piped: its input is another command's output, or what nobody could look at.
     """
     program = words[0]
     name, rest = base_name(program.text), words[1:]
@@ -90,7 +91,9 @@ def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Laye
         yield denied
     elif name in WRAPPERS or name == "env":
         yield Program(words, is_wrapper=True)
-        yield from _env(rest) if name == "env" else _through(name, rest)
+        inner = yield from _env(rest) if name == "env" else _through(name, rest)
+        if inner:
+            yield from layers(inner, stdin, is_piped=is_piped or name == "xargs")
     else:
         yield Program(words)
         yield from _started(name, rest, stdin, is_piped=is_piped)
@@ -122,9 +125,10 @@ def _hidden(program: Word) -> Denied | None:
     return None
 
 
-def _through(name: str, rest: Words) -> Iterator[Layer]:
+def _through(name: str, rest: Words) -> Generator[Layer, None, Words]:
+    """Return the program that a wrapper starts, with its words."""
     if name == "command" and rest and rest[0].text in {"-v", "-V", "-pv", "-pV"}:
-        return
+        return ()
     wrapper = WRAPPERS[name]
     start = skip_options(name, rest, wrapper)
     if isinstance(start, Denied):
@@ -132,9 +136,8 @@ def _through(name: str, rest: Words) -> Iterator[Layer]:
     elif name == "coproc" and any(word.text in _RESERVED for word in rest[1:2]):
         yield cannot_judge("a named 'coproc'")
     elif inner := rest[start + wrapper.operands :]:
-        if name == "xargs":
-            inner = _with_input(inner, _marker(rest[:start]))
-        yield from layers(inner, None, is_piped=name == "xargs")
+        return _with_input(inner, _marker(rest[:start])) if name == "xargs" else inner
+    return ()
 
 
 def _marker(options: Words) -> str:
@@ -159,8 +162,12 @@ def _replaced(word: Word, marker: str) -> Word:
     return word.model_copy(update={"text": word.text.replace(marker, UNKNOWN)})
 
 
-def _env(rest: Words) -> Iterator[Layer]:
-    """`env [-i] [-u NAME] [-C DIR] [NAME=VALUE …] [PROGRAM …]`; `-S` splits a text."""
+def _env(rest: Words) -> Generator[Layer, None, Words]:
+    """`env [-i] [-u NAME] [-C DIR] [NAME=VALUE …] [PROGRAM …]`; `-S` splits a text.
+
+    Returns:
+        The program that it starts, with its words.
+    """
     flags = "-i -0 -v --ignore-environment --null --debug"
     start = skip_options("env", rest, Wrapper(flags, "-u -S -C --unset --split-string --chdir"))
     if isinstance(start, Denied):
@@ -174,8 +181,8 @@ def _env(rest: Words) -> Iterator[Layer]:
         while rest and "=" in rest[0].text.partition(UNKNOWN)[0]:
             yield Setting(rest[0].text.partition("=")[0])
             rest = rest[1:]
-        if rest:
-            yield from layers(rest, None, is_piped=False)
+        return rest
+    return ()
 
 
 def _splits(option: str) -> bool:
@@ -221,10 +228,18 @@ def _text(name: str, rest: Words) -> Iterator[Layer]:
         yield cannot_judge(about)
 
 
+def is_script_file(word: Word) -> bool:
+    """Tell whether a script is a file that could be looked at; those are let through unread."""
+    if word.is_many or word.text == UNKNOWN:
+        return False
+    if plain_path(word.text).startswith(("/dev/", "/proc/")):
+        return False
+    return not (word.is_glob and word.text.startswith((UNKNOWN, "/")))
+
+
 def _script_file(rest: Words) -> Iterator[Layer]:
-    """A file of the worktree is let through unread; what is no file cannot be judged."""
     for word in rest[:1]:
-        if word.is_many or word.text == UNKNOWN or word.text.startswith(("/dev/", "/proc/")):
+        if not is_script_file(word):
             yield cannot_judge(f"the script {shown([word])} is not a file that could be looked at")
 
 
@@ -299,6 +314,21 @@ def _runner(rest: Words) -> Iterator[Layer]:
         yield from layers(rest, None, is_piped=False)
 
 
+def _callback(rest: Words) -> Iterator[Layer]:
+    """`mapfile`, `readarray` and `compgen` run the text behind `-C`."""
+    for place, word in enumerate(rest):
+        if word.text.startswith("-") and "C" in word.text:
+            attached = word.text.partition("C")[2]
+            value = (word.model_copy(update={"text": attached}),) if attached else rest[place + 1 :]
+            yield from _text("-C", value)
+    yield from _subscripts("mapfile", rest)
+
+
+def _hash(rest: Words) -> Iterator[Layer]:
+    if any(word.text.startswith("-") and "p" in word.text for word in rest):
+        yield cannot_judge("'hash -p' gives a program another name")
+
+
 def _subscripts(name: str, rest: Words) -> Iterator[Layer]:
     about = (
         f"{name!r} evaluates the subscript in {shown([word])}"
@@ -311,11 +341,15 @@ def _subscripts(name: str, rest: Words) -> Iterator[Layer]:
 _SPECIAL: Final = {
     ".": _script_file,
     "alias": _alias,
+    "compgen": _callback,
     "eval": _eval,
     "find": _find,
     "flock": _flock,
+    "hash": _hash,
+    "mapfile": _callback,
     "npx": _runner,
     "parallel": _parallel,
+    "readarray": _callback,
     "source": _script_file,
     "trap": _trap,
     "uvx": _runner,

@@ -30,6 +30,7 @@ from workflows.policy.command_wrappers import (
     Program,
     Setting,
     ShellText,
+    is_script_file,
     layers,
 )
 
@@ -75,7 +76,9 @@ def command_denial(text: str, standing: Standing, parse: Parse) -> Denied | None
     return _text_denial(text, (ROOT,), _Court(standing, parse))
 
 
-def _text_denial(text: str, places: Places, court: _Court) -> Denied | None:
+def _text_denial(
+    text: str, places: Places, court: _Court, *, is_piped: bool = False
+) -> Denied | None:
     if court.depth > MOST_TEXTS:
         about = f"commands inside commands, more than {MOST_TEXTS} deep"
         return Denied(rule="hidden-program", about=about, instead="a plain command")
@@ -85,7 +88,7 @@ def _text_denial(text: str, places: Places, court: _Court) -> Denied | None:
         instead = "a command in plain bash; write long texts and programs to a file first"
         return Denied(rule="unreadable", about=about, instead=instead)
     court = replace(court, depth=court.depth + 1, functions=court.functions | _functions(tree))
-    denials = (_step_denial(step, court) for step in _steps(tree, places))
+    denials = (_step_denial(step, court) for step in _steps(tree, places, is_piped=is_piped))
     return next((denied for denied in denials if denied is not None), None)
 
 
@@ -107,6 +110,8 @@ def _steps(node: Node, places: Places, *, is_piped: bool = False) -> Generator[_
                 yield from _steps(member, places, is_piped=is_piped or place > 0)
             return places
         case "subshell" | "function":
+            # A function's input is whatever it is called with.
+            is_piped = is_piped or node.kind == "function"
             yield from _sequence(node.members, places, is_piped=is_piped)
             return places
         case "choice":
@@ -166,20 +171,28 @@ def _step_denials(step: _Step, court: _Court) -> Iterator[Denied | None]:
         yield path_denial(Touched(each.target, how), step.places, court.standing)
         yield blocked_denial((each.target, each.target), step.places, court.standing)
     if command.words:
-        has_file = any(not each.is_write for each in command.redirections)
-        is_piped = step.is_piped and not has_file
+        is_piped = _has_unknown_input(step)
         for layer in layers(command.words, command.stdin, is_piped=is_piped):
-            yield from _layer_denials(layer, step.places, court)
+            yield from _layer_denials(layer, replace(step, is_piped=is_piped), court)
 
 
-def _layer_denials(layer: Layer, places: Places, court: _Court) -> Iterator[Denied | None]:
+def _has_unknown_input(step: _Step) -> bool:
+    """Tell whether a shell that reads its input would read what nobody could look at."""
+    read = [each.target for each in step.command.redirections if not each.is_write]
+    if not read:
+        return step.is_piped
+    return any(not is_script_file(target) for target in read)
+
+
+def _layer_denials(layer: Layer, step: _Step, court: _Court) -> Iterator[Denied | None]:
     match layer:
         case Program():
-            yield from _program_denials(layer, places, court)
+            yield from _program_denials(layer, step.places, court)
         case Setting():
             yield _lifted(environment_denial(layer.name), court)
         case ShellText():
-            yield _text_denial(layer.text, places, court)
+            has_input = step.is_piped or step.command.stdin is not None
+            yield _text_denial(layer.text, step.places, court, is_piped=has_input)
         case Denied():
             yield layer
         case _:

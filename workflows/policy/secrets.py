@@ -101,16 +101,18 @@ def first_of_each(text: bytes) -> tuple[tuple[int, str], ...]:
     """Find the first secret of each kind.
 
     Args:
-        text: lines of any encoding; NUL bytes are not looked at, so that UTF-16 hides nothing.
+        text: lines of any encoding; NUL bytes are left out, so that UTF-16 hides nothing, and also
+            taken for blanks, so that one in front of a secret does not.
 
     Returns:
         Line number from 1, and the kind; by line.
     """
-    plain = text.replace(b"\0", b"")
     first: dict[str, int] = {}
-    for found in secrets_in(plain.decode("latin-1")):
-        first.setdefault(found.kind, found.start)
-    return tuple((plain.count(b"\n", 0, start) + 1, kind) for kind, start in first.items())
+    for plain in dict.fromkeys((text.replace(b"\0", b""), text.replace(b"\0", b" "))):
+        for found in secrets_in(plain.decode("latin-1")):
+            line = plain.count(b"\n", 0, found.start) + 1
+            first[found.kind] = min(line, first.get(found.kind, line))
+    return tuple(sorted((line, kind) for kind, line in first.items()))
 
 
 def without_secrets(text: str) -> str:

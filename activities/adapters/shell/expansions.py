@@ -3,6 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from tree_sitter import Node
 
@@ -20,6 +21,9 @@ from workflows.domain.command import UNKNOWN, Group
 _GAP = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _BLANKS = re.compile(rb"(?:[ \t]|\\\n)*")
 _CONTINUED = re.compile(rb"(?:\\\n)*")
+_TEXTS = frozenset({"ansi_c_string", "raw_string", "string", "word"})
+_PROCESS = re.compile(r"[<>]\(")
+_RUNS = re.compile(r"\$[({]|`")
 
 
 class WordReader(ABC):
@@ -51,6 +55,9 @@ class WordReader(ABC):
             if not _BLANKS.fullmatch(self._source, end, child.start_byte):
                 raise UnreadableError(end, "a line that ends inside a command")
             touches = unit and _CONTINUED.fullmatch(self._source, end, child.start_byte)
+            if touches and child.type == "file_redirect" and self._is_descriptor(unit):
+                unit = [child]
+                continue
             if touches and not child.type.endswith("_redirect"):
                 if not (is_word(unit[-1]) and is_word(child)):
                     raise UnreadableError(child.start_byte, "two things without a blank between")
@@ -62,12 +69,19 @@ class WordReader(ABC):
         if unit:
             yield unit
 
-    def _joined(self, unit: Sequence[Node], inner: list[Group]) -> str:
-        return "".join("" if self._translates(node) else self._expand(node, inner) for node in unit)
+    def _is_whole(self, node: Node) -> bool:
+        """Whether nothing stands between the parts of a node, as bash has it."""
+        return all(
+            _CONTINUED.fullmatch(self._source, before.end_byte, after.start_byte)
+            for before, after in pairwise(node.children)
+        )
 
-    def _translates(self, node: Node) -> bool:
-        """Whether a `$` belongs to the string behind it, which it leaves as it is."""
-        return node.type == "$" and self._source[node.end_byte : node.end_byte + 1] == b'"'
+    def _is_descriptor(self, unit: Sequence[Node]) -> bool:
+        """Whether a word in front of a redirection is its number, which the grammar may not see."""
+        return len(unit) == 1 and unit[0].type == "number" and self._text(unit[0]).isdigit()
+
+    def _joined(self, unit: Sequence[Node], inner: list[Group]) -> str:
+        return "".join(self._expand(node, inner) for node in unit)
 
     def _expand(self, node: Node, inner: list[Group]) -> str:
         """Return a word with the marks of `words`; substitutions in it go to `inner`."""
@@ -83,7 +97,17 @@ class WordReader(ABC):
             case _ if node.type in EXPANSIONS:
                 return self._expansion(node, inner)
             case _:
-                return words.unquoted(self._text(node), node.start_byte)
+                return words.unquoted(self._literal(node), node.start_byte)
+
+    def _literal(self, node: Node) -> str:
+        """Return raw text without the `$` of a string behind it, which stays as it is."""
+        text = self._text(node)
+        if text.endswith("$") and not text.endswith("\\$"):
+            behind = self._source[node.end_byte : node.end_byte + 1]
+            if behind == b"'":
+                raise UnreadableError(node.start_byte, '"$\'" inside a word')
+            return text.removesuffix("$") if behind == b'"' else text
+        return text
 
     def _concatenated(self, node: Node, inner: list[Group]) -> str:
         units = list(self._units(node.children))
@@ -96,9 +120,17 @@ class WordReader(ABC):
             inner.append(self._substitution(node))
         else:
             inner.extend(self._inner(node))
+        if self._stands_apart(node):
+            raise UnreadableError(node.start_byte, "a '$' with blanks behind it")
+        if node.type == "regex" and _PROCESS.search(self._text(node)):
+            raise UnreadableError(node.start_byte, "'<(' inside a pattern")
         if node.type == "expansion" and "@P" in self._text(node):
             raise UnreadableError(node.start_byte, "an expansion that is expanded again")
         return UNKNOWN if node.type == "process_substitution" else UNKNOWN + words.MANY
+
+    def _stands_apart(self, node: Node) -> bool:
+        """Whether a `$` is none of an expansion: the grammar skips blanks between it and a name."""
+        return node.type == "simple_expansion" and len(self._text(node).split()) > 1
 
     def _double_quoted(self, node: Node, inner: list[Group]) -> str:
         """Between the quotes, all that is no expansion is text, blanks included."""
@@ -107,7 +139,7 @@ class WordReader(ABC):
         for child in node.children:
             if child.type == "string":
                 return self._double_quoted(child, inner)
-            if child.type not in WORDS or child.type == "word":
+            if child.type not in WORDS or child.type == "word" or self._stands_apart(child):
                 continue
             parts.append(self._between(start, child.start_byte))
             marked = self._expand(child, inner)
@@ -129,12 +161,17 @@ class WordReader(ABC):
         """Find the substitutions in a node, itself included."""
         if node.type in SUBSTITUTIONS:
             yield self._substitution(node)
-        elif node.type in {"string", "word"}:
+        elif node.type in _TEXTS:
             found: list[Group] = []
-            self._expand(node, found)
+            self._only_text(self._expand(node, found), node)
             yield from found
         else:
             yield from self._inner(node)
+
+    def _only_text(self, text: str, node: Node) -> None:
+        """Quotes inside an expansion or in arithmetic do not always quote: it may be read again."""
+        if _RUNS.search(text):
+            raise UnreadableError(node.start_byte, "a substitution in quotes inside an expansion")
 
     def _text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")

@@ -31,6 +31,7 @@ _MOST_DEPTH = 40
 
 _READS, _WRITES = frozenset({"<"}), frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
 _BACKTICK_ESCAPE = re.compile(r"\\([$`\\])")
+_SUBSCRIPT = re.compile(r"\w\[[^\]]*(?:\$[({]|`)")
 _BODY_EXPANSION = re.compile(r"\\.|(?P<tick>`)|(?P<dollar>\$[({])", re.DOTALL)
 
 
@@ -43,10 +44,15 @@ def parse(text: str) -> Group | Unreadable:
     Returns:
         Its commands, or where it cannot be read with certainty and why.
     """
+    # Before anything else looks at it: a lone surrogate is no text that could be encoded.
+    if found := words.FORBIDDEN.search(text):
+        before = text[: found.start()]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        return Unreadable(line=line, column=column, reason=f"the character {found[0]!a}")
     shortened = take_out(text)
-    source = shortened.text.encode("utf-8", "replace")
+    source = shortened.text.encode("utf-8")
     try:
-        _check_text(text, shortened.text)
+        _check_length(text, shortened.text)
         return _Reader(source, shortened.documents).program()
     except UnreadableError as error:
         before = source[: error.offset]
@@ -56,10 +62,7 @@ def parse(text: str) -> Group | Unreadable:
         return Unreadable(line=line, column=column, reason=error.reason)
 
 
-def _check_text(text: str, shortened: str) -> None:
-    if found := words.FORBIDDEN.search(text):
-        offset = len(text[: found.start()].encode("utf-8", "replace"))
-        raise UnreadableError(offset, f"the character {found[0]!a}")
+def _check_length(text: str, shortened: str) -> None:
     if len(shortened) > MOST_CHARACTERS or len(text) > MOST_HERE_CHARACTERS:
         raise UnreadableError(0, f"it is longer than {MOST_CHARACTERS} characters")
 
@@ -102,11 +105,10 @@ class _Reader(WordReader):
     def _statement(self, node: Node) -> Iterator[Tree]:
         if not node.is_named or node.type in {"comment", "heredoc_body"}:
             return
-        read = getattr(self, f"_{node.type}", None)
-        if read is not None:
-            yield read(node)
-        elif node.type in WORDS:
+        if node.type in WORDS:
             yield from self._only_inner(node)
+        elif (read := getattr(self, f"_{node.type}", None)) is not None:
+            yield read(node)
         else:
             raise UnreadableError(node.start_byte, f"{node.type.replace('_', ' ')} here")
 
@@ -260,10 +262,15 @@ class _Reader(WordReader):
             raise UnreadableError(node.start_byte, "an assignment without a name")
         if not self._text(name).isascii():
             raise UnreadableError(node.start_byte, "a variable with a name that bash does not take")
+        if not self._is_whole(node):
+            raise UnreadableError(node.start_byte, "an assignment with blanks in it")
         parts.assigned.append(self._text(name).partition("[")[0])
         for child in node.children:
             if child.type in WORDS and child != name:
-                self._expand(child, parts.inner)
+                values = words.expanded(self._expand(child, parts.inner))
+                if any(_SUBSCRIPT.search(value.text) for value in values):
+                    reason = "a value that runs commands where it is taken for a number"
+                    raise UnreadableError(child.start_byte, reason)
             elif child.type == "subscript":
                 parts.inner.extend(self._inner(child))
 

@@ -92,7 +92,9 @@ def _ansi(escape: str, offset: int) -> str:
     first = escape[0]
     if first in "01234567":
         code = int(escape, 8)
-    elif first in "xuU" and len(escape) > 1:
+    elif first in "xuU":
+        if len(escape) == 1:  # bash reads `\x{67}`, and does not say so
+            raise UnreadableError(offset, f"'\\{first}' without digits")
         code = int(escape[1:], 16)
     elif first == "c" and len(escape) > 1:
         code = ord(escape[1]) & 0x1F

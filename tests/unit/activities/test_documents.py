@@ -7,6 +7,8 @@ from pydantic import BaseModel, Field, JsonValue
 from activities.documents import DocumentError, parse_document, read_document
 from tests.unit.broken_yaml import yaml_texts
 
+pytestmark = pytest.mark.fuzz
+
 
 class Leaf(BaseModel, frozen=True, extra="forbid"):
     colour: str = "green"
@@ -31,6 +33,16 @@ def test_reads_json_as_well() -> None:
     assert parse_document(Tree, '{"name": "oak", "notes": {"a": [1, null]}}', "t").notes == {
         "a": [1, None]
     }
+
+
+def test_the_halves_of_a_character_become_one() -> None:
+    text = r'{"name": "\ud83d\ude00", "notes": {"\ud83d\ude00": "\ud83d!"}}'
+    tree = parse_document(Tree, text, "t", keeps_halves=True)
+    assert (tree.name, tree.notes) == ("\U0001f600", {"\U0001f600": "\ud83d!"})
+    with pytest.raises(DocumentError, match="t:1:10: half of a character"):
+        parse_document(Tree, text.replace(r"\ude00", ""), "t")
+    with pytest.raises(DocumentError, match="half of a character"):
+        parse_document(Tree, r'{"name": "x", "notes": {"\ud83d": 1}}', "t", keeps_halves=True)
 
 
 def test_an_alias_is_allowed() -> None:

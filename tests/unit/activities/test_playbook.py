@@ -33,6 +33,8 @@ from workflows.domain.messages import (
 from workflows.domain.models import Usage
 from workflows.policy.openings import COMPACTION
 
+pytestmark = pytest.mark.fuzz
+
 DEMO = """
 schema: 1
 name: demo

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from workflows.policy.claims import claim_fault, is_claimed, overlap
 
+pytestmark = pytest.mark.fuzz
+
 
 @pytest.mark.parametrize(
     "claim",
@@ -295,3 +297,21 @@ def _segment_regex(segment: str) -> str:
 )
 def test_is_claimed_agrees_with_a_regular_expression(claim: str, path: str):
     assert is_claimed(path, [claim]) is bool(_as_regex(claim).fullmatch(path + "/"))
+
+
+PATHLIKE = st.text(
+    st.sampled_from("ab.A/*?[]!-{,}\\ ~:\u00e9e\u0301\u200b\ud800\0git"), max_size=12
+)
+
+
+@given(claim=st.text() | PATHLIKE, path=st.text() | PATHLIKE)
+@example(claim=".g\u0130t", path=".g\u0130t")
+def test_any_claim_is_refused_or_decides_about_any_path(claim: str, path: str):
+    if claim_fault(claim):
+        return
+    assert overlap([claim], [claim])
+    if is_claimed(path, [claim]):
+        assert not {"", ".", "..", ".git"} & set(path.casefold().split("/"))
+        assert is_claimed(f"{path}/below", [claim])
+        assert is_claimed(path, ["**"])
+        assert overlap([claim], ["**"])

@@ -1,11 +1,14 @@
 """The index finds exactly what comparing every pair finds."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.policy.examples import a_task
 from workflows.policy.claims import overlap
 from workflows.policy.held_claims import HeldClaims
+
+pytestmark = pytest.mark.fuzz
 
 some_claims = st.lists(
     st.sampled_from(

@@ -1,10 +1,11 @@
 """Plans: every fault is named, and changesets come in dependency order."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from tests.effort import examples
 from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.models import Role
 from workflows.domain.plan import Plan, PlanFault
@@ -17,6 +18,8 @@ from workflows.policy.plan import (
     plan_faults,
     read_plan,
 )
+
+pytestmark = pytest.mark.fuzz
 
 
 def written(name: str, **fields: JsonValue) -> JsonValue:
@@ -139,7 +142,7 @@ def test_changesets_and_their_tasks_come_in_dependency_order():
     ]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_every_task_is_in_one_changeset_behind_all_it_needs(data: st.DataObject):
     count = data.draw(st.integers(1, 8))

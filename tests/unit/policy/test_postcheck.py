@@ -11,6 +11,8 @@ from workflows.policy.claims import is_claimed
 from workflows.policy.postcheck import AddedLines, ChangedFile, judge_files, judge_lines, told
 from workflows.policy.protection import denies
 
+pytestmark = pytest.mark.fuzz
+
 LIMITS = DiffLimits(files=3, file_bytes=100, diff_bytes=200)
 
 
@@ -122,6 +124,11 @@ def test_a_key_is_found_with_its_line_and_never_told(kind: str, key: bytes):
 def test_utf_16_hides_no_key():
     text = KEYS["a GitHub token"].decode().encode("utf-16-le")
     assert len(judge_lines([AddedLines("a", 1, text)], ())) == 1
+
+
+def test_a_nul_byte_hides_no_key():
+    text = b"x\nword\0" + KEYS["a GitHub token"]
+    assert [each.line for each in judge_lines([AddedLines("a", 1, text)], ())] == [2]
 
 
 def test_what_is_told_has_its_place_and_an_end():

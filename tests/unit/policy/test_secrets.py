@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from workflows.policy.secrets import secrets_in, without_secrets
 
+pytestmark = pytest.mark.fuzz
+
 # Joined here, so that this file itself holds none.
 BODY = "a1B2" * 12
 SECRETS = [

@@ -12,6 +12,8 @@ from starter.configuration_migration import migrate
 from tests.unit.broken_yaml import yaml_texts
 from workflows.domain.config import Concurrency, SessionConfig
 
+pytestmark = pytest.mark.fuzz
+
 
 def complaint(text: str, *, from_repository: bool = False) -> str:
     with pytest.raises(ConfigurationError) as caught:

@@ -11,6 +11,8 @@ from starter.configuration_file import MAX_FILE_BYTES, VERSION, parse_file
 from starter.configuration_migration import migrate
 from tests.unit.broken_yaml import yaml_texts
 
+pytestmark = pytest.mark.fuzz
+
 COMMENTED = """\
 # Ours.
 

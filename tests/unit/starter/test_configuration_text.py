@@ -16,6 +16,8 @@ from starter.gate_commands import BASH
 from workflows.domain.config import Pacing
 from workflows.domain.gate import GateSpec
 
+pytestmark = pytest.mark.fuzz
+
 TEXTS = st.text() | st.sampled_from(
     ("yes", "Null", "1", "-q", "--x=1", "./...", "a: b", "\x7f", "#")
 )

@@ -12,7 +12,10 @@ from activities.documents import parse_document
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.plan_files import as_yaml, edited, read_plan_file
+from tests.unit.broken_yaml import yaml_texts
 from workflows.domain.plan import Plan
+
+pytestmark = pytest.mark.fuzz
 
 
 def plan(*names: str, **more: Any) -> Plan:
@@ -46,6 +49,43 @@ def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, text: str, words:
     file.write_text(text)
     with pytest.raises(CommandError, match=words):
         read_plan_file(file)
+
+
+@st.composite
+def spoilt_plans(draw: st.DrawFn) -> str:
+    """A good plan in which somebody's keys slipped."""
+    text = as_yaml(plan("a", "b", depends_on=["a"], description="- x: y"))
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(text)))
+        text = (
+            text[:at]
+            + draw(st.sampled_from([*" \t\n:-#'\"[]{}&*!|>%@,", "a", ""]))
+            + text[at + 1 :]
+        )
+    return text
+
+
+PLAN_TEXTS = yaml_texts(
+    "tasks:", "tasks", "id", "a", "title", "description", "acceptance_criteria", "claims", "src/**",
+    "depends_on", "group", "priority", "- id: a",
+)  # fmt: skip
+
+
+@given(PLAN_TEXTS | spoilt_plans())
+def test_any_text_is_a_plan_or_complaints_that_name_the_file(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "any plan.yaml"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    outcome: str | Plan
+    try:
+        outcome = read_plan_file(file)
+    except CommandError as error:
+        outcome = str(error)
+    if isinstance(outcome, str):
+        assert all(line.startswith(str(file)) for line in outcome.splitlines())
+    else:
+        assert parse_document(Plan, as_yaml(outcome), "again") == outcome
 
 
 def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> None:

@@ -36,6 +36,7 @@ REVIEWER = Standing(role=Role.REVIEWER, claims=(), rules=RULES)
         (Read(path="."), REVIEWER, None),
         (Read(path="src/../secret/key"), REVIEWER, "blocked"),
         (Read(path="/workspace/secret/key"), DEVELOPER, "blocked"),
+        (Read(path="//workspace/secret/key"), DEVELOPER, "blocked"),
         (Read(path="docs/a.md"), DEVELOPER, "read-paths"),
         (Read(path="/etc/hosts"), DEVELOPER, None),
     ],

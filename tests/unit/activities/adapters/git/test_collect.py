@@ -5,11 +5,14 @@ import socket
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.ports.git import Change, WorktreeDamagedError, WorktreeNotHeldError
+from tests.effort import examples
 from tests.unit.activities.adapters.git.home import BRANCH, Home, names, plain_git, write
+
+pytestmark = pytest.mark.fuzz
 
 
 async def test_an_unchanged_worktree_gives_the_same_tree(home: Home):
@@ -433,9 +436,7 @@ DEEDS = st.tuples(
 )
 
 
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(12)
 @given(turns=st.lists(st.lists(DEEDS, max_size=6), min_size=1, max_size=3))
 async def test_the_tree_is_what_git_add_would_make(
     tmp_path_factory: pytest.TempPathFactory, turns: list[list[tuple[str, str, str]]]

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from activities.adapters.git.names import is_dot_git, name_fault, shown
 from activities.adapters.git.scan import folders_of
 
+pytestmark = pytest.mark.fuzz
+
 
 @given(st.binary(min_size=1, max_size=40).filter(lambda name: b"\0" not in name))
 def test_what_is_shown_is_text_without_controls(path: bytes):

@@ -39,12 +39,13 @@ async def test_without_a_key_nothing_is_sent(name: Provider) -> None:
         await ProviderRegistry(settings).call(ask(name))
 
 
-async def test_a_lone_surrogate_does_not_stop_the_redaction() -> None:
-    keys: dict[Provider, SecretStr] = {"openai": SecretStr("secret-key-1")}
+@pytest.mark.parametrize("key", ["secret-key-1", 'se"cret\\key', "clé-secrète", "a\tb\tc\td\te"])
+async def test_a_lone_surrogate_does_not_stop_the_redaction(key: str) -> None:
+    keys: dict[Provider, SecretStr] = {"openai": SecretStr(key)}
     registry = ProviderRegistry(
         ProviderSettings(keys=keys, playbook=play("{text: ok, expect: 'at [key]'}"))
     )
-    asked = ask("scripted", OPENING, UserMessage(text="\ud83d at secret-key-1"))
+    asked = ask("scripted", OPENING, UserMessage(text=f"\ud83d at {key}"))
     assert (await registry.call(asked)).message.text == "ok"
 
 

@@ -1,10 +1,15 @@
 """Events put together: the same answer as without a stream, or a named fault, never a part."""
 
 import asyncio
+import copy
+import json
 from collections.abc import AsyncIterator, Callable
+from itertools import pairwise
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from activities.adapters.models.anthropic_stream import MessageAssembly
 from activities.adapters.models.chat_stream import END, ChatAssembly, announced
@@ -26,6 +31,7 @@ from activities.ports.models import (
     ProviderUnavailableError,
     RateLimitedError,
 )
+from activities.redaction import KnownSecrets
 from tests.unit.activities.adapters.models.wire import OPENING, play
 
 DIALECTS: list[tuple[Dialect, Callable[[], Assembly]]] = [
@@ -268,3 +274,55 @@ async def test_a_stream_that_stands_still_is_given_up() -> None:
 
 async def test_a_stream_that_moves_is_passed_on() -> None:
     assert [event async for event in lively(given(1, 2), 60)] == [1, 2]
+
+
+SECRET = "canary-key/0123"
+CUT: list[tuple[Callable[[], Assembly], Callable[[list[str]], list[Any]]]] = [
+    (
+        MessageAssembly,
+        lambda pieces: [
+            START,
+            copy.deepcopy(TEXT),
+            *(PIECE | {"delta": {"type": "text_delta", "text": piece}} for piece in pieces),
+            ENDED,
+            STOPPED,
+            LAST,
+        ],
+    ),
+    (
+        ChatAssembly,
+        lambda pieces: [
+            *({"choices": [{"delta": {"content": piece}}]} for piece in pieces),
+            copy.deepcopy(FINISHED),
+            COUNTED,
+            END,
+        ],
+    ),
+    (
+        ContentAssembly,
+        lambda pieces: [
+            *({"candidates": [{"content": {"parts": [{"text": piece}]}}]} for piece in pieces),
+            {"candidates": [{"finishReason": "STOP"}]},
+        ],
+    ),
+]
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize(("assembly", "events"), CUT)
+@hypothesis.given(
+    st.text(max_size=5), st.text(max_size=5), st.lists(st.integers(0, 30), max_size=6).map(sorted)
+)
+async def test_a_key_is_known_wherever_the_stream_was_cut(
+    assembly: Callable[[], Assembly],
+    events: Callable[[list[str]], list[Any]],
+    before: str,
+    after: str,
+    cuts: list[int],
+) -> None:
+    text = f"{before}{SECRET}{after}"
+    pieces = [text[start:end] for start, end in pairwise([0, *cuts, None])]
+    body = await whole(given(*events(pieces)), assembly(), nothing_known)
+    said = json.dumps(body)
+    assert SECRET in said
+    assert SECRET not in KnownSecrets([SECRET]).redact(said)
