@@ -259,7 +259,7 @@ def _ended(known: SessionView, result: SessionResult | str) -> ShownSession:
     if isinstance(result, str):
         changes["reason"] = result
         return _shown(known, **changes, live=False, outcome="failed")
-    for field in ("reason", "branch", "head", "spent_usd", "tasks", "scripted"):
+    for field in SessionResult.model_fields.keys() & SessionView.model_fields.keys():
         changes[field] = getattr(result, field)
     return _shown(known, **changes, live=False, outcome=result.outcome)
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
+from starter import decision_views
 from starter.asks import Ask, PlanAsk
 from starter.shown_session import SessionSummary, ShownSession
 from starter.terminal import one_line, shown
@@ -52,7 +53,7 @@ NO_SANDBOX: Final = "NONE: commands of agents run unconfined on this machine"
 _GAVE_UP: Final = {TaskState.FAILED, TaskState.TIMED_OUT}
 _NAMED: Final = 3
 _WAYS_OUT: Final = ("retry", "skip")
-_TITLES: Final = ("Tasks", "Changesets", "Notices", "Waiting for you")
+_TITLES: Final = ("Tasks", "Changesets", "Notices", "Decisions", "Waiting for you")
 NO_GATES: Final = "(none found: only reviewers judge)"
 
 
@@ -71,6 +72,7 @@ def status(session: ShownSession, program: str) -> list[str]:
         *_section("Tasks", [counts(session.tasks), *map(task_line, session.tasks)]),
         *_section("Changesets", map(changeset_line, session.changesets)),
         *_section("Notices", map(notice_line, session.notices)),
+        *_section("Decisions", decision_views.latest(session)),
         *_section("Waiting for you", asks(session, program)),
     ]
 
@@ -132,7 +134,8 @@ def changeset_line(changeset: ChangesetLine) -> str:
     digest = f" {changeset.digest[:12]}" if changeset.digest else ""
     tasks = ", ".join(changeset.tasks)
     words = changeset.state.replace("_", " ")
-    return f"  {words:<11} {shown(changeset.id)}{digest}  ({shown(tasks)})"
+    by = f", approved by {one_line(changeset.approved_by, 100)}" if changeset.approved_by else ""
+    return f"  {words:<11} {shown(changeset.id)}{digest}  ({shown(tasks)}){by}"
 
 
 def notice_line(notice: Notice) -> str:

@@ -231,7 +231,7 @@ class SessionWorkflow:
             if self._state.plan is None or self._wants_new_plan:
                 await self._make_plan()
             if self._state.plan is not None and self._config.approvals.plan == "auto":
-                self._update(is_plan_approved=True, plan_approved_by="rule auto")
+                self._state = signals.approve_plan_by_rule(self._state, workflow.now())
                 break
             await self._await_plan_decision()
         self._enter(SessionPhase.RUNNING)
@@ -302,7 +302,7 @@ class SessionWorkflow:
 
     def _step(self) -> schedule.Ending | None:
         """Settle the state and start waves; answer the ending where there is nothing left."""
-        self._state = schedule.settle(self._state, self._config)
+        self._state = schedule.settle(self._state, self._config, workflow.now())
         if not self._is_long():
             for each in schedule.next_starts(self._state, self._config, self._running()):
                 self._start(each)
@@ -550,6 +550,9 @@ class SessionWorkflow:
             "spent_usd": self._state.spent_usd,
             "tasks": views.task_lines(self._state),
             "scripted": self._state.scripted,
+            "plan_approved_by": self._state.plan_approved_by,
+            "decisions": self._state.decisions,
+            "decisions_dropped": self._state.decisions_dropped,
         }
         self._update(reason=reason)
         return SessionResult.model_validate(facts)

@@ -1,6 +1,7 @@
 """The session's picture: for the query `state`, for the Web UI, and for the result."""
 
 from workflows.domain.changeset import Changeset, ChangesetState
+from workflows.domain.decision import Decision
 from workflows.domain.session import (
     ChangesetLine,
     SessionRequest,
@@ -34,13 +35,21 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
         tasks=task_lines(state),
         changesets=tuple(_changeset_line(each) for each in state.changesets),
         notices=state.notices[-20:],
+        plan_approved_by=state.plan_approved_by,
+        decisions=state.decisions,
+        decisions_dropped=state.decisions_dropped,
         started_at=state.started_at,
     )
 
 
 def short(view: SessionView) -> SessionView:
     """Return the picture small enough for a memo: the first tasks and changesets only."""
-    facts = {"tasks": view.tasks[:_SHOWN], "changesets": view.changesets[:_SHOWN], "notices": ()}
+    facts = {
+        "tasks": view.tasks[:_SHOWN],
+        "changesets": view.changesets[:_SHOWN],
+        "notices": (),
+        "decisions": view.decisions[-_SHOWN:],
+    }
     return view.model_copy(update=facts)
 
 
@@ -62,11 +71,13 @@ def _task_line(record: TaskRecord) -> TaskLine:
 
 def _changeset_line(changeset: Changeset) -> ChangesetLine:
     is_waiting = changeset.state is ChangesetState.AWAITING_APPROVAL
+    is_approved = changeset.digest is not None and changeset.digest == changeset.approved_digest
     return ChangesetLine(
         id=changeset.id,
         state=changeset.state,
         digest=changeset.digest if is_waiting else None,
         tasks=changeset.tasks,
+        approved_by=changeset.approved_by if is_approved else "",
     )
 
 
@@ -95,8 +106,17 @@ def details(state: SessionState) -> str:
     if len(records) > _SHOWN:
         lines.append(f"| … | | | {len(records) - _SHOWN} more |")
     lines += [f"- {each.id}: {each.state}" for each in state.changesets[:_SHOWN]]
+    lines += [f"- {_decided(each)}" for each in state.decisions[-10:]]
     lines += [f"- notice ({each.count}×): {_code(each.text)}" for each in state.notices[-10:]]
     return "\n".join(lines)
+
+
+def _decided(decision: Decision) -> str:
+    subject = f" {_code(decision.subject)}" if decision.subject else ""
+    note = f": {_code(decision.note)}" if decision.note else ""
+    times = f" ({decision.count}×)" if decision.count > 1 else ""
+    refused = f", refused: {_code(decision.refused)}" if decision.refused else ""
+    return f"{decision.what}{subject} by {_code(decision.by)}{times}{note}{refused}"
 
 
 def _code(text: str) -> str:

@@ -34,7 +34,7 @@ def validated(session: SessionState) -> SessionState:
     for name, record in session.records.items():
         facts = {"state": TaskState.VALIDATED, "commit": Commit(f"{name:0>40}")}
         session = outcomes.put(session, record.model_copy(update=facts))
-    return schedule.settle(session, CONFIG)
+    return schedule.settle(session, CONFIG, NOON)
 
 
 def test_before_anything_is_known_the_picture_is_whole_all_the_same() -> None:
