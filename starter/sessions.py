@@ -27,8 +27,9 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.shown_session import SessionSummary, ShownSession
+from starter.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.turns import Turns
+from starter.waits import provider_waits
 from workers.temporal import PayloadUnreadableError
 from workflows import queues
 from workflows.domain.config import Pacing
@@ -137,6 +138,10 @@ class Sessions:
             if view is not None:
                 return _shown(view, live=True)
         return await self._from_memo(session, description)
+
+    async def waits(self, session: SessionId) -> tuple[ProviderWait, ...]:
+        """Return the calls of a session that wait for their provider now."""
+        return await provider_waits(self._client, session)
 
     async def task(self, session: SessionId, task: str) -> TaskRecord | None:
         """Return one task in full; None where no worker answers or the task does not exist."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from starter import decision_views
 from starter.asks import Ask, PlanAsk
-from starter.shown_session import SessionSummary, ShownSession
+from starter.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.terminal import one_line, shown
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.config import SessionConfig
@@ -53,7 +53,14 @@ NO_SANDBOX: Final = "NONE: commands of agents run unconfined on this machine"
 _GAVE_UP: Final = {TaskState.FAILED, TaskState.TIMED_OUT}
 _NAMED: Final = 3
 _WAYS_OUT: Final = ("retry", "skip")
-_TITLES: Final = ("Tasks", "Changesets", "Notices", "Decisions", "Waiting for you")
+_TITLES: Final = (
+    "Tasks",
+    "Changesets",
+    "Waiting for a provider",
+    "Notices",
+    "Decisions",
+    "Waiting for you",
+)
 NO_GATES: Final = "(none found: only reviewers judge)"
 
 
@@ -71,6 +78,7 @@ def status(session: ShownSession, program: str) -> list[str]:
         *header(session),
         *_section("Tasks", [counts(session.tasks), *map(task_line, session.tasks)]),
         *_section("Changesets", map(changeset_line, session.changesets)),
+        *_section("Waiting for a provider", map(wait_line, session.waits)),
         *_section("Notices", map(notice_line, session.notices)),
         *_section("Decisions", decision_views.latest(session)),
         *_section("Waiting for you", asks(session, program)),
@@ -146,6 +154,13 @@ def notice_line(notice: Notice) -> str:
     return f"  {notice.kind.replace('_', ' ')}{about}: {one_line(notice.text, 300)}{times}"
 
 
+def wait_line(wait: ProviderWait) -> str:
+    """Return one call that is asked again later, on one line."""
+    model = shown(wait.model or "a model")
+    until = f"{wait.until:%Y-%m-%d %H:%M:%S} UTC"
+    return f"  {shown(wait.agent)} waits for {model} until {until}: {one_line(wait.reason, 200)}"
+
+
 def waiting(session: ShownSession) -> list[ChangesetLine]:
     """Return the changesets that wait for a person."""
     return [c for c in session.changesets if c.state == ChangesetState.AWAITING_APPROVAL]
@@ -193,7 +208,8 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
     """Return what is new since the last look, one line each; everything at the first look."""
     if before is None:
-        return [*header(now), f"{'Tasks':<11}{counts(now.tasks)}"]
+        tasks = f"{'Tasks':<11}{counts(now.tasks)}"
+        return [*header(now), tasks, *map(wait_line, now.waits)]
     lines: list[str] = []
     if state(before) != state(now):
         lines.append(f"session: {state(now)}")
@@ -204,6 +220,8 @@ def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
         {c.id: changeset_line(c) for c in before.changesets},
         {c.id: changeset_line(c) for c in now.changesets},
     )
+    known = {(w.agent, w.until) for w in before.waits}
+    lines += [wait_line(w) for w in now.waits if (w.agent, w.until) not in known]
     seen = {(n.kind, n.subject, n.text) for n in before.notices}
     lines += [notice_line(n) for n in now.notices if (n.kind, n.subject, n.text) not in seen]
     return lines

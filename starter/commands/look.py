@@ -86,6 +86,8 @@ async def _status(wanted: str | None, *, json: bool) -> ExitCode:
 
     sessions, session = await one_session(wanted)
     view = await sessions.view(session)
+    if view.outcome is None:
+        view = view.model_copy(update={"waits": await sessions.waits(session)})
     if json:
         return documents.write(view)
     write(views.status(view, program()), views.style)
