@@ -32,7 +32,7 @@ from workflows.domain.messages import (
 )
 from workflows.domain.models import ModelFacts
 from workflows.errors import UNKNOWN_OUTCOME, FailureType
-from workflows.failures import failure_type, failure_words
+from workflows.failures import failure_type, failure_words, may_have_run
 from workflows.policy import agent as policy
 from workflows.policy import money, openings, submissions
 from workflows.policy.model_failures import FailedCall, FailedKind, after_failure
@@ -254,21 +254,29 @@ class AgentWorkflow:
             outcome = await self._send(self._state.prefix, pending)
             if isinstance(outcome, PrefixLost):
                 outcome = await self._send(None, (*self._state.conversation, *pending))
-        except _Ended:
-            self._spend(quote)  # stopped with the call in flight: it may be billed
+        except _Ended as ended:
+            if may_have_run(ended.__cause__):
+                self._spend(quote)  # stopped with the call in flight: it may be billed
             raise
         except ActivityError as error:
             if is_cancelled_exception(error):
-                self._spend(quote)
+                if may_have_run(error):
+                    self._spend(quote)
                 raise
-            is_mended = await self._failed(error, quote)
-            return await self._call(pending, quote) if is_mended else None
+            return await self._again(pending) if await self._failed(error, quote) else None
         if isinstance(outcome, PrefixLost):
             raise _Ended(AgentEnd.PROVIDER, "the message store lost a conversation sent whole")
         self._spend(outcome.cost_usd)
         waited = workflow.now() - began - outcome.latency
         self._update(paused=self._state.paused + max(waited, waited * 0))
         return outcome
+
+    async def _again(self, pending: tuple[Message, ...]) -> ModelAnswered | None:
+        """Make the very call that was held, of the route's first model, which may be another."""
+        self._update(model_index=0)
+        quote = self._quote()
+        await self._afford(quote)
+        return await self._call(pending, quote)
 
     async def _send(self, prefix: Any, messages: tuple[Message, ...]) -> ModelAnswered | PrefixLost:
         request = CallModel(

@@ -11,6 +11,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.exceptions import ApplicationError
 
 from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
+from tests.waiting import until
 from tests.workflows.conftest import Theatre, light_theatre, scheduled, until_in_history
 from workflows.contracts import (
     CallModel,
@@ -191,6 +192,32 @@ async def test_stop_ends_it_at_once_and_keeps_the_work(theatre: Theatre, during:
         outcome = await agent.result()
     assert (outcome.end, outcome.detail) == (AgentEnd.STOPPED, "skipped by a person")
     assert outcome.checkpoint == name_of("dev.a.1", 1)
+
+
+@pytest.mark.parametrize(("fails", "spent"), [(True, 0), (False, Decimal("0.10"))])
+async def test_a_call_that_is_stopped_counts_where_it_was_sent(
+    real_theatre: Theatre, *, fails: bool, spent: Decimal
+):
+    world = Scripted([SUBMIT], usd_per_call=Decimal("0.10"))
+    world.on_call = hold = Hold()
+    if fails:
+        world.on_call = lambda _: limited()
+
+    async def limited() -> None:
+        raise ApplicationError(
+            "slow down", type=FailureType.RATE_LIMITED, next_retry_delay=timedelta(hours=5)
+        )
+
+    async with real_theatre.agent(world) as agent:
+
+        async def is_waiting() -> bool:
+            pending = (await agent.describe()).raw_description.pending_activities
+            return any(each.attempt > 1 for each in pending)
+
+        await (until(is_waiting, "the call waits") if fails else hold.reached.wait())
+        await agent.signal("stop", "enough")
+        outcome = await agent.result()
+    assert (outcome.end, outcome.spent_usd) == (AgentEnd.STOPPED, spent)
 
 
 async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Theatre):
