@@ -155,6 +155,14 @@ class BudgetSection(BaseModel, frozen=True, extra="forbid"):
     burn_usd_per_minute: Decimal | None = Field(default=None, gt=0, le=MAX_USD, allow_inf_nan=False)
 
 
+class LimitsSection(BaseModel, frozen=True, extra="forbid"):
+    """How large one task's work may be."""
+
+    changed_files: StrictInt | None = Field(default=None, ge=1, le=100_000)
+    file_bytes: StrictInt | None = Field(default=None, ge=1, le=1 << 30)
+    changed_bytes: StrictInt | None = Field(default=None, ge=1, le=1 << 30)
+
+
 class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
     """What a worktree needs beside what git holds."""
 
@@ -220,6 +228,7 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     attempts: StrictInt | None = Field(default=None, ge=1, le=20)
     turns: StrictInt | None = Field(default=None, ge=1, le=1_000)
     command_timeout: Duration | None = None
+    limits: LimitsSection | None = None
     sandbox: Literal["required", "none"] | None = None
     policy: PolicySection | None = None
     deliver: Literal["branch"] | None = None

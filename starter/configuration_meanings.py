@@ -60,6 +60,9 @@ MEANINGS: Final = {
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
     "command_timeout": "the longest that one command of an agent may run",
+    "limits.changed_files": "files that the work of one task may change",
+    "limits.file_bytes": "the largest file that it may write",
+    "limits.changed_bytes": "all that it may write together",
     "sandbox": "`none` runs commands of agents and gates with your own rights; refused in a file "
     "that was found in the repository",
     "policy.planner_tools": "tools that the planner may call",

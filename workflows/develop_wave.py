@@ -227,6 +227,7 @@ class DevelopWave:
             claims=assignment.task.claims,
             policy=self._request.grounds.policy,
             gate_files=gate_files(self._request.grounds.gates),
+            limits=self._request.grounds.limits,
             allow_secret=self._request.grounds.worktree.allow_secret,
             at=workflow.now(),
         )

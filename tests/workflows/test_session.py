@@ -13,7 +13,7 @@ from workflows.domain.config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.gate import GateSpec
 from workflows.domain.messages import ToolCall, UserMessage
 from workflows.domain.models import Role
-from workflows.domain.violation import DiffRule, Violation
+from workflows.domain.violation import DiffLimits, DiffRule, Violation
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -93,8 +93,10 @@ async def test_a_refused_diff_is_reworked_with_the_place_of_each_finding(
         return WorkRefused(reason="violation", findings=(found,))
 
     world.finish = finish
-    result = await played(theatre, world)
+    limits = DiffLimits(changed_files=7, changed_bytes=8)
+    result = await played(theatre, world, limits=limits)
     assert states(result) == {"a": ("merged", 2)}
+    assert [each.limits for each in world.finished] == [limits, limits]
     again = next(call for call in world.calls if call.agent == "dev.a.2")
     opening = again.messages[0].model_dump_json()
     assert "src/a.py:3: this line looks like a GitHub token" in opening

@@ -15,6 +15,7 @@ from workflows.domain.plan import Plan, Task
 from workflows.domain.repository import CopiedFile
 from workflows.domain.tool_policy import ToolPolicy
 from workflows.domain.verdict import Verdict
+from workflows.domain.violation import DiffLimits
 
 
 class Grounds(BaseModel, frozen=True, extra="forbid"):
@@ -31,6 +32,7 @@ class Grounds(BaseModel, frozen=True, extra="forbid"):
     command_timeout: timedelta
     turns: int
     policy: ToolPolicy = ToolPolicy()
+    limits: DiffLimits = DiffLimits()
 
 
 # --- plan -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from workflows.policy.claims import is_claimed
 from workflows.policy.postcheck import AddedLines, ChangedFile, judge_files, judge_lines, told
 from workflows.policy.protection import denies
 
-LIMITS = DiffLimits(files=3, file_bytes=100, diff_bytes=200)
+LIMITS = DiffLimits(changed_files=3, file_bytes=100, changed_bytes=200)
 
 
 def change(path: str, **facts: object) -> ChangedFile:
@@ -154,8 +154,8 @@ def test_what_passes_keeps_every_rule(changes: list[ChangedFile], others: list[s
     judged = judge_files(changes, paths, claims, lambda path: denies(path, claims), LIMITS)
     if judged.violations:
         return
-    assert len(changes) <= LIMITS.files
-    assert sum(each.size for each in changes) <= LIMITS.diff_bytes
+    assert len(changes) <= LIMITS.changed_files
+    assert sum(each.size for each in changes) <= LIMITS.changed_bytes
     for each in changes:
         assert is_claimed(each.path, claims)
         assert each.mode != "160000"
