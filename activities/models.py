@@ -139,7 +139,7 @@ def _request(request: CallModel, before: tuple[Message, ...], limit: timedelta) 
     return ModelRequest(
         model=request.model,
         system=system_prompt(request.role),
-        tools=tools_for(request.role, patches=request.model.patches),
+        tools=tools_for(request.role, request.tools, patches=request.model.patches),
         messages=(*before, *request.messages),
         max_output_tokens=request.max_output_tokens,
         cache_key=f"{request.session}/{request.agent}",

@@ -65,9 +65,9 @@ MEANINGS: Final = {
     "limits.changed_bytes": "all that it may write together",
     "sandbox": "`none` runs commands of agents and gates with your own rights; refused in a file "
     "that was found in the repository",
-    "policy.planner_tools": "tools that the planner may call",
-    "policy.developer_tools": "tools that developers may call",
-    "policy.reviewer_tools": "tools that reviewers may call",
+    "policy.planner_tools": "tools that the planner is offered and may call",
+    "policy.developer_tools": "tools that developers are offered and may call",
+    "policy.reviewer_tools": "tools that reviewers are offered and may call",
     "policy.allow_commands": "only commands that certainly fit one of these run",
     "policy.deny_commands": "commands that may fit one of these never run, whatever allows them",
     "policy.lift": "built-in rules that do not hold",

@@ -288,6 +288,7 @@ class AgentWorkflow:
             prefix=prefix,
             messages=messages,
             max_output_tokens=policy.max_output_tokens(self._model),
+            tools=self._request.policy.tools_of(self._request.role),
         )
         model = f"{self._model.provider}/{self._model.model}"
         return await self._stoppable(

@@ -13,6 +13,7 @@ from workflows.domain.config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.gate import GateSpec
 from workflows.domain.messages import ToolCall, UserMessage
 from workflows.domain.models import Role
+from workflows.domain.tool_policy import ToolPolicy
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -247,3 +248,15 @@ async def test_a_session_that_continues_as_new_loses_nothing(real_theatre: Theat
     assert result.spent_usd == world.spent
     assert first.raw_description.workflow_execution_info.first_run_id != first.run_id
     assert (await session.task("b")).task.priority == 4
+
+
+async def test_each_role_is_offered_the_tools_that_a_person_leaves_it(theatre: Theatre) -> None:
+    world = World(planned({"id": "a"}))
+    policy = ToolPolicy(planner_tools=("read",), developer_tools=("bash", "write"))
+    result = await played(theatre, world, policy=policy)
+    assert result.outcome == "complete"
+    assert {call.role: call.tools for call in world.calls} == {
+        Role.PLANNER: ("read",),
+        Role.DEVELOPER: ("bash", "write"),
+        Role.REVIEWER: ("bash", "read"),
+    }
