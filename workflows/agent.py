@@ -6,6 +6,7 @@ What an answer leads to is decided in `policy.agent`; what may be spent, by the 
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -35,7 +36,7 @@ from workflows.errors import UNKNOWN_OUTCOME, FailureType
 from workflows.failures import failure_type, failure_words, may_have_run
 from workflows.policy import agent as policy
 from workflows.policy import money, openings, submissions
-from workflows.policy.model_failures import FailedCall, FailedKind, after_failure
+from workflows.policy.model_failures import FailedCall, FailedKind, after_failure, back_off
 
 _CALLS_AHEAD = 3
 _REPAIRS = 1
@@ -310,6 +311,8 @@ class AgentWorkflow:
             self._update(model_index=self._state.model_index + 1)
         if step == "compact":
             await self._compact(is_full=True)
+        if step == "again" and failed.kind == "unknown":
+            await self._back_off(failed.unknown_in_a_row)
         if step == "hold":
             await self._hold(words)
         return step == "hold"
@@ -322,6 +325,19 @@ class AgentWorkflow:
             is_compacted=self._state.is_compacted,
             has_next_model=self._state.model_index + 1 < len(self._request.route),
         )
+
+    async def _back_off(self, unknown_in_a_row: int) -> None:
+        """Wait before a call of unknown outcome is made again; the time is not the agent's."""
+        began = workflow.now()
+        with suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: self._state.stop_reason is not None,
+                timeout=back_off(self._request.back_off, unknown_in_a_row),
+                timeout_summary="a call of unknown outcome is made again after this",
+            )
+        self._update(paused=self._state.paused + (workflow.now() - began))
+        if self._state.stop_reason is not None:
+            raise _Ended(AgentEnd.STOPPED, self._state.stop_reason)
 
     async def _hold(self, words: str) -> None:
         """Pause here with everything, and have the session pause, until a person resumes."""

@@ -111,6 +111,8 @@ class AgentRequest(BaseModel, frozen=True, extra="forbid"):
     """Files that a gate starts; see `Standing`."""
     limits: AgentLimits
     command_timeout: timedelta
+    back_off: timedelta = timedelta(seconds=2)
+    """The wait after a call of unknown outcome; longer after each further one in a row."""
     turns_per_run: int = Field(default=250, gt=0)
     """After so many turns in one run the workflow continues as new."""
     carried: AgentState | None = None
