@@ -61,6 +61,7 @@ _TITLES: Final = (
     "Decisions",
     "Waiting for you",
 )
+PARTLY: Final = " (partly estimated: a provider counted no tokens)"
 NO_GATES: Final = "(none found: only reviewers judge)"
 
 
@@ -105,7 +106,7 @@ def header(session: ShownSession) -> list[str]:
 def spent(session: ShownSession) -> str:
     """Return what a session has spent, and its cap where that is known."""
     cap = f" of {money(session.cap_usd)}" if session.live or session.cap_usd else ""
-    return f"{money(session.spent_usd)}{cap}"
+    return f"{money(session.spent_usd)}{cap}{PARTLY if session.is_estimated else ''}"
 
 
 def state(session: ShownSession) -> str:
@@ -249,7 +250,7 @@ def ending(session: ShownSession, program: str) -> list[str]:
         "",
         f"Session {session.session}: {state(session)}",
         f"Tasks      {counts(session.tasks)}",
-        f"Spent      {money(session.spent_usd)}",
+        f"Spent      {money(session.spent_usd)}{PARTLY if session.is_estimated else ''}",
     ]
     if session.scripted:
         lines.append(f"Models     {SCRIPTED}")

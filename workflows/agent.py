@@ -182,6 +182,7 @@ class AgentWorkflow:
             is_compacted=False,
             unknown_outcomes=0,
             scripted=self._state.scripted or answer.scripted,
+            is_estimated=self._state.is_estimated or answer.usage.is_estimated,
         )
 
     def _submit(self, call: ToolCall) -> ToolResult:
@@ -505,6 +506,7 @@ class AgentWorkflow:
             model=f"{self._model.provider}/{self._model.model}",
             family=self._model.family,
             scripted=self._state.scripted,
+            is_estimated=self._state.is_estimated,
             unheard=self._state.steers,
         )
 

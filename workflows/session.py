@@ -245,7 +245,11 @@ class SessionWorkflow:
             await self._hear()
         result = await self._attend(self._plan_wave(number))
         spent = self._state.ended_usd + result.cost_usd
-        self._update(ended_usd=spent, scripted=self._state.scripted or result.scripted)
+        self._update(
+            ended_usd=spent,
+            scripted=self._state.scripted or result.scripted,
+            is_estimated=self._state.is_estimated or result.is_estimated,
+        )
         if result.plan is not None:
             self._state = schedule.adopt(self._state, result.plan, self._config)
         elif self._config.approvals.plan == "auto":
@@ -550,6 +554,7 @@ class SessionWorkflow:
             "spent_usd": self._state.spent_usd,
             "tasks": views.task_lines(self._state),
             "scripted": self._state.scripted,
+            "is_estimated": self._state.is_estimated,
             "plan_approved_by": self._state.plan_approved_by,
             "decisions": self._state.decisions,
             "decisions_dropped": self._state.decisions_dropped,

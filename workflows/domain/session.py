@@ -157,6 +157,9 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
     scripted: bool
     """True where a scripted model speaks for any role."""
     spent_usd: Decimal
+    is_estimated: bool = False
+    """True where a part of it is an estimate, because a provider counted no tokens; known of agents
+    that have ended."""
     cap_usd: Decimal
     tasks: tuple[TaskLine, ...]
     changesets: tuple[ChangesetLine, ...]
@@ -182,6 +185,7 @@ class SessionResult(BaseModel, frozen=True, extra="forbid"):
     spent_usd: Decimal
     tasks: tuple[TaskLine, ...]
     scripted: bool
+    is_estimated: bool = False
     plan_approved_by: str = ""
     decisions: tuple[Decision, ...] = ()
     decisions_dropped: int = 0

@@ -50,6 +50,8 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     ledger_usd: Decimal = Decimal(0)
     """The ledger's last word on settled spend, running agents included."""
     scripted: bool = False
+    is_estimated: bool = False
+    """A part of the spend is an estimate, because a provider counted no tokens."""
     # Set by the preparation.
     base: Base | None = None
     host_queue: str = ""

@@ -31,6 +31,7 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
         sandbox=state.sandbox,
         scripted=state.scripted,
         spent_usd=state.spent_usd,
+        is_estimated=state.is_estimated,
         cap_usd=state.cap_usd,
         tasks=task_lines(state),
         changesets=tuple(_changeset_line(each) for each in state.changesets),
@@ -87,7 +88,8 @@ def details(state: SessionState) -> str:
     Titles, reasons and notices may hold a model's words: they are shown as code, so that nothing
     in them is markup.
     """
-    money = f"${state.spent_usd:.2f} of ${state.cap_usd}"
+    partly = ", partly estimated" if state.is_estimated else ""
+    money = f"${state.spent_usd:.2f} of ${state.cap_usd}{partly}"
     lines = [
         f"**{state.phase}**{': ' + _code(state.reason) if state.reason else ''}",
         "",

@@ -70,6 +70,7 @@ def test_a_memo_holds_the_first_tasks_only() -> None:
         ({"scripted": True}, "**scripted model**"),
         ({"sandbox": "none"}, "**No sandbox**"),
         ({"ended_usd": Decimal("1.5")}, "Spent: $1.50 of $10"),
+        ({"ended_usd": Decimal("1.5"), "is_estimated": True}, "$1.50 of $10, partly estimated"),
         ({"phase": SessionPhase.PAUSED, "reason": "the cap"}, "the cap"),
     ],
 )
