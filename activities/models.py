@@ -106,11 +106,11 @@ class ModelActivities:
         try:
             return await self._send(request, whole)
         except ModelError as error:
-            raise _failure(error) from error
+            raise _failure(error, request.model) from error
         except Exception as error:
             # From the moment of sending the call may be billed: a repeat is the agent's to decide.
             text = f"the call was sent, and then: {type(error).__name__}: {error}"
-            raise _failure(OutcomeUnknownError(text)) from error
+            raise _failure(OutcomeUnknownError(text), request.model) from error
 
     async def _send(self, request: CallModel, whole: ModelRequest) -> ModelAnswered:
         """Send the request and store what was answered."""
@@ -139,7 +139,7 @@ def _request(request: CallModel, before: tuple[Message, ...], limit: timedelta) 
     return ModelRequest(
         model=request.model,
         system=system_prompt(request.role),
-        tools=tools_for(request.role, patches=request.model.patches),
+        tools=tools_for(request.role, request.tools, patches=request.model.patches),
         messages=(*before, *request.messages),
         max_output_tokens=request.max_output_tokens,
         cache_key=f"{request.session}/{request.agent}",
@@ -152,11 +152,13 @@ def _cost(reply: ModelReply) -> Decimal:
     return reply.cost_usd if reply.cost_usd is not None else Decimal(0)
 
 
-def _failure(error: ModelError) -> ApplicationError:
+def _failure(error: ModelError, model: ModelFacts | None = None) -> ApplicationError:
+    """Map an error to the failure that the history keeps; its detail names the model asked."""
     kind = next(kind for each, kind in _KINDS.items() if isinstance(error, each))
     retry_after = getattr(error, "retry_after", None)
     return ApplicationError(
         str(error)[:2_000],
+        *([] if model is None else [f"{model.provider}/{model.model}"]),
         type=kind,
         non_retryable=kind not in _RETRIED,
         next_retry_delay=retry_after,

@@ -107,9 +107,9 @@ configuration that it was started with.
 
 A file found in the repository decides nothing against you: it may not switch the sandbox off, mark
 secrets, approve where you are asked, change `on_cap`, allow agents more than you do, raise
-`budget.stop_usd` above your own file's or the default, list other hosts under `worktree.network`
-than you do, or say anything of `providers` and
-`catalogue` that you do not say yourself. Say that in your own file, with `--config` or with a flag.
+`budget.stop_usd` or one of `limits` above your own file's or the default, list other hosts under
+`worktree.network` than you do, or say anything of `providers` and `catalogue` that you do not say
+yourself. Say that in your own file, with `--config` or with a flag.
 An example with every key is [blueflame.example.yaml](../blueflame.example.yaml).
 
 {keys}

@@ -27,6 +27,7 @@ from starter.commands import (
     up,
 )
 from starter.errors import CommandError
+from starter.inside import outside_only
 from starter.own_name import NAME
 from starter.terminal import fail
 
@@ -57,7 +58,7 @@ app = typer.Typer(
     name=NAME,
     help="A goal in, reviewed and merged work out: coding agents as durable Temporal workflows.",
     epilog="Exit codes: 0 complete, 1 failed, 2 usage, 3 waits for a person, 4 stopped, "
-    "5 unavailable, 6 stale, 130 detached.",
+    "5 unavailable, 6 stale, 7 within a session, 130 detached.",
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,
@@ -96,7 +97,9 @@ _GROUPS = (
     (steer.budget, steer.proceed, steer.pause, steer.resume, steer.stop),
     (cleanup.cleanup, codec.codec, simulate.simulate),
 )
+_ACTING = {demo.demo, up.up, start.run, *_GROUPS[2], *_GROUPS[3], *_GROUPS[4], cleanup.cleanup}
+"""`plan` and `models` act with some of their options only, and see to it themselves."""
 for _group in _GROUPS:
     for _command in _group:
-        app.command()(_command)
+        app.command()(outside_only(_command) if _command in _ACTING else _command)
 app.add_typer(config.config, name="config")

@@ -156,6 +156,14 @@ class BudgetSection(BaseModel, frozen=True, extra="forbid"):
     burn_usd_per_minute: Decimal | None = Field(default=None, gt=0, le=MAX_USD, allow_inf_nan=False)
 
 
+class LimitsSection(BaseModel, frozen=True, extra="forbid"):
+    """How large one task's work may be."""
+
+    changed_files: StrictInt | None = Field(default=None, ge=1, le=100_000)
+    file_bytes: StrictInt | None = Field(default=None, ge=1, le=1 << 30)
+    changed_bytes: StrictInt | None = Field(default=None, ge=1, le=1 << 30)
+
+
 def _checked_host(entry: str) -> str:
     if (fault := entry_fault(entry)) is not None:
         raise ValueError(f"{entry!r} cannot be taken: {fault}")
@@ -231,6 +239,7 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     attempts: StrictInt | None = Field(default=None, ge=1, le=20)
     turns: StrictInt | None = Field(default=None, ge=1, le=1_000)
     command_timeout: Duration | None = None
+    limits: LimitsSection | None = None
     sandbox: Literal["required", "none"] | None = None
     policy: PolicySection | None = None
     deliver: Literal["branch"] | None = None

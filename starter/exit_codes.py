@@ -22,6 +22,8 @@ class ExitCode(IntEnum):
     STALE = 6
     """What was to be decided has changed, is settled, or does not wait, and nothing was sent; the
     session answered at once that it will not; or what was to be shown is not there yet."""
+    INSIDE = 7
+    """A command of a session started us, and what it asked for would start or steer a session."""
     INTERRUPTED = 130
     """Ctrl-C: the command detached, the session did not end."""
 

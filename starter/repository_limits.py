@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from workflows.domain.config import Approvals, SessionConfig, WorktreeConfig
 from workflows.domain.tool_policy import ToolPolicy
+from workflows.domain.violation import DiffLimits
 
 _Texts = tuple[str, ...]
 _REMEDY = (
@@ -35,6 +36,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "on_cap": SessionConfig.model_fields["on_cap"].default,
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
     _NETWORK: WorktreeConfig().network,
+    **{f"limits.{key}": getattr(DiffLimits(), key) for key in DiffLimits.model_fields},
     **{key: getattr(ToolPolicy(), key.removeprefix("policy.")) for key in _WIDENING},
 }
 
@@ -61,7 +63,8 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     |--------------------|------------------------------------------------------------|
     | `approvals.…`      | `ask`, or what the person says                             |
     | `on_cap`           | what the person says, or the default                       |
-    | `budget.stop_usd`  | at most what the person says, or the default               |
+    | `budget.stop_usd`, | at most what the person says, or the default               |
+    | `limits.…`         |                                                            |
     | `providers.…`      | what the person says: it would say where keys and code go  |
     | `catalogue.…`      | what the person says: it would say what the cap counts     |
     | `worktree.network` | hosts that the person lists, in the same words             |
@@ -91,8 +94,8 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
 
 
 def _may(key: str, value: object, mine: object) -> bool:
-    if key == "budget.stop_usd":
-        return cast(Decimal, value) <= cast(Decimal, mine)
+    if key == "budget.stop_usd" or key.startswith("limits."):
+        return cast(Decimal | int, value) <= cast(Decimal | int, mine)
     if key == _NETWORK:
         return set(cast(_Texts, value)) <= set(cast(_Texts, mine))
     if key in _WIDENING:

@@ -29,8 +29,9 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.shown_session import SessionSummary, ShownSession
+from starter.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.turns import Turns
+from starter.waits import provider_waits
 from workers.temporal import PayloadUnreadableError
 from workflows import queues
 from workflows.domain.config import Pacing
@@ -154,6 +155,10 @@ class Sessions:
         found = zip(looks, seen, strict=True)
         return {each: view for each, view in found if isinstance(view, ShownSession)}
 
+    async def waits(self, session: SessionId) -> tuple[ProviderWait, ...]:
+        """Return the calls of a session that wait for their provider now."""
+        return await provider_waits(self._client, session)
+
     async def task(self, session: SessionId, task: str) -> TaskRecord | None:
         """Return one task in full; None where no worker answers or the task does not exist."""
         handle = self._handle(session)
@@ -276,7 +281,7 @@ def _ended(known: SessionView, result: SessionResult | str) -> ShownSession:
     if isinstance(result, str):
         changes["reason"] = result
         return _shown(known, **changes, live=False, outcome="failed")
-    for field in ("reason", "branch", "head", "spent_usd", "tasks", "scripted"):
+    for field in SessionResult.model_fields.keys() & SessionView.model_fields.keys():
         changes[field] = getattr(result, field)
     return _shown(known, **changes, live=False, outcome=result.outcome)
 

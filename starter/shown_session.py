@@ -11,6 +11,18 @@ from workflows.domain.session import SessionView
 Outcome = Literal["complete", "incomplete", "stopped", "failed"]
 
 
+class ProviderWait(BaseModel, frozen=True, extra="forbid"):
+    """One call that is asked again later; nothing is billed for it meanwhile."""
+
+    agent: str
+    model: str
+    """As `provider/model`; empty where another version of this program made the call."""
+    until: datetime
+    """When it is asked again."""
+    reason: str
+    """What the provider said."""
+
+
 class ShownSession(SessionView, frozen=True, extra="forbid"):
     """A session's view, and what only the outside knows; the document of `status --json`."""
 
@@ -18,6 +30,9 @@ class ShownSession(SessionView, frozen=True, extra="forbid"):
     """False where no worker answered: the rest is what memo and result hold."""
     outcome: Outcome | None = None
     """None while the session is open."""
+    waits: tuple[ProviderWait, ...] = ()
+    """Calls that a provider refused for now, the one that is asked again first before the others.
+    Looked up by `status` and `watch`."""
 
 
 class SessionSummary(BaseModel, frozen=True, extra="forbid"):

@@ -23,7 +23,8 @@ def happening(one: Happening) -> list[str]:
     facts += [f"turn {one.turn}"] if one.turn else []
     facts += [one.kind]
     facts += [one.model] if one.model else []
-    facts += [money(one.cost_usd)] if one.cost_usd is not None else []
+    about = " (estimated)" if one.is_estimated else ""
+    facts += [f"{money(one.cost_usd)}{about}"] if one.cost_usd is not None else []
     facts += [f"{one.took.total_seconds():.1f} s"] if one.took is not None else []
     facts += [SCRIPTED] if one.scripted else []
     return [

@@ -61,6 +61,8 @@ class Happening(BaseModel, frozen=True, extra="forbid"):
     results: tuple[ToolAnswer, ...] = ()
     """Of `ran`: one for each call."""
     cost_usd: Decimal | None = None
+    is_estimated: bool = False
+    """The provider counted no tokens, so the cost, or a part of it, is an estimate."""
     took: timedelta | None = None
     scripted: bool = False
 
@@ -238,7 +240,13 @@ class _Reader:
         self._turn += 1
         facts = answer.model_dump(include={"text", "cost_usd", "scripted"})
         return self._happening(
-            event, "said", **facts, calls=answer.tool_calls, model=self._model, took=answer.latency
+            event,
+            "said",
+            **facts,
+            is_estimated=answer.usage.is_estimated,
+            calls=answer.tool_calls,
+            model=self._model,
+            took=answer.latency,
         )
 
     async def _failed(self, event: HistoryEvent) -> Happening:
@@ -268,9 +276,8 @@ class _Reader:
         if not isinstance(outcome, AgentOutcome):
             return self._happening(event, "ended", text=_UNREADABLE)
         text = f"{outcome.end}: {outcome.detail}".rstrip(": ")
-        return self._happening(
-            event, "ended", text=text, cost_usd=outcome.spent_usd, scripted=outcome.scripted
-        )
+        facts = outcome.model_dump(include={"scripted", "is_estimated"})
+        return self._happening(event, "ended", text=text, cost_usd=outcome.spent_usd, **facts)
 
     async def _lost(self, event: HistoryEvent) -> Happening:
         return self._happening(event, "ended", text=_ENDS[event.event_type])

@@ -102,7 +102,7 @@ class Unattended:
         for task in (each.id for each in now.tasks if each.state in states):
             if not self._is_new(f"failed {task}"):
                 continue
-            content = SkipTask(id=task) if is_skip else RetryTask(id=task)
+            content = (SkipTask if is_skip else RetryTask)(id=task, by=self._by)
             name = "skip" if is_skip else "retry"
             await self._sessions.signal(self._session, f"{name}_task", content)
             lines += views.told(f"{name} {task}, by the decisions file", self._session)

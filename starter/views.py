@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Final
 
+from starter import decision_views
 from starter.asks import Ask, PlanAsk
-from starter.shown_session import SessionSummary, ShownSession
+from starter.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.terminal import one_line, shown
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.config import SessionConfig
@@ -50,7 +51,15 @@ NO_SANDBOX: Final = "NONE: commands of agents run unconfined on this machine"
 _GAVE_UP: Final = {TaskState.FAILED, TaskState.TIMED_OUT}
 _NAMED: Final = 3
 _WAYS_OUT: Final = ("retry", "skip")
-_TITLES: Final = ("Tasks", "Changesets", "Notices", "Waiting for you")
+_TITLES: Final = (
+    "Tasks",
+    "Changesets",
+    "Waiting for a provider",
+    "Notices",
+    "Decisions",
+    "Waiting for you",
+)
+PARTLY: Final = " (partly estimated: a provider counted no tokens)"
 NO_GATES: Final = "(none found: only reviewers judge)"
 
 
@@ -68,7 +77,9 @@ def status(session: ShownSession, program: str) -> list[str]:
         *header(session),
         *_section("Tasks", [counts(session.tasks), *map(task_line, session.tasks)]),
         *_section("Changesets", map(changeset_line, session.changesets)),
+        *_section("Waiting for a provider", map(wait_line, session.waits)),
         *_section("Notices", map(notice_line, session.notices)),
+        *_section("Decisions", decision_views.latest(session)),
         *_section("Waiting for you", asks(session, program)),
     ]
 
@@ -93,7 +104,7 @@ def header(session: ShownSession) -> list[str]:
 def spent(session: ShownSession) -> str:
     """Return what a session has spent, and its cap where that is known."""
     cap = f" of {money(session.cap_usd)}" if session.live or session.cap_usd else ""
-    return f"{money(session.spent_usd)}{cap}"
+    return f"{money(session.spent_usd)}{cap}{PARTLY if session.is_estimated else ''}"
 
 
 def state(session: ShownSession) -> str:
@@ -138,7 +149,8 @@ def changeset_line(changeset: ChangesetLine) -> str:
     digest = f" {changeset.digest[:12]}" if changeset.digest else ""
     tasks = ", ".join(changeset.tasks)
     words = changeset.state.replace("_", " ")
-    return f"  {words:<11} {shown(changeset.id)}{digest}  ({shown(tasks)})"
+    by = f", approved by {one_line(changeset.approved_by, 100)}" if changeset.approved_by else ""
+    return f"  {words:<11} {shown(changeset.id)}{digest}  ({shown(tasks)}){by}"
 
 
 def notice_line(notice: Notice) -> str:
@@ -151,6 +163,13 @@ def notice_line(notice: Notice) -> str:
 def names_more(notice: Notice) -> bool:
     """Tell whether a notice's subject says more than the beginning of its text."""
     return bool(notice.subject) and not notice.text.startswith(notice.subject)
+
+
+def wait_line(wait: ProviderWait) -> str:
+    """Return one call that is asked again later, on one line."""
+    model = shown(wait.model or "a model")
+    until = f"{wait.until:%Y-%m-%d %H:%M:%S} UTC"
+    return f"  {shown(wait.agent)} waits for {model} until {until}: {one_line(wait.reason, 200)}"
 
 
 def waiting(session: ShownSession) -> list[ChangesetLine]:
@@ -200,7 +219,8 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
     """Return what is new since the last look, one line each; everything at the first look."""
     if before is None:
-        return [*header(now), f"{'Tasks':<11}{counts(now.tasks)}"]
+        tasks = f"{'Tasks':<11}{counts(now.tasks)}"
+        return [*header(now), tasks, *map(wait_line, now.waits)]
     lines: list[str] = []
     if state(before) != state(now):
         lines.append(f"session: {state(now)}")
@@ -211,6 +231,8 @@ def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
         {c.id: changeset_line(c) for c in before.changesets},
         {c.id: changeset_line(c) for c in now.changesets},
     )
+    known = {(w.agent, w.until) for w in before.waits}
+    lines += [wait_line(w) for w in now.waits if (w.agent, w.until) not in known]
     seen = {(n.kind, n.subject, n.text) for n in before.notices}
     lines += [notice_line(n) for n in now.notices if (n.kind, n.subject, n.text) not in seen]
     return lines
@@ -238,7 +260,7 @@ def ending(session: ShownSession, program: str) -> list[str]:
         "",
         f"Session {session.session}: {state(session)}",
         f"Tasks      {counts(session.tasks)}",
-        f"Spent      {money(session.spent_usd)}",
+        f"Spent      {money(session.spent_usd)}{PARTLY if session.is_estimated else ''}",
     ]
     if session.scripted:
         lines.append(f"Models     {SCRIPTED}")

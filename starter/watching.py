@@ -12,7 +12,7 @@ from starter import deciding, documents, live_view, plan_views, views
 from starter.asks import Ask
 from starter.exit_codes import OF_OUTCOME, ExitCode
 from starter.own_name import program
-from starter.shown_session import ShownSession
+from starter.shown_session import ProviderWait, ShownSession
 from starter.terminal import console, is_interactive, read_line, write
 from workflows.domain.ids import SessionId
 from workflows.domain.session import ChangesetLine, SessionPhase
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _LOOK_SECONDS: Final = 0.5
 _PATIENT_LOOKS: Final = 240
 """Looks that may fail in a row: a server restarts in seconds, a cluster fails over in a minute."""
+_WAITS_EVERY: Final = 10
+"""Looks between two at what waits for a provider: it takes a request for each agent."""
 _NO_WORKER_LOOKS: Final = 3
 """Looks without an answer before it is said: a worker may just be starting."""
 
@@ -58,6 +60,8 @@ class Watch:
         self._session = session
         self._program = program()
         self._asked: set[str] = set()
+        self._looks = 0
+        self._waits: tuple[ProviderWait, ...] = ()
 
     async def follow(self) -> ExitCode:
         """Follow the session to its end and return the exit code that tells how it ended."""
@@ -102,12 +106,21 @@ class Watch:
 
         for _ in range(_PATIENT_LOOKS):
             try:
-                return await self._sessions.view(self._session)
+                return await self._whole()
             except RPCError as error:
                 if error.status not in self._sessions.PASSING:
                     raise
                 await asyncio.sleep(_LOOK_SECONDS)
-        return await self._sessions.view(self._session)
+        return await self._whole()
+
+    async def _whole(self) -> ShownSession:
+        now = await self._sessions.view(self._session)
+        if now.outcome is not None:
+            return now
+        if self._looks % _WAITS_EVERY == 0:
+            self._waits = await self._sessions.waits(self._session)
+        self._looks += 1
+        return now.model_copy(update={"waits": self._waits})
 
     async def _live(self) -> ExitCode:
         from rich.live import Live

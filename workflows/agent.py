@@ -6,6 +6,7 @@ What an answer leads to is decided in `policy.agent`; what may be spent, by the 
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -32,10 +33,10 @@ from workflows.domain.messages import (
 )
 from workflows.domain.models import ModelFacts
 from workflows.errors import UNKNOWN_OUTCOME, FailureType
-from workflows.failures import failure_type, failure_words
+from workflows.failures import failure_type, failure_words, may_have_run
 from workflows.policy import agent as policy
 from workflows.policy import money, openings, submissions
-from workflows.policy.model_failures import FailedCall, FailedKind, after_failure
+from workflows.policy.model_failures import FailedCall, FailedKind, after_failure, back_off
 
 _CALLS_AHEAD = 3
 _REPAIRS = 1
@@ -181,6 +182,7 @@ class AgentWorkflow:
             is_compacted=False,
             unknown_outcomes=0,
             scripted=self._state.scripted or answer.scripted,
+            is_estimated=self._state.is_estimated or answer.usage.is_estimated,
         )
 
     def _submit(self, call: ToolCall) -> ToolResult:
@@ -254,21 +256,29 @@ class AgentWorkflow:
             outcome = await self._send(self._state.prefix, pending)
             if isinstance(outcome, PrefixLost):
                 outcome = await self._send(None, (*self._state.conversation, *pending))
-        except _Ended:
-            self._spend(quote)  # stopped with the call in flight: it may be billed
+        except _Ended as ended:
+            if may_have_run(ended.__cause__):
+                self._spend(quote)  # stopped with the call in flight: it may be billed
             raise
         except ActivityError as error:
             if is_cancelled_exception(error):
-                self._spend(quote)
+                if may_have_run(error):
+                    self._spend(quote)
                 raise
-            is_mended = await self._failed(error, quote)
-            return await self._call(pending, quote) if is_mended else None
+            return await self._again(pending) if await self._failed(error, quote) else None
         if isinstance(outcome, PrefixLost):
             raise _Ended(AgentEnd.PROVIDER, "the message store lost a conversation sent whole")
         self._spend(outcome.cost_usd)
         waited = workflow.now() - began - outcome.latency
         self._update(paused=self._state.paused + max(waited, waited * 0))
         return outcome
+
+    async def _again(self, pending: tuple[Message, ...]) -> ModelAnswered | None:
+        """Make the very call that was held, of the route's first model, which may be another."""
+        self._update(model_index=0)
+        quote = self._quote()
+        await self._afford(quote)
+        return await self._call(pending, quote)
 
     async def _send(self, prefix: Any, messages: tuple[Message, ...]) -> ModelAnswered | PrefixLost:
         request = CallModel(
@@ -280,6 +290,7 @@ class AgentWorkflow:
             prefix=prefix,
             messages=messages,
             max_output_tokens=policy.max_output_tokens(self._model),
+            tools=self._request.policy.tools_of(self._request.role),
         )
         model = f"{self._model.provider}/{self._model.model}"
         return await self._stoppable(
@@ -301,6 +312,8 @@ class AgentWorkflow:
             self._update(model_index=self._state.model_index + 1)
         if step == "compact":
             await self._compact(is_full=True)
+        if step == "again" and failed.kind == "unknown":
+            await self._back_off(failed.unknown_in_a_row)
         if step == "hold":
             await self._hold(words)
         return step == "hold"
@@ -313,6 +326,19 @@ class AgentWorkflow:
             is_compacted=self._state.is_compacted,
             has_next_model=self._state.model_index + 1 < len(self._request.route),
         )
+
+    async def _back_off(self, unknown_in_a_row: int) -> None:
+        """Wait before a call of unknown outcome is made again; the time is not the agent's."""
+        began = workflow.now()
+        with suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: self._state.stop_reason is not None,
+                timeout=back_off(self._request.back_off, unknown_in_a_row),
+                timeout_summary="a call of unknown outcome is made again after this",
+            )
+        self._update(paused=self._state.paused + (workflow.now() - began))
+        if self._state.stop_reason is not None:
+            raise _Ended(AgentEnd.STOPPED, self._state.stop_reason)
 
     async def _hold(self, words: str) -> None:
         """Pause here with everything, and have the session pause, until a person resumes."""
@@ -480,6 +506,7 @@ class AgentWorkflow:
             model=f"{self._model.provider}/{self._model.model}",
             family=self._model.family,
             scripted=self._state.scripted,
+            is_estimated=self._state.is_estimated,
             unheard=self._state.steers,
         )
 

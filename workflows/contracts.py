@@ -22,7 +22,7 @@ from workflows.domain.messages import Message, ToolCall
 from workflows.domain.models import GivenFacts, ModelFacts, Role, Usage
 from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session_state import ResolvedRoutes
-from workflows.domain.tool_policy import ToolPolicy
+from workflows.domain.tool_policy import ToolName, ToolPolicy
 from workflows.domain.verdict import Evidence
 from workflows.domain.violation import DiffLimits, Violation
 from workflows.errors import NEVER_RETRIED, UNKNOWN_OUTCOME
@@ -513,6 +513,8 @@ class CallModel(BaseModel, frozen=True, extra="forbid"):
     """The head of the stored conversation; None: `messages` are the whole of it."""
     messages: tuple[Message, ...] = Field(min_length=1)
     max_output_tokens: int = Field(gt=0)
+    tools: tuple[ToolName, ...] | None = None
+    """Those that a person leaves to the role; None: all that it has. Others are not offered."""
 
 
 class ModelAnswered(BaseModel, frozen=True, extra="forbid"):

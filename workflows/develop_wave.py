@@ -227,6 +227,7 @@ class DevelopWave:
             claims=assignment.task.claims,
             policy=self._request.grounds.policy,
             gate_files=gate_files(self._request.grounds.gates),
+            limits=self._request.grounds.limits,
             allow_secret=self._request.grounds.worktree.allow_secret,
             at=workflow.now(),
         )
@@ -272,6 +273,7 @@ def _developed(
         notices=done.notices,
         cost_usd=outcome.spent_usd,
         scripted=outcome.scripted,
+        is_estimated=outcome.is_estimated,
     )
 
 
@@ -295,4 +297,5 @@ def _not_developed(
         checkpoint=outcome.checkpoint if outcome else None,
         cost_usd=outcome.spent_usd if outcome else Decimal(0),
         scripted=outcome.scripted if outcome else False,
+        is_estimated=outcome.is_estimated if outcome else False,
     )

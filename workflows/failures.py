@@ -23,6 +23,19 @@ def failure_type(error: ActivityError) -> str:
     return "Unknown"
 
 
+def may_have_run(error: BaseException | None) -> bool:
+    """Tell whether a cancelled activity was with a worker, and not still or again waiting for one.
+
+    One that is cancelled before its first attempt or between two has no start in the history, and
+    what Temporal repeats of a model call was not billed. The server for tests, which knows of no
+    start (-1), is not believed.
+
+    Args:
+        error: what came of waiting for the activity; None: it was never asked for.
+    """
+    return isinstance(error, ActivityError) and error.started_event_id != 0
+
+
 def failure_words(error: ActivityError) -> str:
     """Return what a failed activity said, without its type, which is told beside it."""
     cause = error.cause

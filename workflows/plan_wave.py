@@ -91,4 +91,5 @@ def _result(outcome: AgentOutcome) -> PlanResult:
         reason="" if isinstance(plan, Plan) else reason,
         cost_usd=outcome.spent_usd,
         scripted=outcome.scripted,
+        is_estimated=outcome.is_estimated,
     )

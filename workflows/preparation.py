@@ -158,6 +158,7 @@ def grounds(request: SessionRequest, state: SessionState) -> Grounds:
         command_timeout=request.config.command_timeout,
         turns=request.config.turns,
         policy=request.config.policy,
+        limits=request.config.limits,
     )
 
 

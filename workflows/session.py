@@ -231,7 +231,7 @@ class SessionWorkflow:
             if self._state.plan is None or self._wants_new_plan:
                 await self._make_plan()
             if self._state.plan is not None and self._config.approvals.plan == "auto":
-                self._update(is_plan_approved=True, plan_approved_by="rule auto")
+                self._state = signals.approve_plan_by_rule(self._state, workflow.now())
                 break
             await self._await_plan_decision()
         self._enter(SessionPhase.RUNNING)
@@ -245,7 +245,11 @@ class SessionWorkflow:
             await self._hear()
         result = await self._attend(self._plan_wave(number))
         spent = self._state.ended_usd + result.cost_usd
-        self._update(ended_usd=spent, scripted=self._state.scripted or result.scripted)
+        self._update(
+            ended_usd=spent,
+            scripted=self._state.scripted or result.scripted,
+            is_estimated=self._state.is_estimated or result.is_estimated,
+        )
         if result.plan is not None:
             self._state = schedule.adopt(self._state, result.plan, self._config)
         elif self._config.approvals.plan == "auto":
@@ -308,7 +312,7 @@ class SessionWorkflow:
 
     def _step(self) -> schedule.Ending | None:
         """Settle the state and start waves; answer the ending where there is nothing left."""
-        self._state = schedule.settle(self._state, self._config)
+        self._state = schedule.settle(self._state, self._config, workflow.now())
         if not self._is_long():
             for each in schedule.next_starts(self._state, self._config, self._running()):
                 self._start(each)
@@ -556,6 +560,10 @@ class SessionWorkflow:
             "spent_usd": self._state.spent_usd,
             "tasks": views.task_lines(self._state),
             "scripted": self._state.scripted,
+            "is_estimated": self._state.is_estimated,
+            "plan_approved_by": self._state.plan_approved_by,
+            "decisions": self._state.decisions,
+            "decisions_dropped": self._state.decisions_dropped,
         }
         self._update(reason=reason)
         return SessionResult.model_validate(facts)

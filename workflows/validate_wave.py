@@ -51,10 +51,12 @@ class _Cost:
     def __init__(self) -> None:
         self.usd = Decimal(0)
         self.scripted = False
+        self.is_estimated = False
 
     def add(self, outcome: AgentOutcome) -> None:
         self.usd += outcome.spent_usd
         self.scripted = self.scripted or outcome.scripted
+        self.is_estimated = self.is_estimated or outcome.is_estimated
 
 
 @workflow.defn(name="ValidateWave", failure_exception_types=[Exception])
@@ -122,6 +124,7 @@ class ValidateWave:
             verdict=verdict,
             cost_usd=cost.usd,
             scripted=cost.scripted,
+            is_estimated=cost.is_estimated,
         )
 
     async def _gates(self, candidate: Candidate) -> GateReport:
@@ -232,5 +235,6 @@ def _refused(candidate: Candidate, by: str, notes: str, cost: _Cost) -> Refused:
         "notes": notes,
         "cost_usd": cost.usd,
         "scripted": cost.scripted,
+        "is_estimated": cost.is_estimated,
     }
     return Refused.model_validate(facts)

@@ -9,6 +9,9 @@ from pydantic import BaseModel, Field
 WORKSPACE = "/workspace"
 """Where every worktree and gate checkout appears inside, so that recorded paths stay valid."""
 
+INSIDE = "BLUEFLAME_INSIDE"
+"""Set in every command's environment: whatever runs there was started by a session."""
+
 
 class Limits(BaseModel, frozen=True, extra="forbid"):
     """Bounds of one command."""

@@ -4,7 +4,7 @@ The three `submit` tools have only their schema here: the workflow handles them,
 they say. What a wrong argument is answered with is worded in `problems`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
@@ -152,15 +152,20 @@ _TOOLS = {
 SandboxCall = Bash | Read | Edit | Write | ApplyPatch
 
 
-def tools_for(role: Role, *, patches: bool = False) -> tuple[ToolSchema, ...]:
+def tools_for(
+    role: Role, left: Collection[str] | None = None, *, patches: bool = False
+) -> tuple[ToolSchema, ...]:
     """Return a role's tools, in an order that never changes: it is part of the cached prefix.
 
     Args:
         role: who asks.
+        left: the tools of the sandbox that a person leaves to the role; None: all of them.
         patches: whether the model is fluent in `apply_patch`; to others it is not offered.
     """
-    names = (name for name in _TOOLS[role] if patches or name != "apply_patch")
-    return tuple(schema(name) for name in names)
+    taken: set[str] = set() if left is None else set(sandbox_tools(role)) - set(left)
+    if not patches:
+        taken.add("apply_patch")
+    return tuple(schema(name) for name in _TOOLS[role] if name not in taken)
 
 
 def name_of(call: SandboxCall) -> str:

@@ -96,6 +96,8 @@ async def _status(wanted: str | None, *, json: bool) -> ExitCode:
 
     sessions, session = await one_session(wanted)
     view = await sessions.view(session)
+    if view.outcome is None:
+        view = view.model_copy(update={"waits": await sessions.waits(session)})
     if json:
         return documents.write(view)
     write(views.status(view, program()), views.style)
@@ -121,15 +123,16 @@ async def _watch(wanted: str | None, *, patient: bool, json: bool) -> ExitCode:
 
 
 async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
-    from starter import documents, plan_views
+    from starter import decision_views, documents, plan_views
 
     sessions, session = await one_session(wanted)
     record = await sessions.task(session, name)
     if record is None:
         raise await _no_task(sessions, session, name)
+    decisions = decision_views.about(await sessions.view(session), record.task.id)
     if json:
-        return documents.write_object(session=session, task=record)
-    write(plan_views.record(record))
+        return documents.write_object(session=session, task=record, decisions=decisions)
+    write([*plan_views.record(record), *decision_views.section(decisions)])
     return ExitCode.COMPLETE
 
 

@@ -11,6 +11,7 @@ import typer
 from starter.commands.shared import JsonOption
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.inside import refuse_inside
 from starter.terminal import execute, write
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def models(
     json: JsonOption = False,
 ) -> None:
     """List the configured models, or try each with one tiny call."""
+    if action == "test":
+        refuse_inside("models test")
     execute(_models(action, repo, config, playbook, json=json), json=json)
 
 

@@ -8,6 +8,7 @@ import typer
 from starter.commands.shared import JsonOption, SessionArgument, one_session
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.inside import refuse_inside
 from starter.own_name import program
 from starter.terminal import execute, fail, is_interactive, write
 
@@ -32,6 +33,7 @@ def plan(
     if sum((edit, file is not None, json)) > 1:
         fail(CommandError("--edit, --file and --json exclude each other"), json=json)
     if edit or file is not None:
+        refuse_inside("plan")
         execute(_replace(session, file))
     execute(_plan(session, json=json), json=json)
 

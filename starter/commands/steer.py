@@ -83,27 +83,33 @@ def stop(session: SessionArgument = None) -> None:
 
 
 async def _skip(task: str, wanted: str | None, *, satisfies: bool) -> ExitCode:
+    from starter.sessions import decider
     from workflows.domain.session import SkipTask
 
-    return await _to_task(wanted, task, "skip_task", SkipTask(id=task, satisfies=satisfies))
+    return await _to_task(
+        wanted, task, "skip_task", SkipTask(id=task, satisfies=satisfies, by=decider())
+    )
 
 
 async def _retry(task: str, notes: str, wanted: str | None) -> ExitCode:
+    from starter.sessions import decider
     from workflows.domain.session import RetryTask
 
-    return await _to_task(wanted, task, "retry_task", RetryTask(id=task, notes=notes))
+    return await _to_task(wanted, task, "retry_task", RetryTask(id=task, notes=notes, by=decider()))
 
 
 async def _steer(task: str, text: str, wanted: str | None) -> ExitCode:
+    from starter.sessions import decider
     from workflows.domain.session import SteerTask
 
-    return await _to_task(wanted, task, "steer_task", SteerTask(id=task, text=text))
+    return await _to_task(wanted, task, "steer_task", SteerTask(id=task, text=text, by=decider()))
 
 
 async def _priority(task: str, n: int, wanted: str | None) -> ExitCode:
+    from starter.sessions import decider
     from workflows.domain.session import SetPriority
 
-    return await _to_task(wanted, task, "set_priority", SetPriority(id=task, n=n))
+    return await _to_task(wanted, task, "set_priority", SetPriority(id=task, n=n, by=decider()))
 
 
 async def _budget(usd: str, wanted: str | None) -> ExitCode:

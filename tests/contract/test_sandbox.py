@@ -13,6 +13,7 @@ import pytest
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 from activities.ports.sandbox import (
+    INSIDE,
     Limits,
     Sandbox,
     SandboxCommand,
@@ -122,6 +123,13 @@ async def test_ripgrep_searches_the_workspace_with_and_without_a_path(
     result = await bash(search)
     assert result.code == 0
     assert b"a.txt" in result.output
+
+
+async def test_what_a_session_starts_is_marked_as_such(sandbox: Sandbox, workspace: Path):
+    command = SandboxCommand(
+        argv=("printenv", INSIDE), workspace=Workspace(path=workspace), env=((INSIDE, ""),)
+    )
+    assert (await sandbox.run(command)).output == b"1\n"
 
 
 async def test_nothing_of_the_environment_is_inherited(bash: Run, monkeypatch: pytest.MonkeyPatch):

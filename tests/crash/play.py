@@ -44,6 +44,16 @@ def stalling(command: str) -> Playbook:
     return _book(_planner(tasks), developer, _reviewer("slow", {**cited, "quote": "# logs"}))
 
 
+def limited(wait_s: int) -> Playbook:
+    """Return a playbook of one task whose first call is refused once, for so many seconds."""
+    error = {"kind": "rate_limited", "retry_after": wait_s, "times": 1}
+    write = {"calls": [{"write": {"path": "slow/log.txt", "content": "slow\n"}}], "error": error}
+    developer: dict[str, Any] = {"role": "developer", "turns": [write, _SUBMIT]}
+    cited = {"criterion": "1", "path": "README.md", "line_start": 1, "line_end": 1}
+    reviewer = _reviewer("slow", {**cited, "quote": "# logs"})
+    return _book(_planner({"slow": ()}), developer, reviewer)
+
+
 def playbook(tasks: Mapping[str, tuple[str, ...]] = TASKS, turns: int = TURNS) -> Playbook:
     """Return a playbook in which each task appends one line a turn, a second one after a moment."""
     scenes: list[dict[str, Any]] = [_planner(tasks)]
@@ -55,7 +65,14 @@ def playbook(tasks: Mapping[str, tuple[str, ...]] = TASKS, turns: int = TURNS) -
 
 
 def _book(*scenes: dict[str, Any]) -> Playbook:
-    document = {"schema": 1, "name": "crash", "latency_s": LATENCY_S, "scenes": scenes}
+    usage = {"input_tokens": 1_000, "output_tokens": 100}
+    document = {
+        "schema": 1,
+        "name": "crash",
+        "latency_s": LATENCY_S,
+        "usage": usage,
+        "scenes": scenes,
+    }
     return Playbook.model_validate(document)
 
 

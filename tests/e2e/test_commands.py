@@ -149,10 +149,10 @@ def test_every_signal_is_sent_as_its_name_says(person: Person) -> None:
         assert answer.code == ExitCode.COMPLETE, (arguments, answer.err)
     by = decider()
     assert asyncio.run(_heard(person.settings, session)) == [
-        ("skip_task", {"id": "t1", "satisfies": True}),
-        ("retry_task", {"id": "t1", "notes": "n"}),
-        ("steer_task", {"id": "t1", "text": "look there"}),
-        ("set_priority", {"id": "t1", "n": -5}),
+        ("skip_task", {"id": "t1", "satisfies": True, "by": by}),
+        ("retry_task", {"id": "t1", "notes": "n", "by": by}),
+        ("steer_task", {"id": "t1", "text": "look there", "by": by}),
+        ("set_priority", {"id": "t1", "n": -5, "by": by}),
         ("set_budget", {"usd": 12.5, "by": by}),
         ("proceed", {"by": by}),
         ("pause", {"by": by}),

@@ -120,6 +120,19 @@ async def test_credit_that_is_used_up_falls_back_along_the_route(
     assert stage.logged("dialect") == ["anthropic", "openai", "gemini", "chat"]
 
 
+async def test_after_a_hold_the_routes_first_model_is_asked(stage: Stage, theatre: Theatre) -> None:
+    turn = "{calls: [{submit: {summary: done}}], error: {kind: credit, times: 2}}"
+    stage.simulator.play(play(turn, usage=USAGE))
+    route = tuple(facts(name) for name in PROVIDERS[:2])
+    async with theatre.agent(Wired(stage), route=route) as agent:
+        await until_held(agent)
+        await agent.signal("resume")
+        outcome = await agent.result()
+    assert (outcome.end, outcome.family) == (AgentEnd.SUBMITTED, PROVIDERS[0])
+    assert stage.logged("dialect") == ["anthropic", "openai", "anthropic"]
+    assert outcome.spent_usd == COST
+
+
 async def until_held(agent: WorkflowHandle[object, AgentOutcome]) -> None:
     await until_in_history(
         agent,

@@ -300,6 +300,7 @@ def agent_request(session: str, ledger: str, world: World, **facts: Any) -> Agen
         "ledger": ledger,
         "limits": AgentLimits(turns=20, wall=timedelta(minutes=20), usd=Decimal(3)),
         "command_timeout": timedelta(minutes=5),
+        "back_off": timedelta(milliseconds=1),
     }
     return AgentRequest.model_validate({**common, **facts})
 

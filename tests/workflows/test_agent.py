@@ -11,6 +11,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.exceptions import ApplicationError
 
 from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
+from tests.waiting import until
 from tests.workflows.conftest import Theatre, light_theatre, scheduled, until_in_history
 from workflows.contracts import (
     CallModel,
@@ -193,6 +194,32 @@ async def test_stop_ends_it_at_once_and_keeps_the_work(theatre: Theatre, during:
     assert outcome.checkpoint == name_of("dev.a.1", 1)
 
 
+@pytest.mark.parametrize(("fails", "spent"), [(True, 0), (False, Decimal("0.10"))])
+async def test_a_call_that_is_stopped_counts_where_it_was_sent(
+    real_theatre: Theatre, *, fails: bool, spent: Decimal
+):
+    world = Scripted([SUBMIT], usd_per_call=Decimal("0.10"))
+    world.on_call = hold = Hold()
+    if fails:
+        world.on_call = lambda _: limited()
+
+    async def limited() -> None:
+        raise ApplicationError(
+            "slow down", type=FailureType.RATE_LIMITED, next_retry_delay=timedelta(hours=5)
+        )
+
+    async with real_theatre.agent(world) as agent:
+
+        async def is_waiting() -> bool:
+            pending = (await agent.describe()).raw_description.pending_activities
+            return any(each.attempt > 1 for each in pending)
+
+        await (until(is_waiting, "the call waits") if fails else hold.reached.wait())
+        await agent.signal("stop", "enough")
+        outcome = await agent.result()
+    assert (outcome.end, outcome.spent_usd) == (AgentEnd.STOPPED, spent)
+
+
 async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Theatre):
     world = Scripted(usd_per_call=Decimal("0.10"))
     hold = Hold()
@@ -303,13 +330,32 @@ async def test_an_unknown_outcome_costs_its_quote_and_is_asked_anew(theatre: The
     assert outcome.spent_usd == Decimal("0.60")
 
 
-async def test_three_unknown_outcomes_in_a_row_end_it(theatre: Theatre):
+async def test_three_unknown_outcomes_in_a_row_end_it_with_longer_waits_between(theatre: Theatre):
     world = Scripted(usd_per_call=Decimal("0.10"))
     world.on_call = lambda _: fail(FailureType.OUTCOME_UNKNOWN)
-    outcome = await ended(theatre, world)
+    async with theatre.agent(world, back_off=timedelta(milliseconds=10)) as agent:
+        outcome = await agent.result()
+        waits = [
+            event.timer_started_event_attributes.start_to_fire_timeout.ToTimedelta()
+            async for event in agent.fetch_history_events()
+            if event.event_type == EventType.EVENT_TYPE_TIMER_STARTED
+        ]
     assert outcome.end is AgentEnd.PROVIDER
     assert outcome.spent_usd == Decimal("0.30")
     assert len(world.calls) == 3
+    assert waits == [timedelta(milliseconds=10), timedelta(milliseconds=40)]
+
+
+async def test_stop_ends_the_wait_after_an_unknown_outcome(theatre: Theatre):
+    world = Scripted(usd_per_call=Decimal("0.10"))
+    world.on_call = lambda _: fail(FailureType.OUTCOME_UNKNOWN)
+    async with theatre.agent(world, back_off=timedelta(hours=5)) as agent:
+        await until_in_history(
+            agent, lambda event: event.event_type == EventType.EVENT_TYPE_TIMER_STARTED
+        )
+        await agent.signal("stop", "enough")
+        outcome = await agent.result()
+    assert (outcome.end, outcome.spent_usd) == (AgentEnd.STOPPED, Decimal("0.10"))
 
 
 @pytest.mark.parametrize("kind", [FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED])

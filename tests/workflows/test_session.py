@@ -13,7 +13,8 @@ from workflows.domain.config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.gate import GateSpec
 from workflows.domain.messages import ToolCall, UserMessage
 from workflows.domain.models import Role
-from workflows.domain.violation import DiffRule, Violation
+from workflows.domain.tool_policy import ToolPolicy
+from workflows.domain.violation import DiffLimits, DiffRule, Violation
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -122,8 +123,10 @@ async def test_a_refused_diff_is_reworked_with_the_place_of_each_finding(
         return WorkRefused(reason="violation", findings=(found,))
 
     world.finish = finish
-    result = await played(theatre, world)
+    limits = DiffLimits(changed_files=7, changed_bytes=8)
+    result = await played(theatre, world, limits=limits)
     assert states(result) == {"a": ("merged", 2)}
+    assert [each.limits for each in world.finished] == [limits, limits]
     again = next(call for call in world.calls if call.agent == "dev.a.2")
     opening = again.messages[0].model_dump_json()
     assert "src/a.py:3: this line looks like a GitHub token" in opening
@@ -274,3 +277,15 @@ async def test_a_session_that_continues_as_new_loses_nothing(real_theatre: Theat
     assert result.spent_usd == world.spent
     assert first.raw_description.workflow_execution_info.first_run_id != first.run_id
     assert (await session.task("b")).task.priority == 4
+
+
+async def test_each_role_is_offered_the_tools_that_a_person_leaves_it(theatre: Theatre) -> None:
+    world = World(planned({"id": "a"}))
+    policy = ToolPolicy(planner_tools=("read",), developer_tools=("bash", "write"))
+    result = await played(theatre, world, policy=policy)
+    assert result.outcome == "complete"
+    assert {call.role: call.tools for call in world.calls} == {
+        Role.PLANNER: ("read",),
+        Role.DEVELOPER: ("bash", "write"),
+        Role.REVIEWER: ("bash", "read"),
+    }

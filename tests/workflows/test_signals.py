@@ -20,6 +20,7 @@ from tests.fakes.world import Hold, World, name_of, planned
 from tests.workflows.conftest import ASK, Playing, Theatre, scheduled, states, until_in_history
 from workflows.contracts import FinishTask, TaskCommitted, WorkRefused
 from workflows.domain.config import Approvals, Concurrency, Pacing
+from workflows.domain.decision import UNNAMED
 from workflows.domain.ids import Commit, Tree
 from workflows.domain.models import Role
 from workflows.domain.notice import NoticeKind
@@ -124,6 +125,33 @@ async def test_reject_plan_asks_the_planner_again_with_the_notes(theatre: Theatr
         await session.until(is_in("awaiting_plan"))
         assert "split the parser off" in world.heard("plan.2", 1)
         assert "Attempt: 2" in world.heard("plan.2", 1)
+
+
+async def test_who_decided_what_is_in_the_picture_and_in_the_result(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ASK) as session:
+        await session.until(is_in("awaiting_plan"))
+        for who in ("ann", "bob"):
+            await session.say("reject_plan", {"notes": f"{who} minds", "by": who})
+        await session.until(lambda _: "plan.2" in world.agents())
+        await session.until(is_in("awaiting_plan"))
+        await session.say("approve_plan", {"by": "ann"})
+        digest = digest_of(view := await session.until(awaits("a")), "a")
+        assert view.plan_approved_by == "ann"
+        await session.say("approve_changeset", {"id": "a", "digest": digest})
+        result = await session.result()
+        view = await session.view()
+    said = [(each.what, each.by, each.note, bool(each.refused)) for each in result.decisions]
+    assert said == [
+        ("reject_plan", "ann", "ann minds", False),
+        ("reject_plan", "bob", "bob minds", True),
+        ("approve_plan", "ann", "", False),
+        ("approve_changeset", UNNAMED, f"digest {digest[:12]}", False),
+    ]
+    assert view.decisions == result.decisions
+    assert [each.approved_by for each in view.changesets] == [UNNAMED]
+    memo = await (await session.handle.describe()).memo_value("view", type_hint=SessionView)
+    assert memo.decisions == result.decisions
 
 
 async def test_replace_plan_takes_the_persons_plan_and_only_while_one_waits(theatre: Theatre):

@@ -11,9 +11,10 @@ from temporalio.exceptions import ApplicationError
 
 from starter import turn_views
 from starter.turns import Happening, Turns, task_of
-from tests.fakes.world import World, planned
+from tests.fakes.world import World, answered, planned
 from tests.workflows.conftest import Theatre
 from workflows.contracts import CallModel, ModelOutcome
+from workflows.domain.models import Usage
 from workflows.domain.plan import Plan
 from workflows.errors import FailureType
 
@@ -107,3 +108,27 @@ async def test_a_failed_call_is_told_with_its_words(real_theatre: Theatre) -> No
     failed = next(each for each in found if each.kind == "failed")
     assert failed.text == "models.call: the request \u001b[2J is wrong"
     assert "    models.call: the request \\x1b[2J is wrong" in turn_views.happening(failed)
+
+
+@pytest.mark.parametrize("agent", ["plan.1", "dev.a.1", "review.a.1.1"])
+async def test_a_cost_that_was_estimated_is_marked_in_the_turn_and_in_the_sum(
+    real_theatre: Theatre, agent: str
+) -> None:
+    world = World(planned(TASK), usd_per_call=Decimal("0.01"))
+    guessed = Usage(input_tokens=1, output_tokens=1, is_estimated=True)
+
+    async def estimate(call: CallModel) -> ModelOutcome:
+        return answered(call, *world.script(call), usage=guessed, cost_usd=world.usd)
+
+    world.on_call = lambda call: estimate(call) if (call.agent, call.turn) == (agent, 1) else None
+    async with real_theatre.session(world, **AUTO) as playing:
+        result = await playing.result()
+        view = await playing.view()
+        session = playing.handle.id.removeprefix("session/")
+    marked = [
+        (each.agent, each.kind, each.turn)
+        for each in await Turns(real_theatre.client, session).past()
+        if each.is_estimated
+    ]
+    assert [(who, kind) for who, kind, _ in marked] == [(agent, "said"), (agent, "ended")]
+    assert (result.is_estimated, view.is_estimated) == (True, True)

@@ -81,6 +81,8 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     recent: tuple[Digest, ...] = ()
     """Fingerprints of the last turns' calls and effects, newest last, at most 3."""
     scripted: bool = False
+    is_estimated: bool = False
+    """A provider counted no tokens of some call, so its cost is an estimate."""
     started_at: datetime
     paused: timedelta = timedelta(0)
     steers: tuple[str, ...] = ()
@@ -111,6 +113,8 @@ class AgentRequest(BaseModel, frozen=True, extra="forbid"):
     """Files that a gate starts; see `Standing`."""
     limits: AgentLimits
     command_timeout: timedelta
+    back_off: timedelta = timedelta(seconds=2)
+    """The wait after a call of unknown outcome; longer after each further one in a row."""
     turns_per_run: int = Field(default=250, gt=0)
     """After so many turns in one run the workflow continues as new."""
     carried: AgentState | None = None
@@ -133,5 +137,7 @@ class AgentOutcome(BaseModel, frozen=True, extra="forbid"):
     """The model that spoke last, as `provider/model`."""
     family: str
     scripted: bool
+    is_estimated: bool = False
+    """A part of `spent_usd` is an estimate: a provider counted no tokens."""
     unheard: tuple[str, ...] = ()
     """Steering that came too late for it."""

@@ -10,6 +10,7 @@ from workflows.domain.budget import Caps
 from workflows.domain.gate import GateSpec
 from workflows.domain.models import GivenFacts
 from workflows.domain.tool_policy import ToolPolicy
+from workflows.domain.violation import DiffLimits
 
 ModelName = Annotated[
     str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}/[A-Za-z0-9._:/@+-]{1,200}$")
@@ -88,6 +89,8 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     """Turns of one agent."""
     command_timeout: timedelta = timedelta(minutes=5)
     """The longest that one command of an agent may run."""
+    limits: DiffLimits = DiffLimits()
+    """How large one task's work may be."""
     sandbox: Literal["required", "none"] = "required"
     policy: ToolPolicy = ToolPolicy()
     deliver: Literal["branch"] = "branch"

@@ -4,9 +4,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from workflows.domain.config import Pacing, SessionConfig
+from workflows.domain.decision import Decision
 from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId
 from workflows.domain.notice import Notice
 from workflows.domain.plan import Plan
@@ -36,74 +37,79 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
 # --- signals: each takes one JSON object ----------------------------------------------------
 
 
-class ApprovePlan(BaseModel, frozen=True, extra="forbid"):
-    """`approve_plan`: go on with the plan as it is."""
+class Said(BaseModel, frozen=True, extra="forbid"):
+    """What every signal of a person has."""
 
     by: str = Field(default="", max_length=200)
+    """Who sends it, in their own words; empty: it names nobody."""
 
 
-class RejectPlan(BaseModel, frozen=True, extra="forbid"):
+class SaidOf(Said, frozen=True, extra="forbid"):
+    """A signal about a task or a changeset."""
+
+    id: str = Field(max_length=200)
+
+
+class ApprovePlan(Said, frozen=True, extra="forbid"):
+    """`approve_plan`: go on with the plan as it is."""
+
+
+class RejectPlan(Said, frozen=True, extra="forbid"):
     """`reject_plan`: plan anew, with these notes."""
 
     notes: str = Field(default="", max_length=10_000)
-    by: str = Field(default="", max_length=200)
 
 
-class ReplacePlan(BaseModel, frozen=True, extra="forbid"):
+class ReplacePlan(Said, frozen=True, extra="forbid"):
     """`replace_plan`: take this plan instead, before the first task has started."""
 
     plan: Plan
-    by: str = Field(default="", max_length=200)
 
 
-class ApproveChangeset(BaseModel, frozen=True, extra="forbid"):
+class ApproveChangeset(SaidOf, frozen=True, extra="forbid"):
     """`approve_changeset`: merge exactly the commits under this digest."""
 
-    id: str = Field(max_length=200)
     digest: str = Field(max_length=64)
-    by: str = Field(default="", max_length=200)
 
 
-class RejectChangeset(BaseModel, frozen=True, extra="forbid"):
+class RejectChangeset(SaidOf, frozen=True, extra="forbid"):
     """`reject_changeset`: its tasks go back to work, with this reason."""
 
-    id: str = Field(max_length=200)
     reason: str = Field(default="", max_length=10_000)
-    by: str = Field(default="", max_length=200)
 
 
-class SkipTask(BaseModel, frozen=True, extra="forbid"):
+class SkipTask(SaidOf, frozen=True, extra="forbid"):
     """`skip_task`: leave it out; `satisfies` says whether dependants may start all the same."""
 
-    id: str = Field(max_length=200)
     satisfies: bool = Field(default=False, strict=True)
 
 
-class RetryTask(BaseModel, frozen=True, extra="forbid"):
+class RetryTask(SaidOf, frozen=True, extra="forbid"):
     """`retry_task`: one more attempt."""
 
-    id: str = Field(max_length=200)
     notes: str = Field(default="", max_length=10_000)
 
 
-class SteerTask(BaseModel, frozen=True, extra="forbid"):
+class SteerTask(SaidOf, frozen=True, extra="forbid"):
     """`steer_task`: say something to the agent, at its next turn."""
 
-    id: str = Field(max_length=200)
     text: str = Field(min_length=1, max_length=10_000)
 
 
-class SetPriority(BaseModel, frozen=True, extra="forbid"):
+class SetPriority(SaidOf, frozen=True, extra="forbid"):
     """`set_priority`: higher goes first."""
 
-    id: str = Field(max_length=200)
     n: int = Field(ge=-100, le=100, strict=True)
 
 
-class Nothing(BaseModel, frozen=True, extra="forbid"):
-    """`proceed`, `pause`, `resume`, `stop`: no content is needed."""
+class SetBudget(Said, frozen=True, extra="forbid"):
+    """`set_budget`: the amount as it came; `policy.money` reads it, strictly."""
 
-    by: str = Field(default="", max_length=200)
+    usd: JsonValue
+
+
+class Nothing(Said, frozen=True, extra="forbid"):
+    """`proceed`, `pause`, `resume`, `stop`: no content is needed."""
 
 
 # --- queries --------------------------------------------------------------------------------
@@ -128,6 +134,8 @@ class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
     digest: Digest | None
     """Only while it waits for approval: what an approval must name."""
     tasks: tuple[TaskId, ...]
+    approved_by: str = ""
+    """Who approved it, a person or a rule; empty while nobody has."""
 
 
 class SessionView(BaseModel, frozen=True, extra="forbid"):
@@ -149,10 +157,19 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
     scripted: bool
     """True where a scripted model speaks for any role."""
     spent_usd: Decimal
+    is_estimated: bool = False
+    """True where a part of it is an estimate, because a provider counted no tokens; known of agents
+    that have ended."""
     cap_usd: Decimal
     tasks: tuple[TaskLine, ...]
     changesets: tuple[ChangesetLine, ...]
     notices: tuple[Notice, ...]
+    plan_approved_by: str = ""
+    """Who approved the plan, a person or a rule; empty while nobody has."""
+    decisions: tuple[Decision, ...] = ()
+    """What persons and rules decided, oldest first, at most 100."""
+    decisions_dropped: int = 0
+    """How many more there were."""
     started_at: datetime
 
 
@@ -168,3 +185,7 @@ class SessionResult(BaseModel, frozen=True, extra="forbid"):
     spent_usd: Decimal
     tasks: tuple[TaskLine, ...]
     scripted: bool
+    is_estimated: bool = False
+    plan_approved_by: str = ""
+    decisions: tuple[Decision, ...] = ()
+    decisions_dropped: int = 0

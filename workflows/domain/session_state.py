@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import BaseModel, Field
 
 from workflows.domain.changeset import Changeset
+from workflows.domain.decision import Decision
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import Commit, TaskId, Tree
 from workflows.domain.models import ModelFacts
@@ -49,6 +50,8 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     ledger_usd: Decimal = Decimal(0)
     """The ledger's last word on settled spend, running agents included."""
     scripted: bool = False
+    is_estimated: bool = False
+    """A part of the spend is an estimate, because a provider counted no tokens."""
     # Set by the preparation.
     base: Base | None = None
     host_queue: str = ""
@@ -75,6 +78,9 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     green: tuple[Tree, ...] = ()
     """Trees whose gates showed no new failure, the newest 50."""
     notices: tuple[Notice, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    """What persons and rules decided, oldest first; `policy.decisions` bounds them."""
+    decisions_dropped: int = 0
     resumes_to: SessionPhase | None = None
     """Set while PAUSED."""
     is_cap_reached: bool = False

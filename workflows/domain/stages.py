@@ -15,6 +15,7 @@ from workflows.domain.plan import Plan, Task
 from workflows.domain.repository import CopiedFile
 from workflows.domain.tool_policy import ToolPolicy
 from workflows.domain.verdict import Verdict
+from workflows.domain.violation import DiffLimits
 
 
 class Grounds(BaseModel, frozen=True, extra="forbid"):
@@ -31,6 +32,7 @@ class Grounds(BaseModel, frozen=True, extra="forbid"):
     command_timeout: timedelta
     turns: int
     policy: ToolPolicy = ToolPolicy()
+    limits: DiffLimits = DiffLimits()
 
 
 # --- plan -----------------------------------------------------------------------------------
@@ -57,6 +59,8 @@ class PlanResult(BaseModel, frozen=True, extra="forbid"):
     """Why there is no plan."""
     cost_usd: Decimal
     scripted: bool
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
 
 
 # --- develop --------------------------------------------------------------------------------
@@ -105,6 +109,8 @@ class Developed(BaseModel, frozen=True, extra="forbid"):
     """Of the check of the diff: allowed, but to be seen by a person."""
     cost_usd: Decimal
     scripted: bool
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
 
 
 class NotDeveloped(BaseModel, frozen=True, extra="forbid"):
@@ -121,6 +127,8 @@ class NotDeveloped(BaseModel, frozen=True, extra="forbid"):
     """The work so far; None where it is of no use."""
     cost_usd: Decimal
     scripted: bool
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
 
 
 class Waits(BaseModel, frozen=True, extra="forbid"):
@@ -185,6 +193,8 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
     verdict: Verdict
     cost_usd: Decimal
     scripted: bool
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
 
 
 class Refused(BaseModel, frozen=True, extra="forbid"):
@@ -198,6 +208,8 @@ class Refused(BaseModel, frozen=True, extra="forbid"):
     """For the next attempt."""
     cost_usd: Decimal
     scripted: bool
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
 
 
 ValidateItem = Annotated[Validated | Refused, Field(discriminator="kind")]

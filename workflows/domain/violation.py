@@ -40,8 +40,8 @@ class Violation(BaseModel, frozen=True, extra="forbid"):
 class DiffLimits(BaseModel, frozen=True, extra="forbid"):
     """How large one task's work may be."""
 
-    files: int = Field(default=2_000, ge=1)
-    file_bytes: int = Field(default=5 << 20, ge=1)
+    changed_files: int = Field(default=2_000, ge=1, le=100_000)
+    file_bytes: int = Field(default=5 << 20, ge=1, le=1 << 30)
     """Of one new content."""
-    diff_bytes: int = Field(default=50 << 20, ge=1)
+    changed_bytes: int = Field(default=50 << 20, ge=1, le=1 << 30)
     """Of all new contents."""

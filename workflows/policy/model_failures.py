@@ -4,11 +4,14 @@ Rate limits and overload never come here: they are not billed, and Temporal asks
 provider's own wait for as long as it takes.
 """
 
+from datetime import timedelta
 from typing import Final, Literal
 
 from pydantic import BaseModel
 
 UNKNOWN_IN_A_ROW: Final = 3
+_FACTOR: Final = 4
+_LONGEST: Final = timedelta(minutes=1)
 
 FailedKind = Literal["unknown", "overflow", "key", "refused"]
 """`unknown`: may have been billed. `overflow`: the prompt does not fit. `key`: the key or its
@@ -36,7 +39,7 @@ def after_failure(failed: FailedCall) -> Step:
 
     | the call                          | and                           | what follows         |
     |-----------------------------------|-------------------------------|----------------------|
-    | outcome unknown: charged at quote | fewer than three in a row     | again                |
+    | outcome unknown: charged at quote | fewer than three in a row     | again, after a wait  |
     | outcome unknown: charged at quote | the third in a row            | end                  |
     | context overflow                  | of a conversation             | compact              |
     | context overflow                  | of the ask for a summary      | again, without one   |
@@ -51,3 +54,14 @@ def after_failure(failed: FailedCall) -> Step:
     if failed.has_next_model:
         return "next_model"
     return "hold" if failed.kind == "key" else "end"
+
+
+def back_off(first: timedelta, unknown_in_a_row: int) -> timedelta:
+    """Return how long to wait before a call of unknown outcome is made again.
+
+    Args:
+        first: the wait after the first one; each further one in a row is four times as long, up to
+            a minute.
+        unknown_in_a_row: at least 1.
+    """
+    return min(first * _FACTOR ** (unknown_in_a_row - 1), _LONGEST)

@@ -6,7 +6,6 @@ meanwhile) moves nothing; only its cost counts.
 
 from collections.abc import Mapping
 from datetime import datetime
-from decimal import Decimal
 
 from workflows.domain.agent import AgentEnd
 from workflows.domain.changeset import Changeset, ChangesetEvent
@@ -116,7 +115,7 @@ def develop_item(state: SessionState, item: DevelopItem, at: datetime) -> Sessio
     """Take up what one attempt came to."""
     record = state.records[item.task]
     if not isinstance(item, Waits):
-        state = _spend(state, item.task, item.cost_usd, scripted=item.scripted)
+        state = _spend(state, item)
         record = state.records[item.task]
     if (record.attempt, record.state) != (item.attempt, TaskState.DEVELOPING):
         return state
@@ -184,7 +183,7 @@ def _not_developed(
 
 def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> SessionState:
     """Take up what the gates and the reviewer said of one task."""
-    state = _spend(state, item.task, item.cost_usd, scripted=item.scripted)
+    state = _spend(state, item)
     record = state.records[item.task]
     if (record.attempt, record.state) != (item.attempt, TaskState.VALIDATING):
         return state
@@ -312,8 +311,14 @@ def _with(record: TaskRecord, facts: Mapping[str, object]) -> TaskRecord:
     return record.model_copy(update=facts)
 
 
-def _spend(state: SessionState, task: TaskId, usd: Decimal, *, scripted: bool) -> SessionState:
-    record = state.records[task]
-    state = put(state, _with(record, {"cost_usd": record.cost_usd + usd}))
-    facts = {"ended_usd": state.ended_usd + usd, "scripted": state.scripted or scripted}
+def _spend(
+    state: SessionState, item: Developed | NotDeveloped | Validated | Refused
+) -> SessionState:
+    record = state.records[item.task]
+    state = put(state, _with(record, {"cost_usd": record.cost_usd + item.cost_usd}))
+    facts = {
+        "ended_usd": state.ended_usd + item.cost_usd,
+        "scripted": state.scripted or item.scripted,
+        "is_estimated": state.is_estimated or item.is_estimated,
+    }
     return state.model_copy(update=facts)

@@ -173,16 +173,25 @@ def _binaries(changes: Iterable[ChangedFile], claims: Sequence[str]) -> Iterable
 
 
 def _sizes(changes: Sequence[ChangedFile], limits: DiffLimits) -> Iterable[Violation]:
-    if len(changes) > limits.files:
-        text = f"{len(changes)} files differ, the limit is {limits.files}; are build results in it?"
+    if len(changes) > limits.changed_files:
+        text = (
+            f"{len(changes)} files differ, the limit is {limits.changed_files} "
+            "(`limits.changed_files`); are build results in it?"
+        )
         yield Violation(rule=DiffRule.FILE_COUNT, text=text)
     for each in changes:
         if each.size > limits.file_bytes:
-            text = f"{each.size} bytes are over the limit of {limits.file_bytes} for one file"
+            text = (
+                f"{each.size} bytes are over the limit of {limits.file_bytes} for one file "
+                "(`limits.file_bytes`)"
+            )
             yield Violation(rule=DiffRule.FILE_SIZE, path=each.path, text=text)
     total = sum(each.size for each in changes)
-    if total > limits.diff_bytes:
-        text = f"{total} bytes were written, the limit is {limits.diff_bytes}; leave results out"
+    if total > limits.changed_bytes:
+        text = (
+            f"{total} bytes were written, the limit is {limits.changed_bytes} "
+            "(`limits.changed_bytes`); leave results out"
+        )
         yield Violation(rule=DiffRule.DIFF_SIZE, text=text)
 
 

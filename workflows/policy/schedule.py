@@ -7,6 +7,7 @@
 | flow   | each ready task, as slots free        | each developed task | the same                  |
 """
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel
@@ -24,6 +25,7 @@ from workflows.domain.stages import (
     QueuedChangeset,
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.policy import decisions
 from workflows.policy.changesets import digest_of, move_changeset
 from workflows.policy.outcomes import put, put_changeset
 from workflows.policy.plan import form_changesets
@@ -31,6 +33,7 @@ from workflows.policy.ready import newly_blocked, newly_ready, newly_unblocked, 
 from workflows.policy.tasks import FINAL, move
 
 _NAMED = 10
+_RULE = "rule auto_if_green"
 _TO_MERGE = frozenset({ChangesetState.APPROVED, ChangesetState.QUEUED})
 
 
@@ -66,8 +69,14 @@ def adopt(state: SessionState, plan: Plan, config: SessionConfig) -> SessionStat
     return state.model_copy(update={"plan": plan, "records": records, "changesets": changesets})
 
 
-def settle(state: SessionState, config: SessionConfig) -> SessionState:
-    """Move every task and changeset that can move without a wave or a person."""
+def settle(state: SessionState, config: SessionConfig, at: datetime) -> SessionState:
+    """Move every task and changeset that can move without a wave or a person.
+
+    Args:
+        state: before.
+        config: the session's own.
+        at: now, as the workflow sees it.
+    """
     for task in newly_unblocked(state.records):
         state = put(state, move(state.records[task], TaskEvent.UNBLOCKED))
     for task, reason in newly_blocked(state.records):
@@ -75,7 +84,10 @@ def settle(state: SessionState, config: SessionConfig) -> SessionState:
     for task in newly_ready(state.records, config.pacing):
         state = put(state, move(state.records[task], TaskEvent.DEPENDENCIES_MET))
     for changeset in state.changesets:
-        state = put_changeset(state, _settle_changeset(state, changeset, config))
+        settled = _settle_changeset(state, changeset, config)
+        state = put_changeset(state, settled)
+        if settled.approved_by == _RULE and settled.approved_digest != changeset.approved_digest:
+            state = decisions.by_rule(state, "approve_changeset", changeset.id, _RULE, at)
     return state
 
 
@@ -114,7 +126,7 @@ def _settle_changeset(
     is_whole = all(each.state is TaskState.SKIPPED for each in rest)
     is_pinned = done.digest == changeset.approved_digest
     if is_pinned or (config.approvals.changeset == "auto_if_green" and is_whole):
-        by = changeset.approved_by if is_pinned else "rule auto_if_green"
+        by = changeset.approved_by if is_pinned else _RULE
         return move_changeset(done, ChangesetEvent.APPROVED, by=by, reason=done.reason)
     return done
 

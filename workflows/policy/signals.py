@@ -13,6 +13,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from workflows.domain.changeset import Changeset, ChangesetEvent
 from workflows.domain.config import SessionConfig
+from workflows.domain.decision import UNNAMED
 from workflows.domain.ids import TaskId
 from workflows.domain.notice import NoticeKind
 from workflows.domain.session import (
@@ -23,13 +24,15 @@ from workflows.domain.session import (
     RejectPlan,
     ReplacePlan,
     RetryTask,
+    Said,
+    SetBudget,
     SetPriority,
     SkipTask,
     SteerTask,
 )
 from workflows.domain.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
-from workflows.policy import outcomes
+from workflows.policy import decisions, outcomes
 from workflows.policy.changesets import judge_approval, move_changeset
 from workflows.policy.money import read_usd
 from workflows.policy.plan import brief, plan_faults
@@ -38,6 +41,7 @@ from workflows.policy.shape import shape_faults
 from workflows.policy.tasks import can_move, move
 
 _RUNNING_STATES = frozenset({TaskState.DEVELOPING})
+_RULE = "rule auto"
 _FAULTS = 3
 """How many faults of an input a notice names: it is one line for a person."""
 
@@ -56,12 +60,14 @@ class Applied(BaseModel, frozen=True, extra="forbid"):
 
     state: SessionState
     effects: tuple[Effect, ...] = ()
+    refused: str = ""
+    """Why nothing was done; the same words stand in a notice."""
 
 
 def apply(
     state: SessionState, config: SessionConfig, name: str, payload: JsonValue, at: datetime
 ) -> Applied:
-    """Take up one signal.
+    """Take up one signal; what it decided, or would have, is kept with who sent it.
 
     Args:
         state: before it.
@@ -80,7 +86,9 @@ def apply(
         faults = "; ".join(shape_faults(error, _FAULTS))
         text = f"signal {name!r} was not understood: {faults}"
         return Applied(state=outcomes.notice(state, NoticeKind.BAD_SIGNAL, name, text, at))
-    return handler(_Case(state, config, at), read)
+    applied = handler(_Case(state, config, at), read)
+    kept = decisions.said(applied.state, name, read, at, applied.refused)
+    return applied.model_copy(update={"state": kept})
 
 
 class _Case:
@@ -92,7 +100,8 @@ class _Case:
         self.at = at
 
     def notice(self, kind: NoticeKind, subject: str, text: str) -> Applied:
-        return Applied(state=outcomes.notice(self.state, kind, subject, text, self.at))
+        state = outcomes.notice(self.state, kind, subject, text, self.at)
+        return Applied(state=state, refused=text)
 
     def record(self, task: str) -> TaskRecord | None:
         return self.state.records.get(TaskId(task))
@@ -115,8 +124,14 @@ def _approve_plan(case: _Case, signal: ApprovePlan) -> Applied:
     if case.state.plan is None:
         text = "there is no plan: replace_plan gives one, reject_plan asks the planner again"
         return case.not_possible("", text)
-    facts = {"is_plan_approved": True, "plan_approved_by": signal.by}
+    facts = {"is_plan_approved": True, "plan_approved_by": signal.by or UNNAMED}
     return Applied(state=case.state.model_copy(update=facts))
+
+
+def approve_plan_by_rule(state: SessionState, at: datetime) -> SessionState:
+    """Return the state with its plan approved by `approvals.plan: auto`."""
+    facts = {"is_plan_approved": True, "plan_approved_by": _RULE}
+    return decisions.by_rule(state.model_copy(update=facts), "approve_plan", "", _RULE, at)
 
 
 def _reject_plan(case: _Case, signal: RejectPlan) -> Applied:
@@ -137,7 +152,7 @@ def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
     if faults := plan_faults(signal.plan):
         return case.not_possible("", f"the plan is refused: {brief(faults, _FAULTS)}")
     state = adopt(case.state, signal.plan, case.config)
-    facts = {"is_plan_approved": True, "plan_approved_by": signal.by}
+    facts = {"is_plan_approved": True, "plan_approved_by": signal.by or UNNAMED}
     return Applied(state=state.model_copy(update=facts))
 
 
@@ -154,8 +169,8 @@ def _approve_changeset(case: _Case, signal: ApproveChangeset) -> Applied:
         return case.unknown("changeset", signal.id)
     match judge_approval(changeset, signal.digest):
         case "accept":
-            facts = {"approved_digest": changeset.digest, "approved_by": signal.by}
-            approved = move_changeset(changeset, ChangesetEvent.APPROVED).model_copy(update=facts)
+            by = signal.by or UNNAMED
+            approved = move_changeset(changeset, ChangesetEvent.APPROVED, by=by)
             return Applied(state=outcomes.put_changeset(case.state, approved))
         case "repeat":
             return Applied(state=case.state)
@@ -244,14 +259,7 @@ def _prioritise(case: _Case, signal: SetPriority) -> Applied:
 # --- the session ----------------------------------------------------------------------------
 
 
-class _Money(BaseModel, frozen=True, extra="forbid"):
-    """`set_budget`: the amount as it came; `policy.money` reads it, strictly."""
-
-    usd: JsonValue
-    by: str = ""
-
-
-def _set_budget(case: _Case, signal: _Money) -> Applied:
+def _set_budget(case: _Case, signal: SetBudget) -> Applied:
     usd = read_usd(signal.usd)
     if isinstance(usd, str):
         return case.notice(NoticeKind.BAD_SIGNAL, "set_budget", f"signal 'set_budget': {usd}")
@@ -324,7 +332,7 @@ def stop(state: SessionState, reason: str) -> Applied:
 
 
 _Handler = Callable[[_Case, Any], Applied]
-_HANDLERS: dict[str, tuple[type[BaseModel], _Handler]] = {
+_HANDLERS: dict[str, tuple[type[Said], _Handler]] = {
     "approve_plan": (ApprovePlan, _approve_plan),
     "reject_plan": (RejectPlan, _reject_plan),
     "replace_plan": (ReplacePlan, _replace_plan),
@@ -334,7 +342,7 @@ _HANDLERS: dict[str, tuple[type[BaseModel], _Handler]] = {
     "retry_task": (RetryTask, _retry),
     "steer_task": (SteerTask, _steer),
     "set_priority": (SetPriority, _prioritise),
-    "set_budget": (_Money, _set_budget),
+    "set_budget": (SetBudget, _set_budget),
     "proceed": (Nothing, _proceed),
     "pause": (Nothing, _pause),
     "resume": (Nothing, _resume),

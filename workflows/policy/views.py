@@ -1,6 +1,7 @@
 """The session's picture: for the query `state`, for the Web UI, and for the result."""
 
 from workflows.domain.changeset import Changeset, ChangesetState
+from workflows.domain.decision import Decision
 from workflows.domain.session import (
     ChangesetLine,
     SessionRequest,
@@ -31,10 +32,14 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
         sandbox=state.sandbox,
         scripted=state.scripted,
         spent_usd=state.spent_usd,
+        is_estimated=state.is_estimated,
         cap_usd=state.cap_usd,
         tasks=task_lines(state),
         changesets=tuple(_changeset_line(each) for each in state.changesets),
         notices=state.notices[-20:],
+        plan_approved_by=state.plan_approved_by,
+        decisions=state.decisions,
+        decisions_dropped=state.decisions_dropped,
         started_at=state.started_at,
     )
 
@@ -45,6 +50,7 @@ def short(view: SessionView) -> SessionView:
         "tasks": view.tasks[:_SHOWN],
         "changesets": view.changesets[:_SHOWN],
         "notices": view.notices[-_NOTICES_KEPT:],
+        "decisions": view.decisions[-_SHOWN:],
     }
     return view.model_copy(update=facts)
 
@@ -67,11 +73,13 @@ def _task_line(record: TaskRecord) -> TaskLine:
 
 def _changeset_line(changeset: Changeset) -> ChangesetLine:
     is_waiting = changeset.state is ChangesetState.AWAITING_APPROVAL
+    is_approved = changeset.digest is not None and changeset.digest == changeset.approved_digest
     return ChangesetLine(
         id=changeset.id,
         state=changeset.state,
         digest=changeset.digest if is_waiting else None,
         tasks=changeset.tasks,
+        approved_by=changeset.approved_by if is_approved else "",
     )
 
 
@@ -81,7 +89,8 @@ def details(state: SessionState) -> str:
     Titles, reasons and notices may hold a model's words: they are shown as code, so that nothing
     in them is markup.
     """
-    money = f"${state.spent_usd:.2f} of ${state.cap_usd}"
+    partly = ", partly estimated" if state.is_estimated else ""
+    money = f"${state.spent_usd:.2f} of ${state.cap_usd}{partly}"
     lines = [
         f"**{state.phase}**{': ' + _code(state.reason) if state.reason else ''}",
         "",
@@ -100,8 +109,17 @@ def details(state: SessionState) -> str:
     if len(records) > _SHOWN:
         lines.append(f"| … | | | {len(records) - _SHOWN} more |")
     lines += [f"- {each.id}: {each.state}" for each in state.changesets[:_SHOWN]]
+    lines += [f"- {_decided(each)}" for each in state.decisions[-10:]]
     lines += [f"- notice ({each.count}×): {_code(each.text)}" for each in state.notices[-10:]]
     return "\n".join(lines)
+
+
+def _decided(decision: Decision) -> str:
+    subject = f" {_code(decision.subject)}" if decision.subject else ""
+    note = f": {_code(decision.note)}" if decision.note else ""
+    times = f" ({decision.count}×)" if decision.count > 1 else ""
+    refused = f", refused: {_code(decision.refused)}" if decision.refused else ""
+    return f"{decision.what}{subject} by {_code(decision.by)}{times}{note}{refused}"
 
 
 def _code(text: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from activities.ports.sandbox import (
+    INSIDE,
     WORKSPACE,
     Limits,
     SandboxUnavailableError,
@@ -89,7 +90,7 @@ def environment(toolchain: tuple[Path, ...], added: tuple[tuple[str, str], ...])
     """Return the whole environment of a command; nothing of the host's is in it."""
     tools = [str(prefix / "bin") for prefix in toolchain if (prefix / "bin").is_dir()]
     path = ":".join([_STUBS, *tools, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"])
-    return {"PATH": path, **_ENVIRONMENT, **dict(added)}
+    return {"PATH": path, **_ENVIRONMENT, **dict(added), INSIDE: "1"}
 
 
 Data = Callable[[bytes, str], int]

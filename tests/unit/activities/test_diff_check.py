@@ -74,7 +74,7 @@ async def test_a_person_may_allow_a_path_to_hold_a_key(home: Home):
 async def test_lines_of_too_large_a_diff_are_never_read(home: Home):
     place = await home.start()
     write(place, {"src/a.py": f"{KEY}\n"})
-    found, _ = await checked(home, limits={"diff_bytes": 10})
+    found, _ = await checked(home, limits={"changed_bytes": 10})
     assert found == [("diff-size", None, None)]
 
 

@@ -107,3 +107,21 @@ async def test_a_store_that_fails_before_sending_is_asked_again() -> None:
 async def test_a_lost_prefix_is_an_answer() -> None:
     outcome = await call(Raising(AssertionError("was sent")), MemoryStore(), LOST)
     assert isinstance(outcome, PrefixLost)
+
+
+async def test_a_tool_that_a_person_took_from_the_role_is_not_offered() -> None:
+    offered: list[str] = []
+
+    class Looking(Raising):
+        async def call(self, request: ModelRequest) -> ModelReply:
+            offered.extend(tool.name for tool in request.tools)
+            return await super().call(request)
+
+    provider = Looking(AssertionError("seen"))
+    activities = ModelActivities(
+        Conversations(MemoryStore(), 0), provider, lambda _provider, _model, _at, _given: FACTS
+    )
+    asked = request().model_copy(update={"tools": ("read",)})
+    with pytest.raises(ApplicationError, match="seen"):
+        await ActivityEnvironment().run(activities.call, asked)
+    assert offered == ["read", "submit_plan"]

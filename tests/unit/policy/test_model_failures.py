@@ -1,10 +1,12 @@
 """The table of failed calls, row by row, and what holds in every row."""
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.policy.model_failures import FailedCall, FailedKind, Step, after_failure
+from workflows.policy.model_failures import FailedCall, FailedKind, Step, after_failure, back_off
 
 ROWS: list[tuple[FailedCall, Step]] = [
     (FailedCall(kind="unknown", unknown_in_a_row=1), "again"),
@@ -26,6 +28,11 @@ ROWS: list[tuple[FailedCall, Step]] = [
 @pytest.mark.parametrize(("failed", "step"), ROWS)
 def test_rows(failed: FailedCall, step: Step) -> None:
     assert after_failure(failed) == step
+
+
+@pytest.mark.parametrize(("in_a_row", "seconds"), [(1, 2), (2, 8), (3, 32), (4, 60), (9, 60)])
+def test_the_wait_grows_up_to_a_minute(in_a_row: int, seconds: int) -> None:
+    assert back_off(timedelta(seconds=2), in_a_row) == timedelta(seconds=seconds)
 
 
 KINDS: list[FailedKind] = ["unknown", "overflow", "key", "refused"]

@@ -13,7 +13,7 @@ from workflows.policy.protection import denies
 
 pytestmark = pytest.mark.fuzz
 
-LIMITS = DiffLimits(files=3, file_bytes=100, diff_bytes=200)
+LIMITS = DiffLimits(changed_files=3, file_bytes=100, changed_bytes=200)
 
 
 def change(path: str, **facts: object) -> ChangedFile:
@@ -161,8 +161,8 @@ def test_what_passes_keeps_every_rule(changes: list[ChangedFile], others: list[s
     judged = judge_files(changes, paths, claims, lambda path: denies(path, claims), LIMITS)
     if judged.violations:
         return
-    assert len(changes) <= LIMITS.files
-    assert sum(each.size for each in changes) <= LIMITS.diff_bytes
+    assert len(changes) <= LIMITS.changed_files
+    assert sum(each.size for each in changes) <= LIMITS.changed_bytes
     for each in changes:
         assert is_claimed(each.path, claims)
         assert each.mode != "160000"

@@ -123,7 +123,7 @@ class Session(RuleBasedStateMachine):
 
     def step(self) -> None:
         self.is_broken = True
-        self.state = schedule.settle(self.state, self.config)
+        self.state = schedule.settle(self.state, self.config, NOON)
         running = {"develop": 0, "validate": 0, "merge": 0}
         for wave in self.waves:
             running[wave.stage] += len(wave.tasks) or 1
@@ -225,7 +225,7 @@ class Session(RuleBasedStateMachine):
     @invariant()
     def the_state_is_settled(self):
         if self.tasks:
-            assert schedule.settle(self.state, self.config) == self.state
+            assert schedule.settle(self.state, self.config, NOON) == self.state
 
     def unmerged_below(self, name: TaskId) -> list[TaskId]:
         needed = self.tasks[name].depends_on

@@ -34,7 +34,7 @@ def validated(session: SessionState) -> SessionState:
     for name, record in session.records.items():
         facts = {"state": TaskState.VALIDATED, "commit": Commit(f"{name:0>40}")}
         session = outcomes.put(session, record.model_copy(update=facts))
-    return schedule.settle(session, CONFIG)
+    return schedule.settle(session, CONFIG, NOON)
 
 
 def test_before_anything_is_known_the_picture_is_whole_all_the_same() -> None:
@@ -80,6 +80,7 @@ def test_what_is_cut_says_so() -> None:
         ({"scripted": True}, "**scripted model**"),
         ({"sandbox": "none"}, "**No sandbox**"),
         ({"ended_usd": Decimal("1.5")}, "Spent: $1.50 of $10"),
+        ({"ended_usd": Decimal("1.5"), "is_estimated": True}, "$1.50 of $10, partly estimated"),
         ({"phase": SessionPhase.PAUSED, "reason": "the cap"}, "the cap"),
     ],
 )

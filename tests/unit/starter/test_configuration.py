@@ -12,6 +12,7 @@ from starter.configuration_file import MAX_FILE_BYTES
 from starter.configuration_layers import Layer, Origin, Sources
 from workflows.domain.config import Concurrency, Pacing, SessionConfig
 from workflows.domain.gate import GateSpec
+from workflows.domain.violation import DiffLimits
 
 KEYS = {"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "y"}
 EXAMPLE = Path(__file__).parents[3] / "blueflame.example.yaml"
@@ -102,6 +103,7 @@ def test_a_repository_cannot_switch_the_sandbox_off(tmp_path: Path):
         ("approvals: {changeset: auto_if_green}", "approvals.changeset: auto_if_green where ask"),
         ("on_cap: stop", "on_cap: stop where pause holds"),
         ("budget: {stop_usd: 10.01}", "budget.stop_usd: 10.01 where 10 holds"),
+        ("limits: {changed_files: 2001}", "limits.changed_files: 2001 where 2000 holds"),
         ("worktree: {allow_secret: [.env]}", "a repository cannot let secrets be copied"),
     ],
 )
@@ -116,13 +118,17 @@ def test_a_repository_cannot_decide_for_the_person(tmp_path: Path, body: str, na
 
 
 def test_a_repository_may_say_what_the_person_says_or_be_stricter(tmp_path: Path):
-    body = "approvals: {plan: auto, changeset: ask}\non_cap: stop\nbudget: {stop_usd: 20}"
+    body = (
+        "approvals: {plan: auto, changeset: ask}\non_cap: stop\nbudget: {stop_usd: 20}\n"
+        "limits: {file_bytes: 1000}"
+    )
     written(tmp_path / "blueflame.yaml", body)
     own = "approvals: {plan: auto, changeset: auto_if_green}\non_cap: stop\nbudget: {stop_usd: 20}"
     user = written(tmp_path / "u.yaml", own)
     session = load_configuration(Sources(user=user, repository=tmp_path), KEYS).session
     assert (session.approvals.plan, session.approvals.changeset) == ("auto", "ask")
     assert (session.on_cap, session.budget.stop_usd) == ("stop", Decimal(20))
+    assert session.limits == DiffLimits(file_bytes=1_000)
 
 
 def test_a_repository_cannot_raise_the_persons_own_cap(tmp_path: Path):

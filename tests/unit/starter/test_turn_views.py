@@ -38,6 +38,11 @@ def test_an_answer_is_shown_with_its_cost_its_time_and_its_calls() -> None:
     ]
 
 
+def test_an_estimated_cost_is_marked() -> None:
+    (first,) = turn_views.happening(happening("said", cost_usd=Decimal("0.01"), is_estimated=True))
+    assert "$0.01 (estimated)" in first
+
+
 def test_results_are_short_and_failures_are_named() -> None:
     ran = happening(
         "ran",

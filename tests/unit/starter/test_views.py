@@ -124,6 +124,14 @@ Details    blueflame status 01m8fq2y3hnxcqs838w6qy9739
     ]
 
 
+def test_a_sum_with_estimates_in_it_is_marked() -> None:
+    lines = views.status(session(is_estimated=True), "blueflame")
+    words = "$1.23 of $10.00 (partly estimated: a provider counted no tokens)"
+    assert f"Spent      {words}" in lines
+    assert "estimated" in "".join(views.ending(session(is_estimated=True, live=False), "x"))
+    assert not any("estimated" in line for line in views.status(session(), "blueflame"))
+
+
 def test_that_the_plan_waits_is_said_once_and_why_there_is_none_is_said() -> None:
     waits = session(phase=SessionPhase.AWAITING_PLAN, reason="waits for approval of the plan")
     with_plan = waits.model_copy(update={"tasks": (task("a"),)})

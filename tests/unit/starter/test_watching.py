@@ -1,11 +1,13 @@
 """`starter.watching` without a terminal: nobody is asked, and nothing waits for a key."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pytest
 
+from starter import views
 from starter.exit_codes import ExitCode
-from starter.shown_session import ShownSession
+from starter.shown_session import ProviderWait, ShownSession
 from starter.watching import Watch
 from tests.unit.starter.shown import changeset, session, task
 from workflows.domain.session import SessionPhase
@@ -17,6 +19,12 @@ PAUSED = session(phase=SessionPhase.PAUSED, reason="the cap is reached")
 STUCK = session(reason="not done: a (failed)", tasks=(task("a", TaskState.FAILED, attempt=3),))
 AGAIN = session(reason="not done: a (failed)", tasks=(task("a", TaskState.FAILED, attempt=4),))
 RUNNING = session(tasks=(task("a", TaskState.DEVELOPING, attempt=1),))
+WAIT = ProviderWait(
+    agent="dev.a.1",
+    model="openai/gpt-5",
+    until=datetime(2026, 11, 27, 15, tzinfo=UTC),
+    reason="openai answered 429: Rate limit reached",
+)
 ENDED = session(phase=SessionPhase.ENDED, outcome="complete", live=False)
 
 
@@ -28,6 +36,9 @@ class Looks:
 
     async def view(self, session: str) -> ShownSession:
         return self.left.pop(0)
+
+    async def waits(self, session: str) -> tuple[ProviderWait, ...]:
+        return (WAIT,)
 
 
 async def watched(
@@ -72,3 +83,13 @@ async def test_each_change_is_one_document(capsys: pytest.CaptureFixture[str]) -
 
 async def test_what_runs_is_followed_to_its_end() -> None:
     assert await watched(RUNNING, ENDED) == (ExitCode.COMPLETE, 0)
+
+
+async def test_a_wait_for_a_provider_is_told_once_with_its_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert await watched(RUNNING, RUNNING, RUNNING, ENDED) == (ExitCode.COMPLETE, 0)
+    line = "  dev.a.1 waits for openai/gpt-5 until 2026-11-27 15:00:00 UTC: openai answered 429"
+    assert capsys.readouterr().out.count(line) == 1
+    whole = views.status(RUNNING.model_copy(update={"waits": (WAIT,)}), "blueflame")
+    assert whole[whole.index("Waiting for a provider") + 1].startswith(line)

@@ -24,6 +24,21 @@ def test_a_patch_is_offered_to_whom_it_is_fluent_to_and_to_developers_only():
     assert names[Role.REVIEWER] == ["bash", "read", "submit_verdict"]
 
 
+@pytest.mark.parametrize(
+    ("role", "left", "offered"),
+    [
+        (Role.DEVELOPER, ("read", "edit"), ["read", "edit", "submit"]),
+        (Role.DEVELOPER, ("apply_patch", "bash"), ["bash", "apply_patch", "submit"]),
+        (Role.PLANNER, (), ["submit_plan"]),
+        (Role.REVIEWER, ("read", "write"), ["read", "submit_verdict"]),
+    ],
+)
+def test_what_a_person_took_from_a_role_is_not_offered(
+    role: Role, left: tuple[str, ...], offered: list[str]
+):
+    assert [tool.name for tool in tools_for(role, left, patches=True)] == offered
+
+
 @pytest.mark.parametrize("role", list(Role))
 def test_a_schema_needs_no_reference_and_allows_nothing_unknown(role: Role):
     for tool in tools_for(role, patches=True):

@@ -1,0 +1,54 @@
+"""Commands within a session: looking is allowed, whatever starts, steers or pays is refused."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from activities.ports.sandbox import INSIDE
+from starter.cli import app
+from starter.exit_codes import ExitCode
+
+ACTING = (
+    ("run", "x"),
+    ("run", "x", "--dry-run"),
+    ("up",),
+    ("demo",),
+    ("approve",),
+    ("reject", "plan"),
+    ("skip", "t"),
+    ("retry", "t"),
+    ("steer", "t", "x"),
+    ("priority", "t", "1"),
+    ("budget", "5"),
+    ("proceed",),
+    ("pause",),
+    ("resume",),
+    ("stop",),
+    ("plan", "--file", "x"),
+    ("plan", "--edit"),
+    ("models", "test"),
+    ("cleanup",),
+)
+LOOKING = (("ls",), ("status",), ("plan",), ("log",), ("task", "t"), ("diff",), ("watch",))
+
+
+def code_of(tmp_path: Path, arguments: tuple[str, ...]) -> tuple[int, str]:
+    variables = {INSIDE: "1", "BLUEFLAME_DATA_DIR": str(tmp_path), "TEMPORAL_ADDRESS": ""}
+    ran = CliRunner().invoke(app, arguments, env=variables)
+    return ran.exit_code, ran.stderr
+
+
+@pytest.mark.parametrize("arguments", ACTING, ids=" ".join)
+def test_what_acts_is_refused_by_name(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    code, said = code_of(tmp_path, arguments)
+    assert code == ExitCode.INSIDE
+    assert said.startswith(f"error: `{arguments[0]}")
+    assert "starts and steers no session" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", LOOKING, ids=" ".join)
+def test_what_looks_gets_on(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    # There is no server here, which is all that stands in the way.
+    assert code_of(tmp_path, arguments)[0] == ExitCode.UNAVAILABLE

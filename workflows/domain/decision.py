@@ -1,0 +1,30 @@
+"""Decisions: what persons said to a session and what rules approved, each with who it was."""
+
+from datetime import datetime
+from typing import Final, Literal
+
+from pydantic import BaseModel, Field
+
+UNNAMED: Final = "(unnamed)"
+"""Who decided where a signal names nobody: Temporal does not hand its sender to a workflow."""
+
+
+class Decision(BaseModel, frozen=True, extra="forbid"):
+    """One decision, whether it was taken up or refused."""
+
+    what: str
+    """The signal's name; a rule's approval has the name of the signal that it stands for."""
+    subject: str = Field(default="", max_length=200)
+    """A task's or changeset's id, or empty for the session."""
+    by: str = Field(max_length=200)
+    """Who, as the signal says it of itself; a rule's own name; or `(unnamed)`."""
+    source: Literal["signal", "rule"]
+    """A signal may call itself what it likes, but it is never a rule."""
+    at: datetime
+    """By the workflow's clock; of a repeated one the newest time."""
+    note: str = Field(default="", max_length=200)
+    """The beginning of what it said: notes, a reason, an amount."""
+    refused: str = Field(default="", max_length=200)
+    """Why the session did not do it; empty where it did."""
+    count: int = 1
+    """How often exactly this was said without another decision between."""
