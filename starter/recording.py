@@ -76,10 +76,10 @@ def refuse_itself(own: Sequence[str]) -> None:
         CommandError: there are some.
     """
     for name in own:
-        variable = _VARIABLES[name][0] if name in _VARIABLES else "the configuration"
+        variable = _VARIABLES[name][0] if name in _VARIABLES else "what names it"
         raise CommandError(
-            f"{name!r} would be asked at the recorder itself, as {variable} says; unset it "
-            f"here, or name the real address by --to {name}=URL"
+            f"{name!r} would be asked at the recorder itself; unset {variable} here, or say where "
+            f"it really is by --to {name}=URL"
         )
 
 

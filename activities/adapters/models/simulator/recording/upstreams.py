@@ -48,8 +48,7 @@ class Upstreams:
 
     def own(self, port: int) -> list[Provider]:
         """Return the providers whose address is `port` of this machine: the recorder itself."""
-        parts = {name: urlsplit(url) for name, url in self.urls.items()}
-        return [name for name, at in parts.items() if at.port == port and at.hostname in _LOOPBACK]
+        return [name for name, url in self.urls.items() if _is_here(url, port)]
 
     def destination(self, method: str, path: str, headers: Mapping[str, str]) -> Destination | None:
         """Say where a request goes; None: nobody is known who could answer it.
@@ -72,6 +71,14 @@ class Upstreams:
             if found := pattern.fullmatch(rest):
                 return Destination(base + rest, dialect, found.groupdict().get("model", ""))
         return Destination(base + rest, None)
+
+
+def _is_here(url: str, port: int) -> bool:
+    parts = urlsplit(url)
+    try:
+        return parts.port == port and parts.hostname in _LOOPBACK
+    except ValueError:  # its port is none; the first request tells
+        return False
 
 
 def _owner(path: str, headers: Mapping[str, str]) -> Provider:

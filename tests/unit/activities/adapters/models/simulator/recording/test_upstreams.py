@@ -63,6 +63,7 @@ def test_nobody_is_known() -> None:
         ("http://127.0.0.1:8766", False),
         ("https://a.example:8765", False),
         ("https://a.example", False),
+        ("http://127.0.0.1:99999", False),
     ],
 )
 def test_an_address_of_its_own_is_known(url: str, *, is_own: bool) -> None:
