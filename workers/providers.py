@@ -2,6 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
+
+from activities.ports.endpoints import endpoints
 from workers.secrets import KeySource, key_source
 from workers.settings import Settings
 from workflows.domain.models import Provider
@@ -26,6 +29,29 @@ def provider_settings(settings: Settings) -> "ProviderSettings":
         entries=settings.providers,
         playbook=playbook,
     )
+
+
+def addresses(settings: Settings) -> dict[Provider, str]:
+    """Return the base URL of every provider that is known, the providers' own where none is set."""
+    from activities.adapters.models import anthropic, gemini, openai
+
+    own = {
+        "anthropic": anthropic.BASE_URL,
+        "openai": openai.BASE_URL,
+        "google": gemini.BASE_URL,
+    }
+    return own | _urls(settings) | _compatible(settings)
+
+
+def _compatible(settings: Settings) -> dict[Provider, str]:
+    entries = endpoints(settings.providers).items()
+    return {name: entry.base_url for name, entry in entries if entry.base_url is not None}
+
+
+def known_keys(settings: Settings) -> tuple[str, ...]:
+    """Return the keys that stand in the environment; those of files and commands are not read."""
+    given = [key for key in _keys(settings).values() if isinstance(key, SecretStr)]
+    return tuple(key.get_secret_value().strip() for key in given)
 
 
 def _keys(settings: Settings) -> dict[Provider, KeySource]:

@@ -1,5 +1,9 @@
-"""`simulate`: the providers' dialects over HTTP, spoken by a playbook."""
+"""`simulate`: the providers' dialects over HTTP, spoken by a playbook, or recorded as one."""
 
+import asyncio
+import sys
+from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -7,14 +11,29 @@ import typer
 
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.terminal import execute, fail, write
+from starter.terminal import execute, fail, shown, write
 
 
 def simulate(
-    playbook: Annotated[Path, typer.Argument(help="The YAML file that it plays.")],
+    playbook: Annotated[Path, typer.Argument(help="The YAML file that it plays, or records.")],
     port: Annotated[int, typer.Option(min=1, max=65_535, help="On 127.0.0.1.")] = 8765,
+    *,
+    record: Annotated[
+        bool, typer.Option("--record", help="Pass calls on to real models, and write the file.")
+    ] = False,
+    to: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=URL", help="With --record: where a provider really is."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --record: write over a file that is there.")
+    ] = False,
 ) -> None:
-    """Serve the providers' HTTP interfaces from a playbook; no real model speaks."""
+    """Serve the providers' HTTP interfaces from a playbook, or record a session as one."""
+    if record:
+        execute(_record(playbook, port, tuple(to or ()), force=force))
+    if to or force:
+        fail(CommandError("--to and --force belong to --record"))
     if not playbook.is_file():
         fail(CommandError(f"playbook {str(playbook)!r} is no file"))
     execute(_simulate(playbook, port))
@@ -35,7 +54,44 @@ async def _simulate(playbook: Path, port: int) -> ExitCode:
     except DocumentError as error:
         raise CommandError(str(error)) from None
     except OSError as error:
-        raise CommandError(
-            f"port {port} cannot be served ({error.strerror}); --port names another"
-        ) from None
+        raise _taken(port, error) from None
     return ExitCode.COMPLETE
+
+
+async def _record(playbook: Path, port: int, to: tuple[str, ...], *, force: bool) -> ExitCode:
+    from activities.adapters.models.simulator.recording.recorder import Recorder
+    from activities.adapters.models.simulator.recording.transcript import Keeping, Transcript
+    from activities.adapters.models.simulator.recording.upstreams import Upstreams
+    from starter import recording
+    from starter.engine import settings_as_they_are, with_own_providers
+    from workers.atomic_file import replace_text
+    from workers.providers import addresses, known_keys
+
+    recording.require_place(playbook, force=force)
+    given = recording.given_addresses(to)
+    settings = with_own_providers(settings_as_they_are())
+    upstreams = Upstreams(addresses(settings) | given)
+    recording.refuse_itself(upstreams.own(port))
+    keeping = Keeping(partial(replace_text, playbook), _warn)
+    transcript = Transcript(playbook.stem, keeping, known_keys(settings))
+    recorder = Recorder(upstreams, transcript, port)
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(recorder)
+        except OSError as error:
+            raise _taken(port, error) from None
+        write(recording.begun(str(playbook), recorder.url, upstreams.urls))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await stack.aclose()
+            write(recording.ended(str(playbook), transcript.takes))
+    return ExitCode.COMPLETE
+
+
+def _warn(message: str) -> None:
+    sys.stderr.write(f"warning: {shown(message)}\n")
+
+
+def _taken(port: int, error: OSError) -> CommandError:
+    return CommandError(f"port {port} cannot be served ({error.strerror}); --port names another")

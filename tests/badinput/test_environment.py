@@ -163,6 +163,37 @@ TYPED: dict[str, tuple[tuple[str, ...], str, str]] = {
         "No such file",
     ),
     "a simulator without its playbook": (("simulate", "{top}/no.yaml"), "no.yaml' is no file", ""),
+    "a recording over a file": (
+        ("simulate", "--record", "{top}/half.yaml"),
+        "half.yaml' is there already",
+        "--force records over it",
+    ),
+    "a recording over a folder": (("simulate", "--record", "{top}"), "' is a folder", "a file in"),
+    "a recording in no folder": (
+        ("simulate", "--record", "{top}/no/new.yaml"),
+        "new.yaml' cannot be written",
+        "its folder must be there",
+    ),
+    "a recording of an address that is none": (
+        ("simulate", "--record", "{top}/new.yaml", "--to", "openai=localhost"),
+        "--to 'openai' names no address",
+        "write --to NAME=https://host/path",
+    ),
+    "a recording of a name that is none": (
+        ("simulate", "--record", "{top}/new.yaml", "--to", "https://h/"),
+        "--to 'https://h/' names no address",
+        "write --to NAME=https://host/path",
+    ),
+    "a recording of itself": (
+        ("simulate", "--record", "{top}/new.yaml", "--to", "openai=http://localhost:8765/v1"),
+        "'openai' would be asked at the recorder itself",
+        "unset OPENAI_BASE_URL here, or say where it really is by --to openai=URL",
+    ),
+    "a simulator with options of a recording": (
+        ("simulate", "{top}/half.yaml", "--force"),
+        "--to and --force belong to --record",
+        "",
+    ),
 }
 
 
@@ -388,14 +419,15 @@ def test_a_namespace_that_does_not_exist(
         assert "`temporal operator namespace create -n NAME`" in errors
 
 
-def test_a_port_that_is_taken(command: Command, tmp_path: Path):
+@pytest.mark.parametrize("options", [(), ("--record", "--force")])
+def test_a_port_that_is_taken(command: Command, tmp_path: Path, options: tuple[str, ...]):
     playbook = tmp_path / "playbook.yaml"
     shutil.copy(ROOT / "examples/demo/playbook.yaml", playbook)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        told = command.types("simulate", str(playbook), "--port", port)
+        told = command.types("simulate", str(playbook), "--port", port, *options)
     refused(command, told, USAGE, f"port {port} cannot be served", "--port names another")
 
 

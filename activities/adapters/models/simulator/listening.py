@@ -1,0 +1,76 @@
+"""An HTTP application that runs in this event loop, on a port of its own."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from uvicorn import Server
+
+
+class Listening:
+    """An asynchronous context: the application answers while it is open.
+
+    Attributes:
+        url: where it listens, without a path; known once it is open.
+    """
+
+    def __init__(self, app: Any, port: int = 0, host: str = "127.0.0.1") -> None:
+        """Args: an ASGI application; the port (0: any that is free); the address to listen on."""
+        self._app = app
+        self._address = (host, port)
+        self._task: asyncio.Task[None] | None = None
+        self._server: Server | None = None
+        self.url = ""
+
+    async def __aenter__(self) -> Self:
+        listening = socket.create_server(self._address)
+        # Each connection inherits it: else a second write waits 40 ms for word of the first.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        host, port = listening.getsockname()[:2]
+        self.url = f"http://{host}:{port}"
+        ready = asyncio.Event()
+        self._server = _server(self._app, ready)
+        self._task = asyncio.create_task(self._server.serve(sockets=[listening]))
+        started = asyncio.create_task(ready.wait())
+        await asyncio.wait({self._task, started}, return_when=asyncio.FIRST_COMPLETED)
+        if not started.done():
+            started.cancel()
+            await self._task
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._server is not None and self._task is not None:
+            self._server.should_exit = True
+            await self._task
+
+
+def _server(app: Any, ready: asyncio.Event) -> "Server":
+    from uvicorn import Config, Server
+
+    class _EmbeddedServer(Server):
+        """Says when it listens, and leaves the signals to the process that it runs in."""
+
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            ready.set()
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Generator[None]:
+            yield
+
+    config = Config(
+        app,
+        log_config=None,
+        # A cut answer is wanted here, not an error to report.
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        # What is passed on has the headers of whoever made it.
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    return _EmbeddedServer(config)

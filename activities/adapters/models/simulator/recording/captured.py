@@ -1,0 +1,46 @@
+"""One answer as it came from the provider, byte for byte, and how it ended."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from httpx2 import Response
+
+Ending = Literal["whole", "broken", "left"]
+"""It ended in order; its connection broke; or its caller left before it ended."""
+
+
+class Captured(NamedTuple):
+    """What came back for one request."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    chunks: list[bytes]
+    """The body as it came, still encoded."""
+    ending: Ending
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether it came as server-sent events."""
+        kinds = [value for name, value in self.headers if name.lower() == b"content-type"]
+        return any(b"event-stream" in kind for kind in kinds)
+
+    def response(self, run_out: Callable[[], None]) -> "Response":
+        """Return a response that says the same again, and ends in the same way.
+
+        Args:
+            run_out: is called where nothing more is there, and the end was not.
+        """
+        from httpx2 import AsyncByteStream, ReadError, Response
+
+        chunks, is_whole = self.chunks, self.ending == "whole"
+
+        class _Again(AsyncByteStream):
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                for chunk in chunks:
+                    yield chunk
+                if not is_whole:
+                    run_out()
+                    raise ReadError("the connection ended")
+
+        return Response(self.status, headers=self.headers, stream=_Again())

@@ -1,0 +1,77 @@
+"""The recorder: passes a session's calls on, and has them taken down.
+
+Answers are read behind the callers' backs, one after the other, so that recording holds nobody up;
+after each one (or several that came meanwhile) the whole playbook is saved.
+"""
+
+import asyncio
+from typing import Self
+
+from activities.adapters.models.simulator.listening import Listening
+from activities.adapters.models.simulator.recording.captured import Captured
+from activities.adapters.models.simulator.recording.proxy import Asked, Proxy
+from activities.adapters.models.simulator.recording.transcript import Transcript
+from activities.adapters.models.simulator.recording.upstreams import Destination, Upstreams
+
+Passed = tuple[Asked, Destination, Captured]
+
+
+class Recorder:
+    """An asynchronous context: requests pass and are recorded while it is open.
+
+    When it is closed, all that passed is taken down and saved.
+
+    Attributes:
+        url: where it listens, without a path; known once it is open.
+    """
+
+    def __init__(
+        self, upstreams: Upstreams, transcript: Transcript, port: int = 0, *, trust_env: bool = True
+    ) -> None:
+        """Make it; nothing listens yet.
+
+        Args:
+            upstreams: where requests go.
+            transcript: takes down what passes.
+            port: of 127.0.0.1; 0 takes any that is free.
+            trust_env: whether proxies of the environment are used.
+        """
+        self.url = ""
+        self._transcript = transcript
+        self._passed: asyncio.Queue[Passed | None] = asyncio.Queue()
+        self._proxy = Proxy(upstreams, transcript.meet, self._note, trust_env=trust_env)
+        self._listening = Listening(self._proxy, port)
+        self._writing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Listen.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        await self._listening.__aenter__()
+        self._writing = asyncio.create_task(self._write())
+        self.url = self._listening.url
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._listening.__aexit__()
+        self._passed.put_nowait(None)
+        if self._writing is not None:
+            await self._writing
+        await self._proxy.aclose()
+        await self._transcript.aclose()
+
+    def _note(self, asked: Asked, destination: Destination, captured: Captured) -> None:
+        self._passed.put_nowait((asked, destination, captured))
+
+    async def _write(self) -> None:
+        is_open = True
+        while is_open:
+            batch = [await self._passed.get()]
+            while not self._passed.empty():
+                batch.append(self._passed.get_nowait())
+            is_open = None not in batch
+            taken = [await self._transcript.take(*each) for each in batch if each is not None]
+            if any(taken):
+                await self._transcript.save()

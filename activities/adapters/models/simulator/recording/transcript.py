@@ -1,0 +1,114 @@
+"""What passed, taken down: each answer read, given its place, and the playbook kept up to date.
+
+It knows no file and no connection: how a text is kept, and how a warning is told, is said by
+whoever records.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from activities.adapters.models.simulator.recording.asked import body_of, place_of
+from activities.adapters.models.simulator.recording.captured import Captured
+from activities.adapters.models.simulator.recording.hearing import Heard, Hearing
+from activities.adapters.models.simulator.recording.proxy import Asked
+from activities.adapters.models.simulator.recording.secrets import Secrets
+from activities.adapters.models.simulator.recording.takes import Takes
+from activities.adapters.models.simulator.recording.upstreams import Destination
+from activities.adapters.models.wire import text
+from activities.playbook import Place, Playbook
+from activities.playbook_text import playbook_text
+from activities.ports.models import ModelError
+
+
+class Keeping(NamedTuple):
+    """What whoever records does with what there is to say."""
+
+    save: Callable[[str], None]
+    """Keeps the playbook's text, whole or not at all; runs in a thread.
+
+    Raises:
+        OSError: it cannot be kept now.
+    """
+    warn: Callable[[str], None]
+    """Tells a person one thing that is not as it should be, in one line."""
+
+
+class Transcript:
+    """One recording; belongs to one event loop.
+
+    Attributes:
+        takes: what was heard so far.
+    """
+
+    def __init__(self, name: str, keeping: Keeping, known: Iterable[str] = ()) -> None:
+        """Args: the playbook's name; where it goes; secrets known before any request has one."""
+        self.takes = Takes(name)
+        self._keeping = keeping
+        self._secrets = Secrets(known)
+        self._hearing = Hearing()
+        self._told: set[str] = set()
+
+    def meet(self, asked: Asked) -> None:
+        """Learn the keys of a request, before its answer can repeat one."""
+        self._secrets.meet(asked)
+
+    async def take(self, asked: Asked, destination: Destination, captured: Captured) -> bool:
+        """Take down one answer that passed; tell whether the playbook changed."""
+        if destination.dialect is None:
+            return False
+        body = body_of(asked.body)
+        place = place_of(destination.dialect, body)
+        if place is None:
+            self._warn(
+                f"not recorded: {asked.method} {asked.path} begins with no header of an agent "
+                "(`Role: …`)"
+            )
+            return False
+        model = destination.model or text(body.get("model"))
+        try:
+            heard = await self._hearing.hear(destination.dialect, model, captured)
+        except Exception as error:  # noqa: BLE001 - it has passed, and the session must not care
+            self._warn(f"not recorded: {place}: it cannot be read ({error!r})")
+            return False
+        return self._kept(place, heard, captured)
+
+    async def save(self) -> None:
+        """Keep the playbook as it is now; one that cannot be kept is told, and not raised."""
+        playbook = self.takes.playbook()
+        if playbook is None:
+            return
+        try:
+            clean = await asyncio.to_thread(self._save_clean, playbook)
+        except OSError as error:
+            self._warn(f"the playbook cannot be saved now ({error}); the next answer tries again")
+            return
+        if clean != playbook:
+            self._warn("a key was taken out of what was said; a replay says its kind in its place")
+
+    async def aclose(self) -> None:
+        """Close what it reads answers with."""
+        await self._hearing.aclose()
+
+    def _kept(self, place: Place, heard: Heard, captured: Captured) -> bool:
+        if captured.ending == "left" and heard.ran_out:
+            self._warn(f"not recorded: {place}: its caller left before the answer was whole")
+            return False
+        if isinstance(heard.outcome, ModelError):
+            told = self.takes.failed(place, heard.outcome, captured)
+        else:
+            told = self.takes.answered(place, heard.outcome)
+        strange = [f"{k!r} in its answer has no word in a playbook" for k in heard.strange]
+        for each in (*told, *strange):
+            self._warn(f"{place}: {each}")
+        return True
+
+    def _save_clean(self, playbook: Playbook) -> Playbook:
+        clean = self._secrets.cleaned(playbook)
+        self._keeping.save(playbook_text(clean))
+        return clean
+
+    def _warn(self, message: str) -> None:
+        if message not in self._told:
+            self._told.add(message)
+            self._keeping.warn(self._secrets.without(message))
