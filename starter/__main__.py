@@ -18,12 +18,14 @@ def main() -> None:
     """
     _open_streams()
     _become_safe()
-    from starter.cli import app
-    from starter.terminal import make_streams_forgiving
-
-    make_streams_forgiving()
     try:
+        from starter.cli import app
+        from starter.terminal import make_streams_forgiving
+
+        make_streams_forgiving()
         app()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None  # of somebody who was faster than our imports
     except SystemExit as end:
         _leave(end)
 

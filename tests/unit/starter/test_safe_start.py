@@ -39,3 +39,20 @@ def test_relative_paths_stay_the_persons(tmp_path: Path) -> None:
     run = _start(tmp_path, "-m", "starter", "run", "goal", "--repo", "sub")
     assert run.returncode == 2
     assert f"'{tmp_path}/sub' is no folder" in run.stderr
+
+
+IMPATIENT = """
+import sys
+class Finder:
+    def find_spec(self, name, *rest):
+        if name == 'starter.cli':
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Finder())
+from starter.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_is_no_fault_before_anything_is_loaded(tmp_path: Path) -> None:
+    run = _start(tmp_path, "-P", "-c", IMPATIENT)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
