@@ -184,6 +184,8 @@ async def set_up(
             what = f"set-up command {repr(argv)[:_COMMAND_CHARS]} {ran.end} with {ran.code}:"
             lines = (what, *said, tail)
             raise _setup_failed("\n".join(lines))
+    for text in refusals:
+        activity.logger.warning("set-up went well, but %s", text)
     return tuple(refusals)[:_NOTICES_TOLD]
 
 

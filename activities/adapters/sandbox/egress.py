@@ -9,6 +9,7 @@ It deliberately knows no proxy above itself, and keeps nothing open after its on
 
 import asyncio
 import contextlib
+import functools
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -92,7 +93,9 @@ class Egress:
             while True:
                 await free.acquire()
                 client, _ = await loop.sock_accept(server)
-                group.create_task(self._one(client)).add_done_callback(lambda _: free.release())
+                answering = group.create_task(self._one(client))
+                # Also where it was cancelled before it began.
+                answering.add_done_callback(functools.partial(_ended, client, free))
 
     async def _one(self, client: socket.socket) -> None:
         """Answer one connection; what goes wrong on it is its own."""
@@ -171,6 +174,11 @@ class Egress:
     def _note(self, text: str) -> None:
         if len(self.refusals) < MOST_REFUSALS:
             self.refusals[text] = None
+
+
+def _ended(client: socket.socket, free: asyncio.Semaphore, _: asyncio.Task[None]) -> None:
+    client.close()
+    free.release()
 
 
 async def _pump(way: Streams, moved: Callable[[], None]) -> None:
