@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from activities.redaction import redact
 from activities.toolset.observations import harmless
 from workflows.domain.gate import GateSpec
+from workflows.policy.secrets import without_secrets
 
 BRIEF_CHARACTERS = 4_000
 SAYING = ("AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", "README.md")
@@ -118,7 +118,7 @@ def _sayings(files: Mapping[str, bytes]) -> Iterator[str]:
         if not content or content in seen or _names_another(content, files):
             continue
         seen.add(content)
-        text = redact(content.decode("utf-8", "replace")).replace("\r\n", "\n")
+        text = without_secrets(content.decode("utf-8", "replace")).replace("\r\n", "\n")
         cut = _cut(text, limit)
         more = "" if cut == text else f" begins (the whole has {len(text)} characters; read it)"
         yield f"{name}{more}:\n{cut}"

@@ -1,7 +1,8 @@
 """Secrets taken out of what is shown to a model, kept, or written into a history or a log.
 
-Two ways: what looks like a secret goes by its form, wherever it comes from (`redact`); what is
-known to be one goes by its value, also where somebody encoded it (`KnownSecrets`).
+Two ways: what looks like a secret goes by its form, wherever it comes from (`redact_bytes`, and of
+texts `policy.secrets.without_secrets`); what is known to be one goes by its value, also where
+somebody encoded it (`KnownSecrets`).
 """
 
 import base64
@@ -18,13 +19,8 @@ SHORTEST = 8
 """Anything shorter is a placeholder, and would redact ordinary words."""
 
 
-def redact(text: str) -> str:
-    """Return the text with every secret that is known by its form replaced by its kind."""
-    return without_secrets(text)
-
-
 def redact_bytes(data: bytes) -> bytes:
-    """Do the same to bytes of any encoding that contains ASCII."""
+    """Return bytes of any encoding that contains ASCII without the secrets known by their form."""
     text = data.decode("latin-1")  # a view of each byte as one character: nothing can be lost
     cleaned = without_secrets(text)
     return data if cleaned is text else cleaned.encode("latin-1")

@@ -7,7 +7,7 @@ of ours passes here, causes and stack traces too.
 from temporalio.api.failure.v1 import Failure
 from temporalio.converter import DefaultFailureConverter, PayloadConverter
 
-from activities.redaction import redact
+from workflows.policy.secrets import without_secrets
 
 
 class Redacting(DefaultFailureConverter):
@@ -18,8 +18,8 @@ class Redacting(DefaultFailureConverter):
     ) -> None:
         """See the base class, which comes back here for each cause."""
         super().to_failure(exception, payload_converter, failure)
-        failure.message = redact(failure.message)
-        failure.stack_trace = redact(failure.stack_trace)
+        failure.message = without_secrets(failure.message)
+        failure.stack_trace = without_secrets(failure.stack_trace)
 
 
 class Sealed(Redacting):

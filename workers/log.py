@@ -3,12 +3,12 @@
 import logging
 from typing import TextIO
 
-from activities.redaction import redact
+from workflows.policy.secrets import without_secrets
 
 
 class _Redacting(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return redact(super().format(record))
+        return without_secrets(super().format(record))
 
 
 def write_log_to(stream: TextIO) -> None:

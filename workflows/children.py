@@ -1,11 +1,13 @@
-"""How waves start and name agents: one place, so that every agent has a worktree and an end.
+"""How waves start, name and tell agents, and end: so that every agent has a worktree and an end.
 
 An agent's worktree is prepared before it and removed after it; its checkpoints stay as refs.
 """
 
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import (
@@ -23,6 +25,8 @@ from workflows.domain.models import ModelFacts, Role
 from workflows.domain.stages import Grounds
 from workflows.policy.protection import gate_files
 
+_T = TypeVar("_T")
+_Name = TypeVar("_Name", bound=str)
 AgentHandle = workflow.ChildWorkflowHandle[AgentWorkflow, AgentOutcome]
 
 
@@ -116,6 +120,20 @@ def failure_text(error: FailureError) -> str:
     text = cause.message if isinstance(cause, ApplicationError) else str(cause)
     what = f"{error.activity_type}: " if isinstance(error, ActivityError) else ""
     return f"{what}{text}"[:1_000]
+
+
+async def all_done(work: Iterable[Coroutine[Any, Any, _T]]) -> tuple[_T, ...]:
+    """Do all of a wave's work, and end no wave before its signals are taken up."""
+    try:
+        return tuple(await asyncio.gather(*work))
+    finally:
+        await workflow.wait_condition(workflow.all_handlers_finished)
+
+
+async def tell_all(handles: Mapping[_Name, AgentHandle], signal: str) -> None:
+    """Signal every running agent of a wave, in an order that never changes."""
+    for _, handle in sorted(handles.items()):
+        await tell(handle, signal)
 
 
 async def tell(handle: workflow.ChildWorkflowHandle[Any, Any], signal: str, *words: Any) -> None:

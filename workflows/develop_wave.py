@@ -15,10 +15,12 @@ from temporalio.exceptions import (
 from workflows.children import (
     AgentHandle,
     AgentOrder,
+    all_done,
     failure_text,
     remove_worktree,
     start_agent,
     tell,
+    tell_all,
 )
 from workflows.contracts import (
     FINISH_TASK,
@@ -69,17 +71,13 @@ class DevelopWave:
     @workflow.run
     async def run(self, request: DevelopRequest) -> DevelopResult:
         """Develop all assignments and say what each came to."""
-        attempts = [self._attempt(each) for each in request.assignments]
-        try:
-            items = await asyncio.gather(*attempts)
-        finally:
-            await workflow.wait_condition(workflow.all_handlers_finished)
+        items = await all_done(self._attempt(each) for each in request.assignments)
         unheard = [
             TaskWord(task=task, text=text)
             for task, words in sorted(self._words.items())
             for text in words
         ]
-        return DevelopResult(items=tuple(items), unheard=tuple(unheard))
+        return DevelopResult(items=items, unheard=tuple(unheard))
 
     # --- signals -----------------------------------------------------------------------------
 
@@ -102,13 +100,13 @@ class DevelopWave:
     async def pause(self) -> None:
         """Hold every agent at its turn boundary, and start no other."""
         self._is_paused = True
-        await self._tell_all("pause")
+        await tell_all(self._handles, "pause")
 
     @workflow.signal
     async def resume(self) -> None:
         """Let them go on."""
         self._is_paused = False
-        await self._tell_all("resume")
+        await tell_all(self._handles, "resume")
 
     @workflow.signal
     async def proceed(self) -> None:
@@ -116,10 +114,6 @@ class DevelopWave:
         reason = "the wave was closed early; the work goes on in the next cycle"
         for assignment in self._request.assignments:
             await self.stop_task(TaskWord(task=assignment.task.id, text=reason))
-
-    async def _tell_all(self, signal: str) -> None:
-        for _, handle in sorted(self._handles.items()):
-            await tell(handle, signal)
 
     # --- one attempt -------------------------------------------------------------------------
 

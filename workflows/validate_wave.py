@@ -9,10 +9,12 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 from workflows.children import (
     AgentHandle,
     AgentOrder,
+    all_done,
     failure_text,
     remove_worktree,
     start_agent,
     tell,
+    tell_all,
 )
 from workflows.contracts import (
     CHECK_EVIDENCE,
@@ -73,27 +75,20 @@ class ValidateWave:
     @workflow.run
     async def run(self, request: ValidateRequest) -> ValidateResult:
         """Judge all candidates, a few at a time."""
-        try:
-            items = await asyncio.gather(*[self._candidate(each) for each in request.candidates])
-        finally:
-            await workflow.wait_condition(workflow.all_handlers_finished)
-        return ValidateResult(items=tuple(items))
+        items = await all_done(self._candidate(each) for each in request.candidates)
+        return ValidateResult(items=items)
 
     @workflow.signal
     async def pause(self) -> None:
         """Hold every reviewer at its turn boundary, and start no other."""
         self._is_paused = True
-        await self._tell_all("pause")
+        await tell_all(self._handles, "pause")
 
     @workflow.signal
     async def resume(self) -> None:
         """Let them go on."""
         self._is_paused = False
-        await self._tell_all("resume")
-
-    async def _tell_all(self, signal: str) -> None:
-        for _, handle in sorted(self._handles.items()):
-            await tell(handle, signal)
+        await tell_all(self._handles, "resume")
 
     async def _candidate(self, candidate: Candidate) -> ValidateItem:
         cost = _Cost()

@@ -19,7 +19,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from activities.ports.sandbox import WORKSPACE, Limits, Sandbox, SandboxCommand, Workspace
 from activities.ports.store import BlobMissingError, BlobStore
-from activities.redaction import redact, redact_bytes
+from activities.redaction import redact_bytes
 from activities.toolset.endings import notes_on
 from activities.toolset.files import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
@@ -37,6 +37,7 @@ from activities.toolset.schemas import (
 )
 from workflows.domain.ids import Digest
 from workflows.domain.messages import ToolCall, ToolResult
+from workflows.policy.secrets import without_secrets
 
 _MOST_JUDGED = 4
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -197,7 +198,7 @@ class Toolset:
 
 
 def _told(call: ToolCall, answer: FileAnswer) -> Observation:
-    result = _result(call, redact(harmless(answer.text)), is_error=answer.kind != "text")
+    result = _result(call, without_secrets(harmless(answer.text)), is_error=answer.kind != "text")
     return Observation(result=result, elapsed=answer.elapsed)
 
 

@@ -33,7 +33,7 @@ from workflows.domain.session import (
 from workflows.domain.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy import decisions, outcomes
-from workflows.policy.changesets import judge_approval, move_changeset
+from workflows.policy.changesets import can_move_changeset, judge_approval, move_changeset
 from workflows.policy.money import read_usd
 from workflows.policy.plan import brief, plan_faults
 from workflows.policy.schedule import adopt
@@ -188,7 +188,7 @@ def _reject_changeset(case: _Case, signal: RejectChangeset) -> Applied:
     changeset = _changeset(case, signal.id)
     if changeset is None:
         return case.unknown("changeset", signal.id)
-    if changeset.state != "awaiting_approval":
+    if not can_move_changeset(changeset, ChangesetEvent.REJECTED):
         text = f"changeset {signal.id!r} is {changeset.state} and waits for no approval"
         return case.not_possible(signal.id, text)
     state = outcomes.put_changeset(case.state, move_changeset(changeset, ChangesetEvent.REJECTED))
