@@ -1,5 +1,6 @@
 """Ways to write a command: texts that look like one, and what hides one that is denied."""
 
+import functools
 import re
 from collections.abc import Callable
 
@@ -168,6 +169,7 @@ def _expanded_letter(letter: str) -> list[str]:
     return [f"${{none}}{letter}", f"$(){letter}", f'"${{none}}"{letter}']
 
 
+@functools.cache
 def requoted(text: str) -> st.SearchStrategy[str]:
     """Write each word of a plain command in other quotes."""
     letters = (
@@ -179,6 +181,7 @@ def requoted(text: str) -> st.SearchStrategy[str]:
     return st.tuples(*letters).map("".join)
 
 
+@functools.cache
 def disguised(word: str) -> st.SearchStrategy[str]:
     """Write a word in other quotes, with expansions between that leave nothing."""
     letters = (
