@@ -171,6 +171,7 @@ def _env(rest: Words) -> Generator[Layer, None, Words]:
         The program that it starts, with its words.
     """
     flags = "-i -0 -v --ignore-environment --null --debug"
+    program: Words = ()
     start = skip_options("env", rest, Wrapper(flags, "-u -S -C --unset --split-string --chdir"))
     if isinstance(start, Denied):
         yield start
@@ -183,8 +184,8 @@ def _env(rest: Words) -> Generator[Layer, None, Words]:
         while rest and "=" in rest[0].text.partition(UNKNOWN)[0]:
             yield Setting(rest[0].text.partition("=")[0])
             rest = rest[1:]
-        return rest
-    return ()
+        program = rest
+    return program
 
 
 def _splits(option: str) -> bool:
