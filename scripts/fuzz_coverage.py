@@ -18,7 +18,7 @@ TARGETS = (
     "activities.adapters.shell.test_fuzz:test_any_text_is_read_or_unreadable_and_always_the_same",
     "activities.adapters.shell.test_fuzz:test_random_bytes_are_read_or_unreadable",
     "activities.adapters.shell.test_fuzz:test_nothing_in_front_hides_a_denied_command",
-    "activities.adapters.shell.test_corpus:test_a_denied_command_stays_denied_in_any_quotes",
+    "activities.adapters.shell.test_corpus:test_a_denied_command_stays_denied_in_any_wrapping",
     "policy.test_command_paths:test_what_may_be_written_is_claimed_and_not_protected",
     "policy.test_claims:test_any_claim_is_refused_or_decides_about_any_path",
     "policy.test_postcheck:test_what_passes_keeps_every_rule",

@@ -6,6 +6,7 @@ option of a wrapper that is not known here: behind it nobody could tell where th
 """
 
 from collections.abc import Generator, Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from workflows.domain.command import UNKNOWN, Word
@@ -63,7 +64,8 @@ _RUNNERS: Final = frozenset(
 )
 """Programs whose subcommand starts a program in their environment."""
 _SHELLS: Final = frozenset({"ash", "bash", "dash", "ksh", "mksh", "rbash", "sh", "zsh"})
-_SHELL_VALUES: Final = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+_STARTUP: Final = frozenset({"--rcfile", "--init-file"})
+_SHELL_VALUES: Final = frozenset({"-o", "+o", "-O", "+O", *_STARTUP})
 _RESERVED: Final = frozenset({
     "!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
     "in", "select", "then", "until", "while",
@@ -169,6 +171,7 @@ def _env(rest: Words) -> Generator[Layer, None, Words]:
         The program that it starts, with its words.
     """
     flags = "-i -0 -v --ignore-environment --null --debug"
+    program: Words = ()
     start = skip_options("env", rest, Wrapper(flags, "-u -S -C --unset --split-string --chdir"))
     if isinstance(start, Denied):
         yield start
@@ -181,8 +184,8 @@ def _env(rest: Words) -> Generator[Layer, None, Words]:
         while rest and "=" in rest[0].text.partition(UNKNOWN)[0]:
             yield Setting(rest[0].text.partition("=")[0])
             rest = rest[1:]
-        return rest
-    return ()
+        program = rest
+    return program
 
 
 def _splits(option: str) -> bool:
@@ -194,6 +197,9 @@ def _splits(option: str) -> bool:
 
 def _shell(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
     """A shell takes its commands from `-c`, a file, or its input."""
+    for option, value in pairwise(rest):
+        if option.text in _STARTUP:
+            yield from _script_file((value,))
     letters, rest = _shell_options(rest)
     if rest and (rest[0].is_many or rest[0].text.startswith("-")):
         yield cannot_judge(f"{name!r} with {shown([rest[0]])}")
@@ -244,14 +250,19 @@ def _script_file(rest: Words) -> Iterator[Layer]:
 
 
 def _eval(rest: Words) -> Iterator[Layer]:
+    rest = _behind_dashes(rest)
     if all(word.is_known for word in rest):
         yield ShellText(" ".join(word.text for word in rest))
     else:
         yield cannot_judge(f"'eval' of {shown(rest)}")
 
 
+def _behind_dashes(rest: Words) -> Words:
+    return rest[1:] if rest and rest[0].text == "--" else rest
+
+
 def _trap(rest: Words) -> Iterator[Layer]:
-    rest = rest[1:] if rest and rest[0].text == "--" else rest
+    rest = _behind_dashes(rest)
     if len(rest) > 1 and rest[0].text not in {"-", "-l", "-p"}:
         yield from _text("trap", rest)
 
@@ -329,6 +340,14 @@ def _hash(rest: Words) -> Iterator[Layer]:
         yield cannot_judge("'hash -p' gives a program another name")
 
 
+def _shopt(rest: Words) -> Iterator[Layer]:
+    for word in rest:
+        if word.text in {"expand_aliases", "lastpipe"}:
+            yield cannot_judge(
+                f"what follows 'shopt' with {word.text!r} reads otherwise than it runs"
+            )
+
+
 def _subscripts(name: str, rest: Words) -> Iterator[Layer]:
     about = (
         f"{name!r} evaluates the subscript in {shown([word])}"
@@ -350,6 +369,7 @@ _SPECIAL: Final = {
     "npx": _runner,
     "parallel": _parallel,
     "readarray": _callback,
+    "shopt": _shopt,
     "source": _script_file,
     "trap": _trap,
     "uvx": _runner,

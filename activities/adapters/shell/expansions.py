@@ -23,6 +23,7 @@ _BLANKS = re.compile(rb"(?:[ \t]|\\\n)*")
 _CONTINUED = re.compile(rb"(?:\\\n)*")
 _TEXTS = frozenset({"ansi_c_string", "raw_string", "string", "word"})
 _PROCESS = re.compile(r"[<>]\(")
+_SUBSCRIPT = re.compile(r"\w\[[^\]]*(?:\$[({]|`)")
 _RUNS = re.compile(r"\$[({]|`")
 
 
@@ -71,10 +72,10 @@ class WordReader(ABC):
 
     def _is_whole(self, node: Node) -> bool:
         """Whether nothing stands between the parts of a node, as bash has it."""
-        return all(
-            _CONTINUED.fullmatch(self._source, before.end_byte, after.start_byte)
-            for before, after in pairwise(node.children)
-        )
+        return all(self._touch(before, after) for before, after in pairwise(node.children))
+
+    def _touch(self, before: Node, after: Node) -> bool:
+        return _CONTINUED.fullmatch(self._source, before.end_byte, after.start_byte) is not None
 
     def _is_descriptor(self, unit: Sequence[Node]) -> bool:
         """Whether a word in front of a redirection is its number, which the grammar may not see."""
@@ -118,6 +119,8 @@ class WordReader(ABC):
     def _expansion(self, node: Node, inner: list[Group]) -> str:
         if node.type in SUBSTITUTIONS:
             inner.append(self._substitution(node))
+        elif node.type == "array":
+            self._elements(node, inner)
         else:
             inner.extend(self._inner(node))
         if self._stands_apart(node):
@@ -127,6 +130,24 @@ class WordReader(ABC):
         if node.type == "expansion" and "@P" in self._text(node):
             raise UnreadableError(node.start_byte, "an expansion that is expanded again")
         return UNKNOWN if node.type == "process_substitution" else UNKNOWN + words.MANY
+
+    def _elements(self, array: Node, inner: list[Group]) -> None:
+        """Read an array's elements: words like others, unless a subscript stands before one."""
+        elements = [child for child in array.children if child.type in WORDS]
+        for before, element in zip([None, *elements], elements, strict=False):
+            if before is not None and self._touch(before, element):
+                raise UnreadableError(element.start_byte, "two things without a blank between")
+            if self._text(element).startswith("["):
+                inner.extend(self._found(element))
+            else:
+                self._value(element, inner)
+
+    def _value(self, node: Node, inner: list[Group]) -> None:
+        """Read what a variable is given."""
+        values = words.expanded(self._expand(node, inner))
+        if any(_SUBSCRIPT.search(value.text) for value in values):
+            reason = "a value that runs commands where it is taken for a number"
+            raise UnreadableError(node.start_byte, reason)
 
     def _stands_apart(self, node: Node) -> bool:
         """Whether a `$` is none of an expansion: the grammar skips blanks between it and a name."""

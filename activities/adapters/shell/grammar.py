@@ -31,7 +31,6 @@ _MOST_DEPTH = 40
 
 _READS, _WRITES = frozenset({"<"}), frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
 _BACKTICK_ESCAPE = re.compile(r"\\([$`\\])")
-_SUBSCRIPT = re.compile(r"\w\[[^\]]*(?:\$[({]|`)")
 _BODY_EXPANSION = re.compile(r"\\.|(?P<tick>`)|(?P<dollar>\$[({])", re.DOTALL)
 
 
@@ -267,10 +266,7 @@ class _Reader(WordReader):
         parts.assigned.append(self._text(name).partition("[")[0])
         for child in node.children:
             if child.type in WORDS and child != name:
-                values = words.expanded(self._expand(child, parts.inner))
-                if any(_SUBSCRIPT.search(value.text) for value in values):
-                    reason = "a value that runs commands where it is taken for a number"
-                    raise UnreadableError(child.start_byte, reason)
+                self._value(child, parts.inner)
             elif child.type == "subscript":
                 parts.inner.extend(self._inner(child))
 

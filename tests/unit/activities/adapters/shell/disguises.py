@@ -1,5 +1,6 @@
 """Ways to write a command: texts that look like one, and what hides one that is denied."""
 
+import functools
 import re
 from collections.abc import Callable
 
@@ -89,7 +90,8 @@ SPOTS = (
     "echo \"${HOME#'§'}\"", "echo ${x[§]}", "echo ${x['§']}", "echo ${HOME:§}", "echo $((§))",
     "echo $((1+'§'))", "echo \"$(('a[§]'))\"", "echo $[§]", "echo $['§']", "((§))", "(('a[§]'))",
     '(("a[§]"))', "let §", "let 'a[§]'", "x=§", 'x="§"', "x='§'", "x[§]=1", "x['§']=1",
-    "x='a[§]'; ((x))", "x='a[§]'; echo ${!x}", "x=(§)", "x=([§]=1)", "x=(['§']=1)", "x+=§",
+    "x='a[§]'; ((x))", "x='a[§]'; echo ${!x}", "x=(§)", "x=('a[§]'); ((x))", "x=([§]=1)",
+    "x=(['§']=1)", "x+=§",
     "export x=§", "export 'x[§]=1'", "declare x=§", "declare -i 'x=a[§]'", "typeset -i x='a[§]'",
     "declare -n x='a[§]'; echo $x", "[ § ]", "[ -v 'a[§]' ]", "test 'a[§]' -eq 1", "[[ § ]]",
     "[[ a == § ]]", "[[ a =~ § ]]", "[[ -v 'a[§]' ]]", "[[ 'a[§]' -eq 1 ]]", "printf -v 'a[§]' x",
@@ -168,6 +170,7 @@ def _expanded_letter(letter: str) -> list[str]:
     return [f"${{none}}{letter}", f"$(){letter}", f'"${{none}}"{letter}']
 
 
+@functools.cache
 def requoted(text: str) -> st.SearchStrategy[str]:
     """Write each word of a plain command in other quotes."""
     letters = (
@@ -179,6 +182,7 @@ def requoted(text: str) -> st.SearchStrategy[str]:
     return st.tuples(*letters).map("".join)
 
 
+@functools.cache
 def disguised(word: str) -> st.SearchStrategy[str]:
     """Write a word in other quotes, with expansions between that leave nothing."""
     letters = (
