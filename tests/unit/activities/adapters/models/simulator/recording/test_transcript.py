@@ -291,6 +291,14 @@ async def test_what_cannot_be_kept_is_said(studio: Studio) -> None:
     assert studio.warnings[0].startswith("the playbook cannot be saved now ([Errno 28]")
 
 
+async def test_a_key_that_is_a_word_of_every_playbook_is_said(studio: Studio) -> None:
+    studio.begin(ANSWER, known=["developer"])
+    await studio.answer("anthropic")
+    with pytest.raises(IndexError):
+        await studio.taken_down(1)
+    assert "a key is one of the words that it needs" in studio.warnings[0]
+
+
 # --- secrets --------------------------------------------------------------------------------------
 
 FORMS: dict[str, Callable[[str], str]] = {
