@@ -60,7 +60,7 @@ class Transcript:
         if destination.dialect is None:
             return False
         body = body_of(asked.body)
-        place = place_of(destination.dialect, body)
+        place = place_of(destination.dialect, body, self.takes.calls)
         if place is None:
             self._warn(
                 f"not recorded: {asked.method} {asked.path} begins with no header of an agent "
