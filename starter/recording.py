@@ -106,7 +106,10 @@ def ended(path: str, takes: "Takes") -> list[str]:
     turns, agents = takes.counts
     if turns == 0:
         return ["nothing was recorded: no request of an agent was answered"]
-    return [f"{shown(path)}: {turns} turns of {agents} agents", *map(shown, _lacking(takes))]
+    return [
+        f"{shown(path)}: recorded; turns {turns}, agents {agents}",
+        *map(shown, _lacking(takes)),
+    ]
 
 
 def _lacking(takes: "Takes") -> Iterator[str]:

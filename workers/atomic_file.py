@@ -9,9 +9,13 @@ def replace_text(path: Path, text: str) -> None:
     """Put `text` into the file at `path`, readable by its owner only.
 
     Raises:
-        OSError: the directory cannot be written.
+        OSError: the directory cannot be written; what was there stays, and nothing else is left.
     """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(name).replace(path)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

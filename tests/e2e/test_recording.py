@@ -208,7 +208,7 @@ async def test_a_session_that_was_recorded_is_delivered_again(tmp_path: Path) ->
         assert code == ExitCode.COMPLETE, out
         said = await recorder.end()
     assert recorder.process.returncode == ExitCode.INTERRUPTED
-    assert f"{file}: 8 turns of 5 agents" in said
+    assert f"{file}: recorded; turns 8, agents 5" in said
     text = file.read_text()
     assert not any(key in text + said for key in KEYS.values())
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

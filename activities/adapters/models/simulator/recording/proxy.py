@@ -128,7 +128,8 @@ class Proxy:
         ending: Ending = "left"
         try:
             await send(_start(response.status_code, headers))
-            ending = await _pump(response, chunks, send)
+            # What no model said may be long, and nobody reads it.
+            ending = await _pump(response, chunks if destination.dialect else None, send)
         finally:
             self._note(asked, destination, Captured(response.status_code, headers, chunks, ending))
             await response.aclose()
@@ -158,12 +159,13 @@ class Proxy:
             return _own(504, f"{destination.url} gave no answer ({type(error).__name__})")
 
 
-async def _pump(response: "Response", chunks: list[bytes], send: Any) -> Ending:
+async def _pump(response: "Response", chunks: list[bytes] | None, send: Any) -> Ending:
     from httpx2 import HTTPError
 
     try:
         async for chunk in response.aiter_raw():
-            chunks.append(chunk)
+            if chunks is not None:
+                chunks.append(chunk)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
     except HTTPError:
         return "broken"

@@ -87,6 +87,12 @@ class Takes:
         take.failures.append(error)
         return told
 
+    def calls(self, place: Place) -> int:
+        """Return how many calls were heard in the turn at `place`; 0: it was not heard."""
+        takes = self._agents.get((place.role, place.task, place.attempt), {})
+        take = takes.get(place.turn, _Take())
+        return 0 if take.said is None else len(take.said.calls)
+
     def playbook(self) -> Playbook | None:
         """Return what was heard so far; None: nothing that has a place."""
         scenes = tuple(

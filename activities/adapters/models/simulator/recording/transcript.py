@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from activities.adapters.models.simulator.recording.asked import body_of, place_of
 from activities.adapters.models.simulator.recording.captured import Captured
 from activities.adapters.models.simulator.recording.hearing import Heard, Hearing
@@ -58,7 +60,7 @@ class Transcript:
         if destination.dialect is None:
             return False
         body = body_of(asked.body)
-        place = place_of(destination.dialect, body)
+        place = place_of(destination.dialect, body, self.takes.calls)
         if place is None:
             self._warn(
                 f"not recorded: {asked.method} {asked.path} begins with no header of an agent "
@@ -80,6 +82,9 @@ class Transcript:
             return
         try:
             clean = await asyncio.to_thread(self._save_clean, playbook)
+        except ValidationError:
+            self._warn("the playbook cannot be saved: a key is one of the words that it needs")
+            return
         except OSError as error:
             self._warn(f"the playbook cannot be saved now ({error}); the next answer tries again")
             return

@@ -84,9 +84,13 @@ BODIES: dict[str, tuple[DialectName, dict[str, Any]]] = {
 }
 
 
+def unheard(_: Place) -> int:
+    return 0
+
+
 @pytest.mark.parametrize("name", BODIES)
 def test_turns_are_counted(name: str) -> None:
-    assert place_of(*BODIES[name]) == TURN_3
+    assert place_of(*BODIES[name], unheard) == TURN_3
 
 
 SUMMARY: dict[str, tuple[str, dict[str, Any]]] = {
@@ -101,21 +105,47 @@ SUMMARY: dict[str, tuple[str, dict[str, Any]]] = {
 def test_the_call_for_a_summary_is_known(name: str) -> None:
     dialect, body = BODIES[name]
     key, asked = SUMMARY[name]
-    place = place_of(dialect, body | {key: [*body[key], asked]})
+    place = place_of(dialect, body | {key: [*body[key], asked]}, unheard)
     assert place == TURN_3._replace(is_compaction=True)
+
+
+USE = {"id": "c", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+ONE_BY_ONE = [
+    {"role": "assistant", "content": "I look.", "tool_calls": [USE]},
+    {"role": "tool", "content": "x"},
+    {"role": "assistant", "content": None, "tool_calls": [USE]},
+    {"role": "tool", "content": "x"},
+]
+
+
+@pytest.mark.parametrize(("heard", "turn"), [({}, 8), ({5: 2, 6: 1, 7: 1}, 7), ({5: 1, 6: 2}, 7)])
+def test_a_turn_whose_calls_stand_one_by_one_is_one(heard: dict[int, int], turn: int) -> None:
+    opening = {"role": "user", "content": SAID.replace("Attempt: 1", "Attempt: 1\nTurn: 4")}
+    last = {"role": "assistant", "content": "Hm.", "tool_calls": [USE]}
+    result = {"role": "tool", "content": "x"}
+    body = {"messages": [opening, *ONE_BY_ONE, last, result]}
+    place = place_of("chat", body, lambda place: heard.get(place.turn, 0))
+    assert place == Place("developer", "parse-dates", 1, turn)
+
+
+def test_calls_that_stand_together_are_one_turn_anyway() -> None:
+    together = {"role": "assistant", "content": None, "tool_calls": [USE, USE]}
+    body = {"messages": [{"role": "user", "content": SAID}, together, *ONE_BY_ONE[:2]]}
+    place = place_of("chat", body, lambda place: 2 if place.turn == 1 else 0)
+    assert place == Place("developer", "parse-dates", 1, 3)
 
 
 def test_a_compacted_conversation_says_where_it_is() -> None:
     said = SAID.replace("Attempt: 1", "Attempt: 2\nTurn: 7")
     body = {"messages": [{"role": "user", "content": said}]}
-    assert place_of("anthropic", body) == Place("developer", "parse-dates", 2, 8)
+    assert place_of("anthropic", body, unheard) == Place("developer", "parse-dates", 2, 8)
 
 
 @pytest.mark.parametrize("instructions", ["Be careful.", "Answer with Role: and Task: lines."])
 def test_instructions_may_stand_before_the_header(instructions: str) -> None:
     body = {"messages": [{"role": "user", "content": f"{instructions}\n\n{SAID}"}]}
-    assert place_of("chat", body) == Place("developer", "parse-dates", 1, 1)
-    assert place_of("anthropic", body) is None
+    assert place_of("chat", body, unheard) == Place("developer", "parse-dates", 1, 1)
+    assert place_of("anthropic", body, unheard) is None
 
 
 @pytest.mark.parametrize(
@@ -130,8 +160,9 @@ def test_instructions_may_stand_before_the_header(instructions: str) -> None:
         b'{"messages": [{"role": "user", "content": "Hello"}]}',
         b'{"messages": [{"role": "user", "content": "Role: wizard"}]}',
         b'{"messages": [{"role": "user", "content": "Role: developer\\nAttempt: x"}]}',
+        b'{"messages": [{"role": "user", "content": "Role: developer\\nAttempt: 0"}]}',
         b"[" * 100_000,
     ],
 )
 def test_whoever_is_no_agent_has_no_place(raw: bytes) -> None:
-    assert place_of("anthropic", body_of(raw)) is None
+    assert place_of("anthropic", body_of(raw), unheard) is None

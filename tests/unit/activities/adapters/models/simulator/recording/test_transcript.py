@@ -14,11 +14,13 @@ from activities.adapters.models.simulator.recording.captured import Captured
 from activities.adapters.models.simulator.recording.hearing import Hearing
 from activities.adapters.models.simulator.recording.transcript import Keeping
 from activities.playbook import ScriptedCall, ScriptedError, ScriptedUsage
+from activities.ports.endpoints import Abilities
 from activities.ports.models import ModelReply, ProviderUnavailableError
 from tests.unit.activities.adapters.models.simulator.recording.studio import Studio
 from tests.unit.activities.adapters.models.wire import (
     KEY,
     OPENING,
+    Handmade,
     answered,
     ask,
     events,
@@ -32,6 +34,7 @@ from workflows.policy.openings import COMPACTION
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ANSWER = "{text: Hello., calls: [{bash: {command: ls}}]}"
+JSON = {"content-type": "application/json"}
 STREAM = {"content-type": "text/event-stream"}
 
 
@@ -169,6 +172,41 @@ async def test_a_server_without_a_system_role_is_recorded_too(studio: Studio) ->
     assert "counts no tokens; it is recorded without usage" in studio.warnings[0]
 
 
+def said(text: str, *calls: str) -> RawAnswer:
+    """A completion of a compatible server."""
+    message = {"role": "assistant", "content": text, "tool_calls": [use(name) for name in calls]}
+    choice = {"message": message, "finish_reason": "tool_calls" if calls else "stop"}
+    counted = {"prompt_tokens": 1, "completion_tokens": 1}
+    return RawAnswer(200, {"choices": [choice], "usage": counted}, JSON)
+
+
+def use(name: str) -> dict[str, object]:
+    function = {"name": name, "arguments": "{}"}
+    return {"id": f"of-{name}", "type": "function", "function": function}
+
+
+async def test_turns_of_a_server_that_knows_no_several_calls_are_in_a_row(studio: Studio) -> None:
+    studio.begin()
+    caller = Handmade()
+    caller.declare(Abilities(parallel_tool_calls=False))
+    studio.simulator.interject(said("I look.", "read", "bash"))
+    studio.simulator.interject(said("Done."))
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        bodies: list[bytes] = []
+
+        def keep(request: httpx2.Request) -> httpx2.Response:
+            bodies.append(request.content)
+            answer = said("I look.", "read", "bash")
+            return httpx2.Response(200, json=answer.body, headers=dict(answer.headers))
+
+        first = await caller.call("local", keep)
+        await caller.call("local", keep, OPENING, *answered(first, "a", "b"))
+        for body in bodies:
+            await client.post(studio.url + "/v1/chat/completions", content=body)
+    assert json.loads(bodies[1])["messages"][-1]["role"] == "tool"
+    assert [turn.text for turn in await studio.turns(2)] == ["I look.", "Done."]
+
+
 # --- what it cannot take down ---------------------------------------------------------------------
 
 
@@ -235,7 +273,7 @@ STRANGERS: dict[Provider, tuple[RawAnswer, list[str]]] = {
                     "usage": {"prompt_tokens": 1, "completion_tokens": 1},
                 }
             ),
-            {"content-type": "application/json"},
+            JSON,
         ),
         ["audio"],
     ),
@@ -289,6 +327,14 @@ async def test_what_cannot_be_kept_is_said(studio: Studio) -> None:
     with pytest.raises(IndexError):
         await studio.taken_down(1)
     assert studio.warnings[0].startswith("the playbook cannot be saved now ([Errno 28]")
+
+
+async def test_a_key_that_is_a_word_of_every_playbook_is_said(studio: Studio) -> None:
+    studio.begin(ANSWER, known=["developer"])
+    await studio.answer("anthropic")
+    with pytest.raises(IndexError):
+        await studio.taken_down(1)
+    assert "a key is one of the words that it needs" in studio.warnings[0]
 
 
 # --- secrets --------------------------------------------------------------------------------------
