@@ -78,7 +78,9 @@ async def test_each_change_is_one_document(capsys: pytest.CaptureFixture[str]) -
     assert await watched(RUNNING, RUNNING, PLAN, ENDED, json=True) == (ExitCode.WAITING, 1)
     assert await watched(RUNNING, RUNNING, ENDED, json=True) == (ExitCode.COMPLETE, 0)
     told = map(ShownSession.model_validate_json, capsys.readouterr().out.splitlines())
-    assert list(told) == [RUNNING, PLAN, RUNNING, ENDED]
+    waits = {"waits": (WAIT,)}
+    running, plan = (each.model_copy(update=waits) for each in (RUNNING, PLAN))
+    assert list(told) == [running, plan, running, ENDED]
 
 
 async def test_what_runs_is_followed_to_its_end() -> None:

@@ -9,7 +9,8 @@ from pydantic import JsonValue
 
 from activities.adapters.models.simulator.recording.proxy import Asked
 from activities.playbook import Playbook
-from activities.redaction import KnownSecrets, redact
+from activities.redaction import KnownSecrets
+from workflows.policy.secrets import without_secrets
 
 _SECRET = re.compile(r"key|token|secret|auth|cookie", re.IGNORECASE)
 """Of a header or a parameter: what its value is."""
@@ -38,7 +39,7 @@ class Secrets:
 
     def without(self, text: str) -> str:
         """Return a text without any of them."""
-        return self._known.redact(redact(text))
+        return self._known.redact(without_secrets(text))
 
     def cleaned(self, playbook: Playbook) -> Playbook:
         """Return a playbook without any of them in any of its texts."""
