@@ -56,7 +56,7 @@ class WordReader(ABC):
             if not _BLANKS.fullmatch(self._source, end, child.start_byte):
                 raise UnreadableError(end, "a line that ends inside a command")
             touches = unit and _CONTINUED.fullmatch(self._source, end, child.start_byte)
-            if touches and child.type == "file_redirect" and self._is_descriptor(unit):
+            if touches and child.type.endswith("_redirect") and self._is_descriptor(unit):
                 unit = [child]
                 continue
             if touches and not child.type.endswith("_redirect"):

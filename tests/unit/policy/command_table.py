@@ -253,6 +253,8 @@ DENIED: Final[tuple[tuple[str, str], ...]] = (
     ("/bin/sh -c 'eval \"git push\"'", "git-remote"),
     ("bash <<EOF\ngit push\nEOF", "git-remote"),
     ("bash -s <<< 'git push'", "git-remote"),
+    ("bash 0<<< 'git push'", "git-remote"),
+    ("bash 0<<E\ngit push\nE", "git-remote"),
     ("eval git push", "git-remote"),
     ("eval 'git' \"push\"", "git-remote"),
     ("eval -- git push", "git-remote"),
