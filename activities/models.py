@@ -106,7 +106,7 @@ class ModelActivities:
         try:
             return await self._send(request, whole)
         except ModelError as error:
-            raise _failure(error, request.model) from error
+            raise _failure(error, request.model, request.longest_wait) from error
         except Exception as error:
             # From the moment of sending the call may be billed: a repeat is the agent's to decide.
             text = f"the call was sent, and then: {type(error).__name__}: {error}"
@@ -152,10 +152,16 @@ def _cost(reply: ModelReply) -> Decimal:
     return reply.cost_usd if reply.cost_usd is not None else Decimal(0)
 
 
-def _failure(error: ModelError, model: ModelFacts | None = None) -> ApplicationError:
+def _failure(
+    error: ModelError, model: ModelFacts | None = None, longest_wait: timedelta | None = None
+) -> ApplicationError:
     """Map an error to the failure that the history keeps; its detail names the model asked."""
     kind = next(kind for each, kind in _KINDS.items() if isinstance(error, each))
-    retry_after = getattr(error, "retry_after", None)
+    retry_after: timedelta | None = getattr(error, "retry_after", None)
+    if kind in _RETRIED and longest_wait is not None:
+        waited = datetime.now(UTC) - activity.info().scheduled_time
+        if waited + (retry_after or timedelta()) > longest_wait:
+            kind = FailureType.WAIT_TOO_LONG
     return ApplicationError(
         str(error)[:2_000],
         *([] if model is None else [f"{model.provider}/{model.model}"]),

@@ -36,7 +36,13 @@ from workflows.errors import UNKNOWN_OUTCOME, FailureType
 from workflows.failures import failure_type, failure_words, may_have_run
 from workflows.policy import agent as policy
 from workflows.policy import money, openings, submissions
-from workflows.policy.model_failures import FailedCall, FailedKind, after_failure, back_off
+from workflows.policy.model_failures import (
+    LONGEST_WAIT,
+    FailedCall,
+    FailedKind,
+    after_failure,
+    back_off,
+)
 
 _CALLS_AHEAD = 3
 _REPAIRS = 1
@@ -291,6 +297,7 @@ class AgentWorkflow:
             messages=messages,
             max_output_tokens=policy.max_output_tokens(self._model),
             tools=self._request.policy.tools_of(self._request.role),
+            longest_wait=LONGEST_WAIT if self._has_next_model else None,
         )
         model = f"{self._model.provider}/{self._model.model}"
         return await self._stoppable(
@@ -324,8 +331,12 @@ class AgentWorkflow:
             unknown_in_a_row=self._state.unknown_outcomes + (kind == "unknown"),
             is_fresh=self._state.prefix is None,
             is_compacted=self._state.is_compacted,
-            has_next_model=self._state.model_index + 1 < len(self._request.route),
+            has_next_model=self._has_next_model,
         )
+
+    @property
+    def _has_next_model(self) -> bool:
+        return self._state.model_index + 1 < len(self._request.route)
 
     async def _back_off(self, unknown_in_a_row: int) -> None:
         """Wait before a call of unknown outcome is made again; the time is not the agent's."""

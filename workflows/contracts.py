@@ -515,6 +515,8 @@ class CallModel(BaseModel, frozen=True, extra="forbid"):
     max_output_tokens: int = Field(gt=0)
     tools: tuple[ToolName, ...] | None = None
     """Those that a person leaves to the role; None: all that it has. Others are not offered."""
+    longest_wait: timedelta | None = None
+    """Counted from the first try; what would take longer fails. None: as long as it takes."""
 
 
 class ModelAnswered(BaseModel, frozen=True, extra="forbid"):

@@ -5,6 +5,7 @@ A type is the whole interface: workflows decide on it, adapters map their errors
 ApplicationError.type
 ├── RateLimited          retried by Temporal after the provider's own delay; not billed
 ├── ProviderUnavailable  retried by Temporal; not billed
+├── WaitTooLong          not retried: the provider lets wait while the route has another model
 ├── CreditExhausted      not retried: a person pays, or the route falls back
 ├── AuthenticationFailed not retried: a person mends the key
 ├── ContextOverflow      not retried as it is: the agent compacts
@@ -25,6 +26,7 @@ class FailureType(StrEnum):
 
     RATE_LIMITED = "RateLimited"
     PROVIDER_UNAVAILABLE = "ProviderUnavailable"
+    WAIT_TOO_LONG = "WaitTooLong"
     CREDIT_EXHAUSTED = "CreditExhausted"
     AUTHENTICATION_FAILED = "AuthenticationFailed"
     CONTEXT_OVERFLOW = "ContextOverflow"
@@ -38,6 +40,7 @@ class FailureType(StrEnum):
 
 
 NEVER_RETRIED = (
+    FailureType.WAIT_TOO_LONG,
     FailureType.CREDIT_EXHAUSTED,
     FailureType.AUTHENTICATION_FAILED,
     FailureType.CONTEXT_OVERFLOW,

@@ -120,6 +120,18 @@ async def test_credit_that_is_used_up_falls_back_along_the_route(
     assert stage.logged("dialect") == ["anthropic", "openai", "gemini", "chat"]
 
 
+async def test_a_wait_of_hours_falls_back_along_the_route(stage: Stage, theatre: Theatre) -> None:
+    error = "{kind: rate_limited, retry_after: 18000, times: 1}"
+    turn = f"{{calls: [{{submit: {{summary: done}}}}], error: {error}}}"
+    stage.simulator.play(play(turn, usage=USAGE))
+    route = tuple(facts(name) for name in PROVIDERS[:2])
+    async with theatre.agent(Wired(stage), route=route) as agent:
+        outcome = await agent.result()
+    assert (outcome.end, outcome.family) == (AgentEnd.SUBMITTED, PROVIDERS[1])
+    assert outcome.spent_usd == COST
+    assert stage.logged("dialect") == ["anthropic", "openai"]
+
+
 async def test_after_a_hold_the_routes_first_model_is_asked(stage: Stage, theatre: Theatre) -> None:
     turn = "{calls: [{submit: {summary: done}}], error: {kind: credit, times: 2}}"
     stage.simulator.play(play(turn, usage=USAGE))

@@ -1,7 +1,8 @@
 """What a failed model call leads to, once Temporal has repeated what a repeat can mend.
 
-Rate limits and overload never come here: they are not billed, and Temporal asks again after the
-provider's own wait for as long as it takes.
+Rate limits and overload come here only where the route has another model and the wait is long
+(`LONGEST_WAIT`): they are not billed, and Temporal asks again after the provider's own wait, of the
+last model for as long as it takes.
 """
 
 from datetime import timedelta
@@ -10,6 +11,8 @@ from typing import Final, Literal
 from pydantic import BaseModel
 
 UNKNOWN_IN_A_ROW: Final = 3
+LONGEST_WAIT: Final = timedelta(minutes=10)
+"""How long a model that is not the route's last is waited for."""
 _FACTOR: Final = 4
 _LONGEST: Final = timedelta(minutes=1)
 

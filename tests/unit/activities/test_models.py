@@ -1,6 +1,8 @@
 """A model call's failures: what Temporal may repeat, and what may have been billed."""
 
 import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from temporalio.exceptions import ApplicationError
@@ -11,7 +13,7 @@ from activities.adapters.store import MemoryStore
 from activities.conversation import Conversations
 from activities.models import ModelActivities
 from activities.playbook import parse_playbook
-from activities.ports.models import ModelProvider, ModelReply, ModelRequest
+from activities.ports.models import ModelProvider, ModelReply, ModelRequest, RateLimitedError
 from workflows.contracts import CallModel, ModelAnswered, PrefixLost
 from workflows.domain.ids import AgentId, Digest, SessionId
 from workflows.domain.messages import UserMessage
@@ -125,3 +127,39 @@ async def test_a_tool_that_a_person_took_from_the_role_is_not_offered() -> None:
     with pytest.raises(ApplicationError, match="seen"):
         await ActivityEnvironment().run(activities.call, asked)
     assert offered == ["read", "submit_plan"]
+
+
+MINUTES = timedelta(minutes=1)
+FAR = FailureType.WAIT_TOO_LONG
+NEAR = FailureType.RATE_LIMITED
+
+
+@pytest.mark.parametrize(
+    ("longest", "named", "waited", "kind"),
+    [
+        (10, 11, 0, FAR),
+        (10, 9, 0, NEAR),
+        (10, 9, 2, FAR),
+        (10, None, 11, FAR),
+        (10, None, 9, NEAR),
+        (None, 300, 300, NEAR),
+    ],
+)
+async def test_a_long_wait_is_given_up_where_there_is_another_model(
+    longest: int | None, named: int | None, waited: int, kind: FailureType
+) -> None:
+    retry_after = None if named is None else named * MINUTES
+    failure = RateLimitedError("later", retry_after)
+    activities = ModelActivities(
+        Conversations(MemoryStore(), 0),
+        Raising(failure),
+        lambda _provider, _model, _at, _given: FACTS,
+    )
+    environment = ActivityEnvironment()
+    began = datetime.now(UTC) - waited * MINUTES
+    environment.info = replace(environment.info, scheduled_time=began)
+    patience = None if longest is None else longest * MINUTES
+    asked = request().model_copy(update={"longest_wait": patience})
+    with pytest.raises(ApplicationError, match="later") as raised:
+        await environment.run(activities.call, asked)
+    assert (raised.value.type, raised.value.non_retryable) == (kind, kind is FAR)
