@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +23,7 @@ from tests.security.attacks.listed_hosts import CASES, RAW, Way
 from tests.security.listed import BODY, NAME, Listed, listed
 from tests.waiting import until
 
+has_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 _FETCH = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"
 
 
@@ -54,15 +57,19 @@ async def run(
 # ------------------------------------------------------------------------------ what is reached
 
 
+def by_curl(command: str) -> Any:
+    return pytest.param(command, marks=has_curl)
+
+
 @pytest.mark.parametrize(
     "client",
     [
         f"python3 -c '{_FETCH}' http://{NAME}:$PLAIN/a",
         f"SSL_CERT_FILE=ca.pem python3 -c '{_FETCH}' https://{NAME}:$TLS/a",
-        f"curl -sS http://{NAME}:$PLAIN/a",
-        f"curl -sS -p http://{NAME}:$PLAIN/a",
-        f"curl -sS --cacert ca.pem https://{NAME}:$TLS/a",
-        f"env -u HTTPS_PROXY curl -sS --cacert ca.pem https://{NAME}:$TLS/a",
+        by_curl(f"curl -sS http://{NAME}:$PLAIN/a"),
+        by_curl(f"curl -sS -p http://{NAME}:$PLAIN/a"),
+        by_curl(f"curl -sS --cacert ca.pem https://{NAME}:$TLS/a"),
+        by_curl(f"env -u HTTPS_PROXY curl -sS --cacert ca.pem https://{NAME}:$TLS/a"),
     ],
 )
 async def test_real_clients_reach_a_listed_host(world: Listed, tree: Path, client: str):
@@ -77,6 +84,7 @@ async def test_real_clients_reach_a_listed_host(world: Listed, tree: Path, clien
     assert world.asked == [NAME]
 
 
+@has_curl
 async def test_a_refused_host_is_told_to_the_command_and_to_the_person(world: Listed, tree: Path):
     script = f"curl -sS http://other.example.org/; python3 -c '{_FETCH}' https://third.example.org/"
     ran = await run(world.sandbox(), tree, "bash", "-c", script, network=world.network)
