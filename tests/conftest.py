@@ -21,7 +21,7 @@ _KEPT = Path(os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY", ".hypothesis"), "exa
 settings.register_profile(
     "fuzz",
     _CALM,
-    max_examples=250,
+    max_examples=50,
     derandomize=False,
     database=DirectoryBasedExampleDatabase(_KEPT),
 )

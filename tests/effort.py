@@ -1,4 +1,4 @@
-"""How many examples a property gets that costs more than others: fewer, and more in `make fuzz`."""
+"""How many examples a property gets that costs more than others."""
 
 from hypothesis import HealthCheck, settings
 
@@ -6,7 +6,7 @@ _USUAL = 100
 
 
 def examples(count: int) -> settings:
-    """Give a property `count` examples in an ordinary run, and as many times more as others get.
+    """Give a property `count` examples in an ordinary run, and else in proportion to the others.
 
     Its fixtures may be those of one function: they are shared by all examples.
 
