@@ -18,6 +18,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from workers import layout, wiring
 from workers.heartbeats import HeartbeatInterceptor
 from workers.orphans import Journal, JournalInterceptor, fail_orphans
+from workers.patience import patient
 from workers.roles import Role
 from workers.settings import Settings
 from workers.supervisor import GRACE, READY_LINE
@@ -118,7 +119,9 @@ def _workers(
     if role is Role.HOST:
         task_queues = [queues.HOST, queues.host_queue(layout.host_name(settings))]
     return [
-        Worker(client, task_queue=task_queue, **_options(role, journal, workflows, activities))
+        patient(
+            Worker(client, task_queue=task_queue, **_options(role, journal, workflows, activities))
+        )
         for task_queue in task_queues
     ]
 

@@ -31,6 +31,7 @@ from tests.fakes.listener import Listener
 from tests.fakes.world import World, model, name_of
 from tests.servers import running_server
 from workers import wiring
+from workers.patience import patient
 from workers.roles import Role as WorkerRole
 from workers.serving import workflow_runner
 from workers.settings import Settings
@@ -252,11 +253,13 @@ async def serving(theatre: Theatre) -> AsyncGenerator[None]:
                 )
             )
         await stack.enter_async_context(
-            Worker(
-                theatre.client,
-                task_queue=queues.WORKFLOWS,
-                workflows=[*wiring.workflows_for(WorkerRole.WORKFLOWS), Listener],
-                workflow_runner=workflow_runner(),
+            patient(
+                Worker(
+                    theatre.client,
+                    task_queue=queues.WORKFLOWS,
+                    workflows=[*wiring.workflows_for(WorkerRole.WORKFLOWS), Listener],
+                    workflow_runner=workflow_runner(),
+                )
             )
         )
         yield

@@ -85,6 +85,8 @@ def settle(state: SessionState, config: SessionConfig, at: datetime) -> SessionS
         state = put(state, move(state.records[task], TaskEvent.DEPENDENCIES_MET))
     for changeset in state.changesets:
         settled = _settle_changeset(state, changeset, config)
+        if settled is changeset:
+            continue
         state = put_changeset(state, settled)
         if settled.approved_by == _RULE and settled.approved_digest != changeset.approved_digest:
             state = decisions.by_rule(state, "approve_changeset", changeset.id, _RULE, at)
