@@ -233,6 +233,7 @@ async def ensure_background(settings: "Settings") -> None:
         CommandError: it does not come up; the message names its log.
     """
     from starter.data_directory import prepare
+    from workers.bounded_log import last_line
     from workers.supervisor import read_state
 
     prepare(settings)
@@ -246,7 +247,9 @@ async def ensure_background(settings: "Settings") -> None:
                 await asyncio.sleep(_POLL_SECONDS)
             else:
                 return
-    raise CommandError(f"`up` did not come up; see {str(log)!r}", ExitCode.UNAVAILABLE)
+    said = last_line(log).removeprefix("error: ")
+    why = f" ({said})" if said else ""
+    raise CommandError(f"`up` did not come up{why}; see {str(log)!r}", ExitCode.UNAVAILABLE)
 
 
 def _has_ended(child: int) -> bool:

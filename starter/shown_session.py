@@ -16,7 +16,7 @@ class ProviderWait(BaseModel, frozen=True, extra="forbid"):
 
     agent: str
     model: str
-    """As `provider/model`; empty where another version of this program made the call."""
+    """As `provider/model`; empty where it was not the provider that failed (a full disk, say)."""
     until: datetime
     """When it is asked again."""
     reason: str

@@ -167,9 +167,9 @@ def names_more(notice: Notice) -> bool:
 
 def wait_line(wait: ProviderWait) -> str:
     """Return one call that is asked again later, on one line."""
-    model = shown(wait.model or "a model")
     until = f"{wait.until:%Y-%m-%d %H:%M:%S} UTC"
-    return f"  {shown(wait.agent)} waits for {model} until {until}: {one_line(wait.reason, 200)}"
+    what = f"waits for {shown(wait.model)} until" if wait.model else "calls its model again at"
+    return f"  {shown(wait.agent)} {what} {until}: {one_line(wait.reason, 200)}"
 
 
 def waiting(session: ShownSession) -> list[ChangesetLine]:

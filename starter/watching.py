@@ -8,8 +8,9 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from starter import deciding, documents, live_view, plan_views, views
+from starter import deciding, documents, kept_work, live_view, plan_views, views
 from starter.asks import Ask
+from starter.engine import read_settings
 from starter.exit_codes import OF_OUTCOME, ExitCode
 from starter.own_name import program
 from starter.shown_session import ProviderWait, ShownSession
@@ -191,7 +192,8 @@ class Watch:
         await self._sessions.signal(self._session, *decision)
 
     def _end(self, now: ShownSession) -> ExitCode:
-        self._say(views.ending(now, self._program))
+        kept = kept_work.lines(now, read_settings().host_dir)
+        self._say([*views.ending(now, self._program), *kept])
         assert now.outcome is not None
         return OF_OUTCOME[now.outcome]
 

@@ -1,9 +1,23 @@
 """Log files that never fill a disk: two files, of which the older is dropped."""
 
+import os
 from pathlib import Path
 from typing import Final
 
 MAX_BYTES: Final = 5_000_000
+_TAIL_BYTES: Final = 4_000
+_LINE_CHARS: Final = 300
+
+
+def last_line(path: Path) -> str:
+    """Return the last line that was written to a log, cut; empty where there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
+            lines = file.read().decode(errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip()[:_LINE_CHARS] for line in reversed(lines) if line.strip()), "")
 
 
 class BoundedLog:

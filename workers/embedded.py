@@ -25,6 +25,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from workers.atomic_file import replace_text
+from workers.bounded_log import last_line
 from workers.children import Child, Program, back_off, running
 from workers.locks import FileLock
 from workers.settings import Settings
@@ -226,7 +227,11 @@ async def _wait_until_healthy(settings: Settings, child: Child) -> Client:
                 with contextlib.suppress(TemporalUnavailableError):
                     return await connect(settings, timedelta(seconds=5))
                 await asyncio.sleep(_POLL_SECONDS)
-    raise TemporalUnavailableError(f"it did not answer; {str(child.program.log)!r} tells why")
+    said = last_line(child.program.log)
+    raise TemporalUnavailableError(
+        f"it did not answer{f', and said {said!r}' if said else ''}; {str(child.program.log)!r} "
+        "tells more"
+    )
 
 
 async def _set_retention(client: Client) -> None:

@@ -92,7 +92,8 @@ async def _ls(limit: int, *, json: bool) -> ExitCode:
 
 
 async def _status(wanted: str | None, *, json: bool) -> ExitCode:
-    from starter import documents, views
+    from starter import documents, kept_work, views
+    from starter.engine import read_settings
 
     sessions, session = await one_session(wanted)
     view = await sessions.view(session)
@@ -101,6 +102,7 @@ async def _status(wanted: str | None, *, json: bool) -> ExitCode:
     if json:
         return documents.write(view)
     write(views.status(view, program()), views.style)
+    write(kept_work.lines(view, read_settings().host_dir))
     return ExitCode.COMPLETE
 
 

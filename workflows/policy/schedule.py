@@ -207,12 +207,17 @@ def ending(state: SessionState, config: SessionConfig) -> Ending:
 
     | tasks and changesets                   | somebody decides   | nobody does |
     |----------------------------------------|--------------------|-------------|
+    | all merged, but not brought to the     | incomplete         | incomplete  |
+    | person's repository                    |                    |             |
     | all merged, or skipped by a person     | complete           | complete    |
     | a changeset awaits its approval        | waits              | incomplete  |
     | some failed, blocked, timed out        | waits              | incomplete  |
     """
     left = [each for each in state.records.values() if each.state not in _DONE]
     if not left:
+        if _is_undelivered(state):
+            reason = "all is merged, but the branch could not be brought to the repository"
+            return Ending(kind="incomplete", reason=reason)
         return Ending(kind="complete", reason="every task is merged or was skipped by a person")
     is_attended = config.approvals.changeset == "ask"
     waiting = [
@@ -225,6 +230,12 @@ def ending(state: SessionState, config: SessionConfig) -> Ending:
 
 
 _DONE = frozenset({TaskState.MERGED, TaskState.SKIPPED})
+
+
+def _is_undelivered(state: SessionState) -> bool:
+    """Whether something is merged that the branch in the person's repository does not hold."""
+    base = state.base.commit if state.base else None
+    return state.head not in (base, state.delivered)
 
 
 def _can_be_retried(left: list[TaskRecord]) -> bool:

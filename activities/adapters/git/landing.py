@@ -88,14 +88,14 @@ class GitUserRepository:
             return Refused(
                 reason="rights",
                 text=f"{str(found.root)!r} belongs to {found.owner} and is not writable for the "
-                "worker that lands; start a worker of role land as that user",
+                "worker that lands; next time start a worker of role land as that user",
             )
         places = await holding(self._git, scope, request.ref)
         if places:
             return Refused(
                 reason="checked_out",
-                text=f"{short(request.ref)!r} is checked out in {str(places[0])!r}; switch that "
-                "checkout to another branch, then land again",
+                text=f"{short(request.ref)!r} is checked out in {str(places[0])!r}, and "
+                "no checkout is touched; leave that branch alone while its session works",
             )
         return None
 
@@ -138,7 +138,10 @@ def _blocked(ref: str, error: GitCommandError) -> Refused:
 
 def moved(ref: str, held: Commit | None) -> Refused:
     """Say that a ref is not where it was expected."""
-    text = f"{short(ref)!r} is at {held or 'nothing'} now; look at what came in, then land again"
+    text = (
+        f"{short(ref)!r} is at {held or 'nothing'} now, where this session did not put it, and "
+        "nothing is put over it; rename it, if it is to be kept"
+    )
     return Refused(reason="moved", text=text)
 
 

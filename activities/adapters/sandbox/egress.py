@@ -9,9 +9,11 @@ It deliberately knows no proxy above itself, and keeps nothing open after its on
 
 import asyncio
 import contextlib
+import errno
 import functools
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from activities.adapters.sandbox.egress_head import Asked, BadHeadError, read_head
@@ -21,6 +23,10 @@ from workflows.policy.hosts import host_refusal, normal_name
 _CHUNK_BYTES = 1 << 16
 _MOST_ADDRESSES = 16
 _FLUSH_S = 5.0
+_PAUSE_S = 0.1
+_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""Of descriptors or memory, while others hold them."""
+_RESOLVING_THREADS = 32
 MOST_REFUSALS = 20
 """How many different ones are kept for a person."""
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -37,9 +43,16 @@ async def resolve(name: str) -> tuple[str, ...]:
     Raises:
         OSError: it has none, or nobody answers.
     """
+    asking = functools.partial(socket.getaddrinfo, type=socket.SOCK_STREAM)
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(f"{name}.".encode(), None, type=socket.SOCK_STREAM)
+    found = await loop.run_in_executor(_resolvers(), asking, f"{name}.".encode(), None)
     return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+@functools.cache
+def _resolvers() -> ThreadPoolExecutor:
+    """Return threads that nothing else needs: a lookup that nobody answers blocks one for long."""
+    return ThreadPoolExecutor(_RESOLVING_THREADS, thread_name_prefix="resolve")
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,8 @@ class Bounds:
 
     connections: int = 64
     """At once; others wait."""
+    lookups: int = 4
+    """At once; others wait, and that counts as theirs."""
     head_bytes: int = 16 << 10
     head_s: float = 30.0
     connect_s: float = 20.0
@@ -81,6 +96,10 @@ class Egress:
     bounds: Bounds = field(default_factory=Bounds)
     refusals: dict[str, None] = field(default_factory=dict[str, None])
     """What was not reached, and why; in order, each once."""
+    _looking: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._looking = asyncio.Semaphore(self.bounds.lookups)
 
     async def serve(self, server: socket.socket) -> None:
         """Accept until cancelled; then every connection is closed.
@@ -88,11 +107,11 @@ class Egress:
         Args:
             server: listens, and does not block; the caller closes it.
         """
-        loop, free = asyncio.get_running_loop(), asyncio.Semaphore(self.bounds.connections)
+        free = asyncio.Semaphore(self.bounds.connections)
         async with asyncio.TaskGroup() as group:
             while True:
                 await free.acquire()
-                client, _ = await loop.sock_accept(server)
+                client = await _accepted(server)
                 answering = group.create_task(self._one(client))
                 # Also where it was cancelled before it began.
                 answering.add_done_callback(functools.partial(_ended, client, free))
@@ -149,7 +168,7 @@ class Egress:
 
     async def _judged(self, name: str) -> tuple[str, ...]:
         try:
-            async with asyncio.timeout(self.bounds.connect_s):
+            async with asyncio.timeout(self.bounds.connect_s), self._looking:
                 addresses = await self.outside.resolve(name)
         except OSError as error:
             said = error.strerror or "no answer in time"
@@ -174,6 +193,19 @@ class Egress:
     def _note(self, text: str) -> None:
         if len(self.refusals) < MOST_REFUSALS:
             self.refusals[text] = None
+
+
+async def _accepted(server: socket.socket) -> socket.socket:
+    """Accept one; while the worker has no descriptor left, those who ask wait for one."""
+    while True:
+        try:
+            client, _ = await asyncio.get_running_loop().sock_accept(server)
+        except OSError as error:
+            if error.errno not in _SHORTAGE:
+                raise
+            await asyncio.sleep(_PAUSE_S)
+        else:
+            return client
 
 
 def _ended(client: socket.socket, free: asyncio.Semaphore, _: asyncio.Task[None]) -> None:

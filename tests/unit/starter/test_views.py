@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from starter import views
 from starter.asks import ChangesetAsk, PlanAsk
-from starter.shown_session import SessionSummary
+from starter.shown_session import ProviderWait, SessionSummary
 from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, session, task
 from workflows.domain.config import Routes, SessionConfig
 from workflows.domain.ids import ChangesetId, Digest, SessionId
@@ -259,3 +259,9 @@ def test_colours_carry_nothing_alone() -> None:
 )
 def test_one_word_says_how_a_session_stands(facts: dict[str, Any], word: str) -> None:
     assert views.word(session(**facts)) == word
+
+
+def test_a_call_that_failed_here_does_not_blame_a_provider() -> None:
+    wait = ProviderWait(agent="dev.a.1", model="", until=NOW, reason="No space left on device")
+    line = "  dev.a.1 calls its model again at 2026-11-27 12:00:00 UTC: No space left on device"
+    assert views.wait_line(wait) == line

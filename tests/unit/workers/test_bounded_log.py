@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from workers.bounded_log import BoundedLog
+import pytest
+
+from workers.bounded_log import BoundedLog, last_line
 
 
 def test_the_newest_lines_are_kept_in_two_files(tmp_path: Path) -> None:
@@ -27,3 +29,22 @@ def test_a_full_disk_loses_lines_and_nothing_else() -> None:
     log = BoundedLog(Path("/dev/full"))
     log.write(b"lost\n")
     log.close()
+
+
+@pytest.mark.parametrize(
+    ("written", "last"),
+    [
+        (b"", ""),
+        (b"\n \n", ""),
+        (b"first\nlast\n\n", "last"),
+        (b"x" * 9_000 + b"\nlast", "last"),
+        (b"\xff" + b"y" * 9_000, "y" * 300),
+    ],
+)
+def test_the_last_line_says_why_a_program_ended(tmp_path: Path, written: bytes, last: str) -> None:
+    (tmp_path / "log").write_bytes(written)
+    assert last_line(tmp_path / "log") == last
+
+
+def test_a_log_that_is_not_there_says_nothing(tmp_path: Path) -> None:
+    assert last_line(tmp_path / "log") == ""

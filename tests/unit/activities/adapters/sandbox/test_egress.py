@@ -4,8 +4,11 @@ import asyncio
 import contextlib
 import itertools
 import os
+import resource
 import socket
-from collections.abc import AsyncGenerator, Callable, Sequence
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
@@ -263,6 +266,65 @@ async def test_a_listed_name_without_an_address_is_told(world: World):
 async def test_the_systems_resolver_says_that_a_name_has_no_address():
     with pytest.raises(OSError, match=r"\S"):
         await Outside().resolve("nobody.invalid")  # RFC 6761: nothing is ever below it
+
+
+async def test_a_lookup_needs_no_thread_that_others_wait_for():
+    held = threading.Event()
+    with ThreadPoolExecutor(1) as threads:
+        asyncio.get_running_loop().set_default_executor(threads)
+        busy = asyncio.ensure_future(asyncio.to_thread(held.wait))
+        try:
+            with pytest.raises(socket.gaierror, match=r"\S"):
+                await Outside().resolve("nobody.invalid")
+            assert not busy.done()
+        finally:
+            held.set()
+            await busy
+
+
+async def test_few_names_are_looked_up_at_once(world: World):
+    answered = asyncio.Event()
+
+    async def resolve(name: str) -> tuple[str, ...]:
+        world.asked.append(name)
+        await answered.wait()
+        return ("127.0.0.1",)
+
+    world.resolve = resolve
+    request = f"GET http://{HOST}:{world.port}/ HTTP/1.1\r\n\r\n".encode()
+    async with proxy(world, Bounds(lookups=2)) as (_, port):
+        asking = [asyncio.ensure_future(ask(port, request)) for _ in range(5)]
+        done, _ = await asyncio.wait(asking, timeout=0.05)
+        assert (done, len(world.asked)) == (set(), 2)
+        answered.set()
+        assert all(answer.endswith(b"hello") for answer in await asyncio.gather(*asking))
+    assert len(world.asked) == len(asking)
+
+
+async def test_without_a_free_descriptor_a_connection_waits_for_one(world: World):
+    async with proxy(world) as (_, port):
+        with socket.socket() as client:
+            with every_descriptor_taken():
+                client.connect(("127.0.0.1", port))
+                for _ in range(10):  # the proxy tries to accept, again and again
+                    await asyncio.sleep(0)
+            client.sendall(f"GET http://{HOST}:{world.port}/ HTTP/1.1\r\n\r\n".encode())
+            reader, writer = await asyncio.open_connection(sock=client.dup())
+            assert (await reader.read()).endswith(b"hello")
+            writer.close()
+
+
+@contextlib.contextmanager
+def every_descriptor_taken() -> Generator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.ExitStack() as taken:
+        most = max(map(int, os.listdir("/proc/self/fd"))) + 10
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        taken.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        with contextlib.suppress(OSError):
+            while True:
+                taken.callback(os.close, os.dup(0))
+        yield
 
 
 async def test_a_connection_on_which_nothing_moves_ends(world: World):

@@ -1,0 +1,71 @@
+"""`schedule.ending`: a session is complete only once the person has what was merged."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from tests.unit.policy.examples import a_plan, a_task
+from workflows.domain.config import Routes, SessionConfig
+from workflows.domain.ids import Commit, Digest, TaskId, Tree
+from workflows.domain.repository import Base
+from workflows.domain.session_state import SessionPhase, SessionState
+from workflows.domain.stages import MergeResult
+from workflows.domain.task import TaskState
+from workflows.policy import outcomes, schedule
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+CONFIG = SessionConfig(
+    routes=Routes(planner=("scripted/a",), developer=("scripted/a",), reviewer=("scripted/b",))
+)
+BASE, WORK, MORE = (Commit(letter * 40) for letter in "abc")
+
+
+def state(where: TaskState) -> SessionState:
+    empty = SessionState(
+        started_at=NOON,
+        cap_usd=Decimal(10),
+        phase=SessionPhase.RUNNING,
+        head=BASE,
+        base=Base(
+            repository="/r",
+            key="k",
+            bundle=Digest("d" * 64),
+            commit=BASE,
+            tree=Tree("e" * 40),
+            branch="main",
+            files=1,
+            tree_bytes=1,
+        ),
+    )
+    adopted = schedule.adopt(empty, a_plan(a_task("a")), CONFIG)
+    return outcomes.put(adopted, adopted.records[TaskId("a")].model_copy(update={"state": where}))
+
+
+def after(head: Commit, delivered: Commit | None, refused: str = "") -> SessionState:
+    branch = "blueflame/s" if delivered else None
+    result = MergeResult(
+        items=(), head=head, delivered=delivered, branch=branch, delivery_refused=refused
+    )
+    return outcomes.merge_result(state(TaskState.MERGED), result, NOON)
+
+
+@pytest.mark.parametrize(
+    ("session", "kind"),
+    [
+        (state(TaskState.SKIPPED), "complete"),
+        (after(WORK, WORK), "complete"),
+        (after(WORK, None, "it is elsewhere"), "incomplete"),
+        (after(MORE, WORK, "it was moved"), "incomplete"),
+        (
+            outcomes.merge_result(
+                after(WORK, None, "it was held"),
+                MergeResult(items=(), head=MORE, delivered=MORE, branch="blueflame/s"),
+                NOON,
+            ),
+            "complete",
+        ),
+    ],
+)
+def test_what_is_merged_and_not_delivered_leaves_it_incomplete(session: SessionState, kind: str):
+    assert schedule.ending(session, CONFIG).kind == kind
