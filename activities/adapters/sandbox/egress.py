@@ -12,6 +12,7 @@ import contextlib
 import functools
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from activities.adapters.sandbox.egress_head import Asked, BadHeadError, read_head
@@ -23,6 +24,8 @@ _MOST_ADDRESSES = 16
 _FLUSH_S = 5.0
 MOST_REFUSALS = 20
 """How many different ones are kept for a person."""
+_RESOLVERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")
+"""Not the event loop's own: names that nobody answers must hold up nothing else of the host's."""
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -38,7 +41,8 @@ async def resolve(name: str) -> tuple[str, ...]:
         OSError: it has none, or nobody answers.
     """
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(f"{name}.".encode(), None, type=socket.SOCK_STREAM)
+    ask = functools.partial(socket.getaddrinfo, f"{name}.".encode(), None, type=socket.SOCK_STREAM)
+    found = await loop.run_in_executor(_RESOLVERS, ask)
     return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
 
 

@@ -33,7 +33,7 @@ def place_of(dialect: DialectName, body: Json) -> Place | None:
         place = locate(_conversation(dialect, body))
     except PlaybookGapError:
         return None
-    return place if place.role in set(Role) else None
+    return place if place.role in set(Role) and place.attempt > 0 else None
 
 
 def _conversation(dialect: DialectName, body: Json) -> list[Message]:

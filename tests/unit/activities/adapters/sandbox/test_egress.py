@@ -5,7 +5,9 @@ import contextlib
 import itertools
 import os
 import socket
+import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
@@ -263,6 +265,18 @@ async def test_a_listed_name_without_an_address_is_told(world: World):
 async def test_the_systems_resolver_says_that_a_name_has_no_address():
     with pytest.raises(OSError, match=r"\S"):
         await Outside().resolve("nobody.invalid")  # RFC 6761: nothing is ever below it
+
+
+async def test_names_are_resolved_beside_what_else_the_loops_threads_do():
+    free = threading.Event()
+    with ThreadPoolExecutor(max_workers=1) as threads:
+        asyncio.get_running_loop().set_default_executor(threads)
+        held = asyncio.ensure_future(asyncio.to_thread(free.wait))
+        with pytest.raises(OSError, match=r"\S"):
+            await Outside().resolve("nobody.invalid")
+        assert not held.done()
+        free.set()
+        await held
 
 
 async def test_a_connection_on_which_nothing_moves_ends(world: World):
