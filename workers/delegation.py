@@ -30,7 +30,8 @@ def place_of(named: str | None) -> Path | None:
     """Return the delegated cgroup's directory; None where none is named.
 
     Raises:
-        DelegationError: it is no cgroup of version 2 that limits memory and processes.
+        DelegationError: it is no cgroup of version 2 that limits memory and processes, or it is
+            somebody else's.
     """
     if named is None:
         return None
@@ -48,6 +49,11 @@ def place_of(named: str | None) -> Path | None:
             f"BLUEFLAME_CGROUP={named!r} stands for {str(place)!r}, which has no controller "
             f"{' and '.join(missing)}; enable it in its parent's cgroup.subtree_control (systemd: "
             "`Delegate=memory pids`), or unset the variable"
+        )
+    if not os.access(place, os.W_OK):
+        raise DelegationError(
+            f"BLUEFLAME_CGROUP={named!r} stands for {str(place)!r}, which is not delegated to this "
+            "user (systemd: `Delegate=memory pids`); delegate it, or unset the variable"
         )
     return place
 

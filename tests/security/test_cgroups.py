@@ -261,6 +261,13 @@ def test_a_named_place_is_taken_whatever_it_is_called(tmp_path: Path, name: str)
     assert place_of(str(place)) == place
 
 
+def test_a_place_of_somebody_else_is_refused(tmp_path: Path):
+    (tmp_path / "cgroup.controllers").write_text("memory pids\n")
+    tmp_path.chmod(0o555)
+    with pytest.raises(DelegationError, match="not delegated to this user"):
+        place_of(str(tmp_path))
+
+
 def test_a_kernel_that_cannot_end_a_whole_cgroup_is_refused(tmp_path: Path):
     with pytest.raises(DelegationError, match=r"Linux 5\.14"):
         claim(tmp_path, os.getuid(), os.getgid())
