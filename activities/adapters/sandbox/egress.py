@@ -22,6 +22,7 @@ from workflows.policy.hosts import host_refusal, normal_name
 _CHUNK_BYTES = 1 << 16
 _MOST_ADDRESSES = 16
 _FLUSH_S = 5.0
+_ACCEPT_AGAIN_S = 0.1
 MOST_REFUSALS = 20
 """How many different ones are kept for a person."""
 _RESOLVERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")
@@ -96,7 +97,12 @@ class Egress:
         async with asyncio.TaskGroup() as group:
             while True:
                 await free.acquire()
-                client, _ = await loop.sock_accept(server)
+                try:
+                    client, _ = await loop.sock_accept(server)
+                except OSError:  # no descriptor is free, and it waits in the queue until one is
+                    free.release()
+                    await asyncio.sleep(_ACCEPT_AGAIN_S)
+                    continue
                 answering = group.create_task(self._one(client))
                 # Also where it was cancelled before it began.
                 answering.add_done_callback(functools.partial(_ended, client, free))
