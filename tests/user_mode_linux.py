@@ -67,6 +67,7 @@ def run_python(folder: Path, *arguments: str) -> tuple[int, str]:
         "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
         "HOME": "/tmp",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(_ROOT),
     }
     init = folder / "init"
     init.write_text(

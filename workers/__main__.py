@@ -54,8 +54,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _claim_cgroup(roles: Sequence[Role], settings: Settings) -> None:
     """Arrange the place for the commands' cgroups, while root's rights are there."""
-    place = place_of(settings.cgroup)
-    if Role.HOST in roles and place is not None:
+    place = place_of(settings.cgroup) if Role.HOST in roles else None
+    if place is not None:
         claim(place, settings.host_uid, settings.host_gid)
 
 

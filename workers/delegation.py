@@ -2,8 +2,8 @@
 
 A person names it in `BLUEFLAME_CGROUP`: a path below `/sys/fs/cgroup`, or `own`, which is the one
 that the worker was started in (a systemd unit with `Delegate=yes`). Processes of ours go into its
-leaf `blueflame`, because the kernel gives controllers only to the children of a cgroup that holds
-no process itself; each command then gets a child beside that leaf. Source: the kernel's
+leaf `LEAF`, because the kernel gives controllers only to the children of a cgroup that holds no
+process itself; each command then gets a child beside that leaf. Source: the kernel's
 `admin-guide/cgroup-v2`, "Delegation" and "No Internal Process Constraint".
 """
 
@@ -13,9 +13,11 @@ from pathlib import Path
 from activities.adapters.sandbox.cgroups import sweep_cgroups
 
 OWN = "own"
-LEAF = "blueflame"
+LEAF = "workers.blueflame"
+"""Whoever is in a cgroup of this name was moved there by us, so nobody else should choose it."""
 _MOUNT = Path("/sys/fs/cgroup")
 _CONTROLLERS = ("memory", "pids")
+_ROUNDS = 1000
 _GIVEN = ("cgroup.procs", "cgroup.subtree_control", "cgroup.threads")
 """What the kernel's documentation names as delegated, beside the directory."""
 
@@ -28,13 +30,12 @@ def place_of(named: str | None) -> Path | None:
     """Return the delegated cgroup's directory; None where none is named.
 
     Raises:
-        DelegationError: it is no cgroup of version 2 that limits memory and processes.
+        DelegationError: it is no cgroup of version 2 that limits memory and processes, or it is
+            somebody else's.
     """
     if named is None:
         return None
-    place = _own() if named == OWN else Path(named)
-    if place.name == LEAF:
-        place = place.parent
+    place = _unit() if named == OWN else Path(named)
     try:
         there = (place / "cgroup.controllers").read_text().split()
     except OSError as error:
@@ -48,6 +49,11 @@ def place_of(named: str | None) -> Path | None:
             f"BLUEFLAME_CGROUP={named!r} stands for {str(place)!r}, which has no controller "
             f"{' and '.join(missing)}; enable it in its parent's cgroup.subtree_control (systemd: "
             "`Delegate=memory pids`), or unset the variable"
+        )
+    if not os.access(place, os.W_OK):
+        raise DelegationError(
+            f"BLUEFLAME_CGROUP={named!r} stands for {str(place)!r}, which is not delegated to this "
+            "user (systemd: `Delegate=memory pids`); delegate it, or unset the variable"
         )
     return place
 
@@ -72,6 +78,12 @@ def claim(place: Path, uid: int, gid: int) -> None:
         ) from error
 
 
+def _unit() -> Path:
+    """Return the cgroup that we were started in, though we may have moved into its leaf since."""
+    own = _own()
+    return own.parent if own.name == LEAF else own
+
+
 def _own() -> Path:
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         if line.startswith("0::/"):
@@ -82,14 +94,24 @@ def _own() -> Path:
 def _move_in(place: Path) -> None:
     leaf = place / LEAF
     leaf.mkdir(exist_ok=True)
+    if not (leaf / "cgroup.kill").exists():
+        raise DelegationError(
+            f"the kernel cannot end a whole cgroup in {str(place)!r}; that takes Linux 5.14 or "
+            "newer: unset BLUEFLAME_CGROUP"
+        )
     own = _own()
     if own == leaf:
         return
     _move(str(os.getpid()), leaf)
-    # Where it was our own, the others in it are of our unit; elsewhere they are somebody's.
-    while own == place and (members := (place / "cgroup.procs").read_text().split()):
+    if own != place:
+        return  # Whoever else is in it is somebody's; where it was our own, they are of our unit.
+    # Again and again, for they start others meanwhile; but one of another namespace (0) stays.
+    for _ in range(_ROUNDS):
+        members = (place / "cgroup.procs").read_text().split()
         for pid in members:
             _move(pid, leaf)
+        if not members:
+            return
 
 
 def _move(pid: str, leaf: Path) -> None:

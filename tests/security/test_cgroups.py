@@ -4,9 +4,9 @@ Most machines delegate none, so these tests run in a user-mode Linux, which the 
 `make test-slow`, with Debian's package `user-mode-linux`.
 """
 
-import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -26,7 +26,7 @@ from activities.ports.sandbox import (
     Workspace,
 )
 from tests.user_mode_linux import PROGRAM, delegated, run_python
-from workers.delegation import DelegationError, claim, place_of
+from workers.delegation import LEAF, DelegationError, claim, place_of
 
 Bash = Callable[..., Awaitable[SandboxResult]]
 LIMIT = 100 << 20
@@ -139,30 +139,43 @@ async def test_an_honest_command_is_told_nothing_of_it(bash: Bash):
     assert (done.end, done.code) == ("exited", 3)
 
 
+def is_running(pid: int) -> bool:
+    """Tell whether a process is there and more than what nobody has reaped yet."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in {"Z", "X"}
+
+
 ESCAPE = """setsid env -i /bin/sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 &
 until [ -s pid ]; do :; done"""
 
 
 @inside
-async def test_nothing_leaves_it_even_without_a_sandbox(tmp_path: Path, place: Path):
+async def test_without_a_sandbox_it_finds_what_left_the_session(tmp_path: Path, place: Path):
     await bash_in(UnconfinedSandbox(), tmp_path)(ESCAPE)
     escaped = int((tmp_path / "pid").read_text())
     os.kill(escaped, 9)  # it is there: without a cgroup it got away
     (tmp_path / "pid").unlink()
     await bash_in(UnconfinedSandbox(cgroup=place), tmp_path)(ESCAPE)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+    assert not is_running(int((tmp_path / "pid").read_text()))
 
 
 @inside
-async def test_what_a_killed_worker_left_is_swept(place: Path):
-    ended = await asyncio.create_subprocess_exec("true")
-    await ended.wait()
+def test_what_a_killed_worker_left_is_swept(place: Path):
+    with subprocess.Popen(("true",)) as ended:
+        ended.wait()
     left = place / f"run-{ended.pid}-0"
     mine = place / f"run-{os.getpid()}-999"
     for path in (left, mine):
         path.mkdir()
-    sweep_cgroups(place)
+    enter = 'echo 0 >"$0/cgroup.procs" && echo there && exec sleep 600'
+    with subprocess.Popen(("sh", "-c", enter, left), stdout=subprocess.PIPE) as survivor:
+        assert survivor.stdout is not None
+        assert survivor.stdout.readline() == b"there\n"
+        sweep_cgroups(place)
+        assert survivor.wait() == -signal.SIGKILL
     assert not left.exists()
     assert mine.exists()
     mine.rmdir()
@@ -193,9 +206,26 @@ def test_own_is_the_cgroup_that_the_worker_was_started_in(place: Path):
     done = subprocess.run(
         (sys.executable, "-c", OWN, unit), capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["0::/delegated/unit/blueflame", str(unit)]
+    assert done.stdout.split() == [f"0::/delegated/unit/{LEAF}", str(unit)]
     assert {"memory", "pids"} <= set((unit / "cgroup.subtree_control").read_text().split())
-    (unit / "blueflame").rmdir()
+    (unit / LEAF).rmdir()
+    unit.rmdir()
+
+
+@inside
+def test_own_with_processes_that_cannot_be_moved_is_refused(place: Path):
+    unit = place / "unit"
+    unit.mkdir()
+    # Seen from the new namespace of processes, `unshare` itself has no number.
+    start = 'echo 0 >"$0/cgroup.procs" && exec unshare --user --map-root-user --pid --fork "$@"'
+    done = subprocess.run(
+        ("sh", "-c", start, unit, sys.executable, "-c", OWN, unit),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "cannot be arranged" in done.stderr
+    (unit / LEAF).rmdir()
     unit.rmdir()
 
 
@@ -221,3 +251,23 @@ def test_a_place_that_is_no_cgroup_is_refused(tmp_path: Path):
     with pytest.raises(DelegationError, match="no controller memory and pids"):
         place_of(str(tmp_path))
     assert place_of(None) is None
+
+
+@pytest.mark.parametrize("name", ["blueflame", LEAF])
+def test_a_named_place_is_taken_whatever_it_is_called(tmp_path: Path, name: str):
+    place = tmp_path / name
+    place.mkdir()
+    (place / "cgroup.controllers").write_text("cpu memory pids\n")
+    assert place_of(str(place)) == place
+
+
+def test_a_place_of_somebody_else_is_refused(tmp_path: Path):
+    (tmp_path / "cgroup.controllers").write_text("memory pids\n")
+    tmp_path.chmod(0o555)
+    with pytest.raises(DelegationError, match="not delegated to this user"):
+        place_of(str(tmp_path))
+
+
+def test_a_kernel_that_cannot_end_a_whole_cgroup_is_refused(tmp_path: Path):
+    with pytest.raises(DelegationError, match=r"Linux 5\.14"):
+        claim(tmp_path, os.getuid(), os.getgid())

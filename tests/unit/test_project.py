@@ -141,6 +141,25 @@ def test_scripts_can_be_started():
         assert script.stat().st_mode & 0o111, f"{script} is not executable: chmod +x it"
 
 
+def test_what_is_searched_along_branches_are_properties():
+    script = ast.parse((ROOT / "scripts" / "fuzz_coverage.py").read_text())
+    (targets,) = [
+        ast.literal_eval(node.value)
+        for node in script.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TARGETS"
+    ]
+    assert targets
+    for target in targets:
+        module, _, name = target.partition(":")
+        path = ROOT.joinpath("tests", "unit", *module.split(".")).with_suffix(".py")
+        found = [
+            [ast.unparse(each) for each in node.decorator_list]
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.FunctionDef) and node.name == name
+        ]
+        assert any(each.startswith("given(") for marks in found for each in marks), target
+
+
 @pytest.mark.parametrize(("option", "code"), [("--help", 0), ("--hlep", 2)])
 def test_who_looks_at_real_run_starts_nothing(option: str, code: int):
     command = [sys.executable, "-P", str(ROOT / "scripts/real_run.py"), option]

@@ -96,11 +96,11 @@ def _with(state: SessionState, decision: Decision) -> SessionState:
 def add(decisions: tuple[Decision, ...], new: Decision) -> tuple[tuple[Decision, ...], int]:
     """Return the decisions with one more, oldest first, and how many had to go.
 
-    | beyond 100 goes the oldest of      |
-    |------------------------------------|
-    | what rules approved                |
-    | what is no approval or rejection   |
-    | all                                |
+    | beyond 100 goes the oldest of                     |
+    |---------------------------------------------------|
+    | what rules approved                               |
+    | what is no approval or rejection, or was refused  |
+    | all                                               |
     """
     if decisions and _same(decisions[-1], new):
         again = new.model_copy(update={"count": decisions[-1].count + 1})
@@ -120,4 +120,4 @@ def _same(old: Decision, new: Decision) -> bool:
 def _weight(decision: Decision) -> int:
     if decision.source == "rule":
         return 0
-    return 2 if decision.what in _JUDGING else 1
+    return 2 if decision.what in _JUDGING and not decision.refused else 1

@@ -1,10 +1,10 @@
 """The sandbox of Linux: bubblewrap, started by an unprivileged user, with everything else shut.
 
 What is arranged stands in `arrangement`, the forbidden system calls in `seccomp`, the limits on the
-whole in `watchdog`, start and end in `process`, the way out that set-up may be given in `doorway`.
-Here they come together. This deliberately does not drop privileges: `workers.privileges` does that
-once per worker, and as real root nothing is started (a command could reach `/proc/sys` with root's
-rights even without a capability).
+whole in `watchdog`, start and end in `process`, the reach of those inside in `namespace`, the way
+out that set-up may be given in `doorway`. Here they come together. This deliberately does not drop
+privileges: `workers.privileges` does that once per worker, and as real root nothing is started (a
+command could reach `/proc/sys` with root's rights even without a capability).
 """
 
 import asyncio
@@ -12,11 +12,8 @@ import contextlib
 import os
 import re
 import shutil
-import signal
-import socket
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Self
 
 from activities.adapters.sandbox import seccomp
 from activities.adapters.sandbox.arrangement import (
@@ -26,9 +23,10 @@ from activities.adapters.sandbox.arrangement import (
     scratch_mounts,
 )
 from activities.adapters.sandbox.cgroups import kernel_limits
-from activities.adapters.sandbox.descriptors import memory_file
+from activities.adapters.sandbox.descriptors import Descriptors
 from activities.adapters.sandbox.doorway import VARIABLES, answered, through
 from activities.adapters.sandbox.egress import Egress, Outside
+from activities.adapters.sandbox.namespace import Namespace
 from activities.adapters.sandbox.orphans import sweep_orphans
 from activities.adapters.sandbox.probe import explain, probe_bubblewrap
 from activities.adapters.sandbox.process import (
@@ -37,9 +35,7 @@ from activities.adapters.sandbox.process import (
     Ended,
     Spawn,
     open_files,
-    readable,
     run_bounded,
-    within,
 )
 from activities.adapters.sandbox.toolchain import default_toolchain
 from activities.adapters.sandbox.watchdog import ProcMeter, Watchdog
@@ -52,8 +48,6 @@ from activities.ports.sandbox import (
 
 _PROGRAMS = "/usr/bin:/usr/local/bin:/bin"
 _UP, _GO = b"up\n", b"go\n"
-_TOLD_S = 5.0
-"""Far longer than bubblewrap takes to name its process 1."""
 
 _FIRST = """\
 ulimit -c 0 && ulimit -f "$1" && ulimit -n "$2" && { ulimit -p "$3" || ulimit -u "$3"; } || exit
@@ -126,7 +120,7 @@ class BubblewrapSandbox:
         """
         _refuse_root()
         program = self._located()
-        with _Descriptors() as fds:
+        with Descriptors() as fds:
             door = _Door(command, self.outside, fds) if command.network else None
             added = command.env if door is None else (*command.env, *VARIABLES)
             env = environment(self._toolchain, added)
@@ -163,115 +157,13 @@ class BubblewrapSandbox:
         return found
 
 
-class _Descriptors:
-    """What bubblewrap is to inherit; all of ours are closed at the end."""
-
-    def __init__(self) -> None:
-        self._owned = contextlib.ExitStack()
-        self.passed: tuple[int, ...] = ()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._owned.close()
-
-    def lend(self, fd: int) -> int:
-        self.passed += (fd,)
-        return fd
-
-    def data(self, content: bytes, name: str) -> int:
-        fd = memory_file(content, name)
-        self._owned.callback(os.close, fd)
-        return self.lend(fd)
-
-    def pipe(self) -> tuple[int, int]:
-        """Return the end that we read, without waiting, and the one that bubblewrap writes."""
-        reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._owned.callback(os.close, reader)
-        self._owned.callback(os.close, writer)
-        return reader, self.lend(writer)
-
-    def channel(self) -> tuple[socket.socket, int]:
-        """Return our end of a channel, which does not block, and the one that is inherited."""
-        ours, theirs = socket.socketpair()
-        self._owned.enter_context(ours)
-        self._owned.enter_context(theirs)
-        ours.settimeout(0)
-        return ours, self.lend(theirs.fileno())
-
-
 class _Door:
     """The way out of one sandbox."""
 
-    def __init__(self, command: SandboxCommand, outside: Outside, fds: _Descriptors) -> None:
+    def __init__(self, command: SandboxCommand, outside: Outside, fds: Descriptors) -> None:
         self.channel, inherited = fds.channel()
         self.egress = Egress(command.network, outside)
         self.argv = through(inherited, command.argv)
-
-
-class _Namespace:
-    """Reaches the processes inside through the first of them. Implements `process.Reach`."""
-
-    def __init__(self, child: Child, info: int) -> None:
-        """Watch the pipe on which bubblewrap tells the number of process 1 inside."""
-        self._child = child
-        self._info = info
-        self._told = b""
-        self._pidfd = -1
-        self.first = 0
-        self._named = asyncio.Event()
-        asyncio.get_running_loop().add_reader(info, self._learn)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        asyncio.get_running_loop().remove_reader(self._info)
-        if self._pidfd >= 0:
-            os.close(self._pidfd)
-
-    def terminate(self) -> None:
-        """Send SIGTERM to the group of process 1, which itself ignores it."""
-        if self._pidfd >= 0:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.first, signal.SIGTERM)
-
-    async def kill(self) -> None:
-        """Kill process 1, and with it all others.
-
-        If it is not named yet, wait for that: killing bubblewrap outside alone would leave a
-        process 1 that waits for ever for its set-up, with the worktree's lock in its hand.
-        """
-        await within(self._named.wait(), _TOLD_S)
-        with contextlib.suppress(ProcessLookupError):
-            if self._pidfd >= 0:
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-            else:
-                os.kill(self._child.pid, signal.SIGKILL)
-
-    async def after_exit(self) -> int:
-        """Wait until process 1 is dead, which it is only once all others are.
-
-        Bubblewrap outside ends before: as soon as process 1 has told it the exit code.
-        """
-        self._learn()
-        if self._pidfd >= 0:
-            await readable(self._pidfd)
-        return 0
-
-    def _learn(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            data = os.read(self._info, 4096)
-            self._told += data
-            if not data:
-                asyncio.get_running_loop().remove_reader(self._info)
-        found = re.search(rb'"child-pid": (\d+)\D', self._told)
-        if found and not self.first:
-            self.first = int(found[1])
-            self._named.set()
-            with contextlib.suppress(ProcessLookupError):
-                self._pidfd = os.pidfd_open(self.first)
 
 
 async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
@@ -281,7 +173,7 @@ async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
     except OSError as error:
         raise SandboxUnavailableError(f"The workspace cannot be seen: {error}.") from error
     async with _started(spawn, limits.output_bytes) as child:
-        with _Namespace(child, info) as inside:
+        with Namespace(child, info) as inside:
 
             async def watch() -> Breach:
                 # Earlier, process 1 still stands in the host's root: its /tmp would be measured.

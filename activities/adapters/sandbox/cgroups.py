@@ -7,10 +7,12 @@ between two samples. Source: the kernel's `admin-guide/cgroup-v2`.
 
 import asyncio
 import contextlib
-import itertools
+import errno
 import os
 import re
+import secrets
 import signal
+import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +26,6 @@ _OWN_PROCESSES = 4
 _ENTER = 'echo 0 >"$0" && exec "$@"'
 _ROUNDS = 1000
 _ROUND_S = 0.01
-_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ async def kernel_limits(place: Path | None, limits: Limits) -> AsyncGenerator[Ke
     if place is None:
         yield KernelLimits(None)
         return
-    path = place / f"run-{os.getpid()}-{next(_numbers)}"
+    # By chance: a killed worker with the same number may have left one behind.
+    path = place / f"run-{os.getpid()}-{secrets.token_hex(8)}"
     try:
         _make(path, limits)
         yield KernelLimits(path)
@@ -72,13 +74,19 @@ async def kernel_limits(place: Path | None, limits: Limits) -> AsyncGenerator[Ke
 
 
 def sweep_cgroups(place: Path) -> None:
-    """End and remove what killed workers of this machine left in `place`."""
-    for path in place.glob("run-*-*"):
-        worker = path.name.split("-")[1]
-        if not Path("/proc", worker).exists():
-            with contextlib.suppress(OSError):
-                (path / "cgroup.kill").write_text("1")
-                path.rmdir()
+    """End and remove what killed workers of this machine left in `place`, within ten seconds."""
+    left = [path for path in place.glob("run-*-*") if not _has_worker(path)]
+    for path in left:
+        _kill(path)
+    for _ in range(_ROUNDS):
+        left = [path for path in left if not _is_done(path)]
+        if not left:
+            return
+        time.sleep(_ROUND_S)
+
+
+def _has_worker(path: Path) -> bool:
+    return Path("/proc", path.name.split("-")[1]).exists()
 
 
 def _make(path: Path, limits: Limits) -> None:
@@ -102,10 +110,22 @@ def _make(path: Path, limits: Limits) -> None:
 
 async def _remove(path: Path) -> None:
     """Kill, wait until the last one is gone, remove. What does not die in ten seconds is left."""
-    with contextlib.suppress(FileNotFoundError):
+    _kill(path)
+    for _ in range(_ROUNDS):
+        if _is_done(path):
+            return
+        await asyncio.sleep(_ROUND_S)
+
+
+def _kill(path: Path) -> None:
+    with contextlib.suppress(OSError):
         (path / "cgroup.kill").write_text("1")
-        for _ in range(_ROUNDS):
-            with contextlib.suppress(OSError):
-                os.rmdir(path)
-                return
-            await asyncio.sleep(_ROUND_S)
+
+
+def _is_done(path: Path) -> bool:
+    """Remove a cgroup; False while somebody is still in it."""
+    try:
+        path.rmdir()
+    except OSError as error:
+        return error.errno != errno.EBUSY
+    return True

@@ -1,7 +1,10 @@
-"""Descriptors that hand bytes to a child without a file and without a writer task."""
+"""Descriptors for a child: bytes without a file and without a writer task, pipes and channels."""
 
+import contextlib
 import fcntl
 import os
+import socket
+from typing import Self
 
 
 def memory_file(content: bytes, name: str) -> int:
@@ -34,3 +37,48 @@ def standard_input(content: bytes) -> int:
     if content:
         return memory_file(content, "stdin")
     return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+
+class Descriptors:
+    """What a child is to inherit; all of ours are closed at the end.
+
+    Attributes:
+        passed: their numbers, which are the same in the child.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is open yet."""
+        self._owned = contextlib.ExitStack()
+        self.passed: tuple[int, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._owned.close()
+
+    def lend(self, fd: int) -> int:
+        """Pass on a descriptor that somebody else closes; return its number."""
+        self.passed += (fd,)
+        return fd
+
+    def data(self, content: bytes, name: str) -> int:
+        """Return a descriptor to read `content` from; see `memory_file`."""
+        fd = memory_file(content, name)
+        self._owned.callback(os.close, fd)
+        return self.lend(fd)
+
+    def pipe(self) -> tuple[int, int]:
+        """Return the end that we read, without waiting, and the one that the child writes."""
+        reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._owned.callback(os.close, reader)
+        self._owned.callback(os.close, writer)
+        return reader, self.lend(writer)
+
+    def channel(self) -> tuple[socket.socket, int]:
+        """Return our end of a channel, which does not block, and the one that is inherited."""
+        ours, theirs = socket.socketpair()
+        self._owned.enter_context(ours)
+        self._owned.enter_context(theirs)
+        ours.settimeout(0)
+        return ours, self.lend(theirs.fileno())

@@ -3,8 +3,9 @@
 Honest about what it is: the probe names it `none` and warns, and every view shows that. It keeps
 the port's promises about ends, output, limits and left-over processes as far as they go without
 namespaces: a process is found by its session or by a mark in its environment, so one that leaves
-the session and clears its environment escapes, unless there is a delegated cgroup. Network, home,
-secrets on disk, `Workspace.writable` and `WORKSPACE` as a path are not kept at all.
+the session and clears its environment escapes. With a delegated cgroup only one escapes that moves
+itself out of it, which it may, for it is of the same user. Network, home, secrets on disk,
+`Workspace.writable` and `WORKSPACE` as a path are not kept at all.
 """
 
 import asyncio

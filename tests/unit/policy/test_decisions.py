@@ -189,3 +189,11 @@ def test_a_storm_of_signals_stays_bounded_and_keeps_the_approval() -> None:
     assert state.decisions_dropped == 201
     assert state.decisions[0].what == "approve_plan"
     assert state.decisions[-1].note == "priority 99"
+
+
+def test_a_storm_of_refused_approvals_keeps_the_one_that_was_taken_up() -> None:
+    state = say(a_state(), "approve_plan", {"by": "ann"})
+    for number in range(300):
+        state = say(state, "approve_changeset", {"id": f"none-{number}", "digest": "0"})
+    assert len(state.decisions) == decisions.MOST
+    assert (state.decisions[0].what, state.decisions[0].by) == ("approve_plan", "ann")

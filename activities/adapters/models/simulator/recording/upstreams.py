@@ -58,6 +58,8 @@ class Upstreams:
             path: as it came, still encoded, without the query.
             headers: names in lower case, or a mapping that does not care.
         """
+        if not path.startswith("/"):
+            return None  # `*`, or a whole address: behind a base URL it would name another host.
         _, first, *more = path.split("/")
         name, rest = (first, "/" + "/".join(more)) if first in self.urls else ("", path)
         name = name or _owner(rest, headers)

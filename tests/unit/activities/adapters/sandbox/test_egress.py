@@ -99,6 +99,18 @@ async def ask(port: int, request: bytes) -> bytes:
         writer.close()
 
 
+@contextlib.contextmanager
+def no_free_descriptor() -> Generator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def connect(host: str, port: int) -> bytes:
     return f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
 
@@ -358,6 +370,17 @@ async def test_a_client_that_vanishes_disturbs_nobody(world: World):
             _, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(part)
             writer.transport.abort()
+        answer = await ask(port, f"GET http://{HOST}:{world.port}/ HTTP/1.1\r\n\r\n".encode())
+    assert answer.endswith(b"hello")
+
+
+async def test_without_a_free_descriptor_a_connection_waits(world: World):
+    async with proxy(world) as (_, port):
+        with socket.socket() as client, no_free_descriptor():
+            client.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port))
+            for _ in range(5):  # in these turns of the loop it is tried
+                await asyncio.sleep(0)
         answer = await ask(port, f"GET http://{HOST}:{world.port}/ HTTP/1.1\r\n\r\n".encode())
     assert answer.endswith(b"hello")
 

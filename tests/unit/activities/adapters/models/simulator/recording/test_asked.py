@@ -159,8 +159,8 @@ def test_instructions_may_stand_before_the_header(instructions: str) -> None:
         b'{"messages": [{"role": "assistant", "content": "Role: developer"}]}',
         b'{"messages": [{"role": "user", "content": "Hello"}]}',
         b'{"messages": [{"role": "user", "content": "Role: wizard"}]}',
-        b'{"messages": [{"role": "user", "content": "Role: developer\\nAttempt: x"}]}',
         b'{"messages": [{"role": "user", "content": "Role: developer\\nAttempt: 0"}]}',
+        b'{"messages": [{"role": "user", "content": "Role: developer\\nAttempt: x"}]}',
         b"[" * 100_000,
     ],
 )

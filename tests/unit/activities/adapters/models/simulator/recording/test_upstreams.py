@@ -50,6 +50,11 @@ def test_what_is_not_posted_asks_no_model() -> None:
     assert asked.dialect is None
 
 
+@pytest.mark.parametrize("path", ["*", "@evil.example/v1/messages", "http://evil.example/v1"])
+def test_what_is_no_path_goes_nowhere(path: str) -> None:
+    assert UPSTREAMS.destination("POST", path, {"anthropic-version": "1"}) is None
+
+
 def test_nobody_is_known() -> None:
     assert Upstreams({"local": L}).destination("POST", "/v1/messages", {}) is None
 
