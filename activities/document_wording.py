@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from workflows.domain.plan import ID_PATTERN
+
 _MAX_SHOWN = 60
 _KINDS = {
     "int_type": "a whole number",
@@ -26,6 +28,15 @@ _KINDS = {
     "model_type": "a mapping of keys to values",
     "model_attributes_type": "a mapping of keys to values",
 }
+_FORMS = {
+    r"^[a-z][a-z0-9-]{0,31}/[A-Za-z0-9._:/@+-]{1,200}$": (
+        "provider/model, as in 'openai/gpt-6.1-terra'"
+    ),
+    ID_PATTERN: "1 to 63 of a-z, 0-9 and '-', the first no '-'",
+    r"^[a-z0-9][a-z0-9_.-]{0,62}$": "1 to 63 of a-z, 0-9, '_', '.' and '-', the first a-z or 0-9",
+    r"^[a-z][a-z0-9-]{0,31}$": "1 to 32 of a-z, 0-9 and '-', the first a-z",
+}
+"""Patterns of the documents' texts, in words; a pattern that is not here is shown as it is."""
 _BOUNDS = {
     "greater_than_equal": ("at least", "ge"),
     "greater_than": ("more than", "gt"),
@@ -34,6 +45,7 @@ _BOUNDS = {
 }
 
 
+_BRACKETS = "; put it in brackets: [ ]"
 _REMEDIES = (
     ("mapping values are not allowed", "indent it as the lines around it, or put a text in quotes"),
     ("sequence entries are not allowed", "begin the list on a line of its own"),
@@ -78,7 +90,8 @@ def word(item: ErrorDetails) -> str:
         return f"needs at least {facts['min_length']}, and has {facts['actual_length']}"
     wanted = _wanted(kind, facts)
     if wanted is not None:
-        return f"must be {wanted}, not {brief(item['input'])}"
+        is_alone = wanted == "a list" and isinstance(item["input"], str)
+        return f"must be {wanted}, not {brief(item['input'])}{_BRACKETS if is_alone else ''}"
     return item["msg"].removeprefix("Value error, ")
 
 
@@ -89,7 +102,7 @@ def _wanted(kind: str, facts: dict[str, Any]) -> str | None:
     if kind in {"literal_error", "enum"}:
         return str(facts["expected"])
     if kind == "string_pattern_mismatch":
-        return f"of the form {facts['pattern']}"
+        return f"of the form {_FORMS.get(facts['pattern'], facts['pattern'])}"
     return _KINDS.get(kind)
 
 

@@ -89,9 +89,20 @@ def _causes(found: Sequence[ErrorDetails]) -> list[ErrorDetails]:
 def _complaint(source: Source, model: type[BaseModel], item: ErrorDetails) -> str:
     """Word one pydantic error: place, path, what is wrong, what to write instead."""
     loc = item["loc"]
-    message = _unknown_key(model, loc) if item["type"] == "extra_forbidden" else word(item)
+    if item["type"] == "extra_forbidden":
+        message = _unknown_key(model, loc)
+    else:
+        message = f"{word(item)}{_keys_of_section(model, item)}"
     path = ".".join(printable(f"{part!s:.60}") for part in source.known(loc)) or "the document"
     return f"{source.place(loc)}: {path}: {message}"
+
+
+def _keys_of_section(model: type[BaseModel], item: ErrorDetails) -> str:
+    """Name the keys of a section that was given as something else; of the whole there are many."""
+    if item["type"] not in {"model_type", "model_attributes_type"} or not item["loc"]:
+        return ""
+    known = sorted({name for owner in _owners(model, item["loc"]) for name in _keys(owner)})
+    return f"; its keys are {', '.join(known)}" if known else ""
 
 
 def _unknown_key(model: type[BaseModel], loc: Loc) -> str:

@@ -16,6 +16,7 @@ from starter.errors import CommandError
 from starter.own_name import as_typed
 from starter.programs import answer, git_version, require_sandbox
 from starter.terminal import shown
+from starter.views import NO_SANDBOX
 
 if TYPE_CHECKING:
     from workers.settings import Settings
@@ -73,7 +74,8 @@ async def _git(settings: "Settings") -> Check:
 
 
 async def _sandbox(settings: "Settings") -> Check:
-    del settings
+    if settings.sandbox == "none":
+        return Check("sandbox", "note", f"{NO_SANDBOX}; unset BLUEFLAME_SANDBOX to have one")
     try:
         require_sandbox()
     except CommandError as error:

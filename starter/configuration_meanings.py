@@ -67,8 +67,9 @@ MEANINGS: Final = {
     "limits.changed_files": "files that the work of one task may change",
     "limits.file_bytes": "the largest file that it may write",
     "limits.changed_bytes": "all that it may write together",
-    "sandbox": "`none` runs commands of agents and gates with your own rights; refused in a file "
-    "that was found in the repository",
+    "sandbox": "`none` runs commands of agents and gates with your own rights, on workers that "
+    "`run` starts then, or `up` with `BLUEFLAME_SANDBOX=none`; workers that have a sandbox keep to "
+    "it. Refused in a file that was found in the repository",
     "policy.planner_tools": "tools that the planner is offered and may call",
     "policy.developer_tools": "tools that developers are offered and may call",
     "policy.reviewer_tools": "tools that reviewers are offered and may call",

@@ -216,6 +216,8 @@ def _workers_fault(
         return f"do not play {str(settings.playbook)!r}"
     if request is None:
         return None
+    if state.sandbox == "none" and request.config.sandbox == "required":
+        return "confine nothing (`sandbox: none`), which your configuration does not say"
     routes = request.config.routes
     names = {name.partition("/")[0] for name in (*routes.planner, *routes.developer)}
     names |= {name.partition("/")[0] for name in routes.reviewer}

@@ -46,8 +46,13 @@ def _planned(task: Task, indent: str) -> list[str]:
     ]
 
 
-def record(found: TaskRecord) -> list[str]:
-    """Return all that is known of one task."""
+def record(found: TaskRecord, marks: Sequence[str] = ()) -> list[str]:
+    """Return all that is known of one task.
+
+    Args:
+        found: the task.
+        marks: lines about its session that belong to its facts.
+    """
     task = found.task
     facts = {
         "Task": task.id,
@@ -61,7 +66,7 @@ def record(found: TaskRecord) -> list[str]:
         "Base": found.base or "(not started)",
         "Commit": found.commit or "(nothing submitted)",
     }
-    lines = [f"{name:<11}{text}" for name, text in facts.items()]
+    lines = [*(f"{name:<11}{text}" for name, text in facts.items()), *marks]
     lines += _titled("Description", _text(task.description))
     lines += _titled(
         "Criteria", [f"  - {one_line(each, 500)}" for each in task.acceptance_criteria]

@@ -47,5 +47,9 @@ class SessionSummary(BaseModel, frozen=True, extra="forbid"):
     state: str
     """The session's own word: its phase, `waiting` (for a person) or its outcome; `open` where it
     does not answer, and the status where it left no outcome."""
+    scripted: bool = False
+    """A playbook speaks; as far as the session answered, or left a picture."""
+    sandbox: str = ""
+    """What confines commands, `none` where nothing does; empty where it is not known."""
     started_at: datetime
     closed_at: datetime | None

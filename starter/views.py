@@ -11,7 +11,7 @@ from typing import Final
 
 from starter import decision_views
 from starter.asks import Ask, PlanAsk
-from starter.shown_session import ProviderWait, SessionSummary, ShownSession
+from starter.shown_session import ProviderWait, ShownSession
 from starter.terminal import one_line, shown
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.config import SessionConfig
@@ -99,6 +99,12 @@ def header(session: ShownSession) -> list[str]:
     if session.scripted:
         facts["Models"] = SCRIPTED
     return [f"{name:<11}{text}" for name, text in facts.items()]
+
+
+def marks(session: ShownSession) -> list[str]:
+    """Return what no view of a session may leave out: a scripted model, no sandbox."""
+    models = [f"Models     {SCRIPTED}"] if session.scripted else []
+    return [*models, f"Sandbox    {NO_SANDBOX}"] if session.sandbox == "none" else models
 
 
 def spent(session: ShownSession) -> str:
@@ -262,10 +268,7 @@ def ending(session: ShownSession, program: str) -> list[str]:
         f"Tasks      {counts(session.tasks)}",
         f"Spent      {money(session.spent_usd)}{PARTLY if session.is_estimated else ''}",
     ]
-    if session.scripted:
-        lines.append(f"Models     {SCRIPTED}")
-    if session.sandbox == "none":
-        lines.append(f"Sandbox    {NO_SANDBOX}")
+    lines += marks(session)
     if session.branch:
         lines.append(f"Branch     {shown(session.branch)} in {shown(session.repository)}")
         lines.append(f"           git log -p HEAD..{shown(session.branch)}")
@@ -324,19 +327,6 @@ def routes(config: SessionConfig) -> list[str]:
     lines = [f"{role.capitalize():<11}{', '.join(models)}" for role, models in names.items()]
     scripted = any(m.startswith("scripted/") for models in names.values() for m in models)
     return [*lines, f"Models     {SCRIPTED}"] if scripted else lines
-
-
-# --- lists ----------------------------------------------------------------------------------------
-
-
-def sessions(found: Sequence[SessionSummary]) -> list[str]:
-    """Return one line a session, the newest first."""
-    if not found:
-        return ["no session yet; `run GOAL` starts one"]
-    return [
-        f"{s.session}  {s.state:<10} {s.started_at:%Y-%m-%d %H:%M}  {one_line(s.goal, 100)}"
-        for s in found
-    ]
 
 
 # --- answers of commands -------------------------------------------------------------------------

@@ -7,6 +7,9 @@ import shlex
 from pathlib import Path
 from typing import Final
 
+from starter.terminal import shown
+from starter.views import NO_SANDBOX
+
 WORKERS_START: Final = ("Workers    are starting",)
 WORKERS_READY: Final = ("workers are ready; Ctrl-C ends them",)
 
@@ -32,6 +35,17 @@ def rests(program: str, playbook: Path | None) -> list[str]:
 def _up_again(program: str, playbook: Path | None) -> str:
     played = "" if playbook is None else f" --playbook {shlex.quote(str(playbook))}"
     return f"`{program} up --detach{played}`"
+
+
+def workers_marks(playbook: Path | None, sandbox: str) -> list[str]:
+    """Return what nobody may overlook of workers: whose words they play, that nothing confines.
+
+    Args:
+        playbook: what their scripted model plays; None: nothing.
+        sandbox: `none` where they confine nothing.
+    """
+    models = [] if playbook is None else [f"Models     SCRIPTED: {shown(str(playbook))} is played"]
+    return [*models, f"Sandbox    {NO_SANDBOX}"] if sandbox == "none" else models
 
 
 def serving(address: str, ui: str) -> list[str]:

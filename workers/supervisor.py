@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -114,6 +114,7 @@ class Supervisor:
             pid=os.getpid(),
             ready=ready,
             playbook=self._settings.playbook,
+            sandbox=self._settings.sandbox,
             providers=self._settings.providers,
         )
         replace_text(_state_path(self._settings), state.model_dump_json())
@@ -155,6 +156,8 @@ class SupervisorState(BaseModel, frozen=True, extra="ignore"):
     """Every role has been ready."""
     playbook: Path | None
     """What the scripted model of these workers plays."""
+    sandbox: Literal["required", "none"] = "required"
+    """`none`: these workers confine nothing."""
     providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
     """What these workers know of providers."""
 

@@ -74,20 +74,15 @@ def diff(
 
 
 async def _ls(limit: int, *, json: bool) -> ExitCode:
-    from starter import documents, views
+    from starter import documents, list_views
 
     sessions = await open_sessions()
     found = await sessions.list(limit)
     seen = await sessions.glance(each.session for each in found)
-    found = [
-        each.model_copy(update={"state": views.word(seen[each.session])})
-        if each.session in seen
-        else each
-        for each in found
-    ]
+    found = [list_views.summary(each, seen.get(each.session)) for each in found]
     if json:
         return documents.write_object(sessions=found)
-    write(views.sessions(found))
+    write(list_views.sessions(found))
     return ExitCode.COMPLETE
 
 
@@ -125,16 +120,18 @@ async def _watch(wanted: str | None, *, patient: bool, json: bool) -> ExitCode:
 
 
 async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
-    from starter import decision_views, documents, plan_views
+    from starter import decision_views, documents, plan_views, views
 
     sessions, session = await one_session(wanted)
     record = await sessions.task(session, name)
     if record is None:
         raise await _no_task(sessions, session, name)
-    decisions = decision_views.about(await sessions.view(session), record.task.id)
+    view = await sessions.view(session)
+    decisions = decision_views.about(view, record.task.id)
     if json:
         return documents.write_object(session=session, task=record, decisions=decisions)
-    write([*plan_views.record(record), *decision_views.section(decisions)])
+    lines = [*plan_views.record(record, views.marks(view)), *decision_views.section(decisions)]
+    write(lines, views.style)
     return ExitCode.COMPLETE
 
 

@@ -14,7 +14,7 @@ from starter.terminal import execute, fail, is_interactive, write
 
 if TYPE_CHECKING:
     from starter.sessions import Sessions
-    from workflows.domain.ids import SessionId
+    from starter.shown_session import ShownSession
     from workflows.domain.plan import Plan
 
 
@@ -39,25 +39,25 @@ def plan(
 
 
 async def _plan(wanted: str | None, *, json: bool) -> ExitCode:
-    from starter import documents, plan_views
+    from starter import documents, plan_views, views
 
     sessions, session = await one_session(wanted)
-    found = await _found(sessions, session)
+    # Looked at first, so that a session that does not exist is said to be none.
+    view = await sessions.view(session)
+    found = await _found(sessions, view)
     if json:
         return documents.write_object(session=session, plan=found)
-    write(plan_views.plan(found))
+    write([*views.marks(view), *plan_views.plan(found)], views.style)
     return ExitCode.COMPLETE
 
 
-async def _found(sessions: "Sessions", session: "SessionId") -> "Plan":
+async def _found(sessions: "Sessions", view: "ShownSession") -> "Plan":
     from starter import views
 
-    # Looked at first, so that a session that does not exist is said to be none.
-    view = await sessions.view(session)
-    found = await sessions.plan(session)
+    found = await sessions.plan(view.session)
     if found is None:
         raise CommandError(
-            f"session {session!r} has no plan yet: it is {views.state(view)}", ExitCode.STALE
+            f"session {view.session!r} has no plan yet: it is {views.state(view)}", ExitCode.STALE
         )
     return found
 
@@ -74,7 +74,7 @@ async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
     if file is not None:
         new = plan_files.read_plan_file(file)
     else:
-        new = await _edited(sessions, session)
+        new = await _edited(sessions, view)
     if new is None:
         write(["nothing was changed; nothing was sent"])
         return ExitCode.COMPLETE
@@ -83,10 +83,10 @@ async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-async def _edited(sessions: "Sessions", session: "SessionId") -> "Plan | None":
+async def _edited(sessions: "Sessions", view: "ShownSession") -> "Plan | None":
     from starter import plan_files
 
     if not is_interactive():
         raise CommandError("there is no terminal for an editor; give the plan with --file FILE")
-    found = await _found(sessions, session)
-    return await plan_files.edited(found, f"{program()} plan {session}")
+    found = await _found(sessions, view)
+    return await plan_files.edited(found, f"{program()} plan {view.session}")

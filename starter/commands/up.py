@@ -39,7 +39,7 @@ def _up_settings(playbook: Path | None) -> "Settings":
 
 
 async def _up(playbook: Path | None) -> ExitCode:
-    from starter import engine, worker_views
+    from starter import engine, views, worker_views
     from workers.supervisor import read_state
     from workers.temporal import read_server_file
 
@@ -51,6 +51,7 @@ async def _up(playbook: Path | None) -> ExitCode:
         server = read_server_file(settings)
         if server is not None and not settings.has_external_server:
             write(worker_views.serving(server.address, server.ui))
+        write(worker_views.workers_marks(settings.playbook, settings.sandbox), views.style)
         await supervisor.workers_ready.wait()
         write(worker_views.WORKERS_READY)
         await asyncio.Event().wait()
@@ -58,7 +59,7 @@ async def _up(playbook: Path | None) -> ExitCode:
 
 
 async def _up_in_background(playbook: Path | None) -> ExitCode:
-    from starter import engine, worker_views
+    from starter import engine, views, worker_views
     from workers.supervisor import read_state
 
     settings = _up_settings(playbook)
@@ -67,6 +68,7 @@ async def _up_in_background(playbook: Path | None) -> ExitCode:
     state = read_state(settings)
     assert state is not None
     write(worker_views.in_background(state.pid))
+    write(worker_views.workers_marks(state.playbook, state.sandbox), views.style)
     return ExitCode.COMPLETE
 
 

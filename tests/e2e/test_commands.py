@@ -304,6 +304,9 @@ def test_the_list_says_how_each_session_stands(person: Person) -> None:
     states = {each["session"]: each["state"] for each in listed}
     assert [states[each] for each in (waits, ended, stopped)] == ["waiting", "complete", "stopped"]
     assert f"{waits}  waiting " in person.types("ls").out
+    assert {each["session"]: each["scripted"] for each in listed}[waits] is True
+    for look in (("ls",), ("plan", waits), ("task", "t1", "--session", waits)):
+        assert "SCRIPTED" in person.types(*look).out
     person.types("stop", waits)
 
 

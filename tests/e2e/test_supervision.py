@@ -90,6 +90,23 @@ def test_a_second_supervisor_stands_by_and_takes_over(settings: Settings) -> Non
         assert _answers(settings)
 
 
+def test_workers_without_a_sandbox_say_so_and_get_no_session_that_wants_one(
+    settings: Settings, tmp_path: Path
+) -> None:
+    repo = repository(tmp_path / "repo", {"a.txt": "a\n"})
+    config = tmp_path / "config.yaml"
+    config.write_text(CONFIGURATION)
+    bare = settings.model_copy(update={"sandbox": "none"})
+    assert "note    sandbox   NONE" in blueflame(bare, "doctor", "--repo", str(repo)).stdout
+    with up(bare):
+        assert "Sandbox    NONE" in blueflame(settings, "up", "--detach").stdout
+        goal = ("run", "Mend it", "--repo", str(repo), "--config", str(config))
+        refused = blueflame(settings, *goal)
+        assert (refused.returncode, "confine nothing" in refused.stderr) == (2, True)
+        config.write_text(CONFIGURATION + "sandbox: none\n")
+        assert blueflame(settings, *goal).returncode == 3
+
+
 def test_a_watch_outlives_the_server(settings: Settings, tmp_path: Path) -> None:
     repo = repository(tmp_path / "repo", {"a.txt": "a\n"})
     with up(settings) as supervisor:

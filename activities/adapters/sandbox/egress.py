@@ -29,8 +29,6 @@ _SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _RESOLVING_THREADS = 32
 MOST_REFUSALS = 20
 """How many different ones are kept for a person."""
-_RESOLVERS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")
-"""Not the event loop's own: names that nobody answers must hold up nothing else of the host's."""
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

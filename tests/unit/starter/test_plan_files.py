@@ -40,6 +40,7 @@ def test_the_file_says_what_saving_does_and_leaves_defaults_out() -> None:
     [
         ("tasks: []", r"plan.yaml:1:1: tasks"),
         ("tasks:\n  - {id: a, titel: x}", r"plan.yaml:2:13: .*titel"),
+        ("tasks:\n  - {id: A b, title: x}", r"plan.yaml:2:6: tasks.0.id: .*form 1 to 63 of a-z"),
         (as_yaml(plan("a", "a")), r"plan.yaml: .*'a'"),
         (as_yaml(plan("a", depends_on=["b"])), r"plan.yaml: .*'b'"),
     ],

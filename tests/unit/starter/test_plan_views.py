@@ -43,6 +43,9 @@ def test_a_task_is_shown_with_all_that_was_said_of_it_and_no_escape_acts() -> No
     lines = plan_views.record(record)
     assert "State      failed (gates are red)" in lines
     assert "Attempt    2 of 3 allowed" in lines
+    marked = plan_views.record(record, ["Sandbox    NONE"])
+    at = lines.index("Description") - 1
+    assert marked == [*lines[:at], "Sandbox    NONE", *lines[at:]]
     assert lines[lines.index("Description") :][:3] == ["Description", "  First.", "  Second."]
     assert lines[-3:] == ["  pytest failed:", "    one test", "  a person says: \\x1b[2J"]
     assert not any("\u001b" in line or "\u202e" in line for line in lines)

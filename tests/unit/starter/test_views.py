@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from starter import views
 from starter.asks import ChangesetAsk, PlanAsk
-from starter.shown_session import ProviderWait, SessionSummary
+from starter.shown_session import ProviderWait
 from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, session, task
 from workflows.domain.config import Routes, SessionConfig
 from workflows.domain.ids import ChangesetId, Digest, SessionId
@@ -97,10 +97,14 @@ def test_without_a_worker_nothing_is_claimed() -> None:
 
 def test_no_sandbox_and_a_scripted_model_are_said_in_every_view() -> None:
     shown = session(sandbox="none", scripted=True, outcome="complete")
-    for lines in (views.header(shown), views.ending(shown, "blueflame")):
+    for lines in (views.header(shown), views.ending(shown, "blueflame"), views.marks(shown)):
         text = "\n".join(lines)
         assert "NONE: commands of agents run unconfined" in text
         assert "SCRIPTED: a playbook speaks, no real model" in text
+
+
+def test_a_session_with_sandbox_and_real_models_has_no_marks() -> None:
+    assert views.marks(session()) == []
 
 
 def test_the_end_says_where_to_look() -> None:
@@ -185,20 +189,6 @@ def test_scripted_routes_are_named_in_a_dry_run() -> None:
     scripted = ("scripted/author",)
     routes = Routes(planner=scripted, developer=scripted, reviewer=("scripted/reviewer",))
     assert views.routes(SessionConfig(routes=routes))[-1].endswith(views.SCRIPTED)
-
-
-def test_a_list_has_one_line_a_session() -> None:
-    found = SessionSummary(
-        session=SessionId("s1"),
-        goal="Mend\nit",
-        repository="/r",
-        status="running",
-        state="running",
-        started_at=NOW,
-        closed_at=None,
-    )
-    assert views.sessions([found]) == ["s1  running    2026-11-27 12:00  Mend it"]
-    assert views.sessions([]) == ["no session yet; `run GOAL` starts one"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from starter import worker_views
+from starter import views, worker_views
 
 
 def test_who_leaves_is_told_how_the_session_goes_on() -> None:
@@ -16,3 +16,11 @@ def test_who_leaves_is_told_how_the_session_goes_on() -> None:
     assert (
         worker_views.detached("s1", "blueflame", goes_on=True)[0] == "detached; session s1 goes on"
     )
+
+
+def test_workers_say_what_they_play_and_that_nothing_confines() -> None:
+    assert worker_views.workers_marks(None, "required") == []
+    assert worker_views.workers_marks(Path("/play.yaml"), "none") == [
+        "Models     SCRIPTED: /play.yaml is played",
+        f"Sandbox    {views.NO_SANDBOX}",
+    ]
