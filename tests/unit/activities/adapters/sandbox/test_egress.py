@@ -4,10 +4,9 @@ import asyncio
 import contextlib
 import itertools
 import os
-import resource
 import socket
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 
 from activities.adapters.sandbox.egress import MOST_REFUSALS, Bounds, Egress, Outside
 from activities.adapters.sandbox.egress_head import BadHeadError, read_head
+from tests.descriptors import only_descriptors
 from tests.waiting import PATIENCE, until
 
 HOST = "files.example.org"
@@ -97,18 +97,6 @@ async def ask(port: int, request: bytes) -> bytes:
         return await reader.read()
     finally:
         writer.close()
-
-
-@contextlib.contextmanager
-def no_free_descriptor() -> Generator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = os.dup(0)
-    os.close(free)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def connect(host: str, port: int) -> bytes:
@@ -330,7 +318,7 @@ async def test_a_client_that_vanishes_disturbs_nobody(world: World):
 
 async def test_without_a_free_descriptor_a_connection_waits(world: World):
     async with proxy(world) as (_, port):
-        with socket.socket() as client, no_free_descriptor():
+        with socket.socket() as client, only_descriptors(0):
             client.setblocking(False)
             await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port))
             for _ in range(5):  # in these turns of the loop it is tried
