@@ -11,15 +11,15 @@ import contextlib
 import os
 import resource
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, Protocol, Self
 
 from activities.adapters.sandbox.descriptors import standard_input
+from activities.adapters.sandbox.pipes import CHUNK_BYTES, PipeReader
 from activities.uninterrupted import uninterrupted
 
 End = Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]
@@ -32,8 +32,6 @@ _DRAIN_S = 0.5
 """How long the rest of the output is awaited once the first process has ended."""
 _DEATH_S = 10.0
 """SIGKILL acts at once, save for a process stuck in the kernel."""
-_CHUNK_BYTES = 1 << 16
-_MOST_CHUNKS = 64
 _OPEN_FILES = 8192
 
 
@@ -87,87 +85,23 @@ class Ended:
     elapsed: timedelta
 
 
-@dataclass
-class PipeReader:
-    """Reads a pipe as it fills; keeps the first bytes and counts the rest."""
-
-    limit: int
-    handshake: tuple[bytes, bytes] | None = None
-    kept: bytearray = field(default_factory=bytearray)
-    total: int = 0
-    started: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once hands were shaken."""
-    finished: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when nobody can write any more."""
-    _fd: int = -1
-
-    def open(self) -> int:
-        """Start reading and return the descriptor to write to; the caller closes that one."""
-        if self.handshake:
-            ours, theirs = socket.socketpair()
-            self._fd, writer = ours.detach(), theirs.detach()
-        else:
-            self._fd, writer = os.pipe2(os.O_CLOEXEC)
-        os.set_blocking(self._fd, False)
-        asyncio.get_running_loop().add_reader(self._fd, self._read)
-        return writer
-
-    @property
-    def is_open(self) -> bool:
-        """Whether somebody may still write."""
-        return self._fd >= 0
-
-    def close(self) -> None:
-        """Stop reading, whoever may still write."""
-        if self._fd >= 0:
-            asyncio.get_running_loop().remove_reader(self._fd)
-            os.close(self._fd)
-            self._fd = -1
-            self.finished.set()
-
-    def finish(self) -> None:
-        """Read what is there already, without waiting; at most a few megabytes (a pipe's size)."""
-        for _ in range(_MOST_CHUNKS):
-            if not self.is_open or not self._read():
-                return
-
-    def _read(self) -> bool:
-        """Read one chunk; False where none is there yet."""
-        try:
-            data = os.read(self._fd, _CHUNK_BYTES)
-        except BlockingIOError:
-            return False
-        except ConnectionResetError:
-            data = b""
-        if not data:
-            self.close()
-            return False
-        self.total += len(data)
-        self.kept += data[: self.limit - len(self.kept)]
-        if self.handshake and not self.started.is_set() and self.handshake[0] in self.kept:
-            with contextlib.suppress(BrokenPipeError):
-                os.write(self._fd, self.handshake[1])
-            self.started.set()
-        return True
-
-
 class Child:
     """A started process, watched through its pidfd. Use as an asynchronous context manager."""
 
     def __init__(self, spawn: Spawn, output_bytes: int) -> None:
         self._spawn = spawn
         self.output = PipeReader(output_bytes)
-        self.private = PipeReader(_CHUNK_BYTES, spawn.handshake)
+        self.private = PipeReader(CHUNK_BYTES, spawn.handshake)
         self._exited = asyncio.Event()
         self._pidfd = -1
         self._process: subprocess.Popen[bytes] | None = None
 
     async def __aenter__(self) -> Self:
         with contextlib.ExitStack() as ours:
-            stdin = _owned(ours, standard_input(self._spawn.stdin))
-            stdout = _owned(ours, self.output.open())
-            stderr = _owned(ours, self.private.open()) if self._spawn.handshake else stdout
             try:
+                stdin = _owned(ours, standard_input(self._spawn.stdin))
+                stdout = _owned(ours, self.output.open())
+                stderr = _owned(ours, self.private.open()) if self._spawn.handshake else stdout
                 self._process = subprocess.Popen(  # noqa: ASYNC220 -- see the module
                     self._spawn.argv,
                     stdin=stdin,

@@ -1,8 +1,10 @@
 """Commands within a session: looking is allowed, whatever starts, steers or pays is refused."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from activities.ports.sandbox import INSIDE
@@ -30,6 +32,8 @@ ACTING = (
     ("models", "test"),
     ("cleanup",),
 )
+APART = {"codec", "config", "doctor", "init", "simulate"}
+"""They concern no session: they look at this machine, write a person's file, or serve."""
 LOOKING = (("ls",), ("status",), ("plan",), ("log",), ("task", "t"), ("diff",), ("watch",))
 
 
@@ -52,3 +56,9 @@ def test_what_acts_is_refused_by_name(tmp_path: Path, arguments: tuple[str, ...]
 def test_what_looks_gets_on(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     # There is no server here, which is all that stands in the way.
     assert code_of(tmp_path, arguments)[0] == ExitCode.UNAVAILABLE
+
+
+def test_each_command_is_in_one_of_the_tables() -> None:
+    named = {arguments[0] for arguments in (*ACTING, *LOOKING)} | APART
+    group: Any = get_command(app)
+    assert named == set(group.commands)

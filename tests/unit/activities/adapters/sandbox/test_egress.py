@@ -4,10 +4,9 @@ import asyncio
 import contextlib
 import itertools
 import os
-import resource
 import socket
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 
 from activities.adapters.sandbox.egress import MOST_REFUSALS, Bounds, Egress, Outside
 from activities.adapters.sandbox.egress_head import BadHeadError, read_head
+from tests.descriptors import only_descriptors
 from tests.waiting import until
 
 HOST = "files.example.org"
@@ -97,18 +97,6 @@ async def ask(port: int, request: bytes) -> bytes:
         return await reader.read()
     finally:
         writer.close()
-
-
-@contextlib.contextmanager
-def no_free_descriptor() -> Generator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = os.dup(0)
-    os.close(free)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def connect(host: str, port: int) -> bytes:
@@ -316,7 +304,7 @@ async def test_few_names_are_looked_up_at_once(world: World):
 async def test_without_a_free_descriptor_a_connection_waits_for_one(world: World):
     async with proxy(world) as (_, port):
         with socket.socket() as client:
-            with every_descriptor_taken():
+            with only_descriptors(0):
                 client.connect(("127.0.0.1", port))
                 for _ in range(10):  # the proxy tries to accept, again and again
                     await asyncio.sleep(0)
@@ -324,19 +312,6 @@ async def test_without_a_free_descriptor_a_connection_waits_for_one(world: World
             reader, writer = await asyncio.open_connection(sock=client.dup())
             assert (await reader.read()).endswith(b"hello")
             writer.close()
-
-
-@contextlib.contextmanager
-def every_descriptor_taken() -> Generator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.ExitStack() as taken:
-        most = max(map(int, os.listdir("/proc/self/fd"))) + 10
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-        taken.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
-        with contextlib.suppress(OSError):
-            while True:
-                taken.callback(os.close, os.dup(0))
-        yield
 
 
 async def test_a_connection_on_which_nothing_moves_ends(world: World):
@@ -370,17 +345,6 @@ async def test_a_client_that_vanishes_disturbs_nobody(world: World):
             _, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(part)
             writer.transport.abort()
-        answer = await ask(port, f"GET http://{HOST}:{world.port}/ HTTP/1.1\r\n\r\n".encode())
-    assert answer.endswith(b"hello")
-
-
-async def test_without_a_free_descriptor_a_connection_waits(world: World):
-    async with proxy(world) as (_, port):
-        with socket.socket() as client, no_free_descriptor():
-            client.setblocking(False)
-            await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port))
-            for _ in range(5):  # in these turns of the loop it is tried
-                await asyncio.sleep(0)
         answer = await ask(port, f"GET http://{HOST}:{world.port}/ HTTP/1.1\r\n\r\n".encode())
     assert answer.endswith(b"hello")
 

@@ -1,0 +1,74 @@
+"""What a child writes, read on the event loop as it comes: bounded, and never waited for."""
+
+import asyncio
+import contextlib
+import os
+import socket
+from dataclasses import dataclass, field
+
+CHUNK_BYTES = 1 << 16
+_MOST_CHUNKS = 64
+
+
+@dataclass
+class PipeReader:
+    """Reads a pipe as it fills; keeps the first bytes and counts the rest."""
+
+    limit: int
+    handshake: tuple[bytes, bytes] | None = None
+    kept: bytearray = field(default_factory=bytearray)
+    total: int = 0
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once hands were shaken."""
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when nobody can write any more."""
+    _fd: int = -1
+
+    def open(self) -> int:
+        """Start reading and return the descriptor to write to; the caller closes that one."""
+        if self.handshake:
+            ours, theirs = socket.socketpair()
+            self._fd, writer = ours.detach(), theirs.detach()
+        else:
+            self._fd, writer = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._fd, False)
+        asyncio.get_running_loop().add_reader(self._fd, self._read)
+        return writer
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody may still write."""
+        return self._fd >= 0
+
+    def close(self) -> None:
+        """Stop reading, whoever may still write."""
+        if self._fd >= 0:
+            asyncio.get_running_loop().remove_reader(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+            self.finished.set()
+
+    def finish(self) -> None:
+        """Read what is there already, without waiting; at most a few megabytes (a pipe's size)."""
+        for _ in range(_MOST_CHUNKS):
+            if not self.is_open or not self._read():
+                return
+
+    def _read(self) -> bool:
+        """Read one chunk; False where none is there yet."""
+        try:
+            data = os.read(self._fd, CHUNK_BYTES)
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            self.close()
+            return False
+        self.total += len(data)
+        self.kept += data[: self.limit - len(self.kept)]
+        if self.handshake and not self.started.is_set() and self.handshake[0] in self.kept:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._fd, self.handshake[1])
+            self.started.set()
+        return True
