@@ -1,13 +1,16 @@
 """One answer as it came from the provider, byte for byte, and how it ended."""
 
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from httpx2 import Response
 
-Ending = Literal["whole", "broken", "left"]
-"""It ended in order; its connection broke; or its caller left before it ended."""
+Ending = Literal["whole", "broken", "left", "too_long"]
+"""It ended in order; its connection broke; its caller left before it ended; or it passed, and was
+too long to be kept."""
+MOST_BYTES: Final = 16 << 20
+"""Of an answer that is kept; a playbook may not be longer either."""
 
 
 class Captured(NamedTuple):

@@ -16,7 +16,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from activities.adapters.models.simulator.recording.captured import Captured, Ending
+from activities.adapters.models.simulator.recording.captured import MOST_BYTES, Captured, Ending
 from activities.adapters.models.simulator.recording.upstreams import Destination, Upstreams
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Proxy:
         finally:
             self._note(asked, destination, Captured(response.status_code, headers, chunks, ending))
             await response.aclose()
-        if ending == "whole":
+        if ending in ("whole", "too_long"):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _answer(self, asked: Asked, destination: Destination) -> "Response | Captured":
@@ -162,30 +162,35 @@ class Proxy:
 async def _pump(response: "Response", chunks: list[bytes] | None, send: Any) -> Ending:
     from httpx2 import HTTPError
 
+    kept = 0
     try:
         async for chunk in response.aiter_raw():
             if chunks is not None:
-                chunks.append(chunk)
+                kept += len(chunk)
+                if kept <= MOST_BYTES:
+                    chunks.append(chunk)
+                else:
+                    chunks.clear()
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
     except HTTPError:
         return "broken"
-    return "whole"
+    return "whole" if kept <= MOST_BYTES else "too_long"
 
 
 async def _read(scope: Any, receive: Any) -> Asked | None:
     """Return the whole request; None: its caller left before it was here, or it is none."""
     if scope["type"] != "http":
         return None
-    body = b""
+    parts: list[bytes] = []
     while True:
         message = await receive()
         if message["type"] != "http.request":
             return None
-        body += message.get("body", b"")
+        parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             break
     path, query = scope["raw_path"].decode("ascii"), scope["query_string"].decode("ascii")
-    return Asked(scope["method"], path, query, list(scope["headers"]), body)
+    return Asked(scope["method"], path, query, list(scope["headers"]), b"".join(parts))
 
 
 async def _until_gone(receive: Any) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from activities.adapters.models.simulator.recording.asked import body_of, place_of
-from activities.adapters.models.simulator.recording.captured import Captured
+from activities.adapters.models.simulator.recording.captured import MOST_BYTES, Captured
 from activities.adapters.models.simulator.recording.hearing import Heard, Hearing
 from activities.adapters.models.simulator.recording.proxy import Asked
 from activities.adapters.models.simulator.recording.secrets import Secrets
@@ -66,6 +66,9 @@ class Transcript:
                 f"not recorded: {asked.method} {asked.path} begins with no header of an agent "
                 "(`Role: …`)"
             )
+            return False
+        if captured.ending == "too_long":
+            self._warn(f"not recorded: {place}: its answer has over {MOST_BYTES >> 20} MB")
             return False
         model = destination.model or text(body.get("model"))
         try:

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from activities.adapters.models.simulator.listening import Listening
-from activities.adapters.models.simulator.recording.captured import Captured
+from activities.adapters.models.simulator.recording.captured import MOST_BYTES, Captured
 from activities.adapters.models.simulator.recording.proxy import Asked, Proxy
 from activities.adapters.models.simulator.recording.upstreams import Destination, Upstreams
 from tests.unit.activities.adapters.models.simulator.recording.studio import Studio
@@ -149,6 +149,26 @@ async def test_a_request_passes_unchanged_and_answers_stay_encoded() -> None:
     ((path, query, got, sent),) = seen
     assert (path, query, sent) == (b"/x%2Fy", b"a=%20b&a=c", body)
     assert [each for each in got if each[0] not in {b"host", b"content-length"}] == headers
+
+
+@pytest.mark.parametrize(("more", "ending"), [(0, "whole"), (1, "too_long")])
+async def test_an_answer_that_is_too_long_passes_and_is_not_kept(more: int, ending: str) -> None:
+    pieces = [b"x" * (MOST_BYTES // 2)] * 2 + [b"y" * more] * 2
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for piece in pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    async with way_to(app) as way:
+        _, _, answer = await raw(way.url, "/openai/v1/responses", {})
+        await until(lambda: len(way.passed) == 1, "it is noted")
+    assert answer == b"".join(pieces)
+    captured = way.passed[0][2]
+    assert captured.ending == ending
+    assert sum(map(len, captured.chunks)) == (0 if more else MOST_BYTES)
 
 
 async def test_a_path_of_nobody_is_refused_by_its_name() -> None:

@@ -27,6 +27,7 @@ from tests.unit.activities.adapters.models.wire import (
     play,
     registry,
 )
+from tests.waiting import until
 from workflows.domain.messages import UserMessage
 from workflows.domain.models import Provider
 from workflows.policy.openings import COMPACTION
@@ -313,6 +314,18 @@ async def test_an_end_that_nobody_knows_is_said_and_not_guessed(studio: Studio) 
     (turn,) = await studio.turns(1)
     assert turn.error == ScriptedError(kind="cut")
     assert "'transcended'" in studio.warnings[0]
+
+
+async def test_an_answer_that_was_too_long_is_named(studio: Studio) -> None:
+    studio.begin(ANSWER)
+    await studio.answer("anthropic")
+    await until(lambda: len(studio.passed) == 1, "it passed")
+    asked, destination, captured = studio.passed[0]
+    long = captured._replace(chunks=[], ending="too_long")
+    assert not await studio.transcript.take(asked, destination, long)
+    (warning,) = studio.warnings
+    assert warning.startswith("not recorded: role 'developer', task 'parse-dates', attempt 1")
+    assert warning.endswith("its answer has over 16 MB")
 
 
 async def test_what_cannot_be_kept_is_said(studio: Studio) -> None:
