@@ -136,7 +136,7 @@ async def _temporal(settings: "Settings") -> Check:
     except ServerProgramMissingError as error:
         return Check("temporal", "missing", str(error))
     except NoServerError:
-        return Check("temporal", "well", "the bundled server is there, `up` or `run` starts it")
+        return Check("temporal", "well", "the bundled server is installed; `up` and `run` start it")
     except TemporalUnavailableError as error:
         state = "missing" if settings.has_external_server else "note"
         return Check("temporal", state, str(error))

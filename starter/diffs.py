@@ -1,15 +1,22 @@
 """The diff of a changeset, from the store that all workers share."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.terminal import shown
 
 if TYPE_CHECKING:
     from starter.sessions import Sessions
     from workers.settings import Settings
     from workflows.domain.ids import SessionId
     from workflows.domain.session import ChangesetLine
+
+
+def lines(found: Mapping[str, str]) -> list[str]:
+    """Return diffs by task as lines for a terminal, which must not obey them."""
+    return [shown(line) for text in found.values() for line in text.removesuffix("\n").split("\n")]
 
 
 async def diffs_of(

@@ -230,6 +230,7 @@ def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
     lines: list[str] = []
     if state(before) != state(now):
         lines.append(f"session: {state(now)}")
+    lines += [line for line in marks(now) if line not in marks(before)]
     lines += _moved(
         {t.id: task_line(t) for t in before.tasks}, {t.id: task_line(t) for t in now.tasks}
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from starter import deciding, documents, kept_work, live_view, plan_views, views
 from starter.asks import Ask
 from starter.engine import read_settings
+from starter.errors import CommandError
 from starter.exit_codes import OF_OUTCOME, ExitCode
 from starter.own_name import program
 from starter.shown_session import ProviderWait, ShownSession
@@ -29,6 +30,7 @@ _PATIENT_LOOKS: Final = 240
 """Looks that may fail in a row: a server restarts in seconds, a cluster fails over in a minute."""
 _WAITS_EVERY: Final = 10
 """Looks between two at what waits for a provider: it takes a request for each agent."""
+_CHOICES: Final = {"y": "[y]es", "n": "[n]o", "l": "[l]ater", "d": "[d]iff"}
 _NO_WORKER_LOOKS: Final = 3
 """Looks without an answer before it is said: a worker may just be starting."""
 
@@ -165,9 +167,8 @@ class Watch:
             return
         for changeset in views.waiting(now):
             _write(["A changeset is ready:", *self._summary(now, changeset)])
-            await self._decide(
-                f"Merge {changeset.id}?", deciding.changeset(now, changeset.id, None)
-            )
+            ask = deciding.changeset(now, changeset.id, None)
+            await self._decide(f"Merge {changeset.id}?", ask, changeset)
 
     def _summary(self, now: ShownSession, changeset: ChangesetLine) -> list[str]:
         tasks = {t.id: t for t in now.tasks}
@@ -177,16 +178,29 @@ class Watch:
             f"  {self._program} diff {changeset.id} --session {self._session}",
         ]
 
-    async def _decide(self, question: str, ask: Ask) -> None:
+    async def _decide(self, question: str, ask: Ask, seen: ChangesetLine | None = None) -> None:
         from starter.sessions import decider
 
-        answer = await _answer(f"{question} [y]es, [n]o, [l]ater: ")
+        choices = "ynl" if seen is None else "ynld"
+        while (answer := await _answer(question, choices)) == "d" and seen is not None:
+            await self._show_diff(seen)
         if answer == "y":
             await self._send(deciding.approval(ask, decider()))
         elif answer == "n":
             _write(["Why? (one line for the agents)"])
             reason = await read_line() or ""
             await self._send(deciding.rejection(ask, reason, decider()))
+
+    async def _show_diff(self, changeset: ChangesetLine) -> None:
+        from starter.diffs import diffs_of, lines
+        from starter.engine import read_settings
+
+        try:
+            found = await diffs_of(self._sessions, self._session, changeset, read_settings())
+        except CommandError as error:
+            _write([str(error)])
+        else:
+            write(lines(found))
 
     async def _send(self, decision: "tuple[str, BaseModel]") -> None:
         await self._sessions.signal(self._session, *decision)
@@ -216,9 +230,10 @@ def _needs(now: ShownSession) -> set[str]:
     return needs
 
 
-async def _answer(question: str) -> str:
+async def _answer(question: str, choices: str) -> str:
+    offered = ", ".join(_CHOICES[each] for each in choices)
     while True:
-        console().print(question, end="")
+        console().print(f"{question} {offered}: ", end="")
         try:
             line = await read_line()
         except asyncio.CancelledError:
@@ -226,7 +241,7 @@ async def _answer(question: str) -> str:
             _write([""])
             raise
         choice = (line or "l").lower()[:1]
-        if choice in {"y", "n", "l"}:
+        if choice in choices:
             return choice
 
 

@@ -17,7 +17,9 @@ def codec(
     port: Annotated[int, typer.Option(min=1, max=65_535, help="On 127.0.0.1.")] = 8081,
     origin: Annotated[
         list[str] | None,
-        typer.Option(help="Of a Web UI that may ask; without it, the bundled server's."),
+        typer.Option(
+            metavar="URL", help="Of a Web UI that may ask; without it, the bundled server's."
+        ),
     ] = None,
 ) -> None:
     """Serve the Web UI of encrypted sessions (BLUEFLAME_PAYLOAD_KEYS), or make a key for them."""

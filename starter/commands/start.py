@@ -306,7 +306,8 @@ def _settings(options: RunOptions, configuration: "Configuration") -> "Settings"
 
     changes: dict[str, object] = {"providers": configuration.providers}
     if options.playbook is not None:
-        changes["playbook"] = options.playbook.absolute()
+        # Two ways to write one path are one playbook.
+        changes["playbook"] = options.playbook.resolve()
     if configuration.session.sandbox == "none":
         changes["sandbox"] = "none"
     return read_settings().model_copy(update=changes)

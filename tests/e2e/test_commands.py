@@ -452,7 +452,10 @@ def test_at_a_terminal_a_person_is_asked(person: Person) -> None:
     terminal.reads_until("Approve the plan?")
     assert "it works" in terminal.seen
     terminal.types("maybe\ny\n")
-    terminal.reads_until("Merge c1?")
+    terminal.reads_until("Merge c1? [y]es, [n]o, [l]ater, [d]iff: ")
+    terminal.types("d\n")
+    # The diff, or why there is none; then the question again.
+    terminal.reads_until("no validated work to show yet")
     terminal.types("n\n")
     terminal.reads_until("Why?")
     terminal.types("too large\n")

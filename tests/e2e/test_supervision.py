@@ -96,10 +96,14 @@ def test_workers_without_a_sandbox_say_so_and_get_no_session_that_wants_one(
     repo = repository(tmp_path / "repo", {"a.txt": "a\n"})
     config = tmp_path / "config.yaml"
     config.write_text(CONFIGURATION)
-    bare = settings.model_copy(update={"sandbox": "none"})
+    played = ROOT / "examples" / "demo" / "playbook.yaml"
+    bare = settings.model_copy(update={"sandbox": "none", "playbook": played})
     assert "note    sandbox   NONE" in blueflame(bare, "doctor", "--repo", str(repo)).stdout
     with up(bare):
-        assert "Sandbox    NONE" in blueflame(settings, "up", "--detach").stdout
+        same = played.parent / ".." / "demo" / "playbook.yaml"
+        said = blueflame(settings, "up", "--detach", "--playbook", str(same)).stdout
+        assert f"SCRIPTED: {played} is played" in said
+        assert "Sandbox    NONE" in said
         goal = ("run", "Mend it", "--repo", str(repo), "--config", str(config))
         refused = blueflame(settings, *goal)
         assert (refused.returncode, "confine nothing" in refused.stderr) == (2, True)

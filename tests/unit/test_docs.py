@@ -27,6 +27,7 @@ from activities.playbook import (
     parse_playbook,
 )
 from activities.ports.models import Stop
+from activities.toolset.schemas import schema, tools_for
 from starter.cli import app
 from starter.configuration_file import parse_file
 from starter.decisions import read_decisions
@@ -58,7 +59,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 VARIABLE = re.compile(r"\b(?:BLUEFLAME|TEMPORAL|ANTHROPIC|OPENAI|GEMINI|GOOGLE)_[A-Z_]*[A-Z]\b")
 OTHERS_OPTIONS = {
-    "--address", "--name", "--input", "--type",  # temporal
+    "--address", "--name", "--input", "--type", "--codec-endpoint", "--codec-header",  # temporal
     "--ff-only",  # git
     "--as-root",  # pytest, by tests/dropped.py
     "--roles",  # python -m workers
@@ -347,3 +348,27 @@ def test_the_keys_of_a_playbook_are_those_of_the_code():
     assert [
         word for word in (*get_args(ErrorKind), *get_args(Stop)) if f"`{word}`" not in text
     ] == []
+
+
+def test_the_tools_of_a_playbook_have_the_arguments_of_the_code():
+    text = section(DOCS / "playbooks.md", "Tools")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.MULTILINE))
+    assert set(rows) == {tool.name for role in Role for tool in tools_for(role, patches=True)}
+    for name, row in rows.items():
+        parameters = schema(name).parameters
+        said = set(re.findall(r"`(\w+)`", row))
+        optional = {word for part in re.findall(r"\[(.*?)\]", row) for word in words(part)}
+        assert said == set(arguments(parameters)), name
+        top: Any = parameters
+        assert set(top["required"]) == said & set(top["properties"]) - optional, name
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"`(\w+)`", text)
+
+
+def arguments(shape: Any) -> list[str]:
+    """Name the arguments that a schema has, those of its lists' items too."""
+    own = shape.get("properties", {})
+    inner = [each["items"] for each in own.values() if "items" in each]
+    return [*own, *(name for items in inner for name in arguments(items))]

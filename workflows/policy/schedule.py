@@ -224,8 +224,10 @@ def ending(state: SessionState, config: SessionConfig) -> Ending:
         each.id for each in state.changesets if each.state is ChangesetState.AWAITING_APPROVAL
     ]
     reason = _waiting_for(waiting, left)
-    if is_attended and (waiting or _can_be_retried(left)):
+    if is_attended and waiting:
         return Ending(kind="waits", reason=reason)
+    if is_attended and _can_be_retried(left):
+        return Ending(kind="waits", reason=f"{reason}; retry, skip or stop")
     return Ending(kind="incomplete", reason=reason)
 
 
@@ -247,7 +249,7 @@ def _waiting_for(waiting: list[ChangesetId], left: list[TaskRecord]) -> str:
         return f"waits for approval of {', '.join(waiting)}"
     names = ", ".join(f"{each.task.id} ({each.state})" for each in left[:_NAMED])
     more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-    return f"not done: {names}{more}; retry, skip or stop"
+    return f"not done: {names}{more}"
 
 
 def start(state: SessionState, starts: StageStart) -> SessionState:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.store import LocalStore
-from starter.diffs import diffs_of
+from starter.diffs import diffs_of, lines
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from workers.settings import Settings
@@ -66,3 +66,8 @@ async def test_what_cannot_be_shown_is_said(
     with pytest.raises(CommandError, match=said) as told:
         await diffs_of(Records(kept), SESSION, changeset("a"), settings)  # pyright: ignore[reportArgumentType] (a stand-in)
     assert told.value.code is code
+
+
+def test_a_terminal_gets_each_line_and_obeys_none() -> None:
+    found = {"a": "+one\n+\x1b[2J\n", "b": " two"}
+    assert lines(found) == ["+one", "+\\x1b[2J", " two"]

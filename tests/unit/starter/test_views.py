@@ -151,6 +151,13 @@ def test_only_changes_are_told_again() -> None:
     assert views.changes(after, after) == []
 
 
+def test_what_nobody_may_overlook_is_told_once_it_is_known() -> None:
+    before = session(sandbox="")
+    after = session(sandbox="none", scripted=True)
+    assert views.changes(before, after) == views.marks(after)
+    assert views.changes(after, after) == []
+
+
 def test_the_first_look_tells_everything() -> None:
     told = views.changes(None, session(tasks=(task("a"),)))
     assert told[0] == "Session    01m8fq2y3hnxcqs838w6qy9739"
