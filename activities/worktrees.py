@@ -64,12 +64,11 @@ class WorktreeActivities:
             async with repository.lock(name) as hold:
                 await repository.restore(name, request.start)
                 await write_copied(self._host.store, place.path, request.copied)
-                notices = await set_up(
-                    self._host.sandbox, workspace(place, writable=True), request, hold
-                )
+                shown = workspace(place, writable=True)
+                await set_up(self._host.sandbox, shown, request, hold)
                 if request.setup or request.copied:
                     await self._leave_no_trace(repository, name, request.start, request.copied)
-        return WorktreeReady(checkpoint=request.start, notices=notices)
+        return WorktreeReady(checkpoint=request.start)
 
     async def _leave_no_trace(
         self,

@@ -6,6 +6,7 @@ It reads the settings once, gives up root where the role asks for it, and serves
 import argparse
 import asyncio
 import os
+import resource
 import signal
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,9 @@ from workers.settings import Settings
 
 if TYPE_CHECKING:
     from workers.serving import Code
+
+
+_OPEN_FILES = 1 << 16
 
 
 def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> int:
@@ -41,6 +45,7 @@ def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> 
     except (UnknownRoleError, ValueError, PrivilegeError, DelegationError) as error:
         _say(f"error: {error}")
         return 2
+    _allow_descriptors()
     asyncio.run(_serve(settings, roles, options.lifeline, code))
     return 0
 
@@ -81,6 +86,13 @@ def _drop_root(roles: Sequence[Role], settings: Settings, arguments: Sequence[st
             gid=gid,
         )
     )
+
+
+def _allow_descriptors() -> None:
+    """Raise this process's own limit on open files: many commands run at once."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if most == resource.RLIM_INFINITY else min(_OPEN_FILES, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, wanted), most))
 
 
 async def _serve(

@@ -204,8 +204,6 @@ class WorktreeReady(BaseModel, frozen=True, extra="forbid"):
     """The worktree stands at its checkpoint."""
 
     checkpoint: Commit
-    notices: tuple[str, ...] = ()
-    """Hosts that set-up asked for and did not reach, though it went well; at most 20."""
 
 
 class RunTools(BaseModel, frozen=True, extra="forbid"):

@@ -289,7 +289,7 @@ class SessionWorkflow:
         self._update(baseline=report)
         for text in report.notices:
             kind, at = NoticeKind.REPOSITORY, workflow.now()
-            self._state = outcomes.notice(self._state, kind, text[:60], text, at)
+            self._state = outcomes.notice(self._state, kind, text, text, at)
 
     async def _work(self) -> schedule.Ending:
         """Start what can start and take up what comes, until nothing is left to do."""

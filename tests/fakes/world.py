@@ -200,7 +200,7 @@ class World:
 
     async def prepare(self, request: PrepareWorktree) -> WorktreeReady:
         self.prepared.append(request)
-        return WorktreeReady(checkpoint=request.start, notices=self.not_reached)
+        return WorktreeReady(checkpoint=request.start)
 
     async def run_tools(self, request: RunTools) -> ToolsOutcome:
         self.tools.append(request)

@@ -1,5 +1,6 @@
 """`worktree.network` through the activities: set-up has it, agents' tools and gates do not."""
 
+import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 from tests.security.listed import BODY, NAME, Listed, listed
 from tests.unit.activities.adapters.git.home import Home
 from tests.unit.activities.situations import SetUp, Situation, bash
+
+pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 
 LOOK = "env | grep -i -c proxy; curl -sS -x http://127.0.0.1:3128 http://x.example.org/ 2>&1"
 NOTHING = "0\ncurl: (7) "
@@ -40,7 +43,6 @@ async def test_set_up_of_an_agent_reaches_the_list_and_its_tools_do_not(
     situation: Situation, world: Listed
 ):
     (agent,) = await situation.begin(plain, "a", set_up=fetching(world))
-    assert agent.notices == ()
     assert len(world.connections) == 1
     (fetched,) = await agent.turn(bash("cat fetched"))
     assert fetched.startswith(BODY.decode())
@@ -83,10 +85,9 @@ async def test_a_host_that_set_up_did_without_is_told_all_the_same(
     situation: Situation, world: Listed
 ):
     without = fetching(world, "curl -sSf https://stats.example.org/ || true")
-    (agent,) = await situation.begin(plain, "a", set_up=without)
+    await situation.begin(plain, "a", set_up=without)
     report = await situation.report(situation.home.base, "true", set_up=without)
-    for notices in (agent.notices, report.notices):
-        assert [text[:26] for text in notices] == ["host 'stats.example.org' i"]
+    assert [text[:26] for text in report.notices] == ["host 'stats.example.org' i"]
 
 
 async def test_without_a_list_set_up_has_no_network(situation: Situation, world: Listed):
@@ -122,6 +123,5 @@ async def test_without_a_sandbox_the_list_holds_nobody_back(tmp_path: Path, worl
     situation = Situation(tmp_path, UnconfinedSandbox())
     direct = f"curl -sSf -o fetched http://127.0.0.1:{world.plain}/"
     listing = SetUp((("bash", "-ec", direct),), ("pkg.example",))
-    (agent,) = await situation.begin(plain, "a", set_up=listing)
+    await situation.begin(plain, "a", set_up=listing)
     assert len(world.connections) == 1
-    assert agent.notices == ()

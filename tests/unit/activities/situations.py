@@ -67,8 +67,6 @@ class Agent:
         self._ref = WorktreeRef(session=SESSION, agent=agent, repository=KEY, writable=True)
         self.path = Path()
         """The worktree on the host, once it was prepared."""
-        self.notices: tuple[str, ...] = ()
-        """What its set-up did not reach, once it was prepared."""
 
     async def prepare(
         self, copied: tuple[CopiedFile, ...] = (), set_up: SetUp | None = None
@@ -78,8 +76,7 @@ class Agent:
         request = PrepareWorktree(
             worktree=self._ref, start=self._base, setup=setup, network=network, copied=copied
         )
-        ready = await ActivityEnvironment().run(WorktreeActivities(self._host).prepare, request)
-        self.notices = ready.notices
+        await ActivityEnvironment().run(WorktreeActivities(self._host).prepare, request)
         repository = self._host.repository(KEY)
         place = await repository.create_worktree(worktree_name(self._ref), self._base)
         self.path = place.path
