@@ -37,6 +37,14 @@ class World:
         return tuple(self.answers[min(len(self.asked), len(self.answers)) - 1])
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one connection; whoever asks may leave at any moment."""
+        try:
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+                await self._answer(reader, writer)
+        finally:
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Echo what follows a first line `tunnel`; answer anything else as a web server does."""
         head = await reader.readuntil(b"\n")
         if head == b"tunnel\n":
@@ -52,7 +60,6 @@ class World:
             self.seen.append(head + await reader.readuntil(b"\r\n\r\n"))
             writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello")
             await writer.drain()
-        writer.close()
 
 
 def reachable(address: str) -> str | None:
