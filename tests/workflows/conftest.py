@@ -148,14 +148,17 @@ class Theatre:
                 del self.worlds[session]
 
     async def _end(self, handle: WorkflowHandle[Any, Any], signal: str, *arguments: str) -> None:
-        """End what still runs: in order, or at once where a stop could be lost on the way."""
+        """End what still runs, in order; by force where the server has lost the stop on its way."""
         if (await handle.describe()).status is not WorkflowExecutionStatus.RUNNING:
             return
-        if not self._cancels:
-            await handle.terminate("the test is over")
-            return
         await handle.signal(signal, args=arguments)
-        await handle.result()
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                await handle.result()
+        except TimeoutError:
+            if self._cancels:
+                raise
+            await handle.terminate("the stop was lost")
 
 
 class Playing:
