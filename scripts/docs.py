@@ -1,8 +1,8 @@
-"""Generate docs/configuration.md (every key and every environment variable) and the JSON Schema.
+"""Generate docs/configuration.md, docs/commands.md and the JSON Schema of `blueflame.yaml`.
 
-Names, values and defaults come from the models that read them, what a key means from
-`starter.configuration_meanings`; what a variable means is written here. A key without a meaning, or
-a meaning without a key, is an error.
+Commands are described by their own help. Names, values and defaults of the configuration come from
+the models that read them, what a key means from `starter.configuration_meanings`; what a variable
+means is written here. A key without a meaning, or a meaning without a key, is an error.
 """
 
 import sys
@@ -14,14 +14,18 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, cast, get_args, get_origin
 
+import typer
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+from typer.cli import get_docs_for_click
+from typer.main import get_command
 
 from activities import gitleaks
+from starter import cli, configuration_schema
 from starter import configuration_file as file
-from starter import configuration_schema
 from starter.configuration_meanings import MEANINGS
+from starter.own_name import NAME
 from workers.settings import Settings
 from workflows.domain.config import SessionConfig
 from workflows.domain.tool_policy import RULE_NAMES
@@ -384,9 +388,27 @@ def _table(title: str, rows: list[Row], meanings: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+def commands_page() -> str:
+    """Return docs/commands.md."""
+    command = get_command(cli.app)
+    context = typer.Context(command, info_name=NAME)
+    text = get_docs_for_click(obj=command, ctx=context, name=NAME, title="Commands and options")
+    return text.replace("\n\n", f"\n\n{_COMMANDS}\n\n", 1).rstrip() + "\n"
+
+
+_COMMANDS = (
+    "What `--help` says of each command. How they work together, exit codes, JSON and files: "
+    "[command line](cli.md)."
+)
+
+
 def main() -> int:
-    """Write both, or with `--check` compare them."""
-    wanted = {"configuration.md": page(), "blueflame.schema.json": configuration_schema.text()}
+    """Write all, or with `--check` compare them."""
+    wanted = {
+        "configuration.md": page(),
+        "commands.md": commands_page(),
+        "blueflame.schema.json": configuration_schema.text(),
+    }
     if "--check" not in sys.argv[1:]:
         for name, text in wanted.items():
             (DOCS / name).write_text(text, encoding="utf-8")

@@ -182,6 +182,11 @@ def test_the_configuration_page_is_what_the_models_say():
     assert (DOCS / "configuration.md").read_text("utf-8") == made, "scripts/docs writes it anew"
 
 
+def test_the_commands_page_is_what_their_help_says():
+    made = generator()["commands_page"]()
+    assert (DOCS / "commands.md").read_text("utf-8") == made, "scripts/docs writes it anew"
+
+
 def test_the_example_configuration_has_every_key_and_the_readme_one_loads():
     example = (ROOT / "blueflame.example.yaml").read_text("utf-8")
     parse_file(example, "blueflame.example.yaml", from_repository=True)
