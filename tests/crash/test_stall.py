@@ -22,8 +22,8 @@ from workers.supervisor import worker_command
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
 
 BATCH = (
-    "mkdir -p slow; echo begun >> slow/log.txt; echo x >> count.seen; n=$(wc -l < count.seen); "
-    "until [ -e go$n.seen ]; do sleep 0.1; done; echo run >> slow/log.txt"
+    "mkdir -p slow; cd slow; echo begun >> log.txt; echo x >> count.seen; n=$(wc -l < count.seen); "
+    "until [ -e go$n.seen ]; do sleep 0.1; done; echo run >> log.txt"
 )
 """`*.seen` is ignored, so it outlives the restoration before another run, and counts the runs."""
 
@@ -51,18 +51,18 @@ async def _stalled(folder: Path, command: Callable[[Role], Sequence[str]]) -> li
         repository = await asyncio.to_thread(play.make_repository, folder / "user")
         handle = await play.start(running.client, repository)
         log = await _worktree_log(running)
-        worktree = log.parent.parent
+        slow = log.parent
         await until(lambda: log.exists() and log.read_text() == "begun\n", "the batch begins")
         first = running.actors[Role.HOST]
         first.send(signal.SIGSTOP)
         await running.understudy("second host", Role.HOST)
         await until(lambda: _is_retried(running, handle.id), "the batch is given out again")
         if not locks:
-            count = worktree / "count.seen"
+            count = slow / "count.seen"
             await until(lambda: len(count.read_text().split()) == 2, "the batch begins again")
-        (worktree / "go1.seen").touch()
+        (slow / "go1.seen").touch()
         await until(lambda: "run" in log.read_text(), "the stalled host's command ends")
-        (worktree / "go2.seen").touch()
+        (slow / "go2.seen").touch()
         if not locks:
             await until(lambda: log.read_text().count("run") == 2, "the second command ends")
             return log.read_text().split()  # what git makes of two writers is anybody's guess
@@ -76,11 +76,11 @@ async def _worktree_log(running: Stage) -> Path:
 
     def is_there() -> bool:
         worktrees = running.settings.host_dir / "worktrees"
-        found[:] = worktrees.glob("*/*/count.seen")
+        found[:] = worktrees.glob("*/*/slow/count.seen")
         return bool(found)
 
     await until(is_there, "the worktree is made")
-    return found[0].parent / "slow" / "log.txt"
+    return found[0].parent / "log.txt"
 
 
 async def test_a_stalled_host_and_its_replacement_run_a_batch_once(tmp_path: Path):
