@@ -150,7 +150,9 @@ class Source:
         if kind == "str":
             return self._text(node) if self._keeps_halves else self._whole_text(node)
         if kind == "timestamp":
-            raise self._error(node, f"put {node.value} in quotes: an unquoted date is no text")
+            raise self._error(
+                node, f"put {brief(node.value)} in quotes: an unquoted date is no text"
+            )
         if kind == "int" and _LEADING_ZERO.fullmatch(node.value):
             raise self._error(
                 node,

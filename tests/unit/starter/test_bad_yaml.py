@@ -125,7 +125,10 @@ CASES: dict[str, tuple[bytes, str]] = {
         b"%YAML 1.1\n---\n" + V + b"pacing: on\n",
         "4:1: pacing: must be 'wave' or 'flow', not true",
     ),
-    "an unquoted date": (V + b"pacing: 2026-01-02\n", "2:9: put 2026-01-02 in quotes: an unquoted"),
+    "an unquoted date": (
+        V + b"pacing: 2026-01-02\n",
+        "2:9: put '2026-01-02' in quotes: an unquoted",
+    ),
     "a tag": (
         V + b"turns: !!python/object:os.system x\n",
         "2:8: the tag 'tag:yaml.org,2002:python",
