@@ -10,7 +10,6 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 _CALM = settings(
     deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow], max_examples=100
 )
-settings.register_profile("local", _CALM)
 settings.register_profile("ci", _CALM, derandomize=True)
 settings.register_profile("thorough", _CALM, max_examples=2000)
 # These tests may be the gate of a session on this repository; what they start is no part of it.
@@ -25,6 +24,7 @@ settings.register_profile(
     derandomize=False,
     database=DirectoryBasedExampleDatabase(_KEPT),
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "local"))
+# The same examples each time: to search for new ones is the work of `make fuzz`.
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 pytest_plugins = ("tests.servers",)
