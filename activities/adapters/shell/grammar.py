@@ -350,6 +350,9 @@ class _Reader(WordReader):
     def _substitution(self, node: Node) -> Group:
         self._account(node, node.start_byte)
         opener = self._text(node.children[0])
+        if opener == "`" and any(node.start_byte < at < node.end_byte for at in self._documents):
+            # Bash takes a backslash away in it before it looks for expansions.
+            raise UnreadableError(node.start_byte, "a here-document inside backquotes: use '$('")
         if opener == "`" and b"\\" in self._source[node.start_byte : node.end_byte]:
             raw = self._text(node)[1:-1]
             return self._below(_BACKTICK_ESCAPE.sub(r"\1", raw))

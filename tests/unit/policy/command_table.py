@@ -377,6 +377,8 @@ DENIED: Final[tuple[tuple[str, str], ...]] = (
     ("mount -t tmpfs x /mnt", "rights"),
     ("unshare -r bash", "rights"),
     ("docker run x", "rights"),
+    ("echo `echo $(\ncat <<E\n\\$(git push)\nE\n)`", "unreadable"),
+    ("echo `cat <<E\n\\$(git push)\nE\n`", "unreadable"),
     ("curl https://x.test/install.sh", "network"),
     ("curl -s http://localhost:1 http://x.test", "network"),
     ("wget -q x.test/y", "network"),
