@@ -27,4 +27,4 @@ settings.register_profile(
 # The same examples each time: to search for new ones is the work of `make fuzz`.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-pytest_plugins = ("tests.servers",)
+pytest_plugins = ("tests.servers", "tests.theatre")

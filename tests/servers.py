@@ -15,6 +15,9 @@ from workers.embedded import choose_address, server_command, server_environment
 from workers.settings import Settings
 from workers.temporal import ServerAddress, connect
 
+_SHORT_RUNS = '--dynamic-config-value=history.workflowIdReuseMinimalInterval="1ms"'
+"""Without it a run that continues as new within a second makes the next one wait for the rest."""
+
 
 @pytest.fixture(scope="session")
 def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerAddress]:
@@ -25,11 +28,11 @@ def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 
 @contextlib.contextmanager
 def running_server(directory: Path) -> Generator[ServerAddress]:
-    """Run a server whose file and log stand in a directory."""
+    """Run a server whose log and file stand in a directory; a run may be as short as a test's."""
     address = choose_address(Settings(data_dir=directory, temporal_port=0, ui_port=0))
     with (directory / "temporal.log").open("wb") as log:
         process = subprocess.Popen(
-            server_command(address, directory / "temporal.db"),
+            [*server_command(address, directory / "temporal.db"), _SHORT_RUNS],
             env=server_environment(os.environ),
             stdout=log,
             stderr=log,

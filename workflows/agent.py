@@ -82,6 +82,7 @@ class AgentWorkflow:
             checkpoint=request.checkpoint,
             started_at=workflow.now(),
             pending=(UserMessage(text=request.opening),),
+            steers=request.steers,
         )
         self._grants: dict[int, Grant] = {}
         self._running: asyncio.Task[Any] | None = None

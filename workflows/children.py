@@ -41,6 +41,7 @@ class AgentOrder:
     start: Commit
     limits: AgentLimits
     claims: tuple[str, ...] = ()
+    steers: tuple[str, ...] = ()
 
     def worktree(self, grounds: Grounds) -> WorktreeRef:
         """Name the agent's worktree: only developers may write theirs."""
@@ -80,6 +81,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
         role=order.role,
         route=order.route,
         opening=order.opening,
+        steers=order.steers,
         worktree=worktree,
         checkpoint=checkpoint,
         host_queue=grounds.host_queue,

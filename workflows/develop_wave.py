@@ -64,7 +64,8 @@ class DevelopWave:
         self._request = request
         self._slots = asyncio.Semaphore(request.concurrency)
         self._handles: dict[TaskId, AgentHandle] = {}
-        self._words: dict[TaskId, list[str]] = {}
+        self._words = {each.task.id: list(each.steers) for each in request.assignments}
+        """What no agent has heard."""
         self._stopped: dict[TaskId, str] = {}
         self._is_paused = False
 
@@ -144,7 +145,11 @@ class DevelopWave:
             return base
         order = self._order(assignment, base)
         summary = f"{task}, attempt {assignment.attempt}: {assignment.task.title}"
-        handle = await start_agent(self._request.grounds, order, summary)
+        try:
+            handle = await start_agent(self._request.grounds, order, summary)
+        except BaseException:
+            self._words[task] = [*order.steers, *self._words.get(task, ())]
+            raise
         self._handles[task] = handle
         await self._hand_over(assignment, handle)
         try:
@@ -158,7 +163,7 @@ class DevelopWave:
 
     async def _hand_over(self, assignment: Assignment, handle: AgentHandle) -> None:
         """Tell a fresh agent what was said while it was being started."""
-        for text in (*assignment.steers, *self._words.pop(assignment.task.id, [])):
+        for text in self._words.pop(assignment.task.id, ()):
             await tell(handle, "steer", text)
         if reason := self._stopped.get(assignment.task.id):
             await tell(handle, "stop", reason)
@@ -202,6 +207,7 @@ class DevelopWave:
             start=assignment.restart_from or base,
             limits=limits_for(Role.DEVELOPER, task.kind, grounds.turns),
             claims=task.claims,
+            steers=tuple(self._words.pop(task.id)),
         )
 
     async def _finish(

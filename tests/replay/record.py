@@ -25,7 +25,7 @@ from temporalio.service import RPCError
 from temporalio.worker import Worker
 
 from tests.replay import fingerprints, scenarios
-from tests.workflows.conftest import Theatre
+from tests.theatre import Theatre
 from workers import wiring
 from workers.embedded import choose_address, server_command
 from workers.roles import Role
@@ -50,7 +50,7 @@ async def record() -> None:
 
 
 async def _record(client: Client, scenario: scenarios.Scenario, seen: set[tuple[str, ...]]) -> None:
-    theatre = Theatre(client, cancels=True)
+    theatre = Theatre(client)
     async with serving(theatre):
         session = await scenario(theatre)
     name = getattr(scenario, "__name__", "scenario")

@@ -10,8 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
+from tests.theatre import Playing, Theatre
 from tests.waiting import PATIENCE, until
-from tests.workflows.conftest import Playing, Theatre
 from workflows.contracts import CallModel, MergeCommits, MergeConflict
 from workflows.domain.config import Approvals, Pacing
 from workflows.domain.gate import GateSpec

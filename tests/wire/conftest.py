@@ -9,7 +9,7 @@ from tests.unit.activities.adapters.models.wire import play
 from tests.wire.stage import Stage
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def stage() -> AsyncIterator[Stage]:
     """The module's simulator and its callers; `stage.simulator.play(…)` begins a test."""
     async with Simulator(play("{text: unused}")) as simulator:

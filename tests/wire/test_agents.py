@@ -1,24 +1,22 @@
 """The agent's workflow and the ledger with real calls over the wire: money, waits and keys."""
 
-from collections.abc import AsyncGenerator
 from decimal import Decimal
 
 import pytest
-import pytest_asyncio
 from temporalio.client import WorkflowHandle
 from temporalio.testing import ActivityEnvironment
 
 from tests.fakes.world import World, planned
+from tests.theatre import Theatre, until_in_history
 from tests.unit.activities.adapters.models.wire import PROVIDERS, facts, play
 from tests.waiting import until
 from tests.wire.stage import Stage
-from tests.workflows.conftest import Theatre, light_theatre, until_in_history
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.agent import AgentEnd, AgentOutcome
 from workflows.domain.budget import Caps
 from workflows.domain.models import Provider
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 USAGE = "{input_tokens: 1000, output_tokens: 2000}"
 COST = Decimal("0.044")
@@ -35,12 +33,6 @@ class Wired(World):
 
     async def _ask(self, call: CallModel) -> ModelOutcome:
         return await ActivityEnvironment().run(self._stage.caller.activities().call, call)
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def theatre() -> AsyncGenerator[Theatre]:
-    async with light_theatre(skips=False) as theatre:
-        yield theatre
 
 
 @pytest.fixture(params=PROVIDERS)

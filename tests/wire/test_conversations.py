@@ -24,7 +24,7 @@ from workflows.domain.messages import (
 from workflows.domain.models import Provider
 from workflows.policy import openings
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 TURNS = 30
 SWITCHES = (11, 21)
@@ -89,7 +89,7 @@ class Talk:
         self.head, self.pending = None, (UserMessage(text=opening),)
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def talk(stage: Stage) -> AsyncIterator[Talk]:
     stage.simulator.play(play(*[KINDS[turn % len(KINDS)] for turn in range(TURNS)]))
     async with recording(stage.simulator.base_urls) as recorder:

@@ -16,7 +16,7 @@ from workflows.errors import FailureType
 from workflows.policy.agent import Answer, next_move
 from workflows.policy.model_failures import FailedCall, FailedKind, after_failure
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 TABLES = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 ROW = re.compile(r"^\| `([^`]+)` \|.*\| ([^|]+) \| `(\w+)` \|$", re.MULTILINE)

@@ -29,7 +29,7 @@ from workflows.errors import FailureType
 from workflows.policy.submissions import fault
 from workflows.policy.verdicts import read_submission
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.fixture(params=PROVIDERS)

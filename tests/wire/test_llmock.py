@@ -32,7 +32,7 @@ from workflows.domain.models import Provider
 
 PROGRAM = shutil.which("llmock")
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.skipif(PROGRAM is None, reason="needs the program `llmock` from PyPI on PATH"),
 ]
 
@@ -89,7 +89,7 @@ def serving(port: int) -> Generator[None]:
             process.terminate()
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def stranger() -> AsyncGenerator[Stranger]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -27,7 +27,7 @@ from tests.unit.activities.adapters.models.wire import (
 from workflows.domain.messages import Message, UserMessage
 from workflows.domain.models import Provider
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 CALL = "calls: [{bash: {command: ls}}]"
 USAGE = "usage: {input_tokens: 900, cached_input_tokens: 300, output_tokens: 70}"
@@ -109,7 +109,7 @@ def heard(reply: ModelReply) -> object:
     return reply.message.text, calls, reply.stop, reply.usage, reply.cost_usd
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def simulator() -> AsyncIterator[Simulator]:
     async with Simulator(play("{text: unused}")) as simulator:
         yield simulator

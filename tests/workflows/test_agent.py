@@ -11,8 +11,8 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.exceptions import ApplicationError
 
 from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
+from tests.theatre import Theatre, light_theatre, scheduled, until_in_history
 from tests.waiting import until
-from tests.workflows.conftest import Theatre, light_theatre, scheduled, until_in_history
 from workflows.contracts import (
     CallModel,
     ModelAnswered,
@@ -109,7 +109,7 @@ async def test_waiting_for_a_rate_limit_is_not_working_time():
             )
 
     world.on_call = lambda _: limited()
-    async with light_theatre(skips=True) as theatre:
+    async with light_theatre() as theatre:
         outcome = await ended(theatre, world)
     assert outcome.end is AgentEnd.SUBMITTED
     assert len(world.calls) == 2
@@ -196,7 +196,7 @@ async def test_stop_ends_it_at_once_and_keeps_the_work(theatre: Theatre, during:
 
 @pytest.mark.parametrize(("fails", "spent"), [(True, 0), (False, Decimal("0.10"))])
 async def test_a_call_that_is_stopped_counts_where_it_was_sent(
-    real_theatre: Theatre, *, fails: bool, spent: Decimal
+    theatre: Theatre, *, fails: bool, spent: Decimal
 ):
     world = Scripted([SUBMIT], usd_per_call=Decimal("0.10"))
     world.on_call = hold = Hold()
@@ -208,7 +208,7 @@ async def test_a_call_that_is_stopped_counts_where_it_was_sent(
             "slow down", type=FailureType.RATE_LIMITED, next_retry_delay=timedelta(hours=5)
         )
 
-    async with real_theatre.agent(world) as agent:
+    async with theatre.agent(world) as agent:
 
         async def is_waiting() -> bool:
             pending = (await agent.describe()).raw_description.pending_activities

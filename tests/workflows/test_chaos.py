@@ -21,7 +21,7 @@ from activities.gate_runner import Checkout, GateRunner
 from activities.ports.sandbox import Limits, Workspace
 from activities.toolset.runner import Observation, Toolset
 from tests.fakes.world import World, answered, planned, tool
-from tests.workflows.conftest import Theatre
+from tests.theatre import Theatre
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.agent import AgentEnd
 from workflows.domain.budget import Caps

@@ -5,7 +5,7 @@ import uuid
 from temporalio import workflow
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from tests.workflows.conftest import Theatre
+from tests.theatre import Theatre
 from workflows.children import tell
 
 

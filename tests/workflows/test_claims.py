@@ -12,7 +12,7 @@ from temporalio.worker import Worker
 
 from tests.fakes.generous_ledger import GenerousLedger
 from tests.fakes.world import World, planned, tool
-from tests.workflows.conftest import Theatre
+from tests.theatre import Theatre, light_theatre
 from workers import wiring
 from workers.roles import Role as WorkerRole
 from workers.serving import workflow_runner
@@ -75,22 +75,22 @@ class Wordy(World):
         return self._lost() if call.prefix is not None else None
 
 
-async def growth(theatre: Theatre, world: World) -> float:
-    """Return what turn 40 adds to the history over what turn 10 adds."""
+async def growth(world: World) -> float:
+    """Return what turn 40 adds to the history over what turn 10 adds, where nothing compresses."""
     limits = AgentLimits.model_validate({"turns": TURNS, "wall": "PT1H", "usd": 3})
-    async with theatre.agent(world, limits=limits) as agent:
+    async with light_theatre() as theatre, theatre.agent(world, limits=limits) as agent:
         assert (await agent.result()).turns == TURNS
         history = await agent.fetch_history()
     sizes = bytes_of_turns(history)  # from turn 2 on
     return sizes[38 - 1] / sizes[10 - 2]
 
 
-async def test_what_a_turn_adds_to_the_history_is_flat(theatre: Theatre):
-    assert 0.9 <= await growth(theatre, Wordy(has_store=True)) <= 1.1
+async def test_what_a_turn_adds_to_the_history_is_flat():
+    assert 0.9 <= await growth(Wordy(has_store=True)) <= 1.1
 
 
-async def test_without_the_stored_chain_it_grows(theatre: Theatre):
-    assert await growth(theatre, Wordy(has_store=False)) > 1.1
+async def test_without_the_stored_chain_it_grows():
+    assert await growth(Wordy(has_store=False)) > 1.1
 
 
 # --- caps -----------------------------------------------------------------------------------
@@ -114,16 +114,16 @@ async def spend(theatre: Theatre, queue: str = "workflows") -> Decimal:
     return world.spent
 
 
-async def test_eight_agents_at_once_never_pass_the_cap(real_theatre: Theatre):
-    assert CAP - 4 * CALL <= await spend(real_theatre) <= CAP
+async def test_eight_agents_at_once_never_pass_the_cap(theatre: Theatre):
+    assert CAP - 4 * CALL <= await spend(theatre) <= CAP
 
 
-async def test_a_ledger_that_ignores_what_it_granted_lets_them_pass_it(real_theatre: Theatre):
+async def test_a_ledger_that_ignores_what_it_granted_lets_them_pass_it(theatre: Theatre):
     honest = [each for each in wiring.workflows_for(WorkerRole.WORKFLOWS) if each != SessionLedger]
     async with Worker(
-        real_theatre.client,
+        theatre.client,
         task_queue="generous",
         workflows=[*honest, GenerousLedger],
         workflow_runner=workflow_runner(),
     ):
-        assert await spend(real_theatre, "generous") > CAP
+        assert await spend(theatre, "generous") > CAP

@@ -8,7 +8,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.exceptions import ApplicationError
 
 from tests.fakes.world import World, planned
-from tests.workflows.conftest import Theatre, states, until_in_history
+from tests.theatre import Theatre, states, until_in_history
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.agent import AgentEnd, AgentState
 from workflows.domain.models import Role

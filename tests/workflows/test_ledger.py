@@ -9,7 +9,7 @@ from temporalio.client import WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
 from tests.fakes.world import Hold, World, planned, tool
-from tests.workflows.conftest import Theatre, played, states
+from tests.theatre import Theatre, played, states
 from workflows.contracts import CallModel, ModelOutcome, RunTools
 from workflows.domain.budget import (
     AccountClosed,
@@ -71,11 +71,11 @@ async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(
 
 async def test_the_last_of_many_caps_counts_across_continuations(theatre: Theatre):
     async with theatre.ledger(Caps(), messages_per_run=20) as (_, ledger, listener):
-        for usd in range(1, 201):
+        for usd in range(1, 61):
             await ledger.signal("set_cap", CapChanged(usd=Decimal(usd)))
-        await ledger.signal("ask", ask(listener, want_usd=200))
+        await ledger.signal("ask", ask(listener, want_usd=60))
         await grants(listener, 1)
-        assert (await ledger.query("state", result_type=LedgerView)).cap_usd == 200
+        assert (await ledger.query("state", result_type=LedgerView)).cap_usd == 60
 
 
 async def test_who_ended_without_a_report_has_spent_its_grant(theatre: Theatre):
@@ -139,9 +139,9 @@ async def test_the_warning_is_a_notice(theatre: Theatre):
 CAP = Caps(stop_usd=Decimal("0.25"), warn_usd=Decimal(5))
 
 
-async def test_at_the_cap_an_unattended_session_stops(real_theatre: Theatre):
+async def test_at_the_cap_an_unattended_session_stops(theatre: Theatre):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
-    result = await played(real_theatre, world, budget=CAP, on_cap="stop")
+    result = await played(theatre, world, budget=CAP, on_cap="stop")
     assert result.outcome == "stopped"
     assert "cap of $0.25" in result.reason
     assert result.spent_usd == world.spent == Decimal("0.20")
@@ -164,10 +164,10 @@ async def refuse() -> ModelOutcome | None:
 
 
 @pytest.mark.parametrize("on_cap", ["pause", "stop"])
-async def test_a_provider_that_cannot_be_used_halts_the_session(real_theatre: Theatre, on_cap: str):
+async def test_a_provider_that_cannot_be_used_halts_the_session(theatre: Theatre, on_cap: str):
     world = World(planned({"id": "a"}))
     world.on_call = lambda call: refuse() if call.role is Role.DEVELOPER else None
-    async with real_theatre.session(world, on_cap=on_cap) as session:
+    async with theatre.session(world, on_cap=on_cap) as session:
         if on_cap == "stop":
             result = await session.result()
             assert result.outcome == "stopped"

@@ -8,7 +8,7 @@ from temporalio import workflow
 from temporalio.api.enums.v1 import EventType
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from tests.workflows.conftest import Theatre
+from tests.theatre import Theatre
 from workers.patience import patient
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -6,7 +6,7 @@ import pytest
 from temporalio.client import WorkflowHandle
 
 from tests.fakes.world import World, planned
-from tests.workflows.conftest import ASK, Theatre
+from tests.theatre import ASK, Theatre
 from workflows.domain.notice import NoticeKind
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -34,33 +34,33 @@ async def largest_payload(handle: WorkflowHandle[Any, Any]) -> int:
     return max(event.ByteSize() for event in (await handle.fetch_history()).events)
 
 
-async def test_a_plan_of_a_thousand_tasks_with_long_texts_passes(real_theatre: Theatre):
+async def test_a_plan_of_a_thousand_tasks_with_long_texts_passes(theatre: Theatre):
     world = World(many(1_000))
-    async with real_theatre.session(world, approvals=ASK) as session:
+    async with theatre.session(world, approvals=ASK) as session:
         view = await session.until(lambda view: view.phase == "awaiting_plan")
         assert len(view.tasks) == 1_000
         assert len(view.model_dump_json().encode()) <= 300 * 1_000
         assert len((await session.task("task-999")).task.description) == 3_000
         session_id = session.handle.id
         for name in ("", "/plan/1", "/plan/1/plan.1"):
-            handle = real_theatre.client.get_workflow_handle(session_id + name)
+            handle = theatre.client.get_workflow_handle(session_id + name)
             assert await largest_payload(handle) < LIMIT_BYTES
         await session.say("approve_plan")
         await session.until(lambda view: view.phase == "running" and view.cycle == 1)
 
 
-async def test_a_plan_of_one_task_more_is_refused_in_words(real_theatre: Theatre):
+async def test_a_plan_of_one_task_more_is_refused_in_words(theatre: Theatre):
     world = World(many(1_001))
-    async with real_theatre.session(world, approvals=ASK) as session:
+    async with theatre.session(world, approvals=ASK) as session:
         view = await session.until(lambda view: view.phase == "awaiting_plan")
         assert view.tasks == ()
         assert "refused twice" in view.reason
         assert "1000" in world.heard("plan.1", 2)
 
 
-async def test_a_steer_of_three_megabytes_is_refused_in_words(real_theatre: Theatre):
+async def test_a_steer_of_three_megabytes_is_refused_in_words(theatre: Theatre):
     world = World(planned({"id": "a"}))
-    async with real_theatre.session(world, approvals=ASK) as session:
+    async with theatre.session(world, approvals=ASK) as session:
         await session.until(lambda view: view.phase == "awaiting_plan")
         await session.say("steer_task", {"id": "a", "text": "x" * 3_000_000})
         view = await session.until(

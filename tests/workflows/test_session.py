@@ -7,7 +7,7 @@ from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import CancelledError
 
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
-from tests.workflows.conftest import Theatre, played, request, states
+from tests.theatre import Theatre, played, request, states
 from workflows.contracts import CallModel, FinishTask, MergeCommits, MergeConflict, WorkRefused
 from workflows.domain.config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.gate import GateSpec
@@ -240,26 +240,26 @@ async def test_a_reviewer_of_the_authors_family_is_refused_before_any_call(
     assert world.calls == []
 
 
-async def test_a_cancelled_session_ends_its_waves_and_its_ledger(real_theatre: Theatre) -> None:
+async def test_a_cancelled_session_ends_its_waves_and_its_ledger(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     hold = Hold(lambda call: call.role is Role.DEVELOPER)
     world.on_call = hold
-    async with real_theatre.session(world) as session:
+    async with theatre.session(world) as session:
         await hold.reached.wait()
         await session.handle.cancel()
         with pytest.raises(WorkflowFailureError) as failure:
             await session.result()
         assert isinstance(failure.value.cause, CancelledError)
-        ledger = real_theatre.client.get_workflow_handle(f"{session.handle.id}/ledger")
+        ledger = theatre.client.get_workflow_handle(f"{session.handle.id}/ledger")
         await ledger.result()
     assert world.running == {}
 
 
-async def test_a_session_that_continues_as_new_loses_nothing(real_theatre: Theatre):
+async def test_a_session_that_continues_as_new_loses_nothing(theatre: Theatre):
     tasks = ({"id": "a"}, {"id": "b", "depends_on": ["a"]})
     world = World(planned(*tasks), usd_per_call=Decimal("0.01"))
     approvals = Approvals(plan="auto", changeset="ask")
-    async with real_theatre.session(world, waves_per_run=1, approvals=approvals) as session:
+    async with theatre.session(world, waves_per_run=1, approvals=approvals) as session:
         for task in "ab":
             view = await session.until(
                 lambda view, task=task: any(

@@ -14,11 +14,18 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
 from temporalio.common import RawValue
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from tests.fakes.world import Hold, World, name_of, planned
-from tests.workflows.conftest import ASK, Playing, Theatre, scheduled, states, until_in_history
-from workflows.contracts import FinishTask, TaskCommitted, WorkRefused
+from tests.theatre import ASK, Playing, Theatre, scheduled, states, until_in_history
+from workflows.contracts import (
+    FinishTask,
+    PrepareWorktree,
+    TaskCommitted,
+    WorkRefused,
+    WorktreeReady,
+)
 from workflows.domain.config import Approvals, Concurrency, Pacing
 from workflows.domain.decision import UNNAMED
 from workflows.domain.ids import Commit, Tree
@@ -329,7 +336,29 @@ async def test_steer_is_kept_for_a_task_that_has_not_started(theatre: Theatre, w
         await session.say("resume")
         hold.release()
         assert (await session.result()).outcome == "complete"
-    heard = world.heard("dev.b.1", 1) + world.heard("dev.b.1", 2)
+    heard = world.heard("dev.b.1", 1)
+    assert 0 < heard.index("first this") < heard.index("then that")
+
+
+class WithoutTools(World):
+    """The first worktree of a task cannot be set up."""
+
+    async def prepare(self, request: PrepareWorktree) -> WorktreeReady:
+        if request.worktree.agent == "dev.b.1":
+            raise ApplicationError("npm ci failed", non_retryable=True)
+        return await super().prepare(request)
+
+
+async def test_what_nobody_heard_is_kept_for_the_next_agent(theatre: Theatre):
+    world = WithoutTools(planned({"id": "a"}, {"id": "b"}))
+    hold = held("dev.a.1")
+    async with holding(theatre, world, hold, concurrency=ONE_SLOT) as session:
+        await session.say("steer_task", {"id": "b", "text": "first this"})
+        await session.say("steer_task", {"id": "b", "text": "then that"})
+        hold.release()
+        view = (await session.result(), await session.view())[1]
+    assert notices(view, NoticeKind.NOT_POSSIBLE)["b"].startswith("no agent has heard")
+    heard = world.heard("dev.b.2", 1)
     assert 0 < heard.index("first this") < heard.index("then that")
 
 

@@ -12,7 +12,7 @@ from starter.exit_codes import ExitCode
 from starter.sessions import Sessions
 from starter.telling import tell
 from tests.fakes.world import World, planned
-from tests.workflows.conftest import Theatre
+from tests.theatre import Theatre
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.ids import SessionId
 from workflows.domain.session import RetryTask, SetPriority
@@ -22,7 +22,7 @@ AUTO: dict[str, Any] = {"approvals": {"plan": "auto", "changeset": "auto_if_gree
 ASK: dict[str, Any] = {"approvals": {"plan": "ask", "changeset": "ask"}}
 
 
-async def test_a_refusal_is_said_at_once_and_again(real_theatre: Theatre) -> None:
+async def test_a_refusal_is_said_at_once_and_again(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     go_on = asyncio.Event()
 
@@ -34,8 +34,8 @@ async def test_a_refusal_is_said_at_once_and_again(real_theatre: Theatre) -> Non
         return wait() if call.agent == "dev.a.1" else None
 
     world.on_call = on_call
-    sessions = Sessions(real_theatre.client)
-    async with real_theatre.session(world, **AUTO) as playing:
+    sessions = Sessions(theatre.client)
+    async with theatre.session(world, **AUTO) as playing:
         session = SessionId(playing.handle.id.removeprefix("session/"))
         await playing.until(lambda view: bool(view.tasks) and view.tasks[0].state == "developing")
         await tell(sessions, await sessions.view(session), "set_priority", SetPriority(id="a", n=3))
@@ -51,9 +51,9 @@ async def test_a_refusal_is_said_at_once_and_again(real_theatre: Theatre) -> Non
         assert (await playing.result()).outcome == "complete"
 
 
-async def test_who_decides_second_is_told(real_theatre: Theatre) -> None:
-    sessions = Sessions(real_theatre.client)
-    async with real_theatre.session(World(planned({"id": "a"})), **ASK) as playing:
+async def test_who_decides_second_is_told(theatre: Theatre) -> None:
+    sessions = Sessions(theatre.client)
+    async with theatre.session(World(planned({"id": "a"})), **ASK) as playing:
         session = SessionId(playing.handle.id.removeprefix("session/"))
         await playing.until(lambda view: view.phase == "awaiting_plan" and bool(view.tasks))
         view = await sessions.view(session)

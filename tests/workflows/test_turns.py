@@ -12,7 +12,7 @@ from temporalio.exceptions import ApplicationError
 from starter import turn_views
 from starter.turns import Happening, Turns, task_of
 from tests.fakes.world import World, answered, planned
-from tests.workflows.conftest import Theatre
+from tests.theatre import Theatre
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.models import Usage
 from workflows.domain.plan import Plan
@@ -27,14 +27,14 @@ def told(happenings: list[Happening], agent: str) -> list[tuple[str, int]]:
     return [(each.kind, each.turn) for each in happenings if each.agent == agent]
 
 
-async def test_every_agent_is_told_turn_by_turn(real_theatre: Theatre) -> None:
+async def test_every_agent_is_told_turn_by_turn(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}, {"id": "b"}), usd_per_call=Decimal("0.01"))
-    async with real_theatre.session(world, **AUTO) as playing:
+    async with theatre.session(world, **AUTO) as playing:
         result = await playing.result()
         session = playing.handle.id.removeprefix("session/")
         plan = await playing.handle.query("plan", result_type=Plan)
     assert (result.outcome, [task.id for task in plan.tasks]) == ("complete", ["a", "b"])
-    every = await Turns(real_theatre.client, session).past()
+    every = await Turns(theatre.client, session).past()
     assert told(every, "dev.a.1") == [
         ("started", 0),
         ("said", 1),
@@ -47,13 +47,13 @@ async def test_every_agent_is_told_turn_by_turn(real_theatre: Theatre) -> None:
     assert said.cost_usd == Decimal("0.01")
     assert said.model == "scripted/alpha"
     assert {task_of(each.agent) for each in every} == {"", "a", "b"}
-    of_b = await Turns(real_theatre.client, session, "b").past()
+    of_b = await Turns(theatre.client, session, "b").past()
     assert {each.agent for each in of_b} == {"dev.b.1", "review.b.1.1"}
-    one = await Turns(real_theatre.client, session, "review.a.1.1").past()
+    one = await Turns(theatre.client, session, "review.a.1.1").past()
     assert {each.agent for each in one} == {"review.a.1.1"}
 
 
-async def test_what_happens_is_followed_until_the_session_ends(real_theatre: Theatre) -> None:
+async def test_what_happens_is_followed_until_the_session_ends(theatre: Theatre) -> None:
     world = World(planned(TASK))
     reached, go_on = asyncio.Event(), asyncio.Event()
 
@@ -66,7 +66,7 @@ async def test_what_happens_is_followed_until_the_session_ends(real_theatre: The
         return wait() if (call.agent, call.turn) == ("dev.a.1", 2) else None
 
     world.on_call = on_call
-    async with real_theatre.session(world, **AUTO) as playing:
+    async with theatre.session(world, **AUTO) as playing:
         session = playing.handle.id.removeprefix("session/")
 
         async def is_over() -> bool:
@@ -75,7 +75,7 @@ async def test_what_happens_is_followed_until_the_session_ends(real_theatre: The
 
         await reached.wait()
         seen: list[Happening] = []
-        async for each in Turns(real_theatre.client, session, "a").follow(is_over):
+        async for each in Turns(theatre.client, session, "a").follow(is_over):
             seen.append(each)
             if each.kind == "ran":
                 # Only now does the agent go on: the first turn was seen while it still ran.
@@ -84,7 +84,7 @@ async def test_what_happens_is_followed_until_the_session_ends(real_theatre: The
         assert seen[-1].agent == "review.a.1.1"
 
 
-async def test_a_failed_call_is_told_with_its_words(real_theatre: Theatre) -> None:
+async def test_a_failed_call_is_told_with_its_words(theatre: Theatre) -> None:
     world = World(planned(TASK))
 
     def on_call(call: CallModel) -> Awaitable[ModelOutcome | None] | None:
@@ -98,10 +98,10 @@ async def test_a_failed_call_is_told_with_its_words(real_theatre: Theatre) -> No
         return fail() if call.agent == "dev.a.1" else None
 
     world.on_call = on_call
-    async with real_theatre.session(world, **AUTO) as playing:
+    async with theatre.session(world, **AUTO) as playing:
         session = playing.handle.id.removeprefix("session/")
         await playing.until(lambda view: view.tasks != () and view.tasks[0].attempt > 0)
-        turns = Turns(real_theatre.client, session, "dev.a.1")
+        turns = Turns(theatre.client, session, "dev.a.1")
         found: list[Happening] = []
         while "ended" not in [each.kind for each in found]:
             found = await turns.past()
@@ -112,7 +112,7 @@ async def test_a_failed_call_is_told_with_its_words(real_theatre: Theatre) -> No
 
 @pytest.mark.parametrize("agent", ["plan.1", "dev.a.1", "review.a.1.1"])
 async def test_a_cost_that_was_estimated_is_marked_in_the_turn_and_in_the_sum(
-    real_theatre: Theatre, agent: str
+    theatre: Theatre, agent: str
 ) -> None:
     world = World(planned(TASK), usd_per_call=Decimal("0.01"))
     guessed = Usage(input_tokens=1, output_tokens=1, is_estimated=True)
@@ -121,13 +121,13 @@ async def test_a_cost_that_was_estimated_is_marked_in_the_turn_and_in_the_sum(
         return answered(call, *world.script(call), usage=guessed, cost_usd=world.usd)
 
     world.on_call = lambda call: estimate(call) if (call.agent, call.turn) == (agent, 1) else None
-    async with real_theatre.session(world, **AUTO) as playing:
+    async with theatre.session(world, **AUTO) as playing:
         result = await playing.result()
         view = await playing.view()
         session = playing.handle.id.removeprefix("session/")
     marked = [
         (each.agent, each.kind, each.turn)
-        for each in await Turns(real_theatre.client, session).past()
+        for each in await Turns(theatre.client, session).past()
         if each.is_estimated
     ]
     assert [(who, kind) for who, kind, _ in marked] == [(agent, "said"), (agent, "ended")]

@@ -102,6 +102,8 @@ class AgentRequest(BaseModel, frozen=True, extra="forbid"):
     """In order of preference; the next one is taken when one cannot be used."""
     opening: str = Field(min_length=1)
     """The first message: who, which task, which attempt, and what is wanted."""
+    steers: tuple[str, ...] = ()
+    """What a person said to the task before; heard with the opening."""
     worktree: WorktreeRef
     checkpoint: Commit
     host_queue: str

@@ -107,7 +107,7 @@ def _keep_word(state: SessionState, word: TaskWord, at: datetime) -> SessionStat
     """Keep what no agent heard for the task's next one, and say so where there is none to come."""
     record = state.records[word.task]
     state = put(state, _with(record, {"steers": (*record.steers, word.text)}))
-    text = f"the agent had ended before it could hear {word.text[:200]!r}; the next one will"
+    text = f"no agent has heard {word.text[:200]!r} yet; the next one will"
     return notice(state, NoticeKind.NOT_POSSIBLE, word.task, text, at)
 
 

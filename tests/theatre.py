@@ -59,10 +59,8 @@ _BEAT_SECONDS = 0.05
 class Theatre:
     """The server's client, and the world of each session that is played."""
 
-    def __init__(self, client: Client, *, cancels: bool) -> None:
-        """Take the client of a server, and whether that server never loses a cancellation."""
+    def __init__(self, client: Client) -> None:
         self.client = client
-        self._cancels = cancels
         self.worlds: dict[str, World] = {}
 
     @activity.defn(dynamic=True)
@@ -148,17 +146,12 @@ class Theatre:
                 del self.worlds[session]
 
     async def _end(self, handle: WorkflowHandle[Any, Any], signal: str, *arguments: str) -> None:
-        """End what still runs, in order; by force where the server has lost the stop on its way."""
+        """End what still runs, in order."""
         if (await handle.describe()).status is not WorkflowExecutionStatus.RUNNING:
             return
         await handle.signal(signal, args=arguments)
-        try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
-                await handle.result()
-        except TimeoutError:
-            if self._cancels:
-                raise
-            await handle.terminate("the stop was lost")
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            await handle.result()
 
 
 class Playing:
@@ -202,44 +195,29 @@ class Playing:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def theatre() -> AsyncGenerator[Theatre]:
-    """The light server (the one that can skip time, which it does not do here), with workers."""
-    async with light_theatre(skips=False) as theatre:
-        yield theatre
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def real_theatre(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Theatre]:
-    """The bundled server with our own data converter, with the same workers.
-
-    For what the light one gets wrong: it loses a workflow task that cancels an activity which
-    ended meanwhile, and a query that meets a continuation. It is four times as slow.
-    """
+async def theatre(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Theatre]:
+    """The bundled server with our own data converter, and workers for all queues."""
     directory = tmp_path_factory.mktemp("theatre")
     with running_server(directory) as address:
         settings = Settings(data_dir=directory / "data", server=address.address)
-        theatre = Theatre(await connect(settings), cancels=True)
+        theatre = Theatre(await connect(settings))
         async with serving(theatre):
             yield theatre
 
 
 @asynccontextmanager
-async def light_theatre(*, skips: bool) -> AsyncGenerator[Theatre]:
-    """Start a light server.
+async def light_theatre() -> AsyncGenerator[Theatre]:
+    """Start the light server: it skips time while a result is awaited, and stores payloads plainly.
 
-    Args:
-        skips: whether time is skipped while a result is awaited. Left-over work of other tests can
-            keep it from that, and where nothing runs it goes to the end of all timers at once.
+    For nothing else: it loses cancellations, and then later tests wait for ever.
     """
     program = Path(sys.executable).with_name("temporal-test-server")
     async with await WorkflowEnvironment.start_time_skipping(
         test_server_existing_path=str(program), data_converter=pydantic_data_converter
     ) as environment:
-        pace = contextlib.nullcontext() if skips else environment.auto_time_skipping_disabled()
-        theatre = Theatre(environment.client, cancels=False)
-        with pace:
-            async with serving(theatre):
-                yield theatre
+        theatre = Theatre(environment.client)
+        async with serving(theatre):
+            yield theatre
 
 
 @asynccontextmanager
