@@ -17,6 +17,7 @@ from starter.commands import (
     config,
     decide,
     demo,
+    fast_forward,
     follow,
     look,
     models,
@@ -92,7 +93,7 @@ def _options(
 _GROUPS = (
     (demo.demo, check.doctor, config.init, models.models, up.up, start.run),
     (look.ls, look.status, look.watch, look.task, look.diff, follow.log, plan.plan),
-    (decide.approve, decide.reject),
+    (decide.approve, decide.reject, fast_forward.fast_forward),
     (steer.skip, steer.retry, steer.steer, steer.priority),
     (steer.budget, steer.proceed, steer.pause, steer.resume, steer.stop),
     (cleanup.cleanup, codec.codec, simulate.simulate),

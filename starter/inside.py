@@ -19,7 +19,7 @@ def outside_only(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> None:
-        refuse_inside(command.__name__)
+        refuse_inside(command.__name__.replace("_", "-"))
         command(*args, **kwargs)
 
     return guarded

@@ -50,7 +50,7 @@ async def examine(path: Path, base: str | None) -> Repository:
     from activities.repository_warnings import warnings_of
 
     try:
-        facts = await GitUserRepository(_git(), Person()).inspect(path, base)
+        facts = await GitUserRepository(git(), Person()).inspect(path, base)
         found = await find(facts.root)
     except RepositoryRefusedError as error:
         raise CommandError(str(error)) from error
@@ -94,18 +94,19 @@ async def detected_gates(repository: Repository) -> "tuple[GateSpec, ...]":
     from activities.adapters.git.user import find
     from activities.gate_detection import detect_gates, files_to_read
 
-    git, scope = _git(), (await find(repository.root)).scope()
+    runner, scope = git(), (await find(repository.root)).scope()
     listing = ("ls-tree", "-r", "--name-only", "-z", "--full-tree", repository.commit)
-    records = (await git.run(scope, *listing)).records()
+    records = (await runner.run(scope, *listing)).records()
     paths = [path.decode() for path in records if path.decode("utf-8", "ignore").encode() == path]
     files = dict.fromkeys(paths, b"")
     for path in files_to_read(paths):
         blob = ("cat-file", "blob", f"{repository.commit}:{path}")
-        files[path] = (await git.run(scope, *blob, accept=(0, 128))).stdout
+        files[path] = (await runner.run(scope, *blob, accept=(0, 128))).stdout
     return detect_gates(files)
 
 
-def _git() -> "Git":
+def git() -> "Git":
+    """Return git as the workers run it."""
     from activities.adapters.git.command import Git
     from workers.hosting import git_program
 

@@ -29,6 +29,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.short_ids import fits
 from starter.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.turns import Turns
 from starter.waits import provider_waits
@@ -120,7 +121,7 @@ class Sessions:
         if wanted is not None and len(wanted) == len(make_id()):
             return SessionId(wanted.lower())
         sessions = await self.list(limit=1_000)
-        fitting = [s for s in sessions if wanted is None or _fits(s.session, wanted)]
+        fitting = [s for s in sessions if wanted is None or fits(s.session, wanted)]
         if not sessions:
             raise CommandError("there is no session yet; `run GOAL` starts one")
         if not fitting:
@@ -305,8 +306,3 @@ async def _summary(execution: WorkflowExecution) -> SessionSummary:
         started_at=execution.start_time.astimezone(UTC),
         closed_at=execution.close_time.astimezone(UTC) if execution.close_time else None,
     )
-
-
-def _fits(session: str, wanted: str) -> bool:
-    part = wanted.lower()
-    return session.startswith(part) or session.endswith(part)

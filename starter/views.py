@@ -4,6 +4,7 @@ Pure: values in, lines out; the terminal wraps them. Only ASCII of our own, so t
 show it; foreign text passes `shown` or `one_line`. Colours are put on by the caller, by line.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -273,6 +274,9 @@ def ending(session: ShownSession, program: str) -> list[str]:
     if session.branch:
         lines.append(f"Branch     {shown(session.branch)} in {shown(session.repository)}")
         lines.append(f"           git log -p HEAD..{shown(session.branch)}")
+    if session.branch and session.outcome == "complete":
+        at = f"--repo {shlex.quote(shown(session.repository))}"
+        lines.append(f"           {program} fast-forward {session.session} {at}")
     return [*lines, f"Details    {program} status {session.session}"]
 
 

@@ -5,17 +5,19 @@ commands that answer are said, and the exit code tells that a person is needed.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from starter import deciding, documents, kept_work, live_view, plan_views, views
+from starter import deciding, documents, fast_forward, kept_work, live_view, plan_views, views
 from starter.asks import Ask
 from starter.engine import read_settings
 from starter.errors import CommandError
 from starter.exit_codes import OF_OUTCOME, ExitCode
 from starter.own_name import program
 from starter.shown_session import ProviderWait, ShownSession
-from starter.terminal import console, is_interactive, read_line, write
+from starter.terminal import console, is_interactive, read_line, shown, write
 from workflows.domain.ids import SessionId
 from workflows.domain.session import ChangesetLine, SessionPhase
 
@@ -142,7 +144,9 @@ class Watch:
                 )
             if now.outcome:
                 _write(views.status(now, self._program))
-                return self._end(now)
+                code = self._end(now)
+                await self._offer_fast_forward(now)
+                return code
             await self._ask(now)
 
     def _picture(self, now: ShownSession, size: tuple[int, int]) -> list[str]:
@@ -204,6 +208,21 @@ class Watch:
 
     async def _send(self, decision: "tuple[str, BaseModel]") -> None:
         await self._sessions.signal(self._session, *decision)
+
+    async def _offer_fast_forward(self, now: ShownSession) -> None:
+        """Ask whether the person's branch shall follow, where it stands as the session found it."""
+        if now.outcome != "complete" or now.branch is None:
+            return
+        with contextlib.suppress(CommandError):  # not here, or on no branch: then nothing is asked
+            way = await fast_forward.find_way(Path(now.repository), now.session, None)
+            if not await fast_forward.is_open(way):
+                return
+            question = f"Fast-forward your branch {shown(way.branch)} to {shown(way.to)}?"
+            if await _answer(question, "yl") == "y":
+                try:
+                    _write(await fast_forward.go(way))
+                except CommandError as error:
+                    _write([str(error)])
 
     def _end(self, now: ShownSession) -> ExitCode:
         kept = kept_work.lines(now, read_settings().host_dir)

@@ -74,6 +74,13 @@ class Person:
         return ShownSession.model_validate_json(self.types("status", session, "--json").out)
 
 
+def git(repository: Path, *arguments: str) -> str:
+    """Run git as a person would."""
+    author = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
+    command = ["git", *author, "-C", str(repository), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
 @pytest.fixture(scope="module")
 def _standing(tmp_path_factory: pytest.TempPathFactory) -> "Generator[tuple[Person, object]]":
     directory = tmp_path_factory.mktemp("commands")
@@ -462,8 +469,26 @@ def test_at_a_terminal_a_person_is_asked(person: Person) -> None:
     # It waits again, with another digest.
     terminal.seen = ""
     terminal.reads_until("Merge c1?")
+    branch = f"blueflame/{session}"
+    git(person.repo, "branch", branch)
     terminal.types("y\n")
+    # There is nothing to move to: nothing is offered.
     assert terminal.leaves() == ExitCode.COMPLETE
+    assert "Fast-forward" not in terminal.seen
+
+
+@pytest.mark.parametrize(("answer", "moves"), [("y", True), ("", False)])
+def test_at_the_end_the_fast_forward_is_offered(person: Person, answer: str, moves: bool) -> None:
+    session = person.starts("--auto-approve").session
+    branch, before = f"blueflame/{session}", git(person.repo, "rev-parse", "HEAD")
+    work = git(person.repo, "commit-tree", "-p", "HEAD", "-m", "work", "HEAD^{tree}")
+    git(person.repo, "branch", branch, work)
+    terminal = Terminal(person.settings, "watch", session)
+    terminal.reads_until(f"Fast-forward your branch main to {branch}? [y]es, [l]ater: ")
+    terminal.types(f"{answer}\n")
+    assert terminal.leaves() == ExitCode.COMPLETE
+    assert git(person.repo, "rev-parse", "HEAD") == (work if moves else before)
+    assert (f"main is at {branch} now" in terminal.seen) is moves
 
 
 def test_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:

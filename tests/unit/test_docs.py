@@ -149,7 +149,7 @@ def test_every_make_target_exists(page: Path):
 def test_every_command_and_option_exists(page: Path):
     known = commands()
     code = code_of(page)
-    said = {name for part in code for name in re.findall(r"blueflame ([a-z]+)", part)}
+    said = {name for part in code for name in re.findall(r"blueflame ([a-z]+(?:-[a-z]+)*)", part)}
     assert said - known.keys() == set()
     options = {option for part in code for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", part)}
     ours = {option for of_one in known.values() for option in of_one}
@@ -204,7 +204,7 @@ def test_the_command_line_page_lists_every_command_with_its_own_options():
     said: set[str] = set()
     table = read(DOCS / "cli.md").partition("## Exit codes")[0]
     for left, right in re.findall(r"^\| (`.+?) \| (.+) \|$", table, re.MULTILINE):
-        here = re.findall(r"`([a-z]+)", left)
+        here = re.findall(r"`([a-z]+(?:-[a-z]+)*)", left)
         said |= set(here)
         options = set(re.findall(r"--[a-z-]+", right))
         assert options <= {option for name in here for option in known[name]}, left

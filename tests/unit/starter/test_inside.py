@@ -31,6 +31,7 @@ ACTING = (
     ("plan", "--edit"),
     ("models", "test"),
     ("cleanup",),
+    ("fast-forward",),
 )
 APART = {"codec", "config", "doctor", "init", "simulate"}
 """They concern no session: they look at this machine, write a person's file, or serve."""

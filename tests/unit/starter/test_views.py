@@ -123,6 +123,7 @@ Tasks      1 merged
 Spent      $1.23
 Branch     blueflame/x in /home/p/repo
            git log -p HEAD..blueflame/x
+           blueflame fast-forward 01m8fq2y3hnxcqs838w6qy9739 --repo /home/p/repo
 Details    blueflame status 01m8fq2y3hnxcqs838w6qy9739
 """),
     ]
