@@ -1,6 +1,10 @@
-"""What every test shares: how hypothesis searches. Fixtures live beside the tests that use them."""
+"""What every test shares: how hypothesis searches, and what the processes it starts inherit.
+
+Fixtures live beside the tests that use them.
+"""
 
 import os
+import signal
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -12,6 +16,8 @@ _CALM = settings(
 )
 settings.register_profile("ci", _CALM, derandomize=True)
 settings.register_profile("thorough", _CALM, max_examples=2000)
+# Whatever runs the tests in the background may have it ignored, and what they start inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # These tests may be the gate of a session on this repository; what they start is no part of it.
 os.environ.pop("BLUEFLAME_INSIDE", None)
 
