@@ -6,7 +6,7 @@ Lines are read only once paths and sizes are in order: what is too large is neve
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from activities.ports.git import Finding, FindingKind, HostRepository
+from activities.ports.host_repository import Finding, FindingKind, HostRepository
 from workflows.contracts import FinishTask
 from workflows.domain.violation import DiffRule, Violation
 from workflows.policy.postcheck import ChangedFile, judge_files, judge_lines

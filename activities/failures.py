@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from temporalio.exceptions import ApplicationError
 
-from activities.ports.git import (
+from activities.ports.git_errors import (
     BundleError,
     RefMovedError,
     RepositoryRefusedError,

@@ -5,7 +5,7 @@ from temporalio import activity
 from activities.failures import mapped
 from activities.gate_runner import Checkout, GateRunner
 from activities.host import Host, workspace, write_copied
-from activities.ports.git import HostRepository
+from activities.ports.host_repository import HostRepository
 from activities.ports.sandbox import Limits
 from activities.worktrees import set_up
 from workflows.contracts import RunGates

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from activities.inside import open_inside
-from activities.ports.git import HostRepository, WorktreePlace
+from activities.ports.host_repository import HostRepository, WorktreePlace
 from activities.ports.sandbox import Sandbox, Workspace
 from activities.ports.store import BlobStore
 from workflows.contracts import CopiedFile

@@ -7,8 +7,8 @@ from temporalio import activity
 
 from activities.failures import mapped
 from activities.host import no_fail_point
-from activities.ports.git import Landed, LandRequest, UserRepository
 from activities.ports.store import BlobStore
+from activities.ports.user_repository import Landed, LandRequest, UserRepository
 from workflows.contracts import DeliverBranch, Delivered, DeliveryOutcome, DeliveryRefused
 
 

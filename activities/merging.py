@@ -4,7 +4,7 @@ from temporalio import activity
 
 from activities.failures import mapped
 from activities.host import Host
-from activities.ports.git import Merged, MergePart
+from activities.ports.host_repository import Merged, MergePart
 from workflows.contracts import (
     AdvanceBranch,
     Advanced,

@@ -15,8 +15,9 @@ from activities.failures import mapped
 from activities.gate_detection import detect_gates, files_to_read
 from activities.host import Host
 from activities.inside import open_inside
-from activities.ports.git import BaseBundle, HostRepository, RepositoryFacts, UserRepository
+from activities.ports.host_repository import HostRepository
 from activities.ports.store import BlobStore
+from activities.ports.user_repository import BaseBundle, RepositoryFacts, UserRepository
 from activities.repository_warnings import warnings_of
 from workflows.contracts import ExportBase, ImportBase, ImportedBase
 from workflows.domain.config import WorktreeConfig

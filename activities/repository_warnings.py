@@ -1,6 +1,6 @@
 """What a person should know of a repository that works all the same, one sentence each. Pure."""
 
-from activities.ports.git import RepositoryFacts
+from activities.ports.user_repository import RepositoryFacts
 
 
 def warnings_of(facts: RepositoryFacts) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from temporalio import activity
 
 from activities.failures import mapped
 from activities.host import Host
-from activities.ports.git import HostRepository
+from activities.ports.host_repository import HostRepository
 from activities.redaction import redact_bytes
 from workflows.contracts import CheckEvidence, DiffText, EvidenceChecked, ReadDiff
 from workflows.domain.ids import Commit

@@ -18,7 +18,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.failures import mapped
 from activities.host import Host, checkpoint_ref, workspace, worktree_name
-from activities.ports.git import (
+from activities.ports.host_repository import (
     CheckpointRequest,
     Finding,
     HostRepository,

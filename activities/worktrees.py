@@ -8,7 +8,7 @@ from temporalio.exceptions import ApplicationError
 from activities.diff_check import check_diff
 from activities.failures import mapped
 from activities.host import Host, checkpoint_ref, workspace, worktree_name, write_copied
-from activities.ports.git import HostRepository, TaskCommit
+from activities.ports.host_repository import HostRepository, TaskCommit
 from activities.ports.sandbox import Limits, Sandbox, SandboxCommand, Workspace
 from activities.redaction import redact_bytes
 from workflows.contracts import (

@@ -24,10 +24,12 @@ from typer.main import get_command
 from activities import gitleaks
 from starter import cli, configuration_schema
 from starter import configuration_file as file
+from starter import configuration_values as values
 from starter.configuration_meanings import MEANINGS
 from starter.own_name import NAME
 from workers.settings import Settings
 from workflows.domain.config import SessionConfig
+from workflows.domain.models import BUILT_IN
 from workflows.domain.tool_policy import RULE_NAMES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -258,7 +260,7 @@ def page() -> str:
         variables=_table("variable", list(variables()), VARIABLES),
         gitleaks=" ".join(gitleaks.COMMAND),
         policy=_POLICY.format(rules=_rules()),
-        providers=", ".join(f"`{name}`" for name in file.BUILT_IN),
+        providers=", ".join(f"`{name}`" for name in BUILT_IN),
     )
 
 
@@ -341,13 +343,13 @@ def _values(kind: Any, metadata: list[Any]) -> str:
 def _listed(item: Any, metadata: list[Any]) -> str:
     if any(isinstance(each, BeforeValidator) for each in metadata):
         return "command"
-    if item == file.Command:
+    if item == values.Command:
         return "list of commands"
     if get_origin(item) is Literal:
         return f"list of {', '.join(f'`{value}`' for value in get_args(item))}"
-    if item in {file.CheckedPath, file.CheckedCommand}:
-        return f"list of {'path' if item == file.CheckedPath else 'command'} patterns"
-    if item == file.CheckedHost:
+    if item in {values.CheckedPath, values.CheckedCommand}:
+        return f"list of {'path' if item == values.CheckedPath else 'command'} patterns"
+    if item == values.CheckedHost:
         return "list of hosts"
     return "list of models" if get_origin(item) is Annotated else "list of paths"
 

@@ -1,85 +1,39 @@
 """The shape of `blueflame.yaml`, and reading one layer of it.
 
 Every key is optional except `version`; what is left out comes from the layer below. Checks what one
-file can be asked alone; layers and defaults are `starter.configuration`'s. It reads no disk.
+file can be asked alone; how a value is written is `starter.configuration_values`', layers and
+defaults are `starter.configuration`'s. It reads no disk.
 """
 
-import re
 from collections.abc import Collection, Iterator
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Literal, cast, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    StrictInt,
-    StringConstraints,
-    ValidationInfo,
-    WithJsonSchema,
-    field_validator,
-)
+from pydantic import BaseModel, BeforeValidator, Field, StrictInt, field_validator
 from pydantic.fields import FieldInfo
 
 from activities.document_wording import brief
 from activities.documents import Document, DocumentError, parse_document, read_document
 from activities.ports.endpoints import ProviderEntries
 from starter.configuration_errors import ConfigurationError
-from starter.gate_commands import check_arguments, parse_command
-from workflows.domain.config import Approvals, HostPattern, ModelName, Pacing
-from workflows.domain.models import BUILT_IN, GivenFacts
-from workflows.domain.tool_policy import CommandPattern, PathPattern, RuleName, ToolName
-from workflows.policy.claims import claim_fault
-from workflows.policy.command_patterns import pattern_fault
-from workflows.policy.hosts import entry_fault
+from starter.configuration_values import (
+    CheckedCommand,
+    CheckedHost,
+    CheckedPath,
+    Command,
+    Duration,
+    GateName,
+    Route,
+)
+from workflows.domain.config import Approvals, ModelName, Pacing
+from workflows.domain.models import GivenFacts
+from workflows.domain.tool_policy import RuleName, ToolName
+from workflows.policy.money import MAX_USD
 
 FILE_NAME = "blueflame.yaml"
 VERSION = 1
 MAX_FILE_BYTES = 64 * 1024
-MAX_USD = Decimal(1_000_000)
-
-_DURATION = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?", re.ASCII)
-_LONGEST = timedelta(hours=24)
-_SHORT_NAMES = {"gemini": "google", "claude": "anthropic", "gpt": "openai"}
-
-
-def parse_duration(value: object) -> timedelta:
-    """Read `90s`, `10m` or `1h30m`; more than nothing and at most 24 hours.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    if isinstance(value, timedelta):
-        return value
-    match = _DURATION.fullmatch(value) if isinstance(value, str) and value else None
-    if match is None:
-        raise ValueError(f"a duration is written as 90s, 10m or 1h30m, not {brief(value)}")
-    hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    duration = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    if not timedelta(0) < duration <= _LONGEST:
-        raise ValueError(f"a duration is more than nothing and at most 24h, not {brief(value)}")
-    return duration
-
-
-def _command(value: object) -> object:
-    """A text becomes an argument list; a list is left to pydantic."""
-    return parse_command(value) if isinstance(value, str) else value
-
-
-def _known_provider(name: str, info: ValidationInfo) -> str:
-    provider = name.split("/", maxsplit=1)[0]
-    told = cast("dict[str, Collection[str]]", info.context or {})
-    known = (*BUILT_IN, *sorted(told.get("providers", ())))
-    if provider not in known:
-        meant = _SHORT_NAMES.get(provider)
-        advice = f"did you mean {meant!r}?" if meant else f"known are {', '.join(known)}"
-        raise ValueError(
-            f"unknown provider {provider!r}; {advice}. Another one is described under `providers:` "
-            "in your own configuration"
-        )
-    return name
 
 
 def _known_version(value: object) -> object:
@@ -98,30 +52,6 @@ def _known_version(value: object) -> object:
             "update Blue Flame, or write the file anew by 'blueflame config schema'"
         )
     return value
-
-
-Duration = Annotated[
-    timedelta,
-    BeforeValidator(parse_duration),
-    WithJsonSchema({"type": "string", "pattern": r"^(?=.)(\d{1,3}h)?(\d{1,5}m)?(\d{1,6}s)?$"}),
-]
-Command = Annotated[
-    tuple[str, ...],
-    BeforeValidator(_command),
-    AfterValidator(check_arguments),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string", "minLength": 1},
-                {"type": "array", "items": {"type": "string"}, "minItems": 1},
-            ]
-        }
-    ),
-]
-Route = Annotated[
-    tuple[Annotated[ModelName, AfterValidator(_known_provider)], ...], Field(min_length=1)
-]
-GateName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,62}$")]
 
 
 class GateEntry(BaseModel, frozen=True, extra="forbid"):
@@ -164,15 +94,6 @@ class LimitsSection(BaseModel, frozen=True, extra="forbid"):
     changed_bytes: StrictInt | None = Field(default=None, ge=1, le=1 << 30)
 
 
-def _checked_host(entry: str) -> str:
-    if (fault := entry_fault(entry)) is not None:
-        raise ValueError(f"{entry!r} cannot be taken: {fault}")
-    return entry
-
-
-CheckedHost = Annotated[HostPattern, AfterValidator(_checked_host)]
-
-
 class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
     """What a worktree needs beside what git holds."""
 
@@ -186,22 +107,6 @@ class _Described(BaseModel, frozen=True, extra="ignore"):
     """Only the names of the providers that a file describes; routes may use them."""
 
     providers: dict[str, object] = Field(default_factory=dict[str, object])
-
-
-def _checked_claim(pattern: str) -> str:
-    if (fault := claim_fault(pattern)) is not None:
-        raise ValueError(f"{pattern!r} cannot be taken: {fault}")
-    return pattern
-
-
-def _checked_command(pattern: str) -> str:
-    if (fault := pattern_fault(pattern)) is not None:
-        raise ValueError(f"{pattern!r} cannot be taken: {fault}")
-    return pattern
-
-
-CheckedPath = Annotated[PathPattern, AfterValidator(_checked_claim)]
-CheckedCommand = Annotated[CommandPattern, AfterValidator(_checked_command)]
 
 
 class PolicySection(BaseModel, frozen=True, extra="forbid"):

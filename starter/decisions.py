@@ -12,9 +12,10 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, Field, StrictInt
 
 from activities.documents import DocumentError, parse_document
-from starter.configuration_file import MAX_FILE_BYTES, MAX_USD
+from starter.configuration_file import MAX_FILE_BYTES
 from starter.errors import CommandError
 from workflows.domain.plan import Task, TaskKind
+from workflows.policy.money import MAX_USD
 
 _RISKS: Final = ("low", "medium", "high")
 Choice = Literal["approve", "reject", "wait"]

@@ -46,7 +46,7 @@ async def examine(path: Path, base: str | None) -> Repository:
     from activities.adapters.git.fast_forward import Person
     from activities.adapters.git.landing import GitUserRepository
     from activities.adapters.git.user import find
-    from activities.ports.git import RepositoryRefusedError
+    from activities.ports.git_errors import RepositoryRefusedError
     from activities.repository_warnings import warnings_of
 
     try:
@@ -68,7 +68,7 @@ async def find_root(path: Path) -> Path | None:
         raise CommandError(f"repository {str(path)!r} is no folder; name one with --repo")
     await git_version()
     from activities.adapters.git.user import find
-    from activities.ports.git import NotARepositoryError, RepositoryRefusedError
+    from activities.ports.git_errors import NotARepositoryError, RepositoryRefusedError
 
     try:
         return (await find(path)).root

@@ -16,7 +16,7 @@ from workflows.queues import host_queue
 if TYPE_CHECKING:
     from activities.adapters.git.locks import Locking
     from activities.host import Host
-    from activities.ports.git import HostRepository
+    from activities.ports.host_repository import HostRepository
     from activities.ports.sandbox import Sandbox
 
 

@@ -121,7 +121,7 @@ async def git(folder: Path, *arguments: str) -> str:
         CommandError: it fails.
     """
     from activities.adapters.git.command import Git, Scope
-    from activities.ports.git import GitCommandError
+    from activities.ports.git_errors import GitCommandError
     from workers.hosting import GitMissingError, git_program
 
     scope = Scope(cwd=folder, settings=()).having(GIT_ALLOW_PROTOCOL="file")

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.sandbox.toolchain import default_toolchain
-from activities.ports.git import MergePart
+from activities.ports.host_repository import MergePart
 from activities.ports.sandbox import WORKSPACE, Limits, SandboxCommand
 from tests.contract.test_sandbox import processes_in
 from tests.security.arena import Arena, Ran

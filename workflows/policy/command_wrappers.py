@@ -6,7 +6,6 @@ option of a wrapper that is not known here: behind it nobody could tell where th
 """
 
 from collections.abc import Generator, Iterator
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from workflows.domain.command import UNKNOWN, Word
@@ -17,10 +16,10 @@ from workflows.policy.command_options import (
     Wrapper,
     base_name,
     cannot_judge,
-    plain_path,
     shown,
     skip_options,
 )
+from workflows.policy.command_texts import ShellText, shell_texts, text_for
 
 
 class Program(NamedTuple):
@@ -37,14 +36,7 @@ class Setting(NamedTuple):
     name: str
 
 
-class ShellText(NamedTuple):
-    """A text that a shell would read, to be parsed and judged."""
-
-    text: str
-
-
 Layer = Program | Setting | ShellText | Denied
-
 
 _RUNNERS: Final = frozenset(
     {
@@ -63,20 +55,12 @@ _RUNNERS: Final = frozenset(
     }
 )
 """Programs whose subcommand starts a program in their environment."""
-_SHELLS: Final = frozenset({"ash", "bash", "dash", "ksh", "mksh", "rbash", "sh", "zsh"})
-_STARTUP: Final = frozenset({"--rcfile", "--init-file"})
-_SHELL_VALUES: Final = frozenset({"-o", "+o", "-O", "+O", *_STARTUP})
 _RESERVED: Final = frozenset({
     "!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
     "in", "select", "then", "until", "while",
 })  # fmt: skip
 """Words of bash's grammar. Behind `time` and `coproc`, which the grammar takes for programs, they
 begin what it did not read."""
-_EVALUATING: Final = frozenset({
-    "[", "[[", "declare", "export", "getopts", "let", "local", "printf", "read", "readonly", "test",
-    "typeset", "unset", "wait",
-})  # fmt: skip
-"""Builtins that evaluate subscripts, and what is substituted in them."""
 
 
 def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
@@ -103,14 +87,12 @@ def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Laye
 
 def _started(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
     """Name what a program that is no mere wrapper runs besides itself."""
-    if name in _SHELLS:
-        yield from _shell(name, rest, stdin, is_piped=is_piped)
-    elif name in _SPECIAL:
-        yield from _SPECIAL[name](rest)
-    elif name in _EVALUATING:
-        yield from _subscripts(name, rest)
+    if name in _STARTERS:
+        yield from _STARTERS[name](rest)
     elif rest and (name, rest[0].text) in _RUNNERS:
         yield from _runner(rest[1:])
+    else:
+        yield from shell_texts(name, rest, stdin, is_piped=is_piped)
 
 
 def _hidden(program: Word) -> Denied | None:
@@ -195,85 +177,6 @@ def _splits(option: str) -> bool:
     )
 
 
-def _shell(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
-    """A shell takes its commands from `-c`, a file, or its input."""
-    for option, value in pairwise(rest):
-        if option.text in _STARTUP:
-            yield from _script_file((value,))
-    letters, rest = _shell_options(rest)
-    if rest and (rest[0].is_many or rest[0].text.startswith("-")):
-        yield cannot_judge(f"{name!r} with {shown([rest[0]])}")
-    elif "c" in letters:
-        yield from _text(name, rest)
-    elif rest and "s" not in letters:
-        yield from _script_file((rest[0],))
-    elif stdin is not None:
-        yield from _text(name, (stdin,))
-    elif is_piped:
-        yield cannot_judge(f"{name!r} would run what another program writes")
-
-
-def _shell_options(rest: Words) -> tuple[str, Words]:
-    """Return the letters of a shell's options, and the words behind them."""
-    letters = ""
-    while rest and rest[0].is_known and rest[0].text.startswith(("-", "+")):
-        text = rest[0].text
-        if text in {"-", "--"}:
-            return letters, rest[1:]
-        letters += "" if text.startswith("--") else text[1:]
-        takes = text in _SHELL_VALUES or (text[1] != "-" and text[-1] in "oO")
-        rest = rest[2:] if takes else rest[1:]
-    return letters, rest
-
-
-def _text(name: str, rest: Words) -> Iterator[Layer]:
-    if rest and rest[0].is_known:
-        yield ShellText(rest[0].text)
-    elif rest:
-        about = f"the text for {name!r} holds an expansion; in single quotes it holds none"
-        yield cannot_judge(about)
-
-
-def is_script_file(word: Word) -> bool:
-    """Tell whether a script is a file that could be looked at; those are let through unread."""
-    if word.is_many or word.text == UNKNOWN:
-        return False
-    if plain_path(word.text).startswith(("/dev/", "/proc/")):
-        return False
-    return not (word.is_glob and word.text.startswith((UNKNOWN, "/")))
-
-
-def _script_file(rest: Words) -> Iterator[Layer]:
-    for word in rest[:1]:
-        if not is_script_file(word):
-            yield cannot_judge(f"the script {shown([word])} is not a file that could be looked at")
-
-
-def _eval(rest: Words) -> Iterator[Layer]:
-    rest = _behind_dashes(rest)
-    if all(word.is_known for word in rest):
-        yield ShellText(" ".join(word.text for word in rest))
-    else:
-        yield cannot_judge(f"'eval' of {shown(rest)}")
-
-
-def _behind_dashes(rest: Words) -> Words:
-    return rest[1:] if rest and rest[0].text == "--" else rest
-
-
-def _trap(rest: Words) -> Iterator[Layer]:
-    rest = _behind_dashes(rest)
-    if len(rest) > 1 and rest[0].text not in {"-", "-l", "-p"}:
-        yield from _text("trap", rest)
-
-
-def _alias(rest: Words) -> Iterator[Layer]:
-    for word in rest:
-        if "=" in word.text:
-            value = word.model_copy(update={"text": word.text.partition("=")[2]})
-            yield from _text("alias", (value,))
-
-
 def _flock(rest: Words) -> Iterator[Layer]:
     wrapper = Wrapper("-s -x -e -n -u -o -F -v --shared --nonblock", "-w -E --wait", 1)
     start = skip_options("flock", rest, wrapper)
@@ -281,26 +184,7 @@ def _flock(rest: Words) -> Iterator[Layer]:
         yield start
     elif inner := rest[start + 1 :]:
         has_text = inner[0].text in {"-c", "--command"}
-        yield from _text("flock", inner[1:]) if has_text else layers(inner, None, is_piped=False)
-
-
-def _joined(name: str, wrapper: Wrapper, rest: Words) -> Iterator[Layer]:
-    """Programs that hand their words to a shell, as one text."""
-    start = skip_options(name, rest, wrapper)
-    if isinstance(start, Denied):
-        yield start
-    else:
-        yield from _eval(rest[start:])
-
-
-def _watch(rest: Words) -> Iterator[Layer]:
-    flags = "-b -c -d -e -g -t -x --beep --color --errexit --exec --no-title"
-    yield from _joined("watch", Wrapper(flags, "-n --interval"), rest)
-
-
-def _parallel(rest: Words) -> Iterator[Layer]:
-    wrapper = Wrapper("-k -0 -u --keep-order --null --bar", "-j -n -N -I -a --jobs --arg-file")
-    yield from _joined("parallel", wrapper, rest)
+        yield from text_for("flock", inner[1:]) if has_text else layers(inner, None, is_piped=False)
 
 
 def _find(rest: Words) -> Iterator[Layer]:
@@ -325,53 +209,4 @@ def _runner(rest: Words) -> Iterator[Layer]:
         yield from layers(rest, None, is_piped=False)
 
 
-def _callback(rest: Words) -> Iterator[Layer]:
-    """`mapfile`, `readarray` and `compgen` run the text behind `-C`."""
-    for place, word in enumerate(rest):
-        if word.text.startswith("-") and "C" in word.text:
-            attached = word.text.partition("C")[2]
-            value = (word.model_copy(update={"text": attached}),) if attached else rest[place + 1 :]
-            yield from _text("-C", value)
-    yield from _subscripts("mapfile", rest)
-
-
-def _hash(rest: Words) -> Iterator[Layer]:
-    if any(word.text.startswith("-") and "p" in word.text for word in rest):
-        yield cannot_judge("'hash -p' gives a program another name")
-
-
-def _shopt(rest: Words) -> Iterator[Layer]:
-    for word in rest:
-        if word.text in {"expand_aliases", "lastpipe"}:
-            yield cannot_judge(
-                f"what follows 'shopt' with {word.text!r} reads otherwise than it runs"
-            )
-
-
-def _subscripts(name: str, rest: Words) -> Iterator[Layer]:
-    about = (
-        f"{name!r} evaluates the subscript in {shown([word])}"
-        for word in rest
-        if "[" in word.text and ("$(" in word.text or "`" in word.text)
-    )
-    yield from map(cannot_judge, about)
-
-
-_SPECIAL: Final = {
-    ".": _script_file,
-    "alias": _alias,
-    "compgen": _callback,
-    "eval": _eval,
-    "find": _find,
-    "flock": _flock,
-    "hash": _hash,
-    "mapfile": _callback,
-    "npx": _runner,
-    "parallel": _parallel,
-    "readarray": _callback,
-    "shopt": _shopt,
-    "source": _script_file,
-    "trap": _trap,
-    "uvx": _runner,
-    "watch": _watch,
-}
+_STARTERS: Final = {"find": _find, "flock": _flock, "npx": _runner, "uvx": _runner}

@@ -25,14 +25,8 @@ from workflows.policy.command_paths import (
 )
 from workflows.policy.command_patterns import may_fit, must_fit
 from workflows.policy.command_rules import built_in_denial, environment_denial
-from workflows.policy.command_wrappers import (
-    Layer,
-    Program,
-    Setting,
-    ShellText,
-    is_script_file,
-    layers,
-)
+from workflows.policy.command_texts import ShellText, is_script_file
+from workflows.policy.command_wrappers import Layer, Program, Setting, layers
 
 MOST_TEXTS: Final = 8
 """How deep texts of commands may hold texts of commands."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from activities.adapters.git import objects
 from activities.adapters.git.command import Git, Scope
 from activities.adapters.git.locks import exclusive, remove_stale
-from activities.ports.git import GitCommandError, RefMovedError
+from activities.ports.git_errors import GitCommandError, RefMovedError
 from workflows.domain.ids import Commit
 
 CONFIG = """\

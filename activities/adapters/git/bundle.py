@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from activities.adapters.git import objects
 from activities.adapters.git.command import Git, Scope
-from activities.ports.git import BundleError, GitCommandError
+from activities.ports.git_errors import BundleError, GitCommandError
 from workflows.domain.ids import Commit
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from activities.adapters.git import objects
 from activities.adapters.git.bare import Bare
-from activities.ports.git import Checkpoint, CheckpointRequest
+from activities.ports.host_repository import Checkpoint, CheckpointRequest
 from workflows.domain.ids import Commit, SessionId, TaskId, Tree
 
 SESSION, TASK = "Blueflame-Session", "Blueflame-Task"

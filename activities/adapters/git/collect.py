@@ -25,7 +25,7 @@ from activities.adapters.git.names import (
 )
 from activities.adapters.git.scan import Cache, Oddities, folders_of, scan
 from activities.adapters.git.worktree import unlock_folders
-from activities.ports.git import Change, Collected, Finding, FindingKind
+from activities.ports.host_repository import Change, Collected, Finding, FindingKind
 from workflows.domain.ids import Tree
 
 RULES: dict[FindingKind, str] = {

@@ -14,7 +14,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from activities.ports.git import GitCommandError, GitTimedOutError, OutputTooLargeError
+from activities.ports.git_errors import GitCommandError, GitTimedOutError, OutputTooLargeError
 from activities.uninterrupted import uninterrupted
 
 ENVIRONMENT: Mapping[str, str] = {

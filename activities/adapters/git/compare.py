@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from activities.adapters.git.bare import Bare
 from activities.adapters.git.names import shown
-from activities.ports.git import Change
+from activities.ports.host_repository import Change
 from workflows.domain.ids import Commit, Tree
 
 DIFF_BYTES = 256 << 20

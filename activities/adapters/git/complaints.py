@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from activities.adapters.git.user import Found
-from activities.ports.git import (
+from activities.ports.git_errors import (
     GitCommandError,
     RepositoryDamagedError,
     RepositoryRefusedError,

@@ -1,6 +1,6 @@
 """How much disk a session will take on a host; pure."""
 
-from activities.ports.git import RepositoryFacts
+from activities.ports.user_repository import RepositoryFacts
 
 BLOCK_BYTES = 4096
 HEADROOM_BYTES = 256 << 20

@@ -18,7 +18,8 @@ from activities.adapters.git.names import shown
 from activities.adapters.git.preflight import copy_index
 from activities.adapters.git.user import Found, as_owner, find, resolve, without_programs
 from activities.adapters.git.user_worktrees import holding, under_way, worked_on
-from activities.ports.git import FastForwardRequest, GitCommandError, Landed, LandOutcome, Refused
+from activities.ports.git_errors import GitCommandError
+from activities.ports.user_repository import FastForwardRequest, Landed, LandOutcome, Refused
 from workflows.domain.ids import Commit
 
 # What a checkout with the user's own configuration may not do all the same.

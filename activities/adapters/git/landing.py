@@ -14,18 +14,20 @@ from activities.adapters.git.command import Git, Scope
 from activities.adapters.git.fast_forward import Person, fast_forward
 from activities.adapters.git.user import Found, as_owner, find, resolve, without_programs
 from activities.adapters.git.user_worktrees import holding
-from activities.ports.git import (
-    BaseBundle,
+from activities.ports.git_errors import (
     BundleError,
-    FastForwardRequest,
     GitCommandError,
+    PartialCloneError,
+    RepositoryUnreadableError,
+)
+from activities.ports.user_repository import (
+    BaseBundle,
+    FastForwardRequest,
     Landed,
     LandOutcome,
     LandRequest,
-    PartialCloneError,
     Refused,
     RepositoryFacts,
-    RepositoryUnreadableError,
 )
 from workflows.domain.ids import Commit, SessionId
 

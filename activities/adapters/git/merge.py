@@ -13,7 +13,7 @@ from datetime import datetime
 from activities.adapters.git import compare, objects
 from activities.adapters.git.bare import Bare
 from activities.adapters.git.names import shown
-from activities.ports.git import Conflict, Merged, MergeOutcome, MergePart
+from activities.ports.host_repository import Conflict, Merged, MergeOutcome, MergePart
 from workflows.domain.ids import Commit, Tree
 
 MARKER = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?: .*)?\r?$", re.MULTILINE)

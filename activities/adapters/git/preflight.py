@@ -15,15 +15,15 @@ from activities.adapters.git.complaints import damaged, refusal
 from activities.adapters.git.names import shown
 from activities.adapters.git.user import Found, find, resolve, without_programs
 from activities.adapters.git.user_worktrees import under_way
-from activities.ports.git import (
+from activities.ports.git_errors import (
     BaseMissingError,
     BranchNameBlockedError,
     EmptyRepositoryError,
     GitCommandError,
     PartialCloneError,
-    RepositoryFacts,
     UnusableNameError,
 )
+from activities.ports.user_repository import RepositoryFacts
 from workflows.domain.ids import Commit, SessionId, Tree
 
 OURS = "refs/heads/blueflame"

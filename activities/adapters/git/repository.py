@@ -24,9 +24,8 @@ from activities.adapters.git.lfs import AttributeRepository
 from activities.adapters.git.locks import Locking, exclusive
 from activities.adapters.git.names import shown
 from activities.adapters.git.worktree import PARALLEL, Worktrees, delete
-from activities.ports.git import (
-    BaseBundle,
-    BundleError,
+from activities.ports.git_errors import BundleError
+from activities.ports.host_repository import (
     Change,
     Checkpoint,
     CheckpointRequest,
@@ -37,6 +36,7 @@ from activities.ports.git import (
     TaskCommit,
     WorktreePlace,
 )
+from activities.ports.user_repository import BaseBundle
 from workflows.domain.ids import Commit, SessionId, Tree
 from workflows.policy.postcheck import AddedLines, ChangedFile
 

@@ -12,7 +12,7 @@ from activities.adapters.git.command import Git, Scope
 from activities.adapters.git.names import shown
 from activities.adapters.git.scan import entries, folders_of
 from activities.adapters.git.worktree import delete, unlock_folders
-from activities.ports.git import GitCommandError, WorktreeDamagedError
+from activities.ports.git_errors import GitCommandError, WorktreeDamagedError
 from workflows.domain.ids import Commit
 
 

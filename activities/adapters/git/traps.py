@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from activities.adapters.git.names import shown
 from activities.adapters.git.scan import SETTLED_NS, entries
-from activities.ports.git import Finding
+from activities.ports.host_repository import Finding
 
 ENDLESS_LINK = b"commondir"
 

@@ -15,7 +15,7 @@ from dataclasses import replace as with_changes
 from pathlib import Path
 
 from activities.adapters.git.command import Git, Scope, configuration
-from activities.ports.git import (
+from activities.ports.git_errors import (
     GitCommandError,
     NotARepositoryError,
     RepositoryUnreadableError,

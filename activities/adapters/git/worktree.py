@@ -17,12 +17,12 @@ from types import MappingProxyType
 from activities.adapters.git.bare import Bare, replace
 from activities.adapters.git.command import Scope
 from activities.adapters.git.locks import Locking, exclusive, remove_stale
-from activities.ports.git import (
+from activities.ports.git_errors import (
     WorktreeDamagedError,
     WorktreeMissingError,
     WorktreeNotHeldError,
-    WorktreePlace,
 )
+from activities.ports.host_repository import WorktreePlace
 from workflows.domain.ids import Commit
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

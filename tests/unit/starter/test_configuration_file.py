@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 
 from starter.configuration_errors import ConfigurationError
-from starter.configuration_file import MAX_FILE_BYTES, parse_duration, parse_file, read_file
+from starter.configuration_file import MAX_FILE_BYTES, parse_file, read_file
 from starter.configuration_migration import migrate
+from starter.configuration_values import parse_duration
 from tests.unit.broken_yaml import yaml_texts
 from workflows.domain.config import Concurrency, SessionConfig
 

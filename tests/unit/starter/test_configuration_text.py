@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, JsonValue
 
 from activities.documents import parse_document
-from starter.configuration_file import parse_duration, parse_file
+from starter.configuration_file import parse_file
 from starter.configuration_text import command, duration, flow, gates, spelled
+from starter.configuration_values import parse_duration
 from starter.gate_commands import BASH
 from workflows.domain.config import Pacing
 from workflows.domain.gate import GateSpec

@@ -9,7 +9,8 @@ from activities.adapters.git.command import Git
 from activities.adapters.git.fast_forward import Person
 from activities.adapters.git.landing import GitUserRepository
 from activities.adapters.git.repository import GitHostRepository
-from activities.ports.git import CheckpointRequest, Collected, LandOutcome, LandRequest, TaskCommit
+from activities.ports.host_repository import CheckpointRequest, Collected, TaskCommit
+from activities.ports.user_repository import LandOutcome, LandRequest
 from workflows.domain.ids import Commit, SessionId, TaskId
 
 WHEN = datetime(2026, 11, 28, 12, 0, 0, tzinfo=UTC)

@@ -3,7 +3,8 @@
 import pytest
 
 from activities.adapters.git.repository import GitHostRepository
-from activities.ports.git import BundleError, Checkpoint, GitCommandError, RefMovedError
+from activities.ports.git_errors import BundleError, GitCommandError, RefMovedError
+from activities.ports.host_repository import Checkpoint
 from tests.unit.activities.adapters.git.home import SESSION, Home, plain_git, write
 from workflows.domain.ids import Commit, TaskId, Tree
 

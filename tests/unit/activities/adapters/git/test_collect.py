@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.ports.git import Change, WorktreeDamagedError, WorktreeNotHeldError
+from activities.ports.git_errors import WorktreeDamagedError, WorktreeNotHeldError
+from activities.ports.host_repository import Change
 from tests.effort import examples
 from tests.unit.activities.adapters.git.home import BRANCH, Home, names, plain_git, write
 

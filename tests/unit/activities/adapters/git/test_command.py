@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.git.command import Git, Scope, configuration
-from activities.ports.git import GitCommandError, GitTimedOutError, OutputTooLargeError
+from activities.ports.git_errors import GitCommandError, GitTimedOutError, OutputTooLargeError
 from tests.unit.activities.adapters.git.home import GIT
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from activities.adapters.git.command import Completed, Git, Scope
 from activities.adapters.git.landing import GitUserRepository
 from activities.adapters.git.repository import GitHostRepository
-from activities.ports.git import FastForwardRequest, LandRequest, MergePart, TaskCommit
+from activities.ports.host_repository import MergePart, TaskCommit
+from activities.ports.user_repository import FastForwardRequest, LandRequest
 from tests.unit.activities.adapters.git.home import (
     BRANCH,
     GIT,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from activities.adapters.git.estimate import HEADROOM_BYTES, estimate
-from activities.ports.git import RepositoryFacts
+from activities.ports.user_repository import RepositoryFacts
 from workflows.domain.ids import Commit, Tree
 
 FACTS = RepositoryFacts(

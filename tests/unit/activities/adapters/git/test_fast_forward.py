@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.ports.git import FastForwardRequest, Landed, LandOutcome, Refused
+from activities.ports.user_repository import FastForwardRequest, Landed, LandOutcome, Refused
 from tests.unit.activities.adapters.git.home import Home, fingerprint, write
 from workflows.domain.ids import Commit
 

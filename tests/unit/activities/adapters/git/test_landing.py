@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.ports.git import (
+from activities.ports.git_errors import BundleError
+from activities.ports.user_repository import (
     BaseBundle,
-    BundleError,
     FastForwardRequest,
     Landed,
     LandRequest,

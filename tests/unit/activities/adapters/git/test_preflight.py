@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.ports.git import (
+from activities.ports.git_errors import (
     BaseMissingError,
     BranchNameBlockedError,
     EmptyRepositoryError,

@@ -10,7 +10,7 @@ import pytest
 
 from activities.adapters.git.bare import checked_name
 from activities.adapters.git.locks import exclusive
-from activities.ports.git import WorktreeMissingError
+from activities.ports.git_errors import WorktreeMissingError
 from tests.unit.activities.adapters.git.home import GIT, Home, names, plain_git, write
 from workflows.domain.ids import Commit
 

@@ -1,0 +1,139 @@
+"""What the activities ask of the user's repository, with the user's rights (role `land`).
+
+What goes over to our own repository (`host_repository`) or comes from it is a bundle. Nothing runs
+that the repository names: no hook, no filter, no driver (one exception, the user's own filters at a
+fast-forward that the user asked for).
+"""
+
+from pathlib import Path
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, Field
+
+from workflows.domain.ids import Commit, SessionId, Tree
+
+
+class RepositoryFacts(BaseModel, frozen=True, extra="forbid"):
+    """What the preflight found. Reading it changed nothing."""
+
+    root: Path
+    """The resolved top of the checkout, or the repository itself where it is bare."""
+    key: str
+    """Names the repository whichever path led to it; 32 hexadecimal digits."""
+    is_bare: bool
+    base: Commit
+    base_branch: str | None
+    """The branch that the base stands for, without `refs/heads/`; None: detached, a tag, a hash."""
+    tree: Tree
+    file_count: int
+    tree_bytes: int
+    """Sum of the sizes of the files of the base's tree."""
+    object_bytes: int
+    """What all objects of the repository take on disk."""
+    owner_uid: int
+    owner: str
+    is_writable: bool
+    """Whether landing can write objects and refs; if not, say so with `owner` before the start."""
+    is_shallow: bool
+    is_dirty: bool
+    """Tracked files differ from the index, or the index from HEAD; none of it is in the base."""
+    under_way: str | None = None
+    """What the checkout is in the middle of (`merge`, `rebase` …); None: nothing."""
+    submodules: tuple[str, ...] = ()
+    """Paths of gitlinks in the base. They are not filled in worktrees."""
+    lfs_patterns: tuple[str, ...] = ()
+    """Patterns whose files are LFS pointers in worktrees."""
+    free_bytes: int
+
+
+class BaseBundle(BaseModel, frozen=True, extra="forbid"):
+    """The base with its history, as bytes of a git bundle."""
+
+    bundle: bytes
+    shallow: tuple[Commit, ...] = ()
+    """The boundary of a shallow clone: these commits' parents are not in the bundle."""
+
+
+class LandRequest(BaseModel, frozen=True, extra="forbid"):
+    """Commits to bring into the user's repository, and the ref that is to name the last of them."""
+
+    path: Path
+    bundle: bytes
+    ref: str = Field(pattern=r"^refs/heads/.+")
+    old: Commit | None
+    """What the ref holds now; None: it must not exist."""
+    new: Commit
+
+
+class FastForwardRequest(BaseModel, frozen=True, extra="forbid"):
+    """A branch of the user's to move forward, where that is safe. `new` has landed before."""
+
+    path: Path
+    branch: str
+    """Without `refs/heads/`."""
+    old: Commit
+    new: Commit
+
+
+class Landed(BaseModel, frozen=True, extra="forbid"):
+    """The ref holds the commit now (or held it already)."""
+
+    kind: Literal["landed"] = "landed"
+    ref: str
+    commit: Commit
+    checkout: Path | None = None
+    """The checkout that was moved along; None: no checkout was touched."""
+
+
+class Refused(BaseModel, frozen=True, extra="forbid"):
+    """Nothing was changed; the work waits."""
+
+    kind: Literal["refused"] = "refused"
+    reason: Literal["moved", "blocked", "checked_out", "not_forward", "overlap", "busy", "rights"]
+    text: str
+    """For a person: what stands in the way and what to do."""
+
+
+LandOutcome = Landed | Refused
+
+
+class UserRepository(Protocol):
+    """The user's repository, with the user's rights."""
+
+    async def inspect(
+        self, path: Path, base: str | None, session: SessionId | None = None
+    ) -> RepositoryFacts:
+        """Look at the repository that `path` is in, and change nothing.
+
+        Args:
+            path: a folder in a checkout, or a bare repository.
+            base: branch, tag or commit to work from; None: HEAD.
+            session: whose branch has to find room; None: any session's.
+
+        Raises:
+            RepositoryRefusedError: one of its kinds, in words for a person.
+        """
+        ...
+
+    async def export(self, path: Path, commit: Commit) -> BaseBundle:
+        """Return `commit` with its history, nothing else, as a bundle.
+
+        Raises:
+            PartialCloneError: objects are missing.
+        """
+        ...
+
+    async def land(self, request: LandRequest) -> LandOutcome:
+        """Store the bundle's commits and move one ref by compare-and-swap. Repeating it is safe.
+
+        Raises:
+            BundleError: the bundle is damaged or builds on what is not here.
+        """
+        ...
+
+    async def fast_forward(self, request: FastForwardRequest) -> LandOutcome:
+        """Move the user's branch, and the checkout that shows it, only where nothing can be lost.
+
+        Hooks do not run. The checkout's own filters (LFS) run, as with a pull.
+        """
+        ...
