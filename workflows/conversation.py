@@ -86,8 +86,8 @@ class Conversation:
             if isinstance(outcome, PrefixLost):
                 outcome = await self._send(None, (*self._agent.state.conversation, *pending))
         except Ended as ended:
-            if may_have_run(ended.__cause__):
-                self._account.spend(quote)  # stopped with the call in flight: it may be billed
+            if _may_be_billed(ended.__cause__):
+                self._account.spend(quote)  # stopped with the call in flight
             raise
         except ActivityError as error:
             if is_cancelled_exception(error):
@@ -211,3 +211,10 @@ class Conversation:
         agent.update(prefix=None, conversation=(), pending=(fresh,), prompt_tokens=0)
         await self._account.settle_ask()
         await agent.continue_as_new()
+
+
+def _may_be_billed(stopped: BaseException | None) -> bool:
+    """Tell whether a call that was stopped can cost something: it was sent, and not refused."""
+    if not isinstance(stopped, ActivityError) or is_cancelled_exception(stopped):
+        return may_have_run(stopped)
+    return _FAILED.get(failure_type(stopped)) == "unknown"

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import is_cancelled_exception
+from temporalio.exceptions import ActivityError
 
 from workflows.domain.agent import AgentEnd, AgentRequest, AgentState
 from workflows.domain.messages import UserMessage
@@ -92,8 +92,9 @@ class RunningAgent:
         self._activity = asyncio.create_task(work)
         try:
             return await self._activity
-        except BaseException as error:
-            if is_cancelled_exception(error) and self.state.stop_reason is not None:
+        except (ActivityError, asyncio.CancelledError) as error:
+            # Cancelled, or failed before it heard of that: what would be tried again is not now.
+            if self.state.stop_reason is not None:
                 raise Ended(AgentEnd.STOPPED, self.state.stop_reason) from error
             raise
         finally:

@@ -1,5 +1,7 @@
 """One agent alone, with the real ledger: every end, what it is told, and what a call may cost."""
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
@@ -218,6 +220,38 @@ async def test_a_call_that_is_stopped_counts_where_it_was_sent(
         await agent.signal("stop", "enough")
         outcome = await agent.result()
     assert (outcome.end, outcome.spent_usd) == (AgentEnd.STOPPED, spent)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spent"),
+    [(FailureType.RATE_LIMITED, 0), (FailureType.OUTCOME_UNKNOWN, Decimal("0.10"))],
+)
+async def test_a_call_that_fails_while_it_is_stopped_is_stopped(
+    theatre: Theatre, kind: str, spent: Decimal
+):
+    world = Scripted([SUBMIT], usd_per_call=Decimal("0.10"))
+    sent, may_fail = asyncio.Event(), asyncio.Event()
+
+    async def refused() -> None:
+        sent.set()
+        # The cancellation comes with a heartbeat; this call answers before it hears of it.
+        while not may_fail.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await may_fail.wait()
+        raise ApplicationError("no", type=kind)
+
+    world.on_call = lambda _: refused()
+    async with theatre.agent(world) as agent:
+        await sent.wait()
+        await agent.signal("stop", "enough")
+        await until_in_history(
+            agent,
+            lambda event: event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
+        )
+        may_fail.set()
+        outcome = await agent.result()
+    assert (outcome.end, outcome.detail) == (AgentEnd.STOPPED, "enough")
+    assert outcome.spent_usd == spent
 
 
 async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Theatre):
