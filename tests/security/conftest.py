@@ -1,13 +1,15 @@
-"""The throw-away host that attacks are tried on."""
+"""The throw-away host that attacks are tried on, and a world for set-up with a network."""
 
 import asyncio
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.security.arena import Arena
+from tests.security.listed import Listed, listed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,3 +42,9 @@ def arena(built: Arena, monkeypatch: pytest.MonkeyPatch) -> Iterator[Arena]:
         yield built
         sleeper.kill()
     built.reset()
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncGenerator[Listed]:
+    async with listed(tmp_path) as made:
+        yield made

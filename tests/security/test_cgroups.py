@@ -9,7 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,19 @@ async def test_without_a_sandbox_it_finds_what_left_the_session(tmp_path: Path, 
     assert not is_running(int((tmp_path / "pid").read_text()))
 
 
+@contextmanager
+def inhabitant(place: Path) -> Generator[subprocess.Popen[bytes]]:
+    """A process that is in a cgroup, and that is killed at the end if it still runs."""
+    enter = 'echo 0 >"$0/cgroup.procs" && echo there && exec sleep 600'
+    with subprocess.Popen(("sh", "-c", enter, place), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"there\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 @inside
 def test_what_a_killed_worker_left_is_swept(place: Path):
     with subprocess.Popen(("true",)) as ended:
@@ -170,10 +184,7 @@ def test_what_a_killed_worker_left_is_swept(place: Path):
     mine = place / f"run-{os.getpid()}-999"
     for path in (left, mine):
         path.mkdir()
-    enter = 'echo 0 >"$0/cgroup.procs" && echo there && exec sleep 600'
-    with subprocess.Popen(("sh", "-c", enter, left), stdout=subprocess.PIPE) as survivor:
-        assert survivor.stdout is not None
-        assert survivor.stdout.readline() == b"there\n"
+    with inhabitant(left) as survivor:
         sweep_cgroups(place)
         assert survivor.wait() == -signal.SIGKILL
     assert not left.exists()
@@ -188,6 +199,16 @@ async def test_a_cgroup_that_cannot_be_made_refuses_the_command(tmp_path: Path):
     assert not (tmp_path / "there").exists()
 
 
+@pytest.fixture
+def unit(place: Path) -> Generator[Path]:
+    """A cgroup of its own, as a service manager makes one; what is below it goes with it."""
+    path = place / "unit"
+    path.mkdir()
+    yield path
+    for each in (path / LEAF, path):
+        each.rmdir()
+
+
 OWN = """
 import os, sys
 from pathlib import Path
@@ -200,22 +221,16 @@ print(Path("/proc/self/cgroup").read_text().strip(), place_of("own"))
 
 
 @inside
-def test_own_is_the_cgroup_that_the_worker_was_started_in(place: Path):
-    unit = place / "unit"
-    unit.mkdir()
+def test_own_is_the_cgroup_that_the_worker_was_started_in(unit: Path):
     done = subprocess.run(
         (sys.executable, "-c", OWN, unit), capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [f"0::/delegated/unit/{LEAF}", str(unit)]
     assert {"memory", "pids"} <= set((unit / "cgroup.subtree_control").read_text().split())
-    (unit / LEAF).rmdir()
-    unit.rmdir()
 
 
 @inside
-def test_own_with_processes_that_cannot_be_moved_is_refused(place: Path):
-    unit = place / "unit"
-    unit.mkdir()
+def test_own_with_processes_that_cannot_be_moved_is_refused(unit: Path):
     # Seen from the new namespace of processes, `unshare` itself has no number.
     start = 'echo 0 >"$0/cgroup.procs" && exec unshare --user --map-root-user --pid --fork "$@"'
     done = subprocess.run(
@@ -225,23 +240,16 @@ def test_own_with_processes_that_cannot_be_moved_is_refused(place: Path):
         check=False,
     )
     assert "cannot be arranged" in done.stderr
-    (unit / LEAF).rmdir()
-    unit.rmdir()
 
 
 @inside
 def test_a_place_with_other_processes_is_refused(place: Path):
     busy = place / "busy"
     busy.mkdir()
-    enter = 'echo 0 >"$0/cgroup.procs" && echo there && exec cat'
-    with subprocess.Popen(
-        ("sh", "-c", enter, busy), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as stranger:
-        assert stranger.stdout is not None
-        assert stranger.stdout.readline() == b"there\n"
+    with inhabitant(busy) as stranger:
         with pytest.raises(DelegationError, match="cannot be arranged"):
             claim(busy, os.getuid(), os.getgid())
-        stranger.kill()
+        assert stranger.poll() is None
 
 
 def test_a_place_that_is_no_cgroup_is_refused(tmp_path: Path):

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,17 +19,11 @@ from activities.ports.sandbox import (
     Workspace,
 )
 from tests.security.attacks.listed_hosts import CASES, RAW, Way
-from tests.security.listed import BODY, NAME, Listed, listed
+from tests.security.listed import BODY, NAME, Listed
 from tests.waiting import until
 
 has_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 _FETCH = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncGenerator[Listed]:
-    async with listed(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

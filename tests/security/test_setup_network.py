@@ -1,14 +1,13 @@
 """`worktree.network` through the activities: set-up has it, agents' tools and gates do not."""
 
 import shutil
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
-from tests.security.listed import BODY, NAME, Listed, listed
+from tests.security.listed import BODY, NAME, Listed
 from tests.unit.activities.adapters.git.home import Home
 from tests.unit.activities.situations import SetUp, Situation, bash
 
@@ -16,12 +15,6 @@ pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl
 
 LOOK = "env | grep -i -c proxy; curl -sS -x http://127.0.0.1:3128 http://x.example.org/ 2>&1"
 NOTHING = "0\ncurl: (7) "
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncGenerator[Listed]:
-    async with listed(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

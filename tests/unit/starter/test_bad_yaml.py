@@ -14,6 +14,7 @@ BOMB = "\n".join(f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 9)}]" for n in range
 
 CASES: dict[str, tuple[bytes, str]] = {
     "a tab": (V + b"budget:\n\tstop_usd: 1\n", "3:1: a tab; indent with spaces"),
+    "a tab at the beginning": (V + b"\tturns: 3\n", "2:1: a tab; indent with spaces"),
     "a tab before a value": (V + b"pacing:\twave\n", "2:8: a tab; indent with spaces"),
     "a doubled key": (V + b"turns: 1\nturns: 2\n", "3:1: the key 'turns' stands twice; remove one"),
     "a doubled key in a flow map": (
@@ -34,11 +35,11 @@ CASES: dict[str, tuple[bytes, str]] = {
     "a text for a number": (V + b"turns: many\n", "2:1: turns: must be a whole number, not 'many'"),
     "a number for a duration": (
         V + b"command_timeout: 90\n",
-        "2:1: command_timeout: a duration is",
+        "2:1: command_timeout: a duration is written as 90s",
     ),
     "a text for a mapping": (
         V + b"budget: 5\n",
-        "2:1: budget: must be a mapping of keys to values",
+        "mapping of keys to values, not 5; its keys are burn_usd_per_minute, stop_usd, warn_usd",
     ),
     "a mapping for a text": (
         V + b"pacing: {a: 1}\n",
@@ -62,7 +63,7 @@ CASES: dict[str, tuple[bytes, str]] = {
     ),
     "an unknown key near none": (
         V + b"zzz: 1\n",
-        "2:1: zzz: unknown key 'zzz'; known are approvals",
+        "2:1: zzz: unknown key 'zzz'; known are approvals, attempts",
     ),
     "a key with a letter that looks alike": (
         V + "p\u0430cing: wave\n".encode(),
@@ -79,7 +80,7 @@ CASES: dict[str, tuple[bytes, str]] = {
     "no version": (b"turns: 1\n", "1:1: the document: the key 'version' is missing here; write"),
     "a newer version": (
         b"version: 2\n",
-        "1:1: version: this release reads version 1, not 2, which",
+        "1:1: version: this release reads version 1, not 2, which is of a newer",
     ),
     "an older version": (
         b"version: 0\n",
@@ -87,7 +88,11 @@ CASES: dict[str, tuple[bytes, str]] = {
     ),
     "a version that is a text": (
         b"version: '1'\n",
-        "1:1: version: this release reads version 1, not",
+        "1:1: version: this release reads version 1, not '1'; write 'version: 1'",
+    ),
+    "a version that is true": (
+        b"version: true\n",
+        "1:1: version: this release reads version 1, not true; write 'version: 1'",
     ),
     "a version that is a fraction": (
         b"version: 1.0\n",
@@ -131,7 +136,7 @@ CASES: dict[str, tuple[bytes, str]] = {
     ),
     "a tag": (
         V + b"turns: !!python/object:os.system x\n",
-        "2:8: the tag 'tag:yaml.org,2002:python",
+        "2:8: the tag 'tag:yaml.org,2002:python/object:os.sys",
     ),
     "a tag that does not fit": (
         V + b"budget: !!map x\n",
@@ -139,11 +144,15 @@ CASES: dict[str, tuple[bytes, str]] = {
     ),
     "nothing": (b"", "1:1: empty; write at least 'version: 1'"),
     "nothing but a comment": (b"# version: 1\n", "1:1: the document: must be a mapping of keys"),
+    "nothing but blanks": (b" \n\n", "1:1: empty; write at least 'version: 1'"),
     "a list at the top": (
         b"- version: 1\n",
-        "1:1: the document: must be a mapping of keys to values",
+        "1:1: the document: must be a mapping of keys to values, not a list",
     ),
-    "a text at the top": (b"version 1\n", "1:1: the document: must be a mapping of keys to values"),
+    "a text at the top": (
+        b"hello\n",
+        "1:1: the document: must be a mapping of keys to values, not 'hello'",
+    ),
     "two documents": (V + b"---\n" + V, "2:1: a second document begins here; a file holds one"),
     "a binary": (b"\x7fELF\x02\x01\x00\xff", "1:8: not UTF-8; save the file as UTF-8"),
     "a null byte": (V + b"pacing: \0\n", "2:9: the character U+0000 is not allowed; remove it"),
@@ -160,6 +169,7 @@ CASES: dict[str, tuple[bytes, str]] = {
         V + b"turns: " + b"[" * 1_000,
         "2:205: nested deeper than 200; write it flatter",
     ),
+    "a deeper list": (V + b"turns: " + b"[" * 5_000, "nested deeper than 200; write it flatter"),
     "a deep mapping": (
         V + b"".join(b" " * n + b"a:\n" for n in range(250)),
         "203:202: too large or too deep",

@@ -1,3 +1,5 @@
+"""What a file's keys may say. What is wrong with any file, `test_bad_yaml` asks of the command."""
+
 import contextlib
 import re
 from datetime import timedelta
@@ -26,30 +28,23 @@ def complaint(text: str, *, from_repository: bool = False) -> str:
     ("body", "expected"),
     [
         ("pacng: flow", "3:1: pacng: unknown key 'pacng'; did you mean 'pacing'?"),
-        ("budget: {stop_us: 3}", "3:10: budget.stop_us: unknown key 'stop_us'; did you"),
         ("concurrency:\n  validat: 2", "4:3: concurrency.validat: unknown key 'validat'; did you"),
         ("worktree: {copi: [a]}", "3:12: worktree.copi: unknown key 'copi'; did you mean 'copy'?"),
         ("gates:\n  a: {run: x, timout: 3m}", "4:15: gates.a.timout: unknown key 'timout'; did"),
-        ("zzz: 1", "3:1: zzz: unknown key 'zzz'; known are approvals, attempts"),
         ("pacing: fast", "3:1: pacing: must be 'wave' or 'flow', not 'fast'"),
         ("approvals: auto", "3:1: approvals: must be a mapping of keys to values, not 'auto'"),
-        ("approvals: {plan: yes}", "3:13: approvals.plan: must be 'ask' or 'auto', not 'yes'"),
         ("attempts: '3'", "3:1: attempts: must be a whole number, not '3'"),
-        ("attempts: true", "3:1: attempts: must be a whole number, not true"),
         ("attempts: 0", "3:1: attempts: must be at least 1, not 0"),
         ("turns: 1001", "3:1: turns: must be at most 1000, not 1001"),
         ("concurrency: {develop: 65}", "3:15: concurrency.develop: must be at most 64, not 65"),
         ("concurrency: {merge: 2}", "3:15: concurrency.merge: must be at most 1, not 2"),
         ("budget: {stop_usd: -1}", "3:10: budget.stop_usd: must be at least 0, not -1"),
-        ("budget: {stop_usd: .inf}", "3:20: .inf is no finite number"),
         ("budget: {stop_usd: ten}", "3:10: budget.stop_usd: must be a number, not 'ten'"),
-        ("command_timeout: 90", "3:1: command_timeout: a duration is written as 90s"),
         ("gates: [a]", "3:1: gates: must be a mapping of keys to values, not a list"),
         ("gates:\n  Lint: {run: x}", "4:3: gates.Lint: must be of the form 1 to 63 of a-z"),
         ("gates:\n  a: pytest", "4:3: gates.a: must be a mapping of keys to values, not 'pytest'"),
         ("gates:\n  a: {}", "4:3: gates.a: the key 'run' is missing here"),
         ("gates:\n  a: {run: 3}", "4:7: gates.a.run: must be a list, not 3"),
-        ("gates:\n  a: {run: [1]}", "4:13: gates.a.run.0: must be a text (put it in quotes)"),
         ("gates:\n  a: {run: []}", "4:7: gates.a.run: a command starts with the program's name"),
         ("gates:\n  a: {run: \"don't\"}", "4:7: gates.a.run: a quote in \"don't\" is not closed"),
         ("gates:\n  a: {run: [sh, -c, a | b]}", "4:7: gates.a.run: 'a | b' holds a pipe"),
@@ -58,12 +53,10 @@ def complaint(text: str, *, from_repository: bool = False) -> str:
         ("worktree: {network: ['127.1']}", "3:22: worktree.network.0: '127.1' cannot be taken: it"),
         ("worktree: {network: ['*']}", "3:22: worktree.network.0: '*' cannot be taken: a '*'"),
         ("worktree: {network: pkg.example}", "worktree.network: must be a list"),
-        ("worktree: {copy: .env}", "3:12: worktree.copy: must be a list, not '.env'"),
         ("models: {planner: []}", "3:10: models.planner: needs at least 1, and has 0"),
         ("models: {planner: [gpt]}", "3:20: models.planner.0: must be of the form provider/m"),
         ("models: {planner: a/b}", "planner: must be a list, not 'a/b'; put it in brackets: [ ]"),
         ("gates:\n  a: pytest", "not 'pytest'; its keys are run, timeout"),
-        ("budget: 5", "not 5; its keys are burn_usd_per_minute, stop_usd, warn_usd"),
         ("providers: {X: {}}", "providers.X: must be of the form 1 to 32 of a-z"),
         ("models: {planner: [gemini/x]}", "provider 'gemini'; did you mean 'google'?"),
         ("models: {planner: [foo/x]}", "unknown provider 'foo'; known are anthropic, openai"),
@@ -77,13 +70,7 @@ def complaint(text: str, *, from_repository: bool = False) -> str:
             "catalogue: {a/b: {prices: {input_usd: 1, output_usd: '1E+99999999'}}}",
             "output_usd: must be at most 1000000",
         ),
-        ("budget: {stop_usd: '1E+99999999'}", "budget.stop_usd: must be at most 1000000"),
         ("deliver: base", "3:1: deliver: must be 'branch', not 'base'"),
-        ("turns: 3\nturns: 4", "4:1: the key 'turns' stands twice"),
-        ("\tturns: 3", "3:1: a tab; indent with spaces"),
-        ("turns: *x", "3:8: found undefined alias 'x'"),
-        ("turns: !!python/object:os.system x", "the tag 'tag:yaml.org,2002:python/object:os.sys"),
-        ("turns: [1", "expected ',' or ']'"),
     ],
 )  # fmt: skip
 def test_each_complaint_names_its_place_and_the_remedy(body: str, expected: str):
@@ -92,42 +79,12 @@ def test_each_complaint_names_its_place_and_the_remedy(body: str, expected: str)
     assert expected in message
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", "1:1: empty; write at least 'version: 1'"),
-        (" \n\n", "1:1: empty; write at least 'version: 1'"),
-        ("pacing: flow", "1:1: the document: the key 'version' is missing here; write"),
-        ("version: 2", "1:1: version: this release reads version 1, not 2, which is of a newer"),
-        (
-            "version: true",
-            "1:1: version: this release reads version 1, not true; write 'version: 1'",
-        ),
-        ("version: '1'", "1:1: version: this release reads version 1, not '1'; write 'version: 1'"),
-        ("hello", "1:1: the document: must be a mapping of keys to values, not 'hello'"),
-        ("- version: 1", "1:1: the document: must be a mapping of keys to values, not a list"),
-        ("version: 1\n--- \nversion: 1", "2:1: a second document begins here; a file holds one"),
-    ],
-)
-def test_a_file_that_is_none(text: str, expected: str):
-    assert complaint(text).startswith(f"blueflame.yaml:{expected}")
-
-
 def test_all_complaints_are_given_at_once():
     assert len(complaint("version: 1\npacing: x\nturns: x\nfoo: 1\n").splitlines()) == 3
 
 
 def test_a_huge_file_is_refused_unread():
     assert "no configuration is so long" in complaint("#" * (MAX_FILE_BYTES + 1))
-
-
-def test_an_alias_bomb_is_refused():
-    rows = "\n".join(f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 9)}]" for n in range(1, 9))
-    assert "too large or too deep" in complaint(f"version: 1\nx0: &x0 [a, a]\n{rows}\n")
-
-
-def test_a_deep_file_is_refused():
-    assert complaint("version: 1\nx: " + "[" * 5_000)
 
 
 def test_what_is_left_empty_is_not_said():

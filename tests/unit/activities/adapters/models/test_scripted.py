@@ -8,9 +8,6 @@ import pytest
 from activities.adapters.models.scripted import ScriptedProvider
 from activities.playbook import parse_playbook
 from activities.ports.models import (
-    AuthenticationFailedError,
-    ContextOverflowError,
-    CreditExhaustedError,
     InvalidRequestError,
     ModelError,
     ModelRequest,
@@ -18,6 +15,7 @@ from activities.ports.models import (
     ProviderUnavailableError,
     RateLimitedError,
 )
+from tests.unit.activities.adapters.models.wire import ERRORS
 from workflows.domain.messages import Message, ToolCall, UserMessage
 from workflows.domain.models import ModelFacts, Prices, Usage
 
@@ -74,17 +72,7 @@ async def test_an_unknown_price_is_an_unknown_cost() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "expected"),
-    [
-        ("rate_limited", RateLimitedError),
-        ("unavailable", ProviderUnavailableError),
-        ("auth", AuthenticationFailedError),
-        ("credit", CreditExhaustedError),
-        ("context_overflow", ContextOverflowError),
-        ("invalid", InvalidRequestError),
-        ("cut", OutcomeUnknownError),
-        ("disconnect", OutcomeUnknownError),
-        ("corrupt", OutcomeUnknownError),
-    ],
+    [*ERRORS, ("disconnect", OutcomeUnknownError), ("corrupt", OutcomeUnknownError)],
 )
 async def test_each_error_is_its_own(kind: str, expected: type[ModelError]) -> None:
     with pytest.raises(expected, match="scripted model"):

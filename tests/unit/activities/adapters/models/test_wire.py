@@ -12,8 +12,6 @@ from activities.conversation import Conversations
 from activities.ports.endpoints import ProviderEntry
 from activities.ports.models import (
     AuthenticationFailedError,
-    ContextOverflowError,
-    CreditExhaustedError,
     InvalidRequestError,
     ModelError,
     OutcomeUnknownError,
@@ -22,6 +20,7 @@ from activities.ports.models import (
     Stop,
 )
 from tests.unit.activities.adapters.models.wire import (
+    ERRORS,
     KEY,
     OPENING,
     PROVIDERS,
@@ -245,17 +244,6 @@ async def test_usage_and_cost_to_the_last_digit(
     reply = await wire.call(name)
     assert reply.usage == usage
     assert reply.cost_usd == cost
-
-
-ERRORS = [
-    ("rate_limited", RateLimitedError),
-    ("unavailable", ProviderUnavailableError),
-    ("auth", AuthenticationFailedError),
-    ("credit", CreditExhaustedError),
-    ("context_overflow", ContextOverflowError),
-    ("invalid", InvalidRequestError),
-    ("cut", OutcomeUnknownError),
-]
 
 
 @pytest.mark.parametrize(("kind", "expected"), ERRORS)

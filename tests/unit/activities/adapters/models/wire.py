@@ -19,7 +19,20 @@ from activities.adapters.models.simulator.server import Simulator
 from activities.adapters.models.transport import Transport
 from activities.playbook import Playbook, parse_playbook
 from activities.ports.endpoints import Abilities, ProviderEntry
-from activities.ports.models import ModelProvider, ModelReply, ModelRequest, ToolSchema
+from activities.ports.models import (
+    AuthenticationFailedError,
+    ContextOverflowError,
+    CreditExhaustedError,
+    InvalidRequestError,
+    ModelError,
+    ModelProvider,
+    ModelReply,
+    ModelRequest,
+    OutcomeUnknownError,
+    ProviderUnavailableError,
+    RateLimitedError,
+    ToolSchema,
+)
 from workflows.domain.messages import (
     AssistantMessage,
     Message,
@@ -50,6 +63,18 @@ OPENING = UserMessage(text="Role: developer\nTask: parse-dates\nAttempt: 1\n\nDo
 USAGE = "{input_tokens: 100, output_tokens: 20}"
 PROVIDERS: tuple[Provider, ...] = ("anthropic", "openai", "google", "local")
 """Those built in, and a compatible server."""
+
+
+ERRORS: tuple[tuple[str, type[ModelError]], ...] = (
+    ("rate_limited", RateLimitedError),
+    ("unavailable", ProviderUnavailableError),
+    ("auth", AuthenticationFailedError),
+    ("credit", CreditExhaustedError),
+    ("context_overflow", ContextOverflowError),
+    ("invalid", InvalidRequestError),
+    ("cut", OutcomeUnknownError),
+)
+"""What a playbook calls a failure, and what becomes of it."""
 
 
 def facts(provider: Provider, model: str = "simulated-1") -> ModelFacts:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 
-import pytest
 import pytest_asyncio
 
 from activities.adapters.models.simulator.listening import Listening
@@ -10,14 +9,7 @@ from activities.adapters.models.simulator.recording.proxy import Proxy
 from activities.adapters.models.simulator.recording.upstreams import Upstreams
 from activities.adapters.models.simulator.server import Simulator
 from tests.unit.activities.adapters.models.simulator.recording.studio import Studio
-from tests.unit.activities.adapters.models.wire import PROVIDERS, play
-from workflows.domain.models import Provider
-
-
-@pytest.fixture(params=PROVIDERS)
-def provider(request: pytest.FixtureRequest) -> Provider:
-    name: Provider = request.param
-    return name
+from tests.unit.activities.adapters.models.wire import play
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

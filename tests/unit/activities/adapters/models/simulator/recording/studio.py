@@ -1,6 +1,7 @@
 """A way to a simulator that stands for the real providers, and what is taken down of it."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from activities.adapters.models.simulator.recording.captured import Captured
 from activities.adapters.models.simulator.recording.proxy import Asked
@@ -9,10 +10,27 @@ from activities.adapters.models.simulator.recording.upstreams import Destination
 from activities.adapters.models.simulator.server import Simulator, base_urls
 from activities.playbook import Playbook, ScriptedTurn, parse_playbook
 from activities.ports.models import ModelError, ModelReply
-from tests.unit.activities.adapters.models.wire import ask, play, registry
+from tests.unit.activities.adapters.models.wire import KEY, OPENING, ask, play, registry
 from tests.waiting import until
 from workflows.domain.messages import Message
 from workflows.domain.models import Provider
+
+HEADERS = {"x-api-key": KEY, "authorization": f"Bearer {KEY}", "x-goog-api-key": KEY}
+"""The key in the place of each provider."""
+USER = {"role": "user", "content": OPENING.text}
+CONTENTS = {"contents": [{"role": "user", "parts": [{"text": OPENING.text}]}]}
+AT_ONCE: dict[str, dict[str, Any]] = {
+    "/v1/messages": {"model": "m", "max_tokens": 9, "messages": [USER]},
+    "/v1/responses": {"model": "m", "input": [USER]},
+    "/v1/chat/completions": {"model": "m", "messages": [USER]},
+    "/v1beta/models/m:generateContent": CONTENTS,
+}
+"""The shortest request of each kind, to be answered whole."""
+STREAMED: dict[str, dict[str, Any]] = {
+    **{path: body | {"stream": True} for path, body in AT_ONCE.items() if body != CONTENTS},
+    "/v1beta/models/m:streamGenerateContent?alt=sse": CONTENTS,
+}
+"""The same, to be answered in pieces."""
 
 
 class Studio:

@@ -14,26 +14,16 @@ from activities.adapters.models.simulator.listening import Listening
 from activities.adapters.models.simulator.recording.captured import MOST_BYTES, Captured
 from activities.adapters.models.simulator.recording.proxy import Asked, Proxy
 from activities.adapters.models.simulator.recording.upstreams import Destination, Upstreams
-from tests.unit.activities.adapters.models.simulator.recording.studio import Studio
-from tests.unit.activities.adapters.models.wire import KEY, OPENING
+from tests.unit.activities.adapters.models.simulator.recording.studio import (
+    AT_ONCE,
+    HEADERS,
+    STREAMED,
+    Studio,
+)
 from tests.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-USER = {"role": "user", "content": OPENING.text}
-CONTENTS = {"contents": [{"role": "user", "parts": [{"text": OPENING.text}]}]}
-MESSAGES: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [USER]}
-REQUESTS: list[tuple[str, dict[str, Any]]] = [
-    ("/v1/messages", MESSAGES),
-    ("/v1/messages", MESSAGES | {"stream": True}),
-    ("/v1/responses", {"model": "m", "input": [USER]}),
-    ("/v1/responses", {"model": "m", "input": [USER], "stream": True}),
-    ("/v1/chat/completions", {"model": "m", "messages": [USER]}),
-    ("/v1/chat/completions", {"model": "m", "messages": [USER], "stream": True}),
-    ("/v1beta/models/m:generateContent", CONTENTS),
-    ("/v1beta/models/m:streamGenerateContent?alt=sse", CONTENTS),
-]
-HEADERS = {"x-api-key": KEY, "authorization": f"Bearer {KEY}", "x-goog-api-key": KEY}
 TURNS = {
     "an answer": "{text: Hello there., calls: [{bash: {command: ls}}]}",
     "a rate limit": "{error: {kind: rate_limited, retry_after: 7}}",
@@ -52,7 +42,7 @@ async def raw(url: str, path: str, body: dict[str, Any]) -> tuple[int, list[Any]
 
 
 @pytest.mark.parametrize("turn", TURNS)
-@pytest.mark.parametrize(("path", "body"), REQUESTS)
+@pytest.mark.parametrize(("path", "body"), [*AT_ONCE.items(), *STREAMED.items()])
 async def test_an_answer_passes_unchanged(
     studio: Studio, path: str, body: dict[str, Any], turn: str
 ) -> None:
@@ -69,7 +59,7 @@ async def test_a_stream_passes_piece_by_piece_and_its_end_is_the_callers(studio:
     async with (
         httpx2.AsyncClient(trust_env=False) as client,
         client.stream(
-            "POST", studio.url + "/v1/messages", json=MESSAGES | {"stream": True}, headers=HEADERS
+            "POST", studio.url + "/v1/messages", json=STREAMED["/v1/messages"], headers=HEADERS
         ) as response,
     ):
         seen = b""
@@ -88,7 +78,7 @@ async def test_a_stream_passes_piece_by_piece_and_its_end_is_the_callers(studio:
 async def test_a_break_is_passed_on(studio: Studio) -> None:
     studio.begin("{text: Hello there., error: {kind: disconnect, at: end}}")
     with pytest.raises(httpx2.RemoteProtocolError):
-        await raw(studio.url, "/v1/messages", MESSAGES | {"stream": True})
+        await raw(studio.url, "/v1/messages", STREAMED["/v1/messages"])
     await until(lambda: len(studio.passed) == 1, "it is noted")
     assert studio.passed[0][2].ending == "broken"
 

@@ -16,7 +16,12 @@ from activities.adapters.models.simulator.recording.transcript import Keeping
 from activities.playbook import ScriptedCall, ScriptedError, ScriptedUsage
 from activities.ports.endpoints import Abilities
 from activities.ports.models import ModelReply, ProviderUnavailableError
-from tests.unit.activities.adapters.models.simulator.recording.studio import Studio
+from tests.unit.activities.adapters.models.simulator.recording.studio import (
+    AT_ONCE,
+    HEADERS,
+    USER,
+    Studio,
+)
 from tests.unit.activities.adapters.models.wire import (
     KEY,
     OPENING,
@@ -136,22 +141,10 @@ async def test_a_summary_becomes_the_compaction(studio: Studio, provider: Provid
     assert studio.warnings == []
 
 
-USER = {"role": "user", "content": OPENING.text}
-AT_ONCE = {
-    "/v1/messages": {"model": "m", "max_tokens": 9, "messages": [USER]},
-    "/v1/responses": {"model": "m", "input": [USER]},
-    "/v1/chat/completions": {"model": "m", "messages": [USER]},
-    "/v1beta/models/m:generateContent": {
-        "contents": [{"role": "user", "parts": [{"text": OPENING.text}]}]
-    },
-}
-KEYS = {"x-api-key": KEY, "authorization": f"Bearer {KEY}", "x-goog-api-key": KEY}
-
-
 @pytest.mark.parametrize("path", AT_ONCE)
 async def test_an_answer_may_come_at_once(studio: Studio, path: str) -> None:
     studio.begin("{text: Hello., calls: [{bash: {command: ls}}], error: {kind: cut, times: 1}}")
-    async with httpx2.AsyncClient(trust_env=False, headers=KEYS) as client:
+    async with httpx2.AsyncClient(trust_env=False, headers=HEADERS) as client:
         with pytest.raises(httpx2.RemoteProtocolError):
             await client.post(studio.url + path, json=AT_ONCE[path])
         answer = await client.post(studio.url + path, json=AT_ONCE[path])
