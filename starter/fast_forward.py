@@ -59,7 +59,7 @@ async def find_way(repository: Path, session: str | None, branch: str | None) ->
     """
     from activities.adapters.git.fast_forward import Person
     from activities.adapters.git.landing import GitUserRepository
-    from activities.ports.git import RepositoryRefusedError
+    from activities.ports.git_errors import RepositoryRefusedError
 
     user = GitUserRepository(preflight.git(), Person())
     try:
@@ -92,7 +92,8 @@ async def go(way: Way, environment: Mapping[str, str] = os.environ) -> list[str]
     """
     from activities.adapters.git.fast_forward import Person
     from activities.adapters.git.landing import GitUserRepository
-    from activities.ports.git import FastForwardRequest, GitError, Landed
+    from activities.ports.git_errors import GitError
+    from activities.ports.user_repository import FastForwardRequest, Landed
 
     if way.old == way.new:
         return [f"{shown(way.branch)} is at {shown(way.to)} already ({way.new[:12]})"]

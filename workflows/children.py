@@ -18,6 +18,7 @@ from temporalio.exceptions import (
 )
 
 from workflows.agent import AgentWorkflow
+from workflows.cancellation import end_if_cancelled
 from workflows.contracts import PREPARE_WORKTREE, REMOVE_WORKTREE, PrepareWorktree, RemoveWorktree
 from workflows.domain.agent import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.ids import AgentId, Commit
@@ -61,6 +62,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
 
     Raises:
         ActivityError: the worktree could not be prepared.
+        CancelledError: the wave was cancelled.
     """
     worktree = order.worktree(grounds)
     checkpoint = order.start
@@ -92,6 +94,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
         limits=order.limits,
         command_timeout=min(grounds.command_timeout, order.limits.wall, timedelta(minutes=55)),
     )
+    end_if_cancelled()
     return await workflow.start_child_workflow(
         AgentWorkflow.run,
         request,

@@ -14,6 +14,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 
 from workflows import queues
+from workflows.cancellation import end_if_cancelled
 from workflows.domain.agent import WorktreeRef
 from workflows.domain.config import HostPattern, ModelName, Routes, WorktreeConfig
 from workflows.domain.gate import GateReport, GateSpec
@@ -63,7 +64,9 @@ class Contract(Generic[Request, Outcome]):
 
         Raises:
             ActivityError: after the retries that the contract allows.
+            CancelledError: the workflow was cancelled before.
         """
+        end_if_cancelled()
         return await workflow.execute_activity(
             self.name,
             request,

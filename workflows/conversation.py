@@ -12,6 +12,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from workflows.account import Account
+from workflows.cancellation import end_if_cancelled
 from workflows.contracts import CALL_MODEL, CallModel, ModelAnswered, PrefixLost
 from workflows.domain.agent import AgentEnd
 from workflows.domain.budget import KeyRefused
@@ -94,6 +95,7 @@ class Conversation:
                 if may_have_run(error):
                     self._account.spend(quote)
                 raise
+            end_if_cancelled()
             return await self._again(pending) if await self._failed(error, quote) else None
         if isinstance(outcome, PrefixLost):
             raise Ended(AgentEnd.PROVIDER, "the message store lost a conversation sent whole")

@@ -3,6 +3,7 @@ disk, git, sandbox or models. `World` is what a test scripts and afterwards look
 """
 
 import asyncio
+import contextlib
 import hashlib
 import json
 from collections import Counter
@@ -331,6 +332,13 @@ class Hold:
         """Wait for the release; for what is no model call."""
         self.reached.set()
         await self._free.wait()
+
+    async def outlast(self) -> None:
+        """Wait for the release whatever the cancellation: the work ends before it hears of that."""
+        self.reached.set()
+        while not self._free.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._free.wait()
 
 
 def approve() -> ToolCall:

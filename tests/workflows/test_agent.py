@@ -1,8 +1,6 @@
 """One agent alone, with the real ledger: every end, what it is told, and what a call may cost."""
 
-import asyncio
-import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,7 +8,8 @@ from typing import Any
 import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
-from temporalio.exceptions import ApplicationError
+from temporalio.client import WorkflowFailureError
+from temporalio.exceptions import ApplicationError, CancelledError
 
 from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
 from tests.theatre import Theatre, light_theatre, scheduled, until_in_history
@@ -230,28 +229,61 @@ async def test_a_call_that_fails_while_it_is_stopped_is_stopped(
     theatre: Theatre, kind: str, spent: Decimal
 ):
     world = Scripted([SUBMIT], usd_per_call=Decimal("0.10"))
-    sent, may_fail = asyncio.Event(), asyncio.Event()
+    hold = Hold()
 
     async def refused() -> None:
-        sent.set()
-        # The cancellation comes with a heartbeat; this call answers before it hears of it.
-        while not may_fail.is_set():
-            with contextlib.suppress(asyncio.CancelledError):
-                await may_fail.wait()
+        await hold.outlast()
         raise ApplicationError("no", type=kind)
 
     world.on_call = lambda _: refused()
     async with theatre.agent(world) as agent:
-        await sent.wait()
+        await hold.reached.wait()
         await agent.signal("stop", "enough")
-        await until_in_history(
-            agent,
-            lambda event: event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
-        )
-        may_fail.set()
+        await until_in_history(agent, is_activity_to_be_cancelled)
+        hold.release()
         outcome = await agent.result()
     assert (outcome.end, outcome.detail) == (AgentEnd.STOPPED, "enough")
     assert outcome.spent_usd == spent
+
+
+def is_activity_to_be_cancelled(event: HistoryEvent) -> bool:
+    return event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED
+
+
+async def answers() -> None:
+    """The call is answered."""
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        answers,
+        lambda: fail(FailureType.RATE_LIMITED),
+        lambda: fail(FailureType.OUTCOME_UNKNOWN),
+        lambda: fail(FailureType.CREDIT_EXHAUSTED),
+    ],
+    ids=["answered", "rate-limited", "unknown", "no-credit"],
+)
+async def test_a_cancellation_is_not_lost_on_a_call_that_ends_meanwhile(
+    theatre: Theatre, ends: Callable[[], Awaitable[None]]
+):
+    world, hold = Scripted(), Hold()
+
+    async def outlasting() -> None:
+        await hold.outlast()
+        await ends()
+
+    world.on_call = lambda _: outlasting()
+    async with theatre.agent(world) as agent:
+        await hold.reached.wait()
+        await agent.cancel()
+        await until_in_history(agent, is_activity_to_be_cancelled)
+        hold.release()
+        with pytest.raises(WorkflowFailureError) as failed:
+            await agent.result()
+    assert isinstance(failed.value.cause, CancelledError)
+    assert len(world.calls) == 1
+    assert world.tools == []
 
 
 async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Theatre):

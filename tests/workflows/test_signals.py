@@ -499,6 +499,34 @@ async def test_stop_cancels_what_runs_and_every_task_that_is_not_over(theatre: T
     assert world.running == {}
 
 
+class SlowSetUp(World):
+    """A worktree that is set up to its end, whatever is cancelled meanwhile."""
+
+    def __init__(self, *tasks: Any) -> None:
+        super().__init__(planned(*tasks))
+        self.hold = Hold()
+
+    async def prepare(self, request: PrepareWorktree) -> WorktreeReady:
+        await self.hold.outlast()
+        return await super().prepare(request)
+
+
+async def test_no_agent_starts_after_a_stop(theatre: Theatre):
+    world = SlowSetUp({"id": "a"})
+    async with theatre.session(world) as session:
+        await world.hold.reached.wait()
+        await session.say("stop", {"by": "ann"})
+        wave = theatre.client.get_workflow_handle(f"{session.handle.id}/1/develop")
+        await until_in_history(
+            wave,
+            lambda event: event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
+        )
+        world.hold.release()
+        result = await session.result()
+    assert states(result) == {"a": ("cancelled", 1)}
+    assert {call.agent for call in world.calls} == {"plan.1"}
+
+
 async def test_pause_resume_and_stop_in_a_row_stop(theatre: Theatre):
     world = World(planned({"id": "a"}))
     async with holding(theatre, world, held("dev.a.1")) as session:
