@@ -206,27 +206,16 @@ def _model_of(field: FieldInfo) -> type[BaseModel] | None:
     return None
 
 
-def parse_file(
+def read_file(
     text: str, name: str, *, from_repository: bool = False, providers: Collection[str] = ()
-) -> ConfigurationFile:
-    """Read one file's text.
+) -> Document[ConfigurationFile]:
+    """Read one file's text, and say where each key stands.
 
     Args:
         text: the whole file.
         name: how messages call it.
         from_repository: it was found there, and not named by the person.
         providers: those that other layers describe; the file's own are added.
-
-    Raises:
-        ConfigurationError: with file, line and column in each complaint.
-    """
-    return read_file(text, name, from_repository=from_repository, providers=providers).value
-
-
-def read_file(
-    text: str, name: str, *, from_repository: bool = False, providers: Collection[str] = ()
-) -> Document[ConfigurationFile]:
-    """Read one file's text, as `parse_file` does, and say where each key stands.
 
     Raises:
         ConfigurationError: with file, line and column in each complaint.

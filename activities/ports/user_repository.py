@@ -28,13 +28,9 @@ class RepositoryFacts(BaseModel, frozen=True, extra="forbid"):
     file_count: int
     tree_bytes: int
     """Sum of the sizes of the files of the base's tree."""
-    object_bytes: int
-    """What all objects of the repository take on disk."""
-    owner_uid: int
     owner: str
     is_writable: bool
     """Whether landing can write objects and refs; if not, say so with `owner` before the start."""
-    is_shallow: bool
     is_dirty: bool
     """Tracked files differ from the index, or the index from HEAD; none of it is in the base."""
     under_way: str | None = None
@@ -43,7 +39,6 @@ class RepositoryFacts(BaseModel, frozen=True, extra="forbid"):
     """Paths of gitlinks in the base. They are not filled in worktrees."""
     lfs_patterns: tuple[str, ...] = ()
     """Patterns whose files are LFS pointers in worktrees."""
-    free_bytes: int
 
 
 class BaseBundle(BaseModel, frozen=True, extra="forbid"):

@@ -29,7 +29,7 @@ from activities.playbook import (
 from activities.ports.models import Stop
 from activities.toolset.schemas import schema, tools_for
 from starter.cli import app
-from starter.configuration_file import parse_file
+from starter.configuration_file import read_file
 from starter.decisions import read_decisions
 from starter.exit_codes import ExitCode
 from workflows.domain.agent import AgentEnd
@@ -189,11 +189,11 @@ def test_the_commands_page_is_what_their_help_says():
 
 def test_the_example_configuration_has_every_key_and_the_readme_one_loads():
     example = (ROOT / "blueflame.example.yaml").read_text("utf-8")
-    parse_file(example, "blueflame.example.yaml", from_repository=True)
+    read_file(example, "blueflame.example.yaml", from_repository=True)
     for key in first_column(section(DOCS / "configuration.md", "blueflame.yaml")):
         assert re.search(rf"^\s*{key.rpartition('.')[2]}:", example, re.MULTILINE), key
     (readme,) = blocks(ROOT / "README.md", "yaml")
-    assert parse_file(readme, "README.md", from_repository=True).models is not None
+    assert read_file(readme, "README.md", from_repository=True).value.models is not None
 
 
 # --- the command line ----------------------------------------------------------------------------

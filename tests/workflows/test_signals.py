@@ -38,7 +38,6 @@ from workflows.policy import signals
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ATTENDED = Approvals(plan="auto", changeset="ask")
-MERGED_AS_IT_IS = Approvals(plan="auto", changeset="auto_if_green")
 ONE_SLOT = Concurrency(develop=1)
 
 

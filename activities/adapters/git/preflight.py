@@ -73,7 +73,6 @@ async def _inspect(
     await _refuse_blocked_name(git, scope, session)
     await _refuse_partial(git, scope, commit)
     contents = await _contents(git, scope, commit, found)
-    shallow = await git.run(scope, "rev-parse", "--is-shallow-repository")
     return RepositoryFacts(
         root=found.root,
         key=found.key,
@@ -83,16 +82,12 @@ async def _inspect(
         tree=Tree((await git.run(scope, "rev-parse", f"{commit}^{{tree}}")).line()),
         file_count=contents.count,
         tree_bytes=contents.size,
-        object_bytes=await _object_bytes(git, scope),
-        owner_uid=found.owner_uid,
         owner=found.owner,
         is_writable=found.is_writable,
-        is_shallow=shallow.line() == "true",
         is_dirty=not found.is_bare and await is_dirty(git, scope, found),
         under_way=OPERATIONS.get(under_way(found.git_dir) or ""),
         submodules=contents.submodules,
         lfs_patterns=await _lfs_patterns(git, scope, contents),
-        free_bytes=shutil.disk_usage(found.root).free,
     )
 
 
@@ -211,12 +206,6 @@ def _refuse_overlong(path: bytes) -> None:
         f"the base holds {what} bytes, {shown(path[:80])!r}…, and a worktree takes names of "
         f"{NAME_BYTES} and paths of {PATH_BYTES}; shorten it and commit"
     )
-
-
-async def _object_bytes(git: Git, scope: Scope) -> int:
-    lines = (await git.run(scope, "count-objects", "-v")).stdout.decode().splitlines()
-    sizes = dict(line.split(": ", 1) for line in lines if ": " in line)
-    return 1024 * (int(sizes.get("size", 0)) + int(sizes.get("size-pack", 0)))
 
 
 async def _lfs_patterns(git: Git, scope: Scope, contents: Contents) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from starter.configuration_errors import ConfigurationError
-from starter.configuration_file import MAX_FILE_BYTES, parse_file, read_file
+from starter.configuration_file import MAX_FILE_BYTES, read_file
 from starter.configuration_migration import migrate
 from starter.configuration_values import parse_duration
 from tests.unit.broken_yaml import yaml_texts
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.fuzz
 
 def complaint(text: str, *, from_repository: bool = False) -> str:
     with pytest.raises(ConfigurationError) as caught:
-        parse_file(text, "blueflame.yaml", from_repository=from_repository)
+        read_file(text, "blueflame.yaml", from_repository=from_repository)
     return str(caught.value)
 
 
@@ -88,14 +88,14 @@ def test_a_huge_file_is_refused_unread():
 
 
 def test_what_is_left_empty_is_not_said():
-    file = parse_file("version: 1\ngates:\npacing: ~\n", "x")
+    file = read_file("version: 1\ngates:\npacing: ~\n", "x").value
     assert file.gates is None
     assert file.pacing is None
-    assert parse_file("version: 1\ngates: {}\n", "x").gates == {}
+    assert read_file("version: 1\ngates: {}\n", "x").value.gates == {}
 
 
 def test_money_keeps_its_digits():
-    file = parse_file("version: 1\nbudget: {warn_usd: 0.10, stop_usd: 7}\n", "x")
+    file = read_file("version: 1\nbudget: {warn_usd: 0.10, stop_usd: 7}\n", "x").value
     assert file.budget is not None
     assert (file.budget.warn_usd, file.budget.stop_usd) == (Decimal("0.10"), Decimal(7))
 
@@ -104,8 +104,8 @@ def test_a_repository_cannot_switch_the_sandbox_off():
     text = "version: 1\nsandbox: none\n"
     message = complaint(text, from_repository=True)
     assert message.startswith("blueflame.yaml:2:1: sandbox: a repository cannot switch")
-    assert parse_file(text, "mine.yaml").sandbox == "none"
-    assert parse_file("version: 1\nsandbox: required", "x", from_repository=True).sandbox
+    assert read_file(text, "mine.yaml").value.sandbox == "none"
+    assert read_file("version: 1\nsandbox: required", "x", from_repository=True).value.sandbox
 
 
 @pytest.mark.parametrize(
@@ -151,4 +151,4 @@ def test_any_text_is_read_or_refused_with_its_place(text: str):
             line for line in lines if not re.match(r"x\.yaml:(\d+:\d+|( and \d+ more))", line)
         ] == []
     with contextlib.suppress(ConfigurationError):
-        assert parse_file(migrate(text, "x.yaml").text, "x.yaml")
+        assert read_file(migrate(text, "x.yaml").text, "x.yaml").value

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from activities.document_source import Source
 from starter.configuration_errors import ConfigurationError
-from starter.configuration_file import MAX_FILE_BYTES, VERSION, parse_file
+from starter.configuration_file import MAX_FILE_BYTES, VERSION, read_file
 from starter.configuration_migration import migrate
 from tests.unit.broken_yaml import yaml_texts
 
@@ -38,7 +38,7 @@ def test_comments_order_and_quotes_stay():
     assert done.before == 0
     head, rest = COMMENTED.split("gates:", 1)
     assert done.text == f"{head}version: {VERSION}\ngates:{rest}"
-    assert parse_file(done.text, "x.yaml").attempts is None
+    assert read_file(done.text, "x.yaml").value.attempts is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, JsonValue
 
 from activities.documents import parse_document
-from starter.configuration_file import parse_file
+from starter.configuration_file import read_file
 from starter.configuration_text import command, duration, flow, gates, spelled
 from starter.configuration_values import parse_duration
 from starter.gate_commands import BASH
@@ -52,7 +52,7 @@ def test_a_duration_is_read_as_itself(value: timedelta):
 def test_a_gate_is_read_as_itself(argv: tuple[str, ...]):
     written = flow({"tests": {"run": command(argv), "timeout": "90s"}})
     try:
-        entries = parse_file(f"version: 1\ngates: {written}\n", "x").gates
+        entries = read_file(f"version: 1\ngates: {written}\n", "x").value.gates
     except Exception:  # noqa: BLE001 (what no file may say cannot have come from one)
         return
     assert entries is not None

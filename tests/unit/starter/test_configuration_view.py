@@ -4,7 +4,7 @@ from pathlib import Path
 
 from activities.ports.endpoints import Abilities, ProviderEntry
 from starter.configuration import combine, load_configuration
-from starter.configuration_file import parse_file
+from starter.configuration_file import read_file
 from starter.configuration_layers import Sources, read_layers
 from starter.configuration_view import lines, shown_configuration
 
@@ -34,7 +34,7 @@ def test_providers_and_models_are_shown_one_by_one(tmp_path: Path):
     layers = read_layers(Sources(user=user, providers={"other": entry}))
     found = shown_configuration(layers, KEYS)
     text = "\n".join(lines(found, with_origins=False))
-    again = parse_file(text, "x")
+    again = read_file(text, "x").value
     given = combine(layers, KEYS)
     assert (again.providers, again.catalogue) == (given.providers, given.session.catalogue)
     assert str(found.settings["catalogue.local/qwen2.5:7b"].origin) == f"{user}:5"
@@ -51,7 +51,7 @@ def test_without_models_and_files_the_defaults_are_shown():
     text = "\n".join(lines(found, with_origins=False))
     assert "  # planner: no model; set the keys of two providers, or name one" in text
     assert "# gates: detected from the repository's files" in text
-    assert parse_file(text, "x").turns == 60
+    assert read_file(text, "x").value.turns == 60
     assert {str(setting.origin) for setting in found.settings.values()} == {"default"}
     assert found.settings["gates"].value is None
 

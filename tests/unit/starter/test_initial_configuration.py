@@ -2,7 +2,7 @@
 
 import pytest
 
-from starter.configuration_file import parse_file
+from starter.configuration_file import read_file
 from starter.initial_configuration import find, text
 from starter.toolchains import absence, in_sandbox
 from workflows.domain.gate import GateSpec
@@ -19,7 +19,7 @@ def test_the_file_is_right_and_says_what_was_found(
     gates: tuple[GateSpec, ...], environment: dict[str, str]
 ):
     written = text(find(gates, environment, has_own_models=False))
-    file = parse_file(written, "blueflame.yaml", from_repository=True)
+    file = read_file(written, "blueflame.yaml", from_repository=True).value
     assert [entry.run for entry in (file.gates or {}).values()] == [gate.argv for gate in gates]
     assert (file.models is not None) == (environment is TWO)
     assert len(written.splitlines()) < 30
@@ -33,14 +33,14 @@ def test_what_is_proposed_in_comments_is_right_too(environment: dict[str, str]):
     proposed = [line for line in said if line.startswith(("  ", "version")) or line.endswith(":")]
     proposed += [line for line in said if line.startswith("budget:")]
     proposed = [line for line in proposed if not line[0].isupper()]
-    file = parse_file("\n".join(proposed), "x", from_repository=True)
+    file = read_file("\n".join(proposed), "x", from_repository=True).value
     assert file.gates is not None
     assert file.budget is not None
     assert (file.models is None) == (environment is TWO)
 
 
 def test_models_are_those_of_the_keys():
-    file = parse_file(text(find((), TWO, has_own_models=False)), "x")
+    file = read_file(text(find((), TWO, has_own_models=False)), "x").value
     assert file.models is not None
     assert file.models.developer == ("anthropic/claude-sonnet-5-5",)
     assert file.models.reviewer == ("google/gemini-4-argon",)
@@ -49,7 +49,7 @@ def test_models_are_those_of_the_keys():
 
 def test_models_of_the_persons_own_file_are_not_replaced():
     written = text(find((), TWO, has_own_models=True))
-    assert parse_file(written, "x").models is None
+    assert read_file(written, "x").value.models is None
     assert "# Models are those of each person's own file." in written
 
 
