@@ -65,6 +65,9 @@ class Happening(BaseModel, frozen=True, extra="forbid"):
     """The provider counted no tokens, so the cost, or a part of it, is an estimate."""
     took: timedelta | None = None
     scripted: bool = False
+    """A playbook said it, or it ended an agent for whom one spoke."""
+    sandbox: str = ""
+    """What confines the session's commands, `none` where nothing does; empty: not known."""
 
 
 def task_of(agent: str) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Final
 
-from starter import decision_views
+from starter import decision_views, marks
 from starter.asks import Ask, PlanAsk
+from starter.marks import NO_SANDBOX, SCRIPTED, is_scripted
 from starter.shown_session import ProviderWait, ShownSession
 from starter.terminal import one_line, shown
 from workflows.domain.changeset import ChangesetState
@@ -45,8 +46,6 @@ _PHASES: Final = {
     SessionPhase.STOPPING: "stopping",
     SessionPhase.ENDED: "ended",
 }
-SCRIPTED: Final = "SCRIPTED: a playbook speaks, no real model"
-NO_SANDBOX: Final = "NONE: commands of agents run unconfined on this machine"
 
 _GAVE_UP: Final = {TaskState.FAILED, TaskState.TIMED_OUT}
 _NAMED: Final = 3
@@ -99,12 +98,6 @@ def header(session: ShownSession) -> list[str]:
     if session.scripted:
         facts["Models"] = SCRIPTED
     return [f"{name:<11}{text}" for name, text in facts.items()]
-
-
-def marks(session: ShownSession) -> list[str]:
-    """Return what no view of a session may leave out: a scripted model, no sandbox."""
-    models = [f"Models     {SCRIPTED}"] if session.scripted else []
-    return [*models, f"Sandbox    {NO_SANDBOX}"] if session.sandbox == "none" else models
 
 
 def spent(session: ShownSession) -> str:
@@ -230,7 +223,7 @@ def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
     lines: list[str] = []
     if state(before) != state(now):
         lines.append(f"session: {state(now)}")
-    lines += [line for line in marks(now) if line not in marks(before)]
+    lines += [line for line in marks.of(now) if line not in marks.of(before)]
     lines += _moved(
         {t.id: task_line(t) for t in before.tasks}, {t.id: task_line(t) for t in now.tasks}
     )
@@ -269,7 +262,7 @@ def ending(session: ShownSession, program: str) -> list[str]:
         f"Tasks      {counts(session.tasks)}",
         f"Spent      {money(session.spent_usd)}{PARTLY if session.is_estimated else ''}",
     ]
-    lines += marks(session)
+    lines += marks.of(session)
     if session.branch:
         lines.append(f"Branch     {shown(session.branch)} in {shown(session.repository)}")
         lines.append(f"           git log -p HEAD..{shown(session.branch)}")
@@ -326,21 +319,20 @@ def routes(config: SessionConfig) -> list[str]:
     names = {"planner": config.routes.planner, "developer": config.routes.developer}
     names["reviewer"] = config.routes.reviewer
     lines = [f"{role.capitalize():<11}{', '.join(models)}" for role, models in names.items()]
-    scripted = any(m.startswith("scripted/") for models in names.values() for m in models)
-    return [*lines, f"Models     {SCRIPTED}"] if scripted else lines
+    return [*lines, f"Models     {SCRIPTED}"] if is_scripted(config) else lines
 
 
 # --- answers of commands -------------------------------------------------------------------------
 
 
 def decided(how: str, ask: Ask, session: str) -> list[str]:
-    """Return what is said once a decision was sent."""
+    """Return what is said once a decision was sent, without the session's marks."""
     what = "the plan" if isinstance(ask, PlanAsk) else f"changeset {ask.id} ({ask.digest[:12]})"
     return [f"{how}: {what} of session {session}"]
 
 
 def told(what: str, session: str) -> list[str]:
-    """Return what is said once a signal was sent."""
+    """Return what is said once a signal was sent, without the session's marks."""
     return [f"{shown(what)}: told session {session}"]
 
 

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from starter import deciding, documents, kept_work, live_view, plan_views, views
+from starter import deciding, documents, kept_work, live_view, marks, plan_views, views
 from starter.asks import Ask
 from starter.engine import read_settings
 from starter.errors import CommandError
@@ -162,7 +162,8 @@ class Watch:
         self._asked |= _open_asks(now)
         if now.phase is SessionPhase.AWAITING_PLAN:
             tasks = [await self._sessions.task(self._session, t.id) for t in now.tasks]
-            _write(["The plan:", *plan_views.tasks([t.task for t in tasks if t is not None])])
+            planned = plan_views.tasks([t.task for t in tasks if t is not None])
+            _write(["The plan:", *marks.of(now), *planned])
             await self._decide("Approve the plan?", deciding.plan(now))
             return
         for changeset in views.waiting(now):
@@ -173,6 +174,7 @@ class Watch:
     def _summary(self, now: ShownSession, changeset: ChangesetLine) -> list[str]:
         tasks = {t.id: t for t in now.tasks}
         return [
+            *marks.of(now),
             views.changeset_line(changeset),
             *(views.task_line(tasks[name]) for name in changeset.tasks if name in tasks),
             f"  {self._program} diff {changeset.id} --session {self._session}",

@@ -119,7 +119,7 @@ async def _dry_run(options: RunOptions) -> ExitCode:
 
 
 async def _detached(options: RunOptions) -> ExitCode:
-    from starter import engine
+    from starter import engine, marks, views
 
     _, request, configuration = await _request(options)
     settings = _settings(options, configuration)
@@ -128,6 +128,9 @@ async def _detached(options: RunOptions) -> ExitCode:
         _check_sandbox(settings)
         await engine.ensure_background(settings)
     await _start(await engine.connected(settings), settings, request, json=options.json)
+    if not options.json:
+        # Nobody follows it here, so nobody has said so yet.
+        write(marks.planned(request.config), views.style)
     return ExitCode.COMPLETE
 
 
@@ -200,13 +203,14 @@ async def _follow(
 async def _start(
     client: "Client", settings: "Settings", request: "SessionRequest", *, json: bool
 ) -> None:
-    from starter import documents, views
+    from starter import documents, marks, views
     from starter.sessions import Sessions
     from workers.temporal import read_server_file
 
     await Sessions(client).start(request)
     if json:
-        documents.write_line({"schema_version": 1, "session": request.session})
+        facts = marks.planned_facts(request.config)
+        documents.write_line({"schema_version": 1, "session": request.session, **facts})
         return
     server = None if settings.has_external_server else read_server_file(settings)
     write(views.started(request.session, program(), server.ui if server else None))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starter import views
+from starter import marks, views
 from starter.asks import ChangesetAsk, PlanAsk
 from starter.shown_session import ProviderWait
 from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, session, task
@@ -97,14 +97,14 @@ def test_without_a_worker_nothing_is_claimed() -> None:
 
 def test_no_sandbox_and_a_scripted_model_are_said_in_every_view() -> None:
     shown = session(sandbox="none", scripted=True, outcome="complete")
-    for lines in (views.header(shown), views.ending(shown, "blueflame"), views.marks(shown)):
+    for lines in (views.header(shown), views.ending(shown, "blueflame"), marks.of(shown)):
         text = "\n".join(lines)
         assert "NONE: commands of agents run unconfined" in text
         assert "SCRIPTED: a playbook speaks, no real model" in text
 
 
 def test_a_session_with_sandbox_and_real_models_has_no_marks() -> None:
-    assert views.marks(session()) == []
+    assert marks.of(session()) == []
 
 
 def test_the_end_says_where_to_look() -> None:
@@ -154,7 +154,7 @@ def test_only_changes_are_told_again() -> None:
 def test_what_nobody_may_overlook_is_told_once_it_is_known() -> None:
     before = session(sandbox="")
     after = session(sandbox="none", scripted=True)
-    assert views.changes(before, after) == views.marks(after)
+    assert views.changes(before, after) == marks.of(after)
     assert views.changes(after, after) == []
 
 
@@ -195,7 +195,7 @@ Reviewer   google/d
 def test_scripted_routes_are_named_in_a_dry_run() -> None:
     scripted = ("scripted/author",)
     routes = Routes(planner=scripted, developer=scripted, reviewer=("scripted/reviewer",))
-    assert views.routes(SessionConfig(routes=routes))[-1].endswith(views.SCRIPTED)
+    assert views.routes(SessionConfig(routes=routes))[-1].endswith(marks.SCRIPTED)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_colours_carry_nothing_alone() -> None:
     for line in views.status(session(tasks=(task("a", TaskState.FAILED),)), "blueflame"):
         assert isinstance(views.style(line), str)
     assert views.style("  failed      a  Mend a") == "red"
-    assert views.style(f"Sandbox    {views.NO_SANDBOX}") == "bold red"
+    assert views.style(f"Sandbox    {marks.NO_SANDBOX}") == "bold red"
 
 
 @pytest.mark.parametrize(
