@@ -37,7 +37,7 @@ def _shortened(session: ShownSession, program: str, height: int) -> list[str]:
     asks = views.asks(session, program)
     notices = [views.notice_line(each) for each in session.notices[-_FEW:]]
     changesets = _limited(
-        [views.changeset_line(each) for each in session.changesets if not _is_merged(each)], _FEW
+        [views.changeset_line(each) for each in session.changesets if not _is_settled(each)], _FEW
     )
     rest = [line for part in (changesets, notices, asks) for line in part]
     room = max(height - len(head) - 1 - len(rest), 1)
@@ -50,8 +50,8 @@ def _by_interest(tasks: Sequence[TaskLine]) -> list[TaskLine]:
     return sorted(tasks, key=lambda task: task.state in _SETTLED)
 
 
-def _is_merged(changeset: ChangesetLine) -> bool:
-    return changeset.state in {"merged", "superseded"}
+def _is_settled(changeset: ChangesetLine) -> bool:
+    return changeset.state in {"merged", "dropped"}
 
 
 def _limited(lines: list[str], room: int) -> list[str]:

@@ -351,6 +351,7 @@ _STYLES: Final = {
     "rejected": "yellow",
     "skipped": "dim",
     "cancelled": "dim",
+    "dropped": "dim",
     "developing": "cyan",
     "validating": "cyan",
     "merging": "cyan",
