@@ -15,9 +15,9 @@ from starter.configuration import Configuration
 from starter.default_routes import available_providers, key_names
 from starter.marks import SCRIPTED
 from starter.terminal import one_line, shown
-from starter.views import money
 from workers.trial import Trial
 from workflows.domain.models import ModelFacts, Provider, Role
+from workflows.policy.amounts import money
 
 Key = Literal["set", "missing", "not needed"]
 

@@ -9,8 +9,8 @@ from typing import Final
 from starter.marks import SCRIPTED
 from starter.terminal import one_line, shown
 from starter.turns import Happening
-from starter.views import money
 from workflows.domain.messages import ToolCall
+from workflows.policy.amounts import money
 
 _TEXT_LINES: Final = 20
 _WIDTH: Final = 160

@@ -6,10 +6,9 @@ show it; foreign text passes `shown` or `one_line`. Colours are put on by the ca
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from typing import Final
 
-from starter import decision_views, marks
+from starter import decision_views, marks, work_views
 from starter.asks import Ask, PlanAsk
 from starter.marks import NO_SANDBOX, SCRIPTED, is_scripted
 from starter.shown_session import ProviderWait, ShownSession
@@ -19,6 +18,7 @@ from workflows.domain.config import SessionConfig
 from workflows.domain.notice import Notice
 from workflows.domain.session import ChangesetLine, SessionPhase, SessionRequest, TaskLine
 from workflows.domain.task import TaskState
+from workflows.policy.amounts import money
 
 _ORDER: Final = (
     "merged",
@@ -62,11 +62,6 @@ PARTLY: Final = " (partly estimated: a provider counted no tokens)"
 NO_GATES: Final = "(none found: only reviewers judge)"
 
 
-def money(usd: Decimal) -> str:
-    """Return an amount for people: cents, or more digits where it is less than a cent."""
-    return f"${usd:.4f}" if Decimal(0) < usd < Decimal("0.01") else f"${usd:.2f}"
-
-
 # --- a session -----------------------------------------------------------------------------------
 
 
@@ -74,8 +69,8 @@ def status(session: ShownSession, program: str) -> list[str]:
     """Return the whole picture of a session."""
     return [
         *header(session),
-        *_section("Tasks", [counts(session.tasks), *map(task_line, session.tasks)]),
-        *_section("Changesets", map(changeset_line, session.changesets)),
+        *_section("Tasks", [counts(session.tasks), *work_views.task_lines(session.tasks)]),
+        *_section("Changesets", work_views.changeset_lines(session.changesets)),
         *_section("Waiting for a provider", map(wait_line, session.waits)),
         *_section("Notices", map(notice_line, session.notices)),
         *_section("Decisions", decision_views.latest(session)),
@@ -134,22 +129,6 @@ def counts(tasks: Sequence[TaskLine]) -> str:
     """Return how many tasks stand where, as in `2 merged, 1 developing`."""
     found = Counter(str(task.state) for task in tasks)
     return ", ".join(f"{found[name]} {name}" for name in _ORDER if found[name]) or "(no plan yet)"
-
-
-def task_line(task: TaskLine) -> str:
-    """Return one task on one line."""
-    attempt = f" (attempt {task.attempt})" if task.attempt > 1 else ""
-    reason = f": {one_line(task.reason, 80)}" if task.reason else ""
-    return f"  {task.state:<11} {shown(task.id)}{attempt}  {one_line(task.title, 60)}{reason}"
-
-
-def changeset_line(changeset: ChangesetLine) -> str:
-    """Return one changeset on one line."""
-    digest = f" {changeset.digest[:12]}" if changeset.digest else ""
-    tasks = ", ".join(changeset.tasks)
-    words = changeset.state.replace("_", " ")
-    by = f", approved by {one_line(changeset.approved_by, 100)}" if changeset.approved_by else ""
-    return f"  {words:<11} {shown(changeset.id)}{digest}  ({shown(tasks)}){by}"
 
 
 def notice_line(notice: Notice) -> str:
@@ -225,11 +204,12 @@ def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
         lines.append(f"session: {state(now)}")
     lines += [line for line in marks.of(now) if line not in marks.of(before)]
     lines += _moved(
-        {t.id: task_line(t) for t in before.tasks}, {t.id: task_line(t) for t in now.tasks}
+        {t.id: work_views.task_line(t) for t in before.tasks},
+        {t.id: work_views.task_line(t) for t in now.tasks},
     )
     lines += _moved(
-        {c.id: changeset_line(c) for c in before.changesets},
-        {c.id: changeset_line(c) for c in now.changesets},
+        {c.id: work_views.changeset_line(c) for c in before.changesets},
+        {c.id: work_views.changeset_line(c) for c in now.changesets},
     )
     known = {(w.agent, w.until) for w in before.waits}
     lines += [wait_line(w) for w in now.waits if (w.agent, w.until) not in known]

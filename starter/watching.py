@@ -8,7 +8,16 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from starter import deciding, documents, kept_work, live_view, marks, plan_views, views
+from starter import (
+    deciding,
+    documents,
+    kept_work,
+    live_view,
+    marks,
+    plan_views,
+    views,
+    work_views,
+)
 from starter.asks import Ask
 from starter.engine import read_settings
 from starter.errors import CommandError
@@ -175,8 +184,8 @@ class Watch:
         tasks = {t.id: t for t in now.tasks}
         return [
             *marks.of(now),
-            views.changeset_line(changeset),
-            *(views.task_line(tasks[name]) for name in changeset.tasks if name in tasks),
+            work_views.changeset_line(changeset),
+            *work_views.task_lines([tasks[name] for name in changeset.tasks if name in tasks]),
             f"  {self._program} diff {changeset.id} --session {self._session}",
         ]
 

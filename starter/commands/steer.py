@@ -117,13 +117,14 @@ async def _budget(usd: str, wanted: str | None) -> ExitCode:
     from starter.amounts import read_amount
     from starter.sessions import decider
     from starter.telling import tell
+    from workflows.policy.amounts import money
 
     amount = read_amount(usd)
     sessions, session = await one_session(wanted)
     content = {"usd": float(amount), "by": decider()}
     view = await sessions.view(session)
     await tell(sessions, view, "set_budget", content)
-    told = views.told(f"budget {views.money(amount)}", session)
+    told = views.told(f"budget {money(amount)}", session)
     write([*told, *marks.of(view)], views.style)
     return ExitCode.COMPLETE
 

@@ -14,11 +14,12 @@ from starter.demo.stage import SUITE, Stage, SuiteRun
 from starter.marks import NO_SANDBOX
 from starter.shown_session import ShownSession
 from starter.terminal import one_line, shown
-from starter.views import money, names_more
+from starter.views import names_more
 from workflows.domain.notice import Notice
 from workflows.domain.plan import Task
 from workflows.domain.session import ChangesetLine
 from workflows.domain.stages import Refused
+from workflows.policy.amounts import money
 
 _INTRODUCTION: Final = (
     "Blue Flame's demo: a goal in, reviewed and merged work out, offline.",

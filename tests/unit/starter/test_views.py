@@ -1,14 +1,13 @@
 """`starter.views`: what a person reads, word for word."""
 
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starter import marks, views
+from starter import marks, views, work_views
 from starter.asks import ChangesetAsk, PlanAsk
 from starter.shown_session import ProviderWait
 from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, session, task
@@ -55,12 +54,12 @@ Sandbox    bubblewrap 0.8.0
 
 Tasks
 1 merged, 1 developing
-  merged      parser  Mend parser
+  merged      parser             Mend parser
   developing  lexer (attempt 2)  Mend lexer: gate pytest failed
 
 Changesets
   merged      parser 0123456789ab  (parser)
-  collecting  lexer  (lexer)
+  collecting  lexer                (lexer)
 
 Notices
   stale approval lexer: the digest is old (3 times)
@@ -198,14 +197,6 @@ def test_scripted_routes_are_named_in_a_dry_run() -> None:
     assert views.routes(SessionConfig(routes=routes))[-1].endswith(marks.SCRIPTED)
 
 
-@pytest.mark.parametrize(
-    ("usd", "text"),
-    [("0", "$0.00"), ("0.0049", "$0.0049"), ("0.01", "$0.01"), ("12.5", "$12.50")],
-)
-def test_money(usd: str, text: str) -> None:
-    assert views.money(Decimal(usd)) == text
-
-
 def test_decisions_name_what_they_were_for() -> None:
     ask = ChangesetAsk(ChangesetId("c1"), Digest(DIGEST))
     assert views.decided("approved", ask, "s") == [
@@ -229,7 +220,7 @@ def test_hostile_titles_are_literal_everywhere() -> None:
 
 @given(st.text(max_size=48))
 def test_no_title_can_make_a_second_line_or_act_on_the_terminal(title: str) -> None:
-    line = views.task_line(task("a", title=title))
+    line = work_views.task_line(task("a", title=title))
     assert "\n" not in line
     assert "\r" not in line
     assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in line)
