@@ -25,6 +25,7 @@ from temporalio.client import (
     WorkflowHandle,
     WorkflowQueryFailedError,
 )
+from temporalio.exceptions import FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from starter.errors import CommandError
@@ -214,7 +215,8 @@ class Sessions:
         try:
             return await handle.result(rpc_timeout=QUERY_TIMEOUT)
         except WorkflowFailureError as error:
-            return str(error.cause)
+            # Its own words: as a text the error would begin with its type.
+            return error.cause.message if isinstance(error.cause, FailureError) else str(error)
         except ValidationError:
             return "its result is of another version of this program"
 
@@ -292,13 +294,16 @@ def _remembered(
 def ended(known: SessionView, result: SessionResult | str) -> ShownSession:
     """Return the picture of a session that is over: nothing in it is open any more.
 
+    Why it failed it says itself, where it could: the server only knows that it was cancelled, say.
+
     Args:
         known: the last that was seen of it.
         result: what it came to, or why it left no result.
     """
     changes: dict[str, Any] = {"phase": SessionPhase.ENDED}
     if isinstance(result, str):
-        changes["reason"] = result
+        left = known.reason if known.phase is SessionPhase.ENDED else ""
+        changes["reason"] = left or result
         outcome = "failed"
     else:
         for field in SessionResult.model_fields.keys() & SessionView.model_fields.keys():
