@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
     INSIDE = 7
     """A command of a session started us, and what it asked for would start or steer a session."""
     INTERRUPTED = 130
-    """Ctrl-C: the command detached, the session did not end."""
+    """Ctrl-C: the command detached, the session did not end; or there was none yet."""
 
 
 OF_OUTCOME: Final = {

@@ -1,9 +1,11 @@
 """The commands on a real server, with sessions that wait and end as told."""
 
 import asyncio
+import contextlib
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import time
@@ -511,6 +513,33 @@ def test_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
     assert f"watch {session}" in terminal.seen
     assert "Traceback" not in terminal.seen
     person.types("stop", session)
+
+
+def test_ctrl_c_before_there_is_a_session_says_so(person: Person, tmp_path: Path) -> None:
+    reached, released = tmp_path / "reached", tmp_path / "released"
+    for each in (reached, released):
+        os.mkfifo(each)
+    slow = tmp_path / "git"
+    slow.write_text(f"#!/bin/sh\necho here > '{reached}'\nread line < '{released}'\n")
+    slow.chmod(0o755)
+    before = person.types("ls", "--json").out
+    with subprocess.Popen(
+        [sys.executable, "-m", "starter", "run", "Mend it", "--repo", str(person.repo)],
+        env=environment(person.settings, PATH=f"{tmp_path}:{os.environ['PATH']}"),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as run:
+        reached.read_text()
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate()
+    # Its git waits for a line; nobody may be left behind.
+    with contextlib.suppress(OSError):
+        os.close(os.open(released, os.O_WRONLY | os.O_NONBLOCK))
+    assert (run.returncode, err) == (ExitCode.INTERRUPTED, "")
+    assert out == "interrupted: no session was started\n"
+    assert person.types("ls", "--json").out == before
 
 
 def test_without_an_id_the_open_session_is_meant(person: Person) -> None:
