@@ -19,6 +19,7 @@ from starter import (
     work_views,
 )
 from starter.asks import Ask
+from starter.disk import Disk
 from starter.engine import read_settings
 from starter.errors import CommandError
 from starter.exit_codes import OF_OUTCOME, ExitCode
@@ -69,6 +70,7 @@ class Watch:
         self._patient = patient
         self._json = json
         self._unattended = unattended
+        self._disk = Disk(read_settings().data_dir)
         self._session = session
         self._program = program()
         self._asked: set[str] = set()
@@ -117,6 +119,7 @@ class Watch:
         from temporalio.service import RPCError
 
         for _ in range(_PATIENT_LOOKS):
+            self._tell_disk()
             try:
                 return await self._whole()
             except RPCError as error:
@@ -124,6 +127,10 @@ class Watch:
                     raise
                 await asyncio.sleep(_LOOK_SECONDS)
         return await self._whole()
+
+    def _tell_disk(self) -> None:
+        # Where documents are lines, it stands beside them.
+        write(self._disk.news(), views.style, beside=self._json)
 
     async def _whole(self) -> ShownSession:
         now = await self._sessions.view(self._session)
