@@ -25,7 +25,9 @@ def main() -> None:
         make_streams_forgiving()
         app()
     except KeyboardInterrupt:
-        raise SystemExit(130) from None  # of somebody who was faster than our imports
+        # Of somebody who was faster than our imports.
+        sys.stderr.write("interrupted: nothing was done\n")
+        raise SystemExit(130) from None
     except SystemExit as end:
         _leave(end)
 

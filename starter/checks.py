@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from starter.data_directory import prepare
 from starter.errors import CommandError
+from starter.marks import NO_SANDBOX
 from starter.own_name import as_typed
 from starter.programs import answer, git_version, require_sandbox
 from starter.terminal import shown
-from starter.views import NO_SANDBOX
 
 if TYPE_CHECKING:
     from workers.settings import Settings
@@ -54,6 +54,7 @@ async def all_checks(settings: "Settings") -> list[Check]:
         _data,
         _disk,
         _temporal,
+        _workers,
         _clock,
     )
     return [await check(settings) for check in every]
@@ -141,6 +142,18 @@ async def _temporal(settings: "Settings") -> Check:
         state = "missing" if settings.has_external_server else "note"
         return Check("temporal", state, str(error))
     return Check("temporal", "well", f"answers at {target(settings)}")
+
+
+async def _workers(settings: "Settings") -> Check:
+    from starter.worker_views import workers_marks
+    from workers.supervisor import read_state
+
+    state = read_state(settings)
+    if state is None:
+        return Check("workers", "well", "none run here; `up` and `run` start them")
+    marks = workers_marks(state.playbook, state.sandbox)
+    text = "\n".join([f"process {state.pid} keeps them", *marks])
+    return Check("workers", "note" if marks else "well", text)
 
 
 async def _clock(settings: "Settings") -> Check:

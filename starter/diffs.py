@@ -1,14 +1,18 @@
 """The diff of a changeset, from the store that all workers share."""
 
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from starter import marks
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.terminal import shown
+from starter.terminal import shown, write
+from starter.views import style
 
 if TYPE_CHECKING:
     from starter.sessions import Sessions
+    from starter.shown_session import ShownSession
     from workers.settings import Settings
     from workflows.domain.ids import SessionId
     from workflows.domain.session import ChangesetLine
@@ -17,6 +21,17 @@ if TYPE_CHECKING:
 def lines(found: Mapping[str, str]) -> list[str]:
     """Return diffs by task as lines for a terminal, which must not obey them."""
     return [shown(line) for text in found.values() for line in text.removesuffix("\n").split("\n")]
+
+
+def show(view: "ShownSession", found: Mapping[str, str]) -> None:
+    """Write diffs by task: for a person with the session's marks, else as the data that they are.
+
+    A file or a pipe gets the bytes as they are, and the error stream the marks; a terminal must not
+    obey them.
+    """
+    text, is_read = "".join(found.values()), sys.stdout.isatty()
+    write(marks.of(view), style, beside=not is_read)
+    sys.stdout.write(shown(text) if is_read else text)
 
 
 async def diffs_of(

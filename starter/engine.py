@@ -94,8 +94,10 @@ async def connected(settings: "Settings") -> "Client":
     Raises:
         CommandError: there is none.
     """
+    from starter.sdk_log import keep_off_the_terminal
     from workers.temporal import TemporalUnavailableError, connect
 
+    keep_off_the_terminal()
     try:
         return await connect(settings)
     except TemporalUnavailableError as error:
@@ -130,8 +132,10 @@ async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
     Raises:
         CommandError: the server does not come up.
     """
+    from starter.sdk_log import keep_off_the_terminal
     from workers.supervisor import Supervisor
 
+    keep_off_the_terminal()
     _log_to_file(settings)
     supervisor = Supervisor(settings, {**os.environ, **settings.as_environment()})
     keeping = asyncio.create_task(supervisor.keep())
@@ -152,19 +156,20 @@ def _tell(keeping: "asyncio.Task[None]") -> None:
 
 def _log_to_file(settings: "Settings") -> None:
     """Write what the supervisor notes beside the other logs; a person sees only what is serious."""
-    from logging.handlers import RotatingFileHandler
-
     from starter.data_directory import prepare
+    from starter.sdk_log import LOGGER
+    from workers.log import LosingFile
 
     prepare(settings)
     log = logging.getLogger("workers")
-    noted = RotatingFileHandler(
+    noted = LosingFile(
         settings.logs_dir / "supervisor.log", maxBytes=1_000_000, backupCount=1, delay=True
     )
     noted.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     said = logging.StreamHandler()
     said.setLevel(logging.ERROR)
     log.handlers = [noted, said]
+    logging.getLogger(LOGGER).handlers = [noted]
     log.setLevel(logging.INFO)
 
 

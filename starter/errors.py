@@ -54,7 +54,22 @@ def _of_temporal(error: Exception) -> str:
             "TEMPORAL_NAMESPACE names another, and `temporal operator namespace create -n NAME` "
             "makes one"
         )
-    return "try again, or see `doctor`"
+    return _full_disk() or "try again, or see `doctor`"
+
+
+def _full_disk() -> str:
+    """Return what to say of a full disk, where the server that failed keeps its database on ours.
+
+    The server itself says only that it could not save something.
+    """
+    from starter.disk import Disk
+    from starter.engine import settings_as_they_are
+
+    try:
+        settings = settings_as_they_are()
+    except CommandError:
+        return ""
+    return "" if settings.has_external_server else "".join(Disk(settings.data_dir).news())
 
 
 def _is_a(error: Exception, module: str, name: str) -> bool:

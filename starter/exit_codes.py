@@ -12,7 +12,8 @@ class ExitCode(IntEnum):
     FAILED = 1
     """The session ended incomplete or failed, or the command met an error of ours."""
     USAGE = 2
-    """Wrong arguments, configuration, repository or machine, or an id that does not exist."""
+    """Wrong arguments, configuration, repository or machine (an editor too that is missing or
+    fails), or an id that does not exist."""
     WAITING = 3
     """The session waits for a person, and there is no terminal to ask at."""
     STOPPED = 4
@@ -25,7 +26,7 @@ class ExitCode(IntEnum):
     INSIDE = 7
     """A command of a session started us, and what it asked for would start or steer a session."""
     INTERRUPTED = 130
-    """Ctrl-C: the command detached, the session did not end."""
+    """Ctrl-C: the command detached, the session did not end; or there was none yet."""
 
 
 OF_OUTCOME: Final = {

@@ -7,7 +7,7 @@ says how many are not shown; what nobody may overlook (no sandbox, a scripted mo
 from collections.abc import Sequence
 from typing import Final
 
-from starter import views
+from starter import views, work_views
 from starter.shown_session import ShownSession
 from workflows.domain.session import ChangesetLine, TaskLine
 from workflows.domain.task import TaskState
@@ -36,12 +36,11 @@ def _shortened(session: ShownSession, program: str, height: int) -> list[str]:
     head = [line for line in views.header(session) if not line.startswith(_LESS)]
     asks = views.asks(session, program)
     notices = [views.notice_line(each) for each in session.notices[-_FEW:]]
-    changesets = _limited(
-        [views.changeset_line(each) for each in session.changesets if not _is_merged(each)], _FEW
-    )
+    unsettled = [each for each in session.changesets if not _is_settled(each)]
+    changesets = _limited(work_views.changeset_lines(unsettled), _FEW)
     rest = [line for part in (changesets, notices, asks) for line in part]
     room = max(height - len(head) - 1 - len(rest), 1)
-    tasks = _limited([views.task_line(each) for each in _by_interest(session.tasks)], room)
+    tasks = _limited(work_views.task_lines(_by_interest(session.tasks)), room)
     return [*head, views.counts(session.tasks), *tasks, *rest]
 
 
@@ -50,8 +49,8 @@ def _by_interest(tasks: Sequence[TaskLine]) -> list[TaskLine]:
     return sorted(tasks, key=lambda task: task.state in _SETTLED)
 
 
-def _is_merged(changeset: ChangesetLine) -> bool:
-    return changeset.state in {"merged", "superseded"}
+def _is_settled(changeset: ChangesetLine) -> bool:
+    return changeset.state in {"merged", "dropped"}
 
 
 def _limited(lines: list[str], room: int) -> list[str]:

@@ -13,10 +13,11 @@ from activities.adapters.models.catalogue import Catalogue
 from activities.ports.endpoints import ProviderEntries
 from starter.configuration import Configuration
 from starter.default_routes import available_providers, key_names
+from starter.marks import SCRIPTED
 from starter.terminal import one_line, shown
-from starter.views import SCRIPTED, money
 from workers.trial import Trial
 from workflows.domain.models import ModelFacts, Provider, Role
+from workflows.policy.amounts import money
 
 Key = Literal["set", "missing", "not needed"]
 

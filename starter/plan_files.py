@@ -70,8 +70,8 @@ async def edited(plan: Plan, again: str) -> Plan | None:
         The plan that they saved; None where they left it as it was.
 
     Raises:
-        CommandError: the editor cannot be run or failed, or what was saved has faults. The text is
-            kept then, and the message says where.
+        CommandError: the editor cannot be run, failed or was interrupted, or what was saved has
+            faults. A text that they changed is kept then, and the message says where.
     """
     descriptor, name = tempfile.mkstemp(prefix="blueflame-plan-", suffix=".yaml")
     path, before = Path(name), as_yaml(plan)
@@ -79,13 +79,32 @@ async def edited(plan: Plan, again: str) -> Plan | None:
         file.write(before)
     try:
         await _open_editor(path)
-        after = path.read_text("utf-8", "surrogateescape")  # noqa: ASYNC240 (the person waits)
-        read = None if after == before or not after.strip() else read_plan_file(path)
+        read = read_plan_file(path) if _is_meant(path, before) else None
+    except asyncio.CancelledError:
+        told = "the editor was interrupted; nothing was sent"
+        raise _refused(path, before, CommandError(told, ExitCode.INTERRUPTED), again) from None
     except CommandError as error:
-        text = f"{error}\nyour text is kept; mend it, and send it with `{again} --file {path}`"
-        raise CommandError(text, error.code) from error
-    path.unlink()  # noqa: ASYNC240 (as above)
+        raise _refused(path, before, error, again) from error
+    path.unlink(missing_ok=True)  # noqa: ASYNC240 (the person waits)
     return read
+
+
+def _is_meant(path: Path, before: str) -> bool:
+    """Tell whether a person left a text of their own: not the first one, nor none."""
+    try:
+        after = path.read_text("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return False
+    return after != before and bool(after.strip())
+
+
+def _refused(path: Path, before: str, error: CommandError, again: str) -> CommandError:
+    """Return an error that says where the person's text is, if there is one to keep."""
+    if not _is_meant(path, before):
+        path.unlink(missing_ok=True)
+        return error
+    text = f"{error}\nyour text is kept; mend it, and send it with `{again} --file {path}`"
+    return CommandError(text, error.code)
 
 
 async def _open_editor(path: Path) -> None:
@@ -94,10 +113,14 @@ async def _open_editor(path: Path) -> None:
         process = await asyncio.create_subprocess_exec(*shlex.split(command), str(path))
     except (OSError, ValueError) as error:
         raise CommandError(
-            f"editor {command!r} cannot be started ({error}); name one by EDITOR"
+            f"editor {command!r} cannot be started ({error}); nothing was sent: name one by EDITOR"
         ) from error
-    if await process.wait() != 0:
-        raise CommandError(
-            f"editor {command!r} ended with {process.returncode}; nothing was sent",
-            ExitCode.FAILED,
-        )
+    try:
+        code = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await process.wait()
+    if code != 0:
+        how = f"ended with code {code}" if code > 0 else f"was ended by signal {-code}"
+        raise CommandError(f"editor {command!r} {how}; nothing was sent")

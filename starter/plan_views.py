@@ -6,9 +6,9 @@ Pure: values in, lines out. Foreign text passes `shown` or `one_line`.
 from collections.abc import Sequence
 
 from starter.terminal import one_line, shown
-from starter.views import money
 from workflows.domain.plan import Plan, Task
 from workflows.domain.task import TaskRecord
+from workflows.policy.amounts import money
 from workflows.policy.graph import dependency_order
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from starter.checks import Check
 from starter.errors import CommandError
+from starter.marks import NO_SANDBOX
 
 if TYPE_CHECKING:
     from activities.ports.endpoints import ProviderEntries
@@ -44,7 +45,16 @@ async def repository_checks(
     if repository is None:
         return [Check("repo", "note", f"none is looked at: {why}"), keys]
     looked_at = Check("repo", "well", str(repository.root))
-    return [looked_at, keys, await _gates(repository, configuration)]
+    gates = await _gates(repository, configuration)
+    return [looked_at, keys, gates, *_confinement(configuration)]
+
+
+def _confinement(configuration: "Configuration | CommandError") -> list[Check]:
+    """Say where the configuration switches the sandbox off."""
+    if isinstance(configuration, CommandError) or configuration.session.sandbox != "none":
+        return []
+    origin = configuration.origins["sandbox"]
+    return [Check("commands", "note", f"Sandbox {NO_SANDBOX}, by 'sandbox: none' of {origin}")]
 
 
 def _configuration(

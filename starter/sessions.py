@@ -25,6 +25,7 @@ from temporalio.client import (
     WorkflowHandle,
     WorkflowQueryFailedError,
 )
+from temporalio.exceptions import FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from starter.errors import CommandError
@@ -35,11 +36,20 @@ from starter.turns import Turns
 from starter.waits import provider_waits
 from workers.temporal import PayloadUnreadableError
 from workflows import queues
+from workflows.domain.changeset import ChangesetState
 from workflows.domain.config import Pacing
 from workflows.domain.ids import SessionId
 from workflows.domain.plan import Plan
-from workflows.domain.session import SessionPhase, SessionRequest, SessionResult, SessionView
-from workflows.domain.task import TaskRecord
+from workflows.domain.session import (
+    ChangesetLine,
+    SessionPhase,
+    SessionRequest,
+    SessionResult,
+    SessionView,
+    TaskLine,
+)
+from workflows.domain.task import TaskRecord, TaskState
+from workflows.policy import changesets, tasks
 
 WORKFLOW: Final = "SessionWorkflow"
 PREFIX: Final = "session/"
@@ -206,7 +216,8 @@ class Sessions:
         try:
             return await handle.result(rpc_timeout=QUERY_TIMEOUT)
         except WorkflowFailureError as error:
-            return str(error.cause)
+            # Its own words: as a text the error would begin with its type.
+            return error.cause.message if isinstance(error.cause, FailureError) else str(error)
         except ValidationError:
             return "its result is of another version of this program"
 
@@ -247,7 +258,11 @@ class Sessions:
             scripted = " --playbook FILE" if known.scripted else ""
             reason = f"no worker answers; `up --detach{scripted}` starts one, and it goes on"
             return _shown(known, reason=reason, live=False)
-        return _ended(known, await self.result(session))
+        result = await self.result(session)
+        if isinstance(result, str) and known.phase is not SessionPhase.ENDED:
+            # It could not say its last word; where a worker answers, its history still tells.
+            known = await self._query(session) or known
+        return ended(known, result)
 
 
 def _remembered(
@@ -277,14 +292,40 @@ def _remembered(
     )
 
 
-def _ended(known: SessionView, result: SessionResult | str) -> ShownSession:
+def ended(known: SessionView, result: SessionResult | str) -> ShownSession:
+    """Return the picture of a session that is over: nothing in it is open any more.
+
+    Why it failed it says itself, where it could: the server only knows that it was cancelled, say.
+
+    Args:
+        known: the last that was seen of it.
+        result: what it came to, or why it left no result.
+    """
     changes: dict[str, Any] = {"phase": SessionPhase.ENDED}
     if isinstance(result, str):
-        changes["reason"] = result
-        return _shown(known, **changes, live=False, outcome="failed")
-    for field in SessionResult.model_fields.keys() & SessionView.model_fields.keys():
-        changes[field] = getattr(result, field)
-    return _shown(known, **changes, live=False, outcome=result.outcome)
+        left = known.reason if known.phase is SessionPhase.ENDED else ""
+        changes["reason"] = left or result
+        outcome = "failed"
+    else:
+        for field in SessionResult.model_fields.keys() & SessionView.model_fields.keys():
+            changes[field] = getattr(result, field)
+        outcome = result.outcome
+    changes["tasks"] = tuple(map(_left_task, changes.get("tasks", known.tasks)))
+    changes["changesets"] = tuple(map(_left_changeset, known.changesets))
+    return _shown(known, **changes, live=False, outcome=outcome)
+
+
+def _left_task(task: TaskLine) -> TaskLine:
+    if task.state in tasks.FINAL:
+        return task
+    left = {"state": TaskState.CANCELLED, "reason": "unfinished when it was last seen"}
+    return task.model_copy(update=left)
+
+
+def _left_changeset(changeset: ChangesetLine) -> ChangesetLine:
+    if changeset.state in changesets.FINAL:
+        return changeset
+    return changeset.model_copy(update={"state": str(ChangesetState.DROPPED), "digest": None})
 
 
 def _shown(view: SessionView, **changes: Any) -> ShownSession:

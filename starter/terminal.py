@@ -42,8 +42,12 @@ def _visible(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def console() -> "Console":
-    """Return the console for people; it takes no markup from text and follows NO_COLOR, TERM."""
+def console(*, beside: bool = False) -> "Console":
+    """Return the console for people; it takes no markup from text and follows NO_COLOR, TERM.
+
+    Args:
+        beside: on the error stream, where the output is data.
+    """
     from rich.console import Console
 
     class Plain(Console):
@@ -51,10 +55,12 @@ def console() -> "Console":
             # Rich would end the process here, past the ends of our children.
             raise BrokenPipeError
 
-    return Plain(markup=False, emoji=False, highlight=False)
+    return Plain(markup=False, emoji=False, highlight=False, stderr=beside)
 
 
-def write(lines: Iterable[str], style: Callable[[str], str] = lambda _line: "") -> None:
+def write(
+    lines: Iterable[str], style: Callable[[str], str] = lambda _line: "", *, beside: bool = False
+) -> None:
     """Write lines for people.
 
     They are not folded: a terminal does that itself, and a command in them can be copied.
@@ -62,8 +68,9 @@ def write(lines: Iterable[str], style: Callable[[str], str] = lambda _line: "") 
     Args:
         lines: without ends of line.
         style: how a line looks where there are colours.
+        beside: to the error stream, where the output is data.
     """
-    out = console()
+    out = console(beside=beside)
     for line in lines:
         out.print(line, style=style(line), soft_wrap=True)
 

@@ -6,10 +6,11 @@ Pure: values in, lines out. What models and tools said passes `shown` or `one_li
 import json
 from typing import Final
 
+from starter.marks import SCRIPTED
 from starter.terminal import one_line, shown
 from starter.turns import Happening
-from starter.views import SCRIPTED, money
 from workflows.domain.messages import ToolCall
+from workflows.policy.amounts import money
 
 _TEXT_LINES: Final = 20
 _WIDTH: Final = 160

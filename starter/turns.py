@@ -22,6 +22,7 @@ from activities.ports.store import BlobMissingError
 from workflows.contracts import CALL_MODEL, RUN_TOOLS, ModelAnswered, ModelOutcome, ToolsOutcome
 from workflows.domain.agent import AgentOutcome, AgentRequest
 from workflows.domain.messages import ToolCall
+from workflows.policy.amounts import money
 
 _WORKFLOW: Final = "AgentWorkflow"
 _LOOK_SECONDS: Final = 0.5
@@ -65,6 +66,9 @@ class Happening(BaseModel, frozen=True, extra="forbid"):
     """The provider counted no tokens, so the cost, or a part of it, is an estimate."""
     took: timedelta | None = None
     scripted: bool = False
+    """A playbook said it, or it ended an agent for whom one spoke."""
+    sandbox: str = ""
+    """What confines the session's commands, `none` where nothing does; empty: not known."""
 
 
 def task_of(agent: str) -> str:
@@ -196,7 +200,8 @@ class _Reader:
         if request.carried is not None:
             self._turn = request.carried.turn
             return None
-        text = f"{request.role}, at most {request.limits.turns} turns and ${request.limits.usd}"
+        limits = request.limits
+        text = f"{request.role}, at most {limits.turns} turns and {money(limits.usd)}"
         return self._happening(event, "started", text=text, model=f"{first.provider}/{first.model}")
 
     async def _starting(self, event: HistoryEvent) -> None:

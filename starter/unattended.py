@@ -4,6 +4,7 @@ Each question is decided once; what the file leaves open stays open, and the com
 the session says so and ends.
 """
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from starter import deciding, views
@@ -11,6 +12,7 @@ from starter.decisions import Decisions, PlanRule, on_changeset, on_plan
 from starter.shown_session import ShownSession
 from workflows.domain.session import Nothing, RetryTask, SessionPhase, SkipTask
 from workflows.domain.task import TaskState
+from workflows.policy.amounts import money
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +91,9 @@ class Unattended:
         if not is_cap or raised is None or now.cap_usd >= raised or not self._is_new("cap"):
             return await self._stop("cap") if is_cap and self._decisions.cap == "stop" else []
         await self._sessions.signal(self._session, "set_budget", {"usd": raised, "by": self._by})
-        return views.told(f"budget ${raised:.2f}, by the decisions file", self._session)
+        return views.told(
+            f"budget {money(Decimal(str(raised)))}, by the decisions file", self._session
+        )
 
     async def _failed(self, now: ShownSession) -> list[str]:
         if not views.is_stuck(now) or self._decisions.failed == "wait":

@@ -7,11 +7,11 @@ show it; foreign text passes `shown` or `one_line`. Colours are put on by the ca
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from typing import Final
 
-from starter import decision_views
+from starter import decision_views, marks, work_views
 from starter.asks import Ask, PlanAsk
+from starter.marks import NO_SANDBOX, SCRIPTED, is_scripted
 from starter.shown_session import ProviderWait, ShownSession
 from starter.terminal import one_line, shown
 from workflows.domain.changeset import ChangesetState
@@ -19,6 +19,7 @@ from workflows.domain.config import SessionConfig
 from workflows.domain.notice import Notice
 from workflows.domain.session import ChangesetLine, SessionPhase, SessionRequest, TaskLine
 from workflows.domain.task import TaskState
+from workflows.policy.amounts import money
 
 _ORDER: Final = (
     "merged",
@@ -46,8 +47,6 @@ _PHASES: Final = {
     SessionPhase.STOPPING: "stopping",
     SessionPhase.ENDED: "ended",
 }
-SCRIPTED: Final = "SCRIPTED: a playbook speaks, no real model"
-NO_SANDBOX: Final = "NONE: commands of agents run unconfined on this machine"
 
 _GAVE_UP: Final = {TaskState.FAILED, TaskState.TIMED_OUT}
 _NAMED: Final = 3
@@ -64,11 +63,6 @@ PARTLY: Final = " (partly estimated: a provider counted no tokens)"
 NO_GATES: Final = "(none found: only reviewers judge)"
 
 
-def money(usd: Decimal) -> str:
-    """Return an amount for people: cents, or more digits where it is less than a cent."""
-    return f"${usd:.4f}" if Decimal(0) < usd < Decimal("0.01") else f"${usd:.2f}"
-
-
 # --- a session -----------------------------------------------------------------------------------
 
 
@@ -76,8 +70,8 @@ def status(session: ShownSession, program: str) -> list[str]:
     """Return the whole picture of a session."""
     return [
         *header(session),
-        *_section("Tasks", [counts(session.tasks), *map(task_line, session.tasks)]),
-        *_section("Changesets", map(changeset_line, session.changesets)),
+        *_section("Tasks", [counts(session.tasks), *work_views.task_lines(session.tasks)]),
+        *_section("Changesets", work_views.changeset_lines(session.changesets)),
         *_section("Waiting for a provider", map(wait_line, session.waits)),
         *_section("Notices", map(notice_line, session.notices)),
         *_section("Decisions", decision_views.latest(session)),
@@ -100,12 +94,6 @@ def header(session: ShownSession) -> list[str]:
     if session.scripted:
         facts["Models"] = SCRIPTED
     return [f"{name:<11}{text}" for name, text in facts.items()]
-
-
-def marks(session: ShownSession) -> list[str]:
-    """Return what no view of a session may leave out: a scripted model, no sandbox."""
-    models = [f"Models     {SCRIPTED}"] if session.scripted else []
-    return [*models, f"Sandbox    {NO_SANDBOX}"] if session.sandbox == "none" else models
 
 
 def spent(session: ShownSession) -> str:
@@ -142,22 +130,6 @@ def counts(tasks: Sequence[TaskLine]) -> str:
     """Return how many tasks stand where, as in `2 merged, 1 developing`."""
     found = Counter(str(task.state) for task in tasks)
     return ", ".join(f"{found[name]} {name}" for name in _ORDER if found[name]) or "(no plan yet)"
-
-
-def task_line(task: TaskLine) -> str:
-    """Return one task on one line."""
-    attempt = f" (attempt {task.attempt})" if task.attempt > 1 else ""
-    reason = f": {one_line(task.reason, 80)}" if task.reason else ""
-    return f"  {task.state:<11} {shown(task.id)}{attempt}  {one_line(task.title, 60)}{reason}"
-
-
-def changeset_line(changeset: ChangesetLine) -> str:
-    """Return one changeset on one line."""
-    digest = f" {changeset.digest[:12]}" if changeset.digest else ""
-    tasks = ", ".join(changeset.tasks)
-    words = changeset.state.replace("_", " ")
-    by = f", approved by {one_line(changeset.approved_by, 100)}" if changeset.approved_by else ""
-    return f"  {words:<11} {shown(changeset.id)}{digest}  ({shown(tasks)}){by}"
 
 
 def notice_line(notice: Notice) -> str:
@@ -231,13 +203,14 @@ def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
     lines: list[str] = []
     if state(before) != state(now):
         lines.append(f"session: {state(now)}")
-    lines += [line for line in marks(now) if line not in marks(before)]
+    lines += [line for line in marks.of(now) if line not in marks.of(before)]
     lines += _moved(
-        {t.id: task_line(t) for t in before.tasks}, {t.id: task_line(t) for t in now.tasks}
+        {t.id: work_views.task_line(t) for t in before.tasks},
+        {t.id: work_views.task_line(t) for t in now.tasks},
     )
     lines += _moved(
-        {c.id: changeset_line(c) for c in before.changesets},
-        {c.id: changeset_line(c) for c in now.changesets},
+        {c.id: work_views.changeset_line(c) for c in before.changesets},
+        {c.id: work_views.changeset_line(c) for c in now.changesets},
     )
     known = {(w.agent, w.until) for w in before.waits}
     lines += [wait_line(w) for w in now.waits if (w.agent, w.until) not in known]
@@ -270,7 +243,7 @@ def ending(session: ShownSession, program: str) -> list[str]:
         f"Tasks      {counts(session.tasks)}",
         f"Spent      {money(session.spent_usd)}{PARTLY if session.is_estimated else ''}",
     ]
-    lines += marks(session)
+    lines += marks.of(session)
     if session.branch:
         lines.append(f"Branch     {shown(session.branch)} in {shown(session.repository)}")
         lines.append(f"           git log -p HEAD..{shown(session.branch)}")
@@ -330,21 +303,20 @@ def routes(config: SessionConfig) -> list[str]:
     names = {"planner": config.routes.planner, "developer": config.routes.developer}
     names["reviewer"] = config.routes.reviewer
     lines = [f"{role.capitalize():<11}{', '.join(models)}" for role, models in names.items()]
-    scripted = any(m.startswith("scripted/") for models in names.values() for m in models)
-    return [*lines, f"Models     {SCRIPTED}"] if scripted else lines
+    return [*lines, f"Models     {SCRIPTED}"] if is_scripted(config) else lines
 
 
 # --- answers of commands -------------------------------------------------------------------------
 
 
 def decided(how: str, ask: Ask, session: str) -> list[str]:
-    """Return what is said once a decision was sent."""
+    """Return what is said once a decision was sent, without the session's marks."""
     what = "the plan" if isinstance(ask, PlanAsk) else f"changeset {ask.id} ({ask.digest[:12]})"
     return [f"{how}: {what} of session {session}"]
 
 
 def told(what: str, session: str) -> list[str]:
-    """Return what is said once a signal was sent."""
+    """Return what is said once a signal was sent, without the session's marks."""
     return [f"{shown(what)}: told session {session}"]
 
 
@@ -363,6 +335,7 @@ _STYLES: Final = {
     "rejected": "yellow",
     "skipped": "dim",
     "cancelled": "dim",
+    "dropped": "dim",
     "developing": "cyan",
     "validating": "cyan",
     "merging": "cyan",

@@ -10,8 +10,19 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from starter import deciding, documents, fast_forward, kept_work, live_view, plan_views, views
+from starter import (
+    deciding,
+    documents,
+    fast_forward,
+    kept_work,
+    live_view,
+    marks,
+    plan_views,
+    views,
+    work_views,
+)
 from starter.asks import Ask
+from starter.disk import Disk
 from starter.engine import read_settings
 from starter.errors import CommandError
 from starter.exit_codes import OF_OUTCOME, ExitCode
@@ -62,6 +73,7 @@ class Watch:
         self._patient = patient
         self._json = json
         self._unattended = unattended
+        self._disk = Disk(read_settings().data_dir)
         self._session = session
         self._program = program()
         self._asked: set[str] = set()
@@ -110,6 +122,7 @@ class Watch:
         from temporalio.service import RPCError
 
         for _ in range(_PATIENT_LOOKS):
+            self._tell_disk()
             try:
                 return await self._whole()
             except RPCError as error:
@@ -117,6 +130,10 @@ class Watch:
                     raise
                 await asyncio.sleep(_LOOK_SECONDS)
         return await self._whole()
+
+    def _tell_disk(self) -> None:
+        # Where documents are lines, it stands beside them.
+        write(self._disk.news(), views.style, beside=self._json)
 
     async def _whole(self) -> ShownSession:
         now = await self._sessions.view(self._session)
@@ -166,7 +183,8 @@ class Watch:
         self._asked |= _open_asks(now)
         if now.phase is SessionPhase.AWAITING_PLAN:
             tasks = [await self._sessions.task(self._session, t.id) for t in now.tasks]
-            _write(["The plan:", *plan_views.tasks([t.task for t in tasks if t is not None])])
+            planned = plan_views.tasks([t.task for t in tasks if t is not None])
+            _write(["The plan:", *marks.of(now), *planned])
             await self._decide("Approve the plan?", deciding.plan(now))
             return
         for changeset in views.waiting(now):
@@ -177,8 +195,9 @@ class Watch:
     def _summary(self, now: ShownSession, changeset: ChangesetLine) -> list[str]:
         tasks = {t.id: t for t in now.tasks}
         return [
-            views.changeset_line(changeset),
-            *(views.task_line(tasks[name]) for name in changeset.tasks if name in tasks),
+            *marks.of(now),
+            work_views.changeset_line(changeset),
+            *work_views.task_lines([tasks[name] for name in changeset.tasks if name in tasks]),
             f"  {self._program} diff {changeset.id} --session {self._session}",
         ]
 

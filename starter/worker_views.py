@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 from typing import Final
 
+from starter.marks import NO_SANDBOX
 from starter.terminal import shown
-from starter.views import NO_SANDBOX
 
 WORKERS_START: Final = ("Workers    are starting",)
 WORKERS_READY: Final = ("workers are ready; Ctrl-C ends them",)

@@ -14,6 +14,7 @@ import socket
 import uuid
 from pathlib import Path
 
+from workers.atomic_file import replace_text
 from workers.privileges import prepare_data_dir
 from workers.settings import Settings
 
@@ -49,5 +50,6 @@ def host_name(settings: Settings) -> str:
     path = settings.host_dir / "name"
     if not path.exists():
         base = "".join(c if c.isalnum() or c in "._-" else "-" for c in socket.gethostname())[:60]
-        path.write_text(f"{base}-{uuid.uuid4().hex[:8]}", encoding="utf-8")
+        # Whole or not at all: on a full disk an empty name would stay.
+        replace_text(path, f"{base}-{uuid.uuid4().hex[:8]}")
     return path.read_text(encoding="utf-8").strip()

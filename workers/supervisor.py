@@ -124,10 +124,17 @@ class Supervisor:
             if line.startswith(READY_LINE):
                 self._waiting.discard(role)
                 if not self._waiting:
-                    self._write_state(ready=True)
                     self.workers_ready.set()
+                    self._note_that_they_are_ready()
 
         return on_line
+
+    def _note_that_they_are_ready(self) -> None:
+        try:
+            self._write_state(ready=True)
+        except OSError as error:
+            # They serve all the same; only who looks from outside does not know it.
+            _log.warning("%r not written: %s", str(_state_path(self._settings)), error)
 
     def _program(self, role: Role, lifeline: int) -> Program:
         settings = self._settings

@@ -24,6 +24,7 @@ from workflows.domain.agent import AgentLimits, AgentOutcome, AgentRequest, Work
 from workflows.domain.ids import AgentId, Commit
 from workflows.domain.models import ModelFacts, Role
 from workflows.domain.stages import Grounds
+from workflows.errors import FailureType
 from workflows.policy.protection import gate_files
 
 _T = TypeVar("_T")
@@ -118,13 +119,18 @@ async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
 
 
 def failure_text(error: FailureError) -> str:
-    """Return what went wrong in one line for a person: the first words that were meant for one."""
+    """Return what went wrong in one line for a person: the first words that were meant for one.
+
+    Where nobody chose the words (a time-out, a fault), they name the activity too.
+    """
     cause: BaseException = error
     while cause.__cause__ is not None and not isinstance(cause, ApplicationError):
         cause = cause.__cause__
     text = cause.message if isinstance(cause, ApplicationError) else str(cause)
-    what = f"{error.activity_type}: " if isinstance(error, ActivityError) else ""
-    return f"{what}{text}"[:1_000]
+    is_chosen = isinstance(cause, ApplicationError) and cause.type in frozenset(FailureType)
+    if is_chosen or not isinstance(error, ActivityError):
+        return text[:1_000]
+    return f"{text[:900]} (in the activity {error.activity_type!r})"
 
 
 async def all_done(work: Iterable[Coroutine[Any, Any, _T]]) -> tuple[_T, ...]:

@@ -22,7 +22,7 @@ from workflows.domain.budget import (
     LedgerRequest,
     LedgerView,
 )
-from workflows.policy import money
+from workflows.policy import amounts, money
 
 _BURN_NOTICE_EVERY = timedelta(minutes=1)
 
@@ -117,22 +117,21 @@ class SessionLedger:
     async def _answer(self, ask: Ask, grant: Grant) -> None:
         await _signal(ask.workflow_id, "granted", grant)
         if grant.usd == 0 and not ask.is_ahead:
-            cap = self._accounts.cap_usd
-            await self._tell("cap_reached", f"the cap of ${cap} leaves no room for a further call")
+            cap = amounts.money(self._accounts.cap_usd)
+            await self._tell("cap_reached", f"the cap of {cap} leaves no room for a further call")
 
     async def _watch(self, now: datetime) -> None:
         caps = self._request.caps
         settled = money.settled(self._accounts)
         if settled >= caps.warn_usd > 0 and not self._is_warned:
             self._is_warned = True
-            await self._tell(
-                "warning", f"${settled:.2f} is spent; the cap is ${self._accounts.cap_usd}"
-            )
+            spent, cap = amounts.money(settled), amounts.money(self._accounts.cap_usd)
+            await self._tell("warning", f"{spent} is spent; the cap is {cap}")
         rate = money.burn_rate(self._accounts.samples, now)
         if rate > caps.burn_usd_per_minute and self._may_tell_burn(now):
             self._burn_told_at = now
-            limit = caps.burn_usd_per_minute
-            await self._tell("burn_rate", f"${rate:.2f} a minute is above the limit of ${limit}")
+            now_usd, limit = amounts.money(rate), amounts.money(caps.burn_usd_per_minute)
+            await self._tell("burn_rate", f"{now_usd} a minute is above the limit of {limit}")
 
     def _may_tell_burn(self, now: datetime) -> bool:
         return self._burn_told_at is None or now - self._burn_told_at >= _BURN_NOTICE_EVERY

@@ -37,12 +37,11 @@ from workflows.domain.stages import (
     TaskWord,
     ValidateRequest,
 )
-from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.domain.task import TaskRecord, TaskState
 from workflows.merge_wave import MergeWave
 from workflows.plan_wave import PlanWave
-from workflows.policy import outcomes, schedule, signals, views
+from workflows.policy import closing, outcomes, schedule, signals, views
 from workflows.policy.plan import plan_faults
-from workflows.policy.tasks import can_move, move
 from workflows.preparation import baseline, grounds, ledger_id, prepare, start_ledger
 from workflows.validate_wave import ValidateWave
 
@@ -521,16 +520,11 @@ class SessionWorkflow:
     # --- the end -----------------------------------------------------------------------------
 
     async def _stopped(self) -> SessionResult:
-        """Cancel what runs, wait until it has ended, and mark what is not done."""
+        """Cancel what runs, and wait until it has ended."""
         waves = list(self._waves.values())
         for wave in waves:
             wave.cancel()
         await asyncio.gather(*waves, return_exceptions=True)
-        for task in list(self._state.records):
-            record = self._state.records[task]
-            if can_move(record, TaskEvent.CANCELLED):
-                cancelled = move(record, TaskEvent.CANCELLED, self._state.reason)
-                self._state = outcomes.put(self._state, cancelled)
         return self._result("stopped", self._state.reason)
 
     async def _close(self) -> None:
@@ -552,6 +546,8 @@ class SessionWorkflow:
         self._enter(SessionPhase.ENDED, self._state.reason)
 
     def _result(self, outcome: str, reason: str) -> SessionResult:
+        """Mark what is not done, and say what the session came to."""
+        self._state = closing.close(self._state, reason)
         facts = {
             "outcome": outcome,
             "reason": reason,

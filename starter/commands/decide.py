@@ -34,7 +34,7 @@ def reject(
 
 
 async def _approve(what: str | None, digest: str | None, wanted: str | None) -> ExitCode:
-    from starter import deciding, views
+    from starter import deciding, marks, views
     from starter.sessions import decider
     from starter.telling import tell
 
@@ -42,12 +42,12 @@ async def _approve(what: str | None, digest: str | None, wanted: str | None) -> 
     view = await sessions.view(session)
     ask = deciding.chosen(view, what, digest)
     await tell(sessions, view, *deciding.approval(ask, decider()))
-    write(views.decided("approved", ask, session))
+    write([*views.decided("approved", ask, session), *marks.of(view)], views.style)
     return ExitCode.COMPLETE
 
 
 async def _reject(what: str | None, digest: str | None, wanted: str | None, notes: str) -> ExitCode:
-    from starter import deciding, views
+    from starter import deciding, marks, views
     from starter.sessions import decider
     from starter.telling import tell
 
@@ -55,5 +55,5 @@ async def _reject(what: str | None, digest: str | None, wanted: str | None, note
     view = await sessions.view(session)
     ask = deciding.chosen(view, what, digest)
     await tell(sessions, view, *deciding.rejection(ask, notes, decider()))
-    write(views.decided("sent back", ask, session))
+    write([*views.decided("sent back", ask, session), *marks.of(view)], views.style)
     return ExitCode.COMPLETE

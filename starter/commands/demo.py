@@ -64,7 +64,7 @@ async def _demo(pacing: Literal["wave", "flow"], *, keep: bool) -> ExitCode:
     from starter.demo import stage, wording
 
     teller = _Teller()
-    teller.plain(wording.INTRODUCTION)
+    teller.plain(wording.introduction(engine.read_settings().sandbox))
     played = await stage.set_up()
     teller.course(wording.begun(played, await stage.run_suite(played, "main")))
     settings = _settings(played)

@@ -7,11 +7,10 @@ import typer
 from starter.commands.shared import SessionArgument, open_sessions
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.terminal import execute, write
+from starter.terminal import execute
 
 if TYPE_CHECKING:
     from starter.sessions import Sessions
-    from starter.turns import Happening
     from workflows.domain.ids import SessionId
 
 
@@ -32,24 +31,28 @@ def log(
 
 
 async def _log(wanted: str | None, task: str | None, *, follow: bool, json: bool) -> ExitCode:
+    from starter.turn_log import TurnLog
+
     sessions = await open_sessions()
     session, task = await _meant(sessions, wanted, task)
     # Asked first, so that a session that does not exist is an error and not an empty log.
     is_open = await sessions.is_open(session)
+    told = TurnLog(sessions, await sessions.view(session), json=json)
+    told.begin()
     turns = sessions.turns(session, task)
     if not (follow and is_open):
         past = await turns.past()
         if not past and task is not None:
             raise CommandError(f"no agent of session {session!r} worked on {task!r} so far")
         for happening in past:
-            _show(happening, json=json)
+            await told.tell(happening)
         return ExitCode.COMPLETE
 
     async def is_over() -> bool:
         return not await sessions.is_open(session)
 
     async for happening in turns.follow(is_over):
-        _show(happening, json=json)
+        await told.tell(happening)
     return ExitCode.COMPLETE
 
 
@@ -76,12 +79,3 @@ async def _meant(
         f"{wanted!r} is neither a session (`ls` lists them) nor a task of the latest one, "
         f"{latest!r}; it has {', '.join(tasks) or 'none yet'}. `log SESSION TASK` names both"
     )
-
-
-def _show(happening: "Happening", *, json: bool) -> None:
-    from starter import documents, turn_views
-
-    if json:
-        documents.write_line(happening.model_dump(mode="json"))
-    else:
-        write(turn_views.happening(happening))

@@ -120,7 +120,7 @@ async def _watch(wanted: str | None, *, patient: bool, json: bool) -> ExitCode:
 
 
 async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
-    from starter import decision_views, documents, plan_views, views
+    from starter import decision_views, documents, marks, plan_views, views
 
     sessions, session = await one_session(wanted)
     record = await sessions.task(session, name)
@@ -129,8 +129,8 @@ async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
     view = await sessions.view(session)
     decisions = decision_views.about(view, record.task.id)
     if json:
-        return documents.write_object(session=session, task=record, decisions=decisions)
-    lines = [*plan_views.record(record, views.marks(view)), *decision_views.section(decisions)]
+        return documents.write_of_session(view, task=record, decisions=decisions)
+    lines = [*plan_views.record(record, marks.of(view)), *decision_views.section(decisions)]
     write(lines, views.style)
     return ExitCode.COMPLETE
 
@@ -151,22 +151,17 @@ async def _no_task(sessions: "Sessions", session: "SessionId", name: str) -> Com
 
 
 async def _diff(wanted: str | None, session_wanted: str | None, *, json: bool) -> ExitCode:
-    import sys
-
-    from starter import documents
-    from starter.diffs import diffs_of
+    from starter import diffs, documents
     from starter.engine import read_settings
-    from starter.terminal import shown
 
     sessions, session = await one_session(session_wanted)
-    changeset = _chosen(await sessions.view(session), wanted)
-    found = await diffs_of(sessions, session, changeset, read_settings())
+    view = await sessions.view(session)
+    changeset = _chosen(view, wanted)
+    found = await diffs.diffs_of(sessions, session, changeset, read_settings())
     if json:
         tasks = [{"id": task, "diff": text} for task, text in found.items()]
-        return documents.write_object(session=session, changeset=changeset, tasks=tasks)
-    text = "".join(found.values())
-    # To a file or a pipe the bytes as they are; a terminal must not obey them.
-    sys.stdout.write(shown(text) if sys.stdout.isatty() else text)
+        return documents.write_of_session(view, changeset=changeset, tasks=tasks)
+    diffs.show(view, found)
     return ExitCode.COMPLETE
 
 

@@ -39,15 +39,15 @@ def plan(
 
 
 async def _plan(wanted: str | None, *, json: bool) -> ExitCode:
-    from starter import documents, plan_views, views
+    from starter import documents, marks, plan_views, views
 
     sessions, session = await one_session(wanted)
     # Looked at first, so that a session that does not exist is said to be none.
     view = await sessions.view(session)
     found = await _found(sessions, view)
     if json:
-        return documents.write_object(session=session, plan=found)
-    write([*views.marks(view), *plan_views.plan(found)], views.style)
+        return documents.write_of_session(view, plan=found)
+    write([*marks.of(view), *plan_views.plan(found)], views.style)
     return ExitCode.COMPLETE
 
 
@@ -63,7 +63,7 @@ async def _found(sessions: "Sessions", view: "ShownSession") -> "Plan":
 
 
 async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
-    from starter import deciding, plan_files, views
+    from starter import deciding, marks, plan_files, views
     from starter.sessions import decider
     from starter.telling import tell
     from workflows.domain.session import ReplacePlan
@@ -79,7 +79,9 @@ async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
         write(["nothing was changed; nothing was sent"])
         return ExitCode.COMPLETE
     await tell(sessions, view, "replace_plan", ReplacePlan(plan=new, by=decider()))
-    write(views.told(f"plan of {len(new.tasks)} tasks, approved with it", session))
+    tasks = "1 task" if len(new.tasks) == 1 else f"{len(new.tasks)} tasks"
+    told = views.told(f"plan of {tasks}, approved with it", session)
+    write([*told, *marks.of(view)], views.style)
     return ExitCode.COMPLETE
 
 

@@ -18,6 +18,7 @@ from starter.terminal import execute, fail, write
 if TYPE_CHECKING:
     from temporalio.client import Client
 
+    from starter.beginning import Beginning
     from starter.configuration import Configuration
     from starter.configuration_layers import Sources
     from starter.preflight import Repository
@@ -97,7 +98,7 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
         fail(CommandError(f"--decisions cannot go with {other}"), json=json)
     if dry_run:
         execute(_dry_run(options))
-    execute(_detached(options) if detach else _run(options, patient=wait), json=json)
+    execute(_begun(options, detach=detach, patient=wait), json=json)
 
 
 # --- run ------------------------------------------------------------------------------------------
@@ -118,20 +119,35 @@ async def _dry_run(options: RunOptions) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-async def _detached(options: RunOptions) -> ExitCode:
-    from starter import engine
+async def _begun(options: RunOptions, *, detach: bool, patient: bool) -> ExitCode:
+    from starter.beginning import told_if_interrupted
+
+    with told_if_interrupted(program(), beside=options.json) as beginning:
+        if detach:
+            return await _detached(options, beginning)
+        return await _run(options, beginning, patient=patient)
+
+
+async def _detached(options: RunOptions, beginning: "Beginning") -> ExitCode:
+    from starter import engine, marks, views
 
     _, request, configuration = await _request(options)
     settings = _settings(options, configuration)
     engine.check_workers(settings, request)
     if not await _is_served_elsewhere(settings):
         _check_sandbox(settings)
+        beginning.is_in_background = True
         await engine.ensure_background(settings)
-    await _start(await engine.connected(settings), settings, request, json=options.json)
+    client = await engine.connected(settings)
+    beginning.session = request.session
+    await _start(client, settings, request, json=options.json)
+    if not options.json:
+        # Nobody follows it here, so nobody has said so yet.
+        write(marks.planned(request.config), views.style)
     return ExitCode.COMPLETE
 
 
-async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
+async def _run(options: RunOptions, beginning: "Beginning", *, patient: bool) -> ExitCode:
     from starter import engine, worker_views
 
     _, request, configuration = await _request(options)
@@ -143,7 +159,9 @@ async def _run(options: RunOptions, *, patient: bool) -> ExitCode:
             _check_sandbox(settings)
             supervisor = await stack.enter_async_context(engine.running(settings))
         client = await engine.connected(settings)
+        beginning.session = request.session
         await _start(client, settings, request, json=options.json)
+        beginning.is_followed = True
         if supervisor and not supervisor.workers_ready.is_set() and not options.json:
             write(worker_views.WORKERS_START)
         watch = _watch(client, request, options, patient=patient)
@@ -200,13 +218,14 @@ async def _follow(
 async def _start(
     client: "Client", settings: "Settings", request: "SessionRequest", *, json: bool
 ) -> None:
-    from starter import documents, views
+    from starter import documents, marks, views
     from starter.sessions import Sessions
     from workers.temporal import read_server_file
 
     await Sessions(client).start(request)
     if json:
-        documents.write_line({"schema_version": 1, "session": request.session})
+        facts = marks.planned_facts(request.config)
+        documents.write_line({"schema_version": 1, "session": request.session, **facts})
         return
     server = None if settings.has_external_server else read_server_file(settings)
     write(views.started(request.session, program(), server.ui if server else None))

@@ -113,33 +113,37 @@ async def _priority(task: str, n: int, wanted: str | None) -> ExitCode:
 
 
 async def _budget(usd: str, wanted: str | None) -> ExitCode:
-    from starter import views
+    from starter import marks, views
     from starter.amounts import read_amount
     from starter.sessions import decider
     from starter.telling import tell
+    from workflows.policy.amounts import money
 
     amount = read_amount(usd)
     sessions, session = await one_session(wanted)
     content = {"usd": float(amount), "by": decider()}
-    await tell(sessions, await sessions.view(session), "set_budget", content)
-    write(views.told(f"budget {views.money(amount)}", session))
+    view = await sessions.view(session)
+    await tell(sessions, view, "set_budget", content)
+    told = views.told(f"budget {money(amount)}", session)
+    write([*told, *marks.of(view)], views.style)
     return ExitCode.COMPLETE
 
 
 async def _plain(signal: str, wanted: str | None) -> ExitCode:
-    from starter import views
+    from starter import marks, views
     from starter.sessions import decider
     from starter.telling import tell
     from workflows.domain.session import Nothing
 
     sessions, session = await one_session(wanted)
-    await tell(sessions, await sessions.view(session), signal, Nothing(by=decider()))
-    write(views.told(signal, session))
+    view = await sessions.view(session)
+    await tell(sessions, view, signal, Nothing(by=decider()))
+    write([*views.told(signal, session), *marks.of(view)], views.style)
     return ExitCode.COMPLETE
 
 
 async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseModel") -> ExitCode:
-    from starter import views
+    from starter import marks, views
     from starter.telling import tell
 
     sessions, session = await one_session(wanted)
@@ -152,5 +156,6 @@ async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseMod
             f"task {task!r} does not exist in session {session!r}; there are: {names}"
         )
     await tell(sessions, view, signal, content)
-    write(views.told(f"{signal.replace('_', ' ')} {task}", session))
+    told = views.told(f"{signal.replace('_', ' ')} {task}", session)
+    write([*told, *marks.of(view)], views.style)
     return ExitCode.COMPLETE

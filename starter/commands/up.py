@@ -45,13 +45,14 @@ async def _up(playbook: Path | None) -> ExitCode:
 
     settings = _up_settings(playbook)
     state = read_state(settings)
+    kept = settings if state is None else state
     if state is not None:
         write(worker_views.standing_by(state.pid))
     async with engine.running(settings) as supervisor:
         server = read_server_file(settings)
         if server is not None and not settings.has_external_server:
             write(worker_views.serving(server.address, server.ui))
-        write(worker_views.workers_marks(settings.playbook, settings.sandbox), views.style)
+        write(worker_views.workers_marks(kept.playbook, kept.sandbox), views.style)
         await supervisor.workers_ready.wait()
         write(worker_views.WORKERS_READY)
         await asyncio.Event().wait()

@@ -11,19 +11,19 @@ from typing import Final
 
 from starter.demo.evidence import Seen
 from starter.demo.stage import SUITE, Stage, SuiteRun
+from starter.marks import NO_SANDBOX
 from starter.shown_session import ShownSession
 from starter.terminal import one_line, shown
-from starter.views import money, names_more
+from starter.views import names_more
 from workflows.domain.notice import Notice
 from workflows.domain.plan import Task
 from workflows.domain.session import ChangesetLine
 from workflows.domain.stages import Refused
+from workflows.policy.amounts import money
 
-INTRODUCTION: Final = (
+_INTRODUCTION: Final = (
     "Blue Flame's demo: a goal in, reviewed and merged work out, offline.",
     "SCRIPTED: what the models say comes from a playbook; no model is called. All else is real:",
-    "the Temporal server, the sandbox, git, the tests, the merges, and your part as signals.",
-    "",
 )
 STAYS: Final = ("", "Server and workers run on (--keep); Ctrl-C ends them.")
 _WIDTH: Final = 90
@@ -39,6 +39,15 @@ def _steps(word: str, text: str) -> list[str]:
     """Return a foreign text as one step of a few lines."""
     found = textwrap.wrap(one_line(text, _WIDTH * _LINES), _WIDTH) or [""]
     return [step(word if n == 0 else "", line) for n, line in enumerate(found)]
+
+
+def introduction(sandbox: str) -> list[str]:
+    """Say what is played and what is real. Args: `sandbox`: `none` where nothing confines."""
+    if sandbox == "none":
+        real = "the Temporal server, git, the tests, the merges, and your part as signals."
+        return [*_INTRODUCTION, real, f"Sandbox {NO_SANDBOX}", ""]
+    real = "the Temporal server, the sandbox, git, the tests, the merges, and your part as signals."
+    return [*_INTRODUCTION, real, ""]
 
 
 # --- the course ---------------------------------------------------------------------------------
@@ -181,6 +190,7 @@ def ending(proof: Proof, stage: Stage, elapsed_s: float) -> list[str]:
     """Show what came out, what was seen, and what it cost."""
     session = proof.session
     title = f"Done in {elapsed_s:.0f} s." if proof.is_whole else "NOT all that the demo promises:"
+    unconfined = [f"Sandbox   {NO_SANDBOX}"] if session.sandbox == "none" else []
     return [
         "",
         title,
@@ -188,6 +198,7 @@ def ending(proof: Proof, stage: Stage, elapsed_s: float) -> list[str]:
         "",
         f"Branch    {shown(session.branch or '(none)')} in {stage.repository}",
         f"Cost      {_cost(session.spent_usd)}",
+        *unconfined,
     ]
 
 

@@ -270,12 +270,16 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def _outside(
-    command: Command, *argv: str, cwd: Path = ROOT, more: Mapping[str, str] = _NOTHING
+    command: Command,
+    *argv: str,
+    cwd: Path = ROOT,
+    more: Mapping[str, str] = _NOTHING,
+    patience: float = 60,
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command line in a process of its own."""
     variables = {k: v for k, v in command.variables(**more).items() if v != "unset"}
     return subprocess.run(
-        argv, env=variables, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+        argv, env=variables, cwd=cwd, capture_output=True, text=True, timeout=patience, check=False
     )
 
 
@@ -292,6 +296,46 @@ def test_a_full_disk(command: Command, repository: Path, tmp_path: Path):
     run = _outside(command, *small, *STARTER, "run", "x", *options, more=data)
     told = (run.returncode, run.stdout, run.stderr)
     refused(command, told, USAGE, "is on a disk with 0 MB free", "free some")
+
+
+FILLED = """
+disk=$1; shift
+mkdir "$disk/data" "$disk.logs"
+ln -s "$disk.logs" "$disk/data/logs"
+"$@" >"$disk.out" 2>"$disk.err" &
+until grep -q '^Session' "$disk.out"; do sleep 0.1; done
+dd if=/dev/zero of="$disk/fill" bs=64k 2>"$disk.dd"
+until grep -q 'the disk is full' "$disk.out"; do sleep 0.1; done
+until grep -q 'gRPC call' "$disk.logs/supervisor.log"; do sleep 0.1; done
+rm "$disk/fill"
+kill -TERM $!
+wait $!
+code=$?
+cat "$disk.out"; cat "$disk.err" >&2
+exit $code
+"""
+"""Starts a session and fills its disk; ends the command once it has said so and its client library
+has tried again a few times. The logs are on another disk."""
+
+
+@needs_bubblewrap
+def test_a_disk_that_fills_while_a_session_runs(command: Command, repository: Path, tmp_path: Path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    size = str(150 << 20)
+    small = ("bwrap", "--dev-bind", "/", "/", "--size", size, "--tmpfs", str(disk))
+    options = ("--config", str(command.config), "--repo", str(repository))
+    data = {"BLUEFLAME_DATA_DIR": str(disk / "data")}
+    run = ("sh", "-c", FILLED, "sh", str(disk), *STARTER, "run", "x", *options)
+    told = _outside(command, *small, *run, more=data, patience=200)
+    assert told.returncode == ExitCode.INTERRUPTED, told
+    said = [line for line in told.stdout.splitlines() if "the disk is full" in line]
+    assert len(said) == 1
+    assert f"MB are free for the data directory '{disk / 'data'}'" in said[0]
+    assert "free some" in said[0]
+    # What libraries note of their own retries stays in their logs.
+    raw = ("WARN", "gRPC", "Traceback", "Logging error")
+    assert [each for each in raw if each in told.stdout + told.stderr] == []
 
 
 @needs_bubblewrap

@@ -1,9 +1,11 @@
 """The commands on a real server, with sessions that wait and end as told."""
 
 import asyncio
+import contextlib
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import time
@@ -18,6 +20,7 @@ from typer.testing import CliRunner
 from activities.adapters.store import LocalStore
 from starter.cli import app
 from starter.exit_codes import ExitCode
+from starter.marks import SCRIPTED
 from starter.sessions import decider
 from starter.shown_session import ShownSession
 from tests.e2e.fake_session import TITLE
@@ -291,6 +294,7 @@ def test_json_is_one_document(person: Person) -> None:
     at = ("--session", session)
     task = json.loads(person.types("task", "t1", *at, "--json").out)
     assert (task["schema_version"], task["task"]["task"]["title"]) == (1, TITLE)
+    assert (task["session"], task["scripted"]) == (session, True)
     listed = json.loads(person.types("ls", "--json").out)
     assert session in [each["session"] for each in listed["sessions"]]
     diff = person.types("diff", "c1", *at, "--json")
@@ -312,9 +316,40 @@ def test_the_list_says_how_each_session_stands(person: Person) -> None:
     assert [states[each] for each in (waits, ended, stopped)] == ["waiting", "complete", "stopped"]
     assert f"{waits}  waiting " in person.types("ls").out
     assert {each["session"]: each["scripted"] for each in listed}[waits] is True
-    for look in (("ls",), ("plan", waits), ("task", "t1", "--session", waits)):
-        assert "SCRIPTED" in person.types(*look).out
     person.types("stop", waits)
+
+
+def test_no_view_of_a_session_and_no_answer_of_it_leaves_out_its_marks(person: Person) -> None:
+    session = person.starts().session
+    until(lambda: session in person.types("ls").out, "the list has it")
+    at = ("--session", session)
+    for look in (
+        ("ls",),
+        ("status", session),
+        ("plan", session),
+        ("task", "t1", *at),
+        ("log", session),
+        ("steer", "t1", "look there", *at),
+        ("budget", "5", *at),
+        ("pause", session),
+        ("approve", "plan", *at),
+        ("reject", "c1", *at),
+        ("stop", session),
+    ):
+        said = person.types(*look).out
+        assert ("SCRIPTED" in said, "NONE" in said) == (True, True), look
+
+
+def test_a_session_that_nobody_follows_says_its_marks_too(person: Person, tmp_path: Path) -> None:
+    config = tmp_path / "bare.yaml"
+    config.write_text(f"{CONFIGURATION}sandbox: none\n")
+    away = Person(person.settings, person.repo, config)
+    said = away.starts("--detach")
+    assert ("SCRIPTED" in said.out, "Sandbox    NONE" in said.out) == (True, True)
+    facts = json.loads(away.starts("--detach", "--json").out)
+    assert (facts["scripted"], facts["sandbox"]) == (True, "none")
+    for session in (said.session, facts["session"]):
+        person.types("stop", session)
 
 
 def test_a_plan_is_shown_and_another_takes_its_place(person: Person, tmp_path: Path) -> None:
@@ -322,6 +357,7 @@ def test_a_plan_is_shown_and_another_takes_its_place(person: Person, tmp_path: P
     assert "  One step." in person.types("plan", session).out
     document = json.loads(person.types("plan", session, "--json").out)
     assert (document["schema_version"], document["plan"]["tasks"][0]["id"]) == (1, "t1")
+    assert (document["scripted"], document["sandbox"]) == (True, "none")
     file = tmp_path / "plan.yaml"
     file.write_text("tasks: [{id: a, title: A, acceptance_criteria: [c], claims: ['../x']}]")
     refused = person.types("plan", session, "--file", str(file))
@@ -330,7 +366,7 @@ def test_a_plan_is_shown_and_another_takes_its_place(person: Person, tmp_path: P
     assert person.types("plan", session, "--edit", "--json").code == ExitCode.USAGE
     file.write_text("tasks: [{id: a, title: A, acceptance_criteria: [c], claims: [src]}]")
     sent = person.types("plan", session, "--file", str(file))
-    assert (sent.code, "plan of 1 tasks" in sent.out) == (ExitCode.COMPLETE, True)
+    assert (sent.code, "plan of 1 task," in sent.out) == (ExitCode.COMPLETE, True)
     ((name, content),) = asyncio.run(_heard(person.settings, session))
     assert (name, content["plan"]["tasks"][0]["id"]) == ("replace_plan", "a")
     again = person.types("plan", session, "--file", str(file))
@@ -340,9 +376,10 @@ def test_a_plan_is_shown_and_another_takes_its_place(person: Person, tmp_path: P
 
 def test_a_log_without_agents_is_empty_and_follows_to_the_end(person: Person) -> None:
     session = person.starts("--auto-approve").session
-    for arguments in ((), ("--json",), ("--follow", "--json")):
+    marked = f"Models     {SCRIPTED}\n"
+    for arguments, told in (((), marked), (("--json",), ""), (("--follow", "--json"), "")):
         log = person.types("log", session, *arguments)
-        assert (log.code, log.out) == (ExitCode.COMPLETE, "")
+        assert (log.code, log.out) == (ExitCode.COMPLETE, told)
     unknown = person.types("log", session, "t1", "--json")
     assert (unknown.code, json.loads(unknown.out)["error"]["kind"]) == (2, "usage")
     assert person.types("log", "0" * 26).code == ExitCode.USAGE
@@ -501,6 +538,33 @@ def test_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
     assert f"watch {session}" in terminal.seen
     assert "Traceback" not in terminal.seen
     person.types("stop", session)
+
+
+def test_ctrl_c_before_there_is_a_session_says_so(person: Person, tmp_path: Path) -> None:
+    reached, released = tmp_path / "reached", tmp_path / "released"
+    for each in (reached, released):
+        os.mkfifo(each)
+    slow = tmp_path / "git"
+    slow.write_text(f"#!/bin/sh\necho here > '{reached}'\nread line < '{released}'\n")
+    slow.chmod(0o755)
+    before = person.types("ls", "--json").out
+    with subprocess.Popen(
+        [sys.executable, "-m", "starter", "run", "Mend it", "--repo", str(person.repo)],
+        env=environment(person.settings, PATH=f"{tmp_path}:{os.environ['PATH']}"),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as run:
+        reached.read_text()
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate()
+    # Its git waits for a line; nobody may be left behind.
+    with contextlib.suppress(OSError):
+        os.close(os.open(released, os.O_WRONLY | os.O_NONBLOCK))
+    assert (run.returncode, err) == (ExitCode.INTERRUPTED, "")
+    assert out == "interrupted: no session was started\n"
+    assert person.types("ls", "--json").out == before
 
 
 def test_without_an_id_the_open_session_is_meant(person: Person) -> None:

@@ -104,6 +104,8 @@ def test_workers_without_a_sandbox_say_so_and_get_no_session_that_wants_one(
         said = blueflame(settings, "up", "--detach", "--playbook", str(same)).stdout
         assert f"SCRIPTED: {played} is played" in said
         assert "Sandbox    NONE" in said
+        checked = blueflame(settings, "doctor", "--repo", str(repo)).stdout
+        assert f"keeps them\n{' ' * 18}Models     SCRIPTED: {played} is played" in checked
         goal = ("run", "Mend it", "--repo", str(repo), "--config", str(config))
         refused = blueflame(settings, *goal)
         assert (refused.returncode, "confine nothing" in refused.stderr) == (2, True)

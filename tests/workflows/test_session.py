@@ -6,11 +6,13 @@ import pytest
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import CancelledError
 
+from starter.sessions import Sessions
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
-from tests.theatre import Theatre, played, request, states
+from tests.theatre import Playing, Theatre, played, request, states
 from workflows.contracts import CallModel, FinishTask, MergeCommits, MergeConflict, WorkRefused
 from workflows.domain.config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.gate import GateSpec
+from workflows.domain.ids import SessionId
 from workflows.domain.messages import ToolCall, UserMessage
 from workflows.domain.models import Role
 from workflows.domain.tool_policy import ToolPolicy
@@ -20,6 +22,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 AUTO = Approvals(plan="auto", changeset="auto_if_green")
 GATES = (GateSpec(name="tests", argv=("pytest",)),)
+
+
+def _id(session: Playing) -> SessionId:
+    return SessionId(session.handle.id.partition("/")[2])
 
 
 @pytest.mark.parametrize("pacing", list(Pacing))
@@ -234,9 +240,12 @@ async def test_a_reviewer_of_the_authors_family_is_refused_before_any_call(
     world = World(planned({"id": "a"}))
     wanted = request()
     routes = wanted.config.routes.model_copy(update={"reviewer": ("scripted/alpha",)})
-    with pytest.raises(WorkflowFailureError) as failure:
-        await played(theatre, world, routes=routes, approvals=Approvals())
+    async with theatre.session(world, routes=routes, approvals=Approvals()) as session:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await session.result()
+        told = await Sessions(theatre.client).result(_id(session))
     assert "family" in str(failure.value.cause)
+    assert str(failure.value.cause) == f"SessionFailed: {told}", "only the words are shown"
     assert world.calls == []
 
 
@@ -250,6 +259,8 @@ async def test_a_cancelled_session_ends_its_waves_and_its_ledger(theatre: Theatr
         with pytest.raises(WorkflowFailureError) as failure:
             await session.result()
         assert isinstance(failure.value.cause, CancelledError)
+        seen = await Sessions(theatre.client).view(_id(session))
+        assert (seen.outcome, seen.reason) == ("failed", "cancelled through Temporal")
         ledger = theatre.client.get_workflow_handle(f"{session.handle.id}/ledger")
         await ledger.result()
     assert world.running == {}

@@ -258,7 +258,9 @@ async def test_skip_of_a_running_task_stops_its_agent_and_blocks_its_dependants(
     async with holding(theatre, world, held("dev.a.1")) as session:
         await session.say("skip_task", {"id": "a"})
         result = await session.result()
+        left = (await session.view()).changesets
     assert states(result) == {"a": ("skipped", 1), "b": ("blocked", 0), "c": ("merged", 1)}
+    assert {c.id: c.state for c in left} == {"a": "dropped", "b": "dropped", "c": "merged"}
     assert result.outcome == "incomplete"
     assert world.running == {}
 

@@ -17,7 +17,7 @@ class ChangesetState(StrEnum):
     TESTING = "testing"
     MERGED = "merged"
     REJECTED = "rejected"
-    SUPERSEDED = "superseded"
+    DROPPED = "dropped"
 
 
 class ChangesetEvent(StrEnum):
@@ -31,7 +31,7 @@ class ChangesetEvent(StrEnum):
     MERGED = "merged"
     RETURNED = "returned"
     REOPENED = "reopened"
-    SUPERSEDED = "superseded"
+    DROPPED = "dropped"
 
 
 class ChangesetItem(BaseModel, frozen=True, extra="forbid"):

@@ -16,7 +16,7 @@ from workflows.domain.changeset import ChangesetState as Is
 from workflows.domain.ids import Digest
 from workflows.policy.errors import IllegalMoveError
 
-FINAL: Final = frozenset({Is.MERGED, Is.SUPERSEDED})
+FINAL: Final = frozenset({Is.MERGED, Is.DROPPED})
 
 _COURSE: Final = {
     # the straight way
@@ -38,8 +38,9 @@ _COURSE: Final = {
     (Is.QUEUED, On.REOPENED): Is.COLLECTING,
     (Is.TESTING, On.REOPENED): Is.COLLECTING,
 }
-_REPLACED: Final = {(state, On.SUPERSEDED): Is.SUPERSEDED for state in frozenset(Is) - FINAL}
-TABLE: Final[Mapping[tuple[Is, On], Is]] = MappingProxyType(_COURSE | _REPLACED)
+# the session ends before it is merged
+_DROPPED: Final = {(state, On.DROPPED): Is.DROPPED for state in frozenset(Is) - FINAL}
+TABLE: Final[Mapping[tuple[Is, On], Is]] = MappingProxyType(_COURSE | _DROPPED)
 
 Answer = Literal["accept", "repeat", "stale", "not_waiting"]
 
@@ -86,7 +87,7 @@ def move_changeset(
             return moved.model_copy(update={"approved_digest": None, "approved_by": ""})
         case On.RETURNED | On.REOPENED:
             return moved.model_copy(update={"items": (), "digest": None})
-        case On.QUEUED | On.TAKEN | On.MERGED | On.SUPERSEDED:
+        case On.QUEUED | On.TAKEN | On.MERGED | On.DROPPED:
             return moved
         case _:
             assert_never(event)
@@ -118,11 +119,11 @@ def judge_approval(changeset: Changeset, digest: str) -> Answer:
     | approved, queued, testing,     |                  |               |
     | merged                         | repeat           | stale         |
     | collecting, rejected,          |                  |               |
-    | superseded                     | not_waiting      | not_waiting   |
+    | dropped                        | not_waiting      | not_waiting   |
 
     The first decision counts: once approved or rejected, nothing that arrives later undoes it.
     """
-    if changeset.state in {Is.COLLECTING, Is.REJECTED, Is.SUPERSEDED}:
+    if changeset.state in {Is.COLLECTING, Is.REJECTED, Is.DROPPED}:
         return "not_waiting"
     if digest != changeset.digest:
         return "stale"

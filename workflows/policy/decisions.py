@@ -1,6 +1,7 @@
 """The record of decisions: bounded, and what persons approved or rejected stays longest."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
 from workflows.domain.decision import UNNAMED, Decision
@@ -18,6 +19,8 @@ from workflows.domain.session import (
     SteerTask,
 )
 from workflows.domain.session_state import SessionState
+from workflows.policy.amounts import money
+from workflows.policy.money import read_usd
 
 MOST: Final = 100
 _CHARACTERS: Final = 200
@@ -67,7 +70,8 @@ def _note(signal: Said) -> str:
         case SetPriority(n=number):
             note = f"priority {number}"
         case SetBudget(usd=usd):
-            note = f"{usd} USD"
+            amount = read_usd(usd)
+            note = money(amount) if isinstance(amount, Decimal) else str(usd)
         case _:
             pass
     return note

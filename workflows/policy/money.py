@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from workflows.domain.budget import Accounts, AgentAccount, Ask, Grant, SpendSample
 from workflows.domain.ids import AgentId
 from workflows.domain.models import ModelFacts
+from workflows.policy.amounts import money
 
 SHARE: Final = Decimal("0.05")
 """The part of the cap that one agent may hold unspent, if its next call does not need more."""
@@ -100,8 +101,8 @@ def _answered(accounts: Accounts, account: AgentAccount, ask: Ask) -> AgentAccou
     if usd < ask.least_usd:
         usd = _ZERO
         reason = (
-            f"{left} USD of the cap of {accounts.cap_usd} USD are left;"
-            f" the next call may cost {ask.least_usd} USD"
+            f"{money(left)} of the cap of {money(accounts.cap_usd)} is left;"
+            f" the next call may cost {money(ask.least_usd)}"
         )
     return AgentAccount(
         granted_usd=account.granted_usd + usd,

@@ -96,19 +96,18 @@ def settle(state: SessionState, config: SessionConfig, at: datetime) -> SessionS
 def _settle_changeset(
     state: SessionState, changeset: Changeset, config: SessionConfig
 ) -> Changeset:
-    """Complete, reopen or drop one changeset, as its tasks stand.
+    """Complete or reopen one changeset, as its tasks stand.
 
     | tasks                                       | changeset                             |
     |---------------------------------------------|---------------------------------------|
-    | one is still at work                        | collecting (an approval is withdrawn) |
-    | none is left to merge                       | superseded                            |
+    | one is still at work, or none is validated  | collecting (an approval is withdrawn) |
     | all validated, or left out by a person      | awaits approval, or approved by rule  |
     | some validated, some failed                 | awaits a person, whatever the rule    |
     """
     if changeset.state in {
         ChangesetState.MERGED,
         ChangesetState.TESTING,
-        ChangesetState.SUPERSEDED,
+        ChangesetState.DROPPED,
     }:
         return changeset
     records = [state.records[task] for task in changeset.tasks]
@@ -223,11 +222,13 @@ def ending(state: SessionState, config: SessionConfig) -> Ending:
     waiting = [
         each.id for each in state.changesets if each.state is ChangesetState.AWAITING_APPROVAL
     ]
-    reason = _waiting_for(waiting, left)
     if is_attended and waiting:
-        return Ending(kind="waits", reason=reason)
+        return Ending(kind="waits", reason=f"waits for approval of {', '.join(waiting)}")
+    reason = _not_done(left)
     if is_attended and _can_be_retried(left):
         return Ending(kind="waits", reason=f"{reason}; retry, skip or stop")
+    if waiting:
+        reason = f"nobody was there to approve {', '.join(waiting)}; {reason}"
     return Ending(kind="incomplete", reason=reason)
 
 
@@ -244,9 +245,7 @@ def _can_be_retried(left: list[TaskRecord]) -> bool:
     return any(each.state in FINAL and each.state is not TaskState.CANCELLED for each in left)
 
 
-def _waiting_for(waiting: list[ChangesetId], left: list[TaskRecord]) -> str:
-    if waiting:
-        return f"waits for approval of {', '.join(waiting)}"
+def _not_done(left: list[TaskRecord]) -> str:
     names = ", ".join(f"{each.task.id} ({each.state})" for each in left[:_NAMED])
     more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     return f"not done: {names}{more}"

@@ -10,6 +10,7 @@ from workflows.domain.session import (
 )
 from workflows.domain.session_state import SessionState
 from workflows.domain.task import TaskRecord
+from workflows.policy.amounts import money
 
 _SHOWN = 40
 _NOTICES_KEPT = 10
@@ -90,11 +91,11 @@ def details(state: SessionState) -> str:
     in them is markup.
     """
     partly = ", partly estimated" if state.is_estimated else ""
-    money = f"${state.spent_usd:.2f} of ${state.cap_usd}{partly}"
+    spent = f"{money(state.spent_usd)} of {money(state.cap_usd)}{partly}"
     lines = [
         f"**{state.phase}**{': ' + _code(state.reason) if state.reason else ''}",
         "",
-        f"Spent: {money}",
+        f"Spent: {spent}",
     ]
     if state.scripted:
         lines.append("A **scripted model** speaks here, not a real one.")

@@ -65,9 +65,9 @@ def test_a_rejection_forgets_what_was_approved():
 
 
 @pytest.mark.parametrize("state", sorted(frozenset(Is) - FINAL))
-def test_whatever_is_not_final_can_be_superseded(state: Is):
+def test_whatever_is_not_final_can_be_dropped(state: Is):
     changeset = EMPTY.model_copy(update={"state": state})
-    assert move_changeset(changeset, On.SUPERSEDED).state is Is.SUPERSEDED
+    assert move_changeset(changeset, On.DROPPED).state is Is.DROPPED
 
 
 def test_nothing_leaves_a_final_state():
@@ -78,7 +78,7 @@ def test_every_state_can_reach_a_merge():
     reached = {Is.MERGED}
     while more := {state for (state, _), to in TABLE.items() if to in reached} - reached:
         reached |= more
-    assert reached == frozenset(Is) - {Is.SUPERSEDED}
+    assert reached == frozenset(Is) - {Is.DROPPED}
 
 
 def test_an_illegal_move_names_changeset_state_and_event():
@@ -119,7 +119,7 @@ def test_any_other_commit_or_task_changes_the_digest():
         (Is.MERGED, "repeat", "stale"),
         (Is.COLLECTING, "not_waiting", "not_waiting"),
         (Is.REJECTED, "not_waiting", "not_waiting"),
-        (Is.SUPERSEDED, "not_waiting", "not_waiting"),
+        (Is.DROPPED, "not_waiting", "not_waiting"),
     ],
 )
 def test_what_an_approval_is_worth(state: Is, same: str, other: str):

@@ -76,7 +76,7 @@ def say(state: SessionState, name: str, payload: JsonValue = None, at: datetime 
         ),
         (RUNNING, "steer_task", {"id": "a", "text": "look there"}, "a", "look there"),
         (RUNNING, "set_priority", {"id": "a", "n": 5}, "a", "priority 5"),
-        (RUNNING, "set_budget", {"usd": 12.5}, "", "12.5 USD"),
+        (RUNNING, "set_budget", {"usd": 12.5}, "", "$12.50"),
         (RUNNING, "proceed", {}, "", ""),
         (RUNNING, "pause", {}, "", ""),
         (PAUSED, "resume", {}, "", ""),
@@ -197,3 +197,8 @@ def test_a_storm_of_refused_approvals_keeps_the_one_that_was_taken_up() -> None:
         state = say(state, "approve_changeset", {"id": f"none-{number}", "digest": "0"})
     assert len(state.decisions) == decisions.MOST
     assert (state.decisions[0].what, state.decisions[0].by) == ("approve_plan", "ann")
+
+
+def test_an_amount_that_is_none_is_kept_as_it_was_said() -> None:
+    (refused,) = say(RUNNING, "set_budget", {"usd": "lots"}, LATER).decisions
+    assert (refused.note, "is a text" in refused.refused) == ("lots", True)

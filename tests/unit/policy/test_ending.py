@@ -6,7 +6,8 @@ from decimal import Decimal
 import pytest
 
 from tests.unit.policy.examples import a_plan, a_task
-from workflows.domain.config import Routes, SessionConfig
+from workflows.domain.changeset import ChangesetState
+from workflows.domain.config import Approvals, Routes, SessionConfig
 from workflows.domain.ids import Commit, Digest, TaskId, Tree
 from workflows.domain.repository import Base
 from workflows.domain.session_state import SessionPhase, SessionState
@@ -69,3 +70,25 @@ def after(head: Commit, delivered: Commit | None, refused: str = "") -> SessionS
 )
 def test_what_is_merged_and_not_delivered_leaves_it_incomplete(session: SessionState, kind: str):
     assert schedule.ending(session, CONFIG).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("approvals", "kind", "reason"),
+    [
+        (Approvals(), "waits", "waits for approval of a"),
+        (
+            Approvals(changeset="auto_if_green"),
+            "incomplete",
+            "nobody was there to approve a; not done: a (validated)",
+        ),
+    ],
+)
+def test_a_changeset_that_waits_ends_a_session_that_nobody_attends(
+    approvals: Approvals, kind: str, reason: str
+):
+    session = state(TaskState.VALIDATED)
+    (changeset,) = session.changesets
+    waits = changeset.model_copy(update={"state": ChangesetState.AWAITING_APPROVAL})
+    config = CONFIG.model_copy(update={"approvals": approvals})
+    ending = schedule.ending(outcomes.put_changeset(session, waits), config)
+    assert (ending.kind, ending.reason) == (kind, reason)

@@ -167,7 +167,7 @@ def test_a_call_dearer_than_the_share_is_granted_where_the_cap_has_it():
 def test_less_than_the_next_call_is_not_granted():
     accounts, grant = answer_ask(ledger("0.1"), an_ask(ANN, 1, "0.11"), NOON)
     assert grant.usd == 0
-    assert "0.1 USD of the cap of 0.1 USD are left" in grant.reason
+    assert "$0.10 of the cap of $0.10 is left; the next call may cost $0.11" in grant.reason
     assert committed(accounts) == 0
 
 
@@ -257,7 +257,7 @@ def test_a_lower_cap_takes_nothing_back_and_grants_nothing_more():
     }
     _, grant = answer_ask(lowered, an_ask(BOB, 1, "0.01"), NOON)
     assert grant.usd == 0
-    assert "0 USD of the cap of 0.1 USD" in grant.reason
+    assert "$0.00 of the cap of $0.10" in grant.reason
 
 
 # --- how fast money goes -------------------------------------------------------------------------

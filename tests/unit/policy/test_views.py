@@ -79,8 +79,8 @@ def test_what_is_cut_says_so() -> None:
     [
         ({"scripted": True}, "**scripted model**"),
         ({"sandbox": "none"}, "**No sandbox**"),
-        ({"ended_usd": Decimal("1.5")}, "Spent: $1.50 of $10"),
-        ({"ended_usd": Decimal("1.5"), "is_estimated": True}, "$1.50 of $10, partly estimated"),
+        ({"ended_usd": Decimal("1.5")}, "Spent: $1.50 of $10.00"),
+        ({"ended_usd": Decimal("1.5"), "is_estimated": True}, "$1.50 of $10.00, partly estimated"),
         ({"phase": SessionPhase.PAUSED, "reason": "the cap"}, "the cap"),
     ],
 )

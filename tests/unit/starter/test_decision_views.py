@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from starter import decision_views, views
+from starter import decision_views, views, work_views
 from tests.unit.starter.shown import HOSTILE, changeset, session
 from workflows.domain.decision import UNNAMED, Decision
 from workflows.domain.ids import TaskId
@@ -60,4 +60,4 @@ def test_a_task_shows_what_was_decided_on_it_its_changeset_and_its_plan() -> Non
 
 def test_an_approved_changeset_names_who_approved_it() -> None:
     approved = changeset("a", "merged", None).model_copy(update={"approved_by": "ann@desk"})
-    assert views.changeset_line(approved).endswith("(a), approved by ann@desk")
+    assert work_views.changeset_line(approved).endswith("(a), approved by ann@desk")

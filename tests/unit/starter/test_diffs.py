@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.store import LocalStore
-from starter.diffs import diffs_of, lines
+from starter import marks
+from starter.diffs import diffs_of, lines, show
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from tests.unit.starter.shown import session
 from workers.settings import Settings
 from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
 from workflows.domain.plan import Task
@@ -71,3 +73,13 @@ async def test_what_cannot_be_shown_is_said(
 def test_a_terminal_gets_each_line_and_obeys_none() -> None:
     found = {"a": "+one\n+\x1b[2J\n", "b": " two"}
     assert lines(found) == ["+one", "+\\x1b[2J", " two"]
+
+
+def test_a_pipe_gets_the_bytes_alone_and_the_marks_stand_beside(
+    capsys: pytest.CaptureFixture[str],
+):
+    bare = session(sandbox="none", scripted=True)
+    show(bare, {"a": "+one\n", "b": "+\x1b[2J\n"})
+    out, err = capsys.readouterr()
+    assert out == "+one\n+\x1b[2J\n"
+    assert err.splitlines() == marks.of(bare)

@@ -45,3 +45,21 @@ def test_temporal_is_unavailable() -> None:
 
 def test_a_fault_of_the_program_is_none_of_these() -> None:
     assert explained(KeyError("x")) is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_full"),
+    [
+        # A file system without any free byte.
+        ({"BLUEFLAME_DATA_DIR": "/proc"}, True),
+        ({"BLUEFLAME_DATA_DIR": "/proc", "TEMPORAL_ADDRESS": "there.invalid:7233"}, False),
+        ({"BLUEFLAME_DATA_DIR": "/proc", "BLUEFLAME_TEMPORAL_PORT": "none"}, False),
+    ],
+)
+def test_a_server_of_ours_that_fails_on_a_full_disk_is_told_with_it(
+    variables: dict[str, str], is_full: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    text, code = _told(RPCError("shard status unknown", RPCStatusCode.UNAVAILABLE, b""))
+    assert ("the disk is full: 0.0 MB are free" in text, code) == (is_full, ExitCode.UNAVAILABLE)

@@ -1,5 +1,7 @@
 """`starter.plan_files`: a plan as YAML and back, and an editor that a person runs."""
 
+import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -119,22 +121,56 @@ async def test_left_as_it_is_nothing_is_meant(
     assert await edited(plan("a"), "blueflame plan s") is None
 
 
+FAULTY = "file.write_text('tasks: []')"
+
+
 @pytest.mark.parametrize(
-    ("code", "words", "left"),
+    ("code", "words"),
     [
-        ("file.write_text('tasks: []')", r"tasks.*\n?.*plan s --file ", ExitCode.USAGE),
-        ("sys.exit(3)", "ended with 3", ExitCode.FAILED),
+        (FAULTY, "tasks"),
+        (f"{CHANGE}; sys.exit(3)", "ended with code 3; nothing was sent"),
+        (f"{CHANGE}; import os; os.kill(os.getpid(), 9)", "was ended by signal 9; nothing was"),
     ],
 )
-async def test_a_text_that_is_refused_is_kept(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, words: str, left: ExitCode
+async def test_a_text_that_is_not_sent_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, words: str
 ) -> None:
     editor(monkeypatch, tmp_path, code)
     with pytest.raises(CommandError, match=words) as refused:
         await edited(plan("a"), "blueflame plan s")
-    assert refused.value.code == left
+    assert refused.value.code == ExitCode.USAGE
     (file,) = kept(tmp_path)
-    assert str(file) in str(refused.value)
+    assert f"`blueflame plan s --file {file}`" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [("sys.exit(3)", "ended with code 3"), ("file.unlink(); sys.exit(3)", "ended with code 3")],
+)
+async def test_where_no_text_was_written_none_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, words: str
+) -> None:
+    editor(monkeypatch, tmp_path, code)
+    with pytest.raises(CommandError, match=words) as refused:
+        await edited(plan("a"), "blueflame plan s")
+    assert (refused.value.code, "kept" in str(refused.value)) == (ExitCode.USAGE, False)
+    assert kept(tmp_path) == []
+
+
+async def test_who_interrupts_the_editor_is_told_where_the_text_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    os.mkfifo(told)
+    waits = f"{CHANGE}; open({str(told)!r}, 'w').close(); import signal; signal.pause()"
+    editor(monkeypatch, tmp_path, waits)
+    editing = asyncio.create_task(edited(plan("a"), "blueflame plan s"))
+    await asyncio.to_thread(told.read_bytes)
+    editing.cancel()
+    with pytest.raises(CommandError, match="interrupted; nothing was sent") as refused:
+        await editing
+    assert refused.value.code == ExitCode.INTERRUPTED
+    assert str(*kept(tmp_path)) in str(refused.value)
 
 
 async def test_an_editor_that_is_not_there_is_named(
@@ -142,5 +178,7 @@ async def test_an_editor_that_is_not_there_is_named(
 ) -> None:
     monkeypatch.setenv("VISUAL", str(tmp_path / "no-editor"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(CommandError, match="no-editor' cannot be started"):
+    with pytest.raises(CommandError, match="no-editor' cannot be started") as refused:
         await edited(plan("a"), "blueflame plan s")
+    assert refused.value.code == ExitCode.USAGE
+    assert kept(tmp_path) == []

@@ -136,3 +136,13 @@ async def test_a_provider_that_only_the_environment_describes_is_known(tmp_path:
     assert (await checked(repo, {}))["keys"].state == "missing"
     found = (await checked(repo, {"K": "k"}, local=gateway))["keys"]
     assert (found.state, "K (set; " in found.text) == ("well", True), found.text
+
+
+async def test_a_configuration_without_a_sandbox_is_noted(tmp_path: Path) -> None:
+    own = tmp_path / "none" / "blueflame"
+    own.mkdir(parents=True)
+    (own / "blueflame.yaml").write_text(f"version: 1\nsandbox: none\n{TWO}")
+    found = await checked(repository(tmp_path / "r", {"a": "a"}), ANTHROPIC | OPENAI)
+    noted = found["commands"]
+    assert (noted.state, "Sandbox NONE" in noted.text) == ("note", True)
+    assert "blueflame.yaml:2" in noted.text

@@ -55,4 +55,4 @@ main()
 
 def test_ctrl_c_is_no_fault_before_anything_is_loaded(tmp_path: Path) -> None:
     run = _start(tmp_path, "-P", "-c", IMPATIENT)
-    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "interrupted: nothing was done\n")

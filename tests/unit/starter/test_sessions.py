@@ -1,11 +1,18 @@
-"""`starter.sessions`: ids; what asks the server is in tests/e2e."""
+"""`starter.sessions`: ids, and what is over; what asks the server is in tests/e2e."""
 
 import re
+from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starter.sessions import decider, make_id
+from starter.sessions import decider, ended, make_id
+from tests.unit.starter.shown import changeset, session, task
+from workflows.domain.changeset import ChangesetState
+from workflows.domain.session import SessionResult
+from workflows.domain.task import TaskState
+from workflows.policy import changesets, tasks
 
 TIMES = st.floats(0, 2**47 / 1000, allow_nan=False)
 CHANCES = st.integers(0, 2**80 - 1)
@@ -28,3 +35,29 @@ def test_ids_of_one_moment_differ() -> None:
 def test_who_decides_is_a_user_on_a_host() -> None:
     assert re.fullmatch(r"[^@]+@.+", decider())
     assert len(decider()) <= 200
+
+
+SEEN = session(
+    tasks=tuple(task(str(each), each) for each in TaskState),
+    changesets=tuple(changeset(str(each), str(each)) for each in ChangesetState),
+)
+RESULT = SessionResult(
+    outcome="stopped",
+    reason="a person said so",
+    branch=None,
+    head=None,
+    spent_usd=Decimal(1),
+    scripted=True,
+    tasks=SEEN.tasks,
+)
+
+
+@pytest.mark.parametrize("result", [RESULT, "terminated"])
+def test_nothing_is_open_in_a_session_that_is_over(result: SessionResult | str) -> None:
+    over = ended(SEEN, result)
+    assert over.outcome == ("failed" if isinstance(result, str) else "stopped")
+    assert {each.state for each in over.tasks} == tasks.FINAL
+    assert {each.state for each in over.changesets} == changesets.FINAL
+    # What was final stays as it was.
+    for was, now in zip(SEEN.tasks, over.tasks, strict=True):
+        assert now.state == (was.state if was.state in tasks.FINAL else "cancelled")

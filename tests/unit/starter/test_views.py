@@ -1,14 +1,13 @@
 """`starter.views`: what a person reads, word for word."""
 
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starter import views
+from starter import marks, views, work_views
 from starter.asks import ChangesetAsk, PlanAsk
 from starter.shown_session import ProviderWait
 from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, session, task
@@ -55,12 +54,12 @@ Sandbox    bubblewrap 0.8.0
 
 Tasks
 1 merged, 1 developing
-  merged      parser  Mend parser
+  merged      parser             Mend parser
   developing  lexer (attempt 2)  Mend lexer: gate pytest failed
 
 Changesets
   merged      parser 0123456789ab  (parser)
-  collecting  lexer  (lexer)
+  collecting  lexer                (lexer)
 
 Notices
   stale approval lexer: the digest is old (3 times)
@@ -97,14 +96,14 @@ def test_without_a_worker_nothing_is_claimed() -> None:
 
 def test_no_sandbox_and_a_scripted_model_are_said_in_every_view() -> None:
     shown = session(sandbox="none", scripted=True, outcome="complete")
-    for lines in (views.header(shown), views.ending(shown, "blueflame"), views.marks(shown)):
+    for lines in (views.header(shown), views.ending(shown, "blueflame"), marks.of(shown)):
         text = "\n".join(lines)
         assert "NONE: commands of agents run unconfined" in text
         assert "SCRIPTED: a playbook speaks, no real model" in text
 
 
 def test_a_session_with_sandbox_and_real_models_has_no_marks() -> None:
-    assert views.marks(session()) == []
+    assert marks.of(session()) == []
 
 
 def test_the_end_says_where_to_look() -> None:
@@ -155,7 +154,7 @@ def test_only_changes_are_told_again() -> None:
 def test_what_nobody_may_overlook_is_told_once_it_is_known() -> None:
     before = session(sandbox="")
     after = session(sandbox="none", scripted=True)
-    assert views.changes(before, after) == views.marks(after)
+    assert views.changes(before, after) == marks.of(after)
     assert views.changes(after, after) == []
 
 
@@ -196,15 +195,7 @@ Reviewer   google/d
 def test_scripted_routes_are_named_in_a_dry_run() -> None:
     scripted = ("scripted/author",)
     routes = Routes(planner=scripted, developer=scripted, reviewer=("scripted/reviewer",))
-    assert views.routes(SessionConfig(routes=routes))[-1].endswith(views.SCRIPTED)
-
-
-@pytest.mark.parametrize(
-    ("usd", "text"),
-    [("0", "$0.00"), ("0.0049", "$0.0049"), ("0.01", "$0.01"), ("12.5", "$12.50")],
-)
-def test_money(usd: str, text: str) -> None:
-    assert views.money(Decimal(usd)) == text
+    assert views.routes(SessionConfig(routes=routes))[-1].endswith(marks.SCRIPTED)
 
 
 def test_decisions_name_what_they_were_for() -> None:
@@ -230,7 +221,7 @@ def test_hostile_titles_are_literal_everywhere() -> None:
 
 @given(st.text(max_size=48))
 def test_no_title_can_make_a_second_line_or_act_on_the_terminal(title: str) -> None:
-    line = views.task_line(task("a", title=title))
+    line = work_views.task_line(task("a", title=title))
     assert "\n" not in line
     assert "\r" not in line
     assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in line)
@@ -240,7 +231,7 @@ def test_colours_carry_nothing_alone() -> None:
     for line in views.status(session(tasks=(task("a", TaskState.FAILED),)), "blueflame"):
         assert isinstance(views.style(line), str)
     assert views.style("  failed      a  Mend a") == "red"
-    assert views.style(f"Sandbox    {views.NO_SANDBOX}") == "bold red"
+    assert views.style(f"Sandbox    {marks.NO_SANDBOX}") == "bold red"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from starter import views, worker_views
+from starter import worker_views
+from starter.marks import NO_SANDBOX
 
 
 def test_who_leaves_is_told_how_the_session_goes_on() -> None:
@@ -22,5 +23,5 @@ def test_workers_say_what_they_play_and_that_nothing_confines() -> None:
     assert worker_views.workers_marks(None, "required") == []
     assert worker_views.workers_marks(Path("/play.yaml"), "none") == [
         "Models     SCRIPTED: /play.yaml is played",
-        f"Sandbox    {views.NO_SANDBOX}",
+        f"Sandbox    {NO_SANDBOX}",
     ]

@@ -1,8 +1,12 @@
 """`workers.layout`: the directories and a host's name."""
 
 import os
+import resource
+import signal
 import stat
 from pathlib import Path
+
+import pytest
 
 from workers import layout
 from workers.settings import Settings
@@ -40,3 +44,18 @@ def test_the_hosts_journal_is_in_its_own_directory(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     assert layout.journal_dir(settings, on_host=True).is_relative_to(settings.host_dir)
     assert not layout.journal_dir(settings, on_host=False).is_relative_to(settings.host_dir)
+
+
+def test_a_name_that_a_full_disk_refused_does_not_stay_empty(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    layout.prepare(settings)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            layout.host_name(settings)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, before)
+    assert len(layout.host_name(settings)) > 8

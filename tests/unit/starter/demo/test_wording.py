@@ -48,6 +48,15 @@ def test_all_that_was_promised_makes_a_whole_proof():
     assert wording.ending(PROOF, STAGE, 30.4)[1] == "Done in 30 s."
 
 
+def test_without_a_sandbox_the_demo_promises_none_and_says_so():
+    first, last = wording.introduction("none"), wording.introduction("required")
+    assert any("NONE: commands of agents run unconfined" in line for line in first)
+    assert not any("the sandbox, git" in line for line in first)
+    assert any("the sandbox, git" in line for line in last)
+    bare = replace(PROOF, session=view(outcome="complete", live=False, sandbox="none"))
+    assert wording.ending(bare, STAGE, 30)[-1].startswith("Sandbox   NONE")
+
+
 @pytest.mark.parametrize(
     "lacking",
     [

@@ -1,0 +1,42 @@
+"""Writes what the agents of a session did, below what no view of a session may leave out."""
+
+from typing import TYPE_CHECKING
+
+from starter import documents, marks, turn_views, views
+from starter.shown_session import ShownSession
+from starter.terminal import write
+
+if TYPE_CHECKING:
+    from starter.sessions import Sessions
+    from starter.turns import Happening
+
+
+class TurnLog:
+    """One `log` of one session: lines for people, or one document a line."""
+
+    def __init__(self, sessions: "Sessions", view: ShownSession, *, json: bool) -> None:
+        """Args: `view`: the session's, from just before."""
+        self._sessions = sessions
+        self._view = view
+        self._json = json
+
+    def begin(self) -> None:
+        """Say what is known of the session before anything of it is told."""
+        self._mark([])
+
+    async def tell(self, happening: "Happening") -> None:
+        """Write one happening."""
+        if self._view.live and not self._view.sandbox:
+            # The first agents start after a host has said what confines them.
+            said = marks.of(self._view)
+            self._view = await self._sessions.view(self._view.session)
+            self._mark(said)
+        if self._json:
+            told = happening.model_copy(update={"sandbox": self._view.sandbox})
+            documents.write_line(told.model_dump(mode="json"))
+        else:
+            write(turn_views.happening(happening))
+
+    def _mark(self, said: list[str]) -> None:
+        if not self._json:
+            write([each for each in marks.of(self._view) if each not in said], views.style)

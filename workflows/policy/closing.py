@@ -1,0 +1,28 @@
+"""The end of a session: nothing in it stays open for ever.
+
+Says nothing of how the session ended, and moves nothing that is final.
+"""
+
+from workflows.domain.changeset import ChangesetEvent
+from workflows.domain.session_state import SessionState
+from workflows.domain.task import TaskEvent
+from workflows.policy.changesets import can_move_changeset, move_changeset
+from workflows.policy.outcomes import put, put_changeset
+from workflows.policy.tasks import can_move, move
+
+
+def close(state: SessionState, reason: str) -> SessionState:
+    """Cancel every task that is not final, and drop every changeset that is not merged.
+
+    Args:
+        state: as the session leaves it; nothing runs any more.
+        reason: one sentence for a person, why it was left.
+    """
+    for record in state.records.values():
+        if can_move(record, TaskEvent.CANCELLED):
+            state = put(state, move(record, TaskEvent.CANCELLED, reason))
+    for changeset in state.changesets:
+        if can_move_changeset(changeset, ChangesetEvent.DROPPED):
+            dropped = move_changeset(changeset, ChangesetEvent.DROPPED, reason=reason)
+            state = put_changeset(state, dropped)
+    return state
