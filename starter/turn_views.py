@@ -10,7 +10,7 @@ from starter.marks import SCRIPTED
 from starter.terminal import one_line, shown
 from starter.turns import Happening
 from workflows.domain.messages import ToolCall
-from workflows.policy.amounts import money
+from workflows.policy.amounts import counted, money
 
 _TEXT_LINES: Final = 20
 _WIDTH: Final = 160
@@ -43,7 +43,7 @@ def happening(one: Happening) -> list[str]:
 def _text(text: str) -> list[str]:
     lines = text.strip().split("\n") if text.strip() else []
     more = len(lines) - _TEXT_LINES
-    cut = [f"    ... {more} more lines; --json has them"] if more > 0 else []
+    cut = [f"    ... {counted(more, 'more line')}; --json has them"] if more > 0 else []
     return [*(f"    {shown(line)}" for line in lines[:_TEXT_LINES]), *cut]
 
 

@@ -22,7 +22,7 @@ from activities.ports.store import BlobMissingError
 from workflows.contracts import CALL_MODEL, RUN_TOOLS, ModelAnswered, ModelOutcome, ToolsOutcome
 from workflows.domain.agent import AgentOutcome, AgentRequest
 from workflows.domain.messages import ToolCall
-from workflows.policy.amounts import money
+from workflows.policy.amounts import counted, money
 
 _WORKFLOW: Final = "AgentWorkflow"
 _LOOK_SECONDS: Final = 0.5
@@ -201,7 +201,7 @@ class _Reader:
             self._turn = request.carried.turn
             return None
         limits = request.limits
-        text = f"{request.role}, at most {limits.turns} turns and {money(limits.usd)}"
+        text = f"{request.role}, at most {counted(limits.turns, 'turn')} and {money(limits.usd)}"
         return self._happening(event, "started", text=text, model=f"{first.provider}/{first.model}")
 
     async def _starting(self, event: HistoryEvent) -> None:

@@ -67,6 +67,7 @@ async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
     from starter.sessions import decider
     from starter.telling import tell
     from workflows.domain.session import ReplacePlan
+    from workflows.policy.amounts import counted
 
     sessions, session = await one_session(wanted)
     view = await sessions.view(session)
@@ -79,7 +80,7 @@ async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
         write(["nothing was changed; nothing was sent"])
         return ExitCode.COMPLETE
     await tell(sessions, view, "replace_plan", ReplacePlan(plan=new, by=decider()))
-    tasks = "1 task" if len(new.tasks) == 1 else f"{len(new.tasks)} tasks"
+    tasks = counted(len(new.tasks), "task")
     told = views.told(f"plan of {tasks}, approved with it", session)
     write([*told, *marks.of(view)], views.style)
     return ExitCode.COMPLETE

@@ -1,9 +1,14 @@
-"""Money in words, the same wherever a person reads it."""
+"""Money and numbers in words, the same wherever a person reads them."""
 
 from decimal import Decimal
 from typing import Final
 
 _CENT: Final = Decimal("0.01")
+
+
+def counted(number: int, one: str) -> str:
+    """Return how many there are of something: `1 task`, `2 tasks`."""
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
 
 
 def money(usd: Decimal) -> str:

@@ -19,7 +19,7 @@ from workflows.domain.session import (
     SteerTask,
 )
 from workflows.domain.session_state import SessionState
-from workflows.policy.amounts import money
+from workflows.policy.amounts import counted, money
 from workflows.policy.money import read_usd
 
 MOST: Final = 100
@@ -62,7 +62,7 @@ def _note(signal: Said) -> str:
         case RejectChangeset(reason=text) | SteerTask(text=text):
             note = text
         case ReplacePlan(plan=plan):
-            note = f"a plan of {len(plan.tasks)} tasks"
+            note = f"a plan of {counted(len(plan.tasks), 'task')}"
         case ApproveChangeset(digest=digest):
             note = f"digest {digest[:12]}"
         case SkipTask(satisfies=True):

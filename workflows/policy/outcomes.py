@@ -31,6 +31,7 @@ from workflows.domain.stages import (
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy import notices
+from workflows.policy.amounts import counted
 from workflows.policy.changesets import move_changeset
 from workflows.policy.plan import changeset_of
 from workflows.policy.tasks import can_move, move
@@ -299,8 +300,9 @@ def _again(record: TaskRecord, end: AgentEnd | None = None) -> TaskRecord:
     """Send a rejected task to its next attempt, or end it where it has none left."""
     if record.attempt < record.attempts_allowed:
         return move(record, TaskEvent.REWORK, record.reason)
+    used = counted(record.attempt, "attempt")
     event = TaskEvent.RAN_OUT if end is AgentEnd.TIME_LIMIT else TaskEvent.GAVE_UP
-    return move(record, event, f"{record.attempt} attempts used; the last: {record.reason}"[:200])
+    return move(record, event, f"{used} used; the last: {record.reason}"[:200])
 
 
 def _note(record: TaskRecord, text: str) -> TaskRecord:

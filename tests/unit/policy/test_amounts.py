@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from workflows.policy.amounts import money
+from workflows.policy.amounts import counted, money
 
 
 @pytest.mark.parametrize(
@@ -13,3 +13,8 @@ from workflows.policy.amounts import money
 )
 def test_money(usd: str, text: str) -> None:
     assert money(Decimal(usd)) == text
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks")])
+def test_one_is_one(number: int, text: str) -> None:
+    assert counted(number, "task") == text

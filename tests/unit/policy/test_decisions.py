@@ -55,7 +55,7 @@ def say(state: SessionState, name: str, payload: JsonValue = None, at: datetime 
             "replace_plan",
             {"plan": a_plan(a_task("z")).model_dump(mode="json")},
             "",
-            "a plan of 1 tasks",
+            "a plan of 1 task",
         ),
         (WAITING, "approve_changeset", {"id": "a", "digest": DIGEST}, "a", f"digest {DIGEST[:12]}"),
         (WAITING, "reject_changeset", {"id": "a", "reason": "ugly"}, "a", "ugly"),
