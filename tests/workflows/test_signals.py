@@ -519,13 +519,14 @@ async def test_every_signal_names_a_payload_that_it_cannot_read(theatre: Theatre
         for name in signals.NAMES:
             await session.say(name, {"id": 1})
             await session.say(name, "x")
+            await session.handle.signal(name, args=[{}, {}])
 
         def counts(view: SessionView) -> dict[str, int]:
             bad = (each for each in view.notices if each.kind is NoticeKind.BAD_SIGNAL)
             return {each.subject: each.count for each in bad}
 
-        view = await session.until(lambda view: sum(counts(view).values()) == 28)
-        assert counts(view) == dict.fromkeys(signals.NAMES, 2)
+        view = await session.until(lambda view: sum(counts(view).values()) == 42)
+        assert counts(view) == dict.fromkeys(signals.NAMES, 3)
         assert view.phase == "awaiting_plan"
 
 
