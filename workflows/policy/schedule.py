@@ -104,14 +104,12 @@ def _settle_changeset(
     | none is left to merge                       | superseded                            |
     | all validated, or left out by a person      | awaits approval, or approved by rule  |
     | some validated, some failed                 | awaits a person, whatever the rule    |
+    | some merged, the rest retried and validated | the same, as another change           |
     """
-    if changeset.state in {
-        ChangesetState.MERGED,
-        ChangesetState.TESTING,
-        ChangesetState.SUPERSEDED,
-    }:
+    if changeset.state in {ChangesetState.TESTING, ChangesetState.SUPERSEDED}:
         return changeset
-    records = [state.records[task] for task in changeset.tasks]
+    every = [state.records[task] for task in changeset.tasks]
+    records = [each for each in every if each.state is not TaskState.MERGED]
     items = tuple(
         ChangesetItem(task=each.task.id, commit=each.commit, title=each.task.title)
         for each in records
@@ -119,7 +117,7 @@ def _settle_changeset(
     )
     rest = [each for each in records if each.state is not TaskState.VALIDATED]
     if any(each.state not in FINAL for each in rest) or not items:
-        return _reopen(changeset)
+        return changeset if changeset.state is ChangesetState.MERGED else _reopen(changeset)
     if changeset.state is not ChangesetState.COLLECTING:
         if changeset.digest == digest_of(items):
             return changeset
