@@ -107,7 +107,7 @@ class SessionWorkflow:
 
     async def _fail(self, text: str, error: Exception) -> NoReturn:
         """End everything that runs, keep what was done, and fail with the reason."""
-        self._update(reason=text[:1_000])
+        self._update(phase=SessionPhase.STOPPING, reason=text[:1_000])
         await self._stopped()
         await self._close()
         raise ApplicationError(text[:2_000], type="SessionFailed", non_retryable=True) from error
@@ -572,7 +572,8 @@ class SessionWorkflow:
             "decisions": self._state.decisions,
             "decisions_dropped": self._state.decisions_dropped,
         }
-        self._update(reason=reason)
+        # Before the ledger's last word: whoever looks must not take the reason for a question.
+        self._update(phase=SessionPhase.ENDED, resumes_to=None, reason=reason)
         return SessionResult.model_validate(facts)
 
     def _enter(self, phase: SessionPhase, reason: str = "") -> None:
