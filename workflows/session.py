@@ -41,6 +41,7 @@ from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.merge_wave import MergeWave
 from workflows.plan_wave import PlanWave
 from workflows.policy import outcomes, schedule, signals, views
+from workflows.policy.gates import base_notices
 from workflows.policy.plan import plan_faults
 from workflows.policy.tasks import can_move, move
 from workflows.preparation import baseline, grounds, ledger_id, prepare, start_ledger
@@ -289,7 +290,7 @@ class SessionWorkflow:
 
     def _take_baseline(self, report: GateReport) -> None:
         self._update(baseline=report)
-        for text in report.notices:
+        for text in (*report.notices, *base_notices(report)):
             kind, at = NoticeKind.REPOSITORY, workflow.now()
             self._state = outcomes.notice(self._state, kind, text, text, at)
 
@@ -374,6 +375,8 @@ class SessionWorkflow:
                 route=state.routes.reviewer,
                 candidates=tuple(schedule.candidate(state, each) for each in start.tasks),
                 baseline=state.baseline,
+                head=state.head,
+                head_baseline=state.head_baseline,
                 concurrency=config.concurrency.validation,
             )
         return schedule.merge_request(state, common, start.changesets)

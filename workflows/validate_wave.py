@@ -102,7 +102,7 @@ class ValidateWave:
 
     async def _judge(self, candidate: Candidate, cost: _Cost) -> ValidateItem:
         report = await self._gates(candidate)
-        decision = judge_gates(self._request.baseline, report)
+        decision = judge_gates(self._baseline(candidate), report)
         if not decision.passes:
             return _refused(candidate, "gate", decision.notes, cost)
         diff = await self._diff(candidate)
@@ -129,13 +129,20 @@ class ValidateWave:
             key=grounds.key,
             commit=candidate.commit,
             gates=grounds.gates,
-            baseline=self._request.baseline,
+            baseline=self._baseline(candidate),
             setup=grounds.worktree.setup,
             network=grounds.worktree.network,
             copied=grounds.copied,
         )
         summary = f"gates on {candidate.task.id}, attempt {candidate.attempt}"
         return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
+
+    def _baseline(self, candidate: Candidate) -> GateReport:
+        """Return what failed already on what the work stands on."""
+        on_head = self._request.head_baseline
+        if on_head is not None and candidate.base == self._request.head:
+            return on_head
+        return self._request.baseline
 
     async def _review(self, candidate: Candidate, diff: DiffText, cost: _Cost) -> Verdict:
         reviewer = pick_reviewer(self._request.route, candidate.family)

@@ -178,6 +178,10 @@ class ValidateRequest(BaseModel, frozen=True, extra="forbid"):
     route: tuple[ModelFacts, ...]
     candidates: tuple[Candidate, ...]
     baseline: GateReport
+    """The gates on the session's base: for work that does not stand on the head."""
+    head: Commit | None = None
+    head_baseline: GateReport | None = None
+    """The gates on the head; None: as on the base."""
     concurrency: int
 
 
@@ -246,6 +250,7 @@ class MergeRequest(BaseModel, frozen=True, extra="forbid"):
     queue: tuple[QueuedChangeset, ...]
     """In dependency order."""
     baseline: GateReport
+    """The gates on the head: what was mended by merged work must not fail again."""
     green: tuple[Tree, ...]
     """Trees whose gates were green already; they are not run again."""
 
@@ -286,6 +291,8 @@ class MergeResult(BaseModel, frozen=True, extra="forbid"):
 
     items: tuple[MergeItem, ...]
     head: Commit
+    baseline: GateReport | None = None
+    """The gates on the head; None where they were not run for it."""
     delivered: Commit | None
     branch: str | None
     delivery_refused: str = ""

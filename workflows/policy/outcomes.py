@@ -210,7 +210,12 @@ def merge_result(state: SessionState, result: MergeResult, at: datetime) -> Sess
         state = _merge_item(state, item, at)
     if result.delivery_refused:
         state = notice(state, NoticeKind.DELIVERY, "", result.delivery_refused, at)
-    facts = {"head": result.head, "delivered": result.delivered, "branch": result.branch}
+    facts = {
+        "head": result.head,
+        "head_baseline": result.baseline or state.head_baseline,
+        "delivered": result.delivered,
+        "branch": result.branch,
+    }
     return state.model_copy(update=facts)
 
 

@@ -27,6 +27,7 @@ from workflows.domain.stages import (
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy import decisions
 from workflows.policy.changesets import digest_of, move_changeset
+from workflows.policy.gates import is_green
 from workflows.policy.outcomes import put, put_changeset
 from workflows.policy.plan import form_changesets
 from workflows.policy.ready import newly_blocked, newly_ready, newly_unblocked, next_batch
@@ -346,6 +347,8 @@ def merge_request(
         head=state.head,
         delivered=state.delivered,
         queue=queued(state, changesets),
-        baseline=state.baseline,
-        green=state.green,
+        baseline=state.head_baseline or state.baseline,
+        # Where the base is red, "green" says only that nothing new failed against that base; the
+        # head may hold less that is red by now.
+        green=state.green if is_green(state.baseline) else (),
     )
