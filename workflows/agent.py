@@ -428,7 +428,7 @@ class AgentWorkflow:
                 raise _Ended(AgentEnd.STOPPED, self._state.stop_reason)
             # An ask made ahead may have been denied before another agent gave money back.
             if self._take_grant() == 0 and is_fresh:
-                raise _Ended(AgentEnd.BUDGET, "the session's cap leaves no room for the next call")
+                raise _Ended(AgentEnd.CAP, "the session's cap leaves no room for the next call")
 
     async def _ask_ahead(self) -> None:
         """Ask for the next calls' money while the tools run, where the grant runs low."""

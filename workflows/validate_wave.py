@@ -54,11 +54,13 @@ class _Cost:
         self.usd = Decimal(0)
         self.scripted = False
         self.is_estimated = False
+        self.is_at_cap = False
 
     def add(self, outcome: AgentOutcome) -> None:
         self.usd += outcome.spent_usd
         self.scripted = self.scripted or outcome.scripted
         self.is_estimated = self.is_estimated or outcome.is_estimated
+        self.is_at_cap = outcome.end is AgentEnd.CAP
 
 
 @workflow.defn(name="ValidateWave", failure_exception_types=[Exception])
@@ -108,7 +110,8 @@ class ValidateWave:
         diff = await self._diff(candidate)
         verdict = await self._review(candidate, diff, cost)
         if verdict.decision == "abstain":
-            return _refused(candidate, "abstention", f"no verdict: {verdict.reason}", cost)
+            by = "cap" if cost.is_at_cap else "abstention"
+            return _refused(candidate, by, f"no verdict: {verdict.reason}", cost)
         if verdict.decision == "reject":
             return _refused(candidate, "reviewer", _findings(verdict), cost)
         return Validated(
@@ -151,7 +154,7 @@ class ValidateWave:
             return Verdict(decision="abstain", reviewer="", family="", reason=reason)
         verdict = await self._one_review(candidate, reviewer, diff.text, 1, cost)
         for number in range(2, _REVIEWS + 1):
-            if verdict.decision != "abstain":
+            if verdict.decision != "abstain" or cost.is_at_cap:
                 break
             verdict = await self._one_review(candidate, reviewer, diff.text, number, cost)
         return verdict

@@ -423,6 +423,28 @@ async def test_set_budget_moves_the_cap_down_to_zero_and_up_again(theatre: Theat
     assert result.spent_usd < 5
 
 
+@pytest.mark.parametrize(
+    ("usd", "waits_as", "attempt"), [("0.07", "ready", 2), ("0.17", "developed", 1)]
+)
+async def test_work_that_the_cap_held_up_goes_on_once_there_is_money(
+    theatre: Theatre, usd: str, waits_as: str, attempt: int
+):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.05"))
+    async with theatre.session(world, approvals=MERGED_AS_IT_IS, attempts=1) as session:
+        await session.say("set_budget", {"usd": float(usd)})
+        await session.until(lambda view: [each.state for each in view.tasks] == [waits_as])
+        await session.until(is_in("paused"))
+        await session.say("set_budget", {"usd": 5})
+        result = await session.result()
+    assert states(result) == {"a": ("merged", attempt)}
+    assert [call.role for call in world.calls] == [
+        Role.PLANNER,
+        Role.DEVELOPER,
+        Role.DEVELOPER,
+        Role.REVIEWER,
+    ]
+
+
 # --- the session ----------------------------------------------------------------------------
 
 

@@ -202,12 +202,12 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
 
 
 class Refused(BaseModel, frozen=True, extra="forbid"):
-    """A gate or the reviewer says no, or no reviewer gave a verdict."""
+    """A gate or the reviewer says no, or no reviewer gave a verdict; for want of money: `cap`."""
 
     kind: Literal["refused"] = "refused"
     task: TaskId
     attempt: int
-    by: Literal["gate", "reviewer", "abstention"]
+    by: Literal["gate", "reviewer", "abstention", "cap"]
     notes: str
     """For the next attempt."""
     cost_usd: Decimal
