@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
+from workflows.cancellation import heed
 from workflows.contracts import (
     CALL_MODEL,
     RUN_TOOLS,
@@ -238,6 +239,7 @@ class AgentWorkflow:
                 raise
             raise _Ended(AgentEnd.HOST, failure_words(error)[:1_000]) from error
         self._update(checkpoint=done.checkpoint, tree=done.tree)
+        heed()
         return [
             ToolResult(call_id=seen.call_id, name=seen.name, text=seen.text, is_error=seen.is_error)
             for seen in done.observations
@@ -278,6 +280,7 @@ class AgentWorkflow:
         self._spend(outcome.cost_usd)
         waited = workflow.now() - began - outcome.latency
         self._update(paused=self._state.paused + max(waited, waited * 0))
+        heed()
         return outcome
 
     async def _again(self, pending: tuple[Message, ...]) -> ModelAnswered | None:
@@ -313,6 +316,7 @@ class AgentWorkflow:
         if failed.kind == "unknown":
             self._spend(quote)
             self._update(unknown_outcomes=failed.unknown_in_a_row)
+        heed()
         step = after_failure(failed)
         if step == "end":
             raise _Ended(AgentEnd.PROVIDER, words) from error

@@ -18,6 +18,7 @@ from temporalio.exceptions import (
 )
 
 from workflows.agent import AgentWorkflow
+from workflows.cancellation import heed
 from workflows.contracts import PREPARE_WORKTREE, REMOVE_WORKTREE, PrepareWorktree, RemoveWorktree
 from workflows.domain.agent import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.ids import AgentId, Commit
@@ -92,6 +93,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
         limits=order.limits,
         command_timeout=min(grounds.command_timeout, order.limits.wall, timedelta(minutes=55)),
     )
+    heed()
     return await workflow.start_child_workflow(
         AgentWorkflow.run,
         request,

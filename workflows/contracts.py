@@ -14,6 +14,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 
 from workflows import queues
+from workflows.cancellation import heed
 from workflows.domain.agent import WorktreeRef
 from workflows.domain.config import HostPattern, ModelName, Routes, WorktreeConfig
 from workflows.domain.gate import GateReport, GateSpec
@@ -52,6 +53,8 @@ class Contract(Generic[Request, Outcome]):
         summary: str,
         queue: str | None = None,
         start_to_close: timedelta | None = None,
+        *,
+        is_last: bool = False,
     ) -> Outcome:
         """Run the activity from workflow code and return its outcome.
 
@@ -60,10 +63,14 @@ class Contract(Generic[Request, Outcome]):
             summary: what a person reads in the Web UI, in plain words.
             queue: a host's own queue where the work needs that host's disk; None: the contract's.
             start_to_close: a bound other than the contract's.
+            is_last: run it even where the workflow was cancelled already.
 
         Raises:
             ActivityError: after the retries that the contract allows.
+            asyncio.CancelledError: the workflow was cancelled already.
         """
+        if not is_last:
+            heed()
         return await workflow.execute_activity(
             self.name,
             request,

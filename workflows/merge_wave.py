@@ -48,9 +48,20 @@ class MergeWave:
 
     @workflow.run
     async def run(self, request: MergeRequest) -> MergeResult:
-        """Merge what merges, return the rest with notes, and deliver the branch."""
-        items = [await self._guarded(changeset) for changeset in request.queue]
-        delivered, branch, refused = await self._deliver()
+        """Merge what merges, return the rest with notes, and deliver the branch.
+
+        Stopped meanwhile, what is merged so far is delivered all the same: it was approved.
+        """
+        items: list[MergeItem] = []
+        try:
+            for changeset in request.queue:
+                items.append(await self._guarded(changeset))  # noqa: PERF401 (kept when cancelled)
+            delivered, branch, refused = await self._deliver()
+        except BaseException as error:
+            if not is_cancelled_exception(error):
+                raise
+            # It may have been under way already: what was delivered is not delivered twice.
+            delivered, branch, refused = await self._deliver()
         return MergeResult(
             items=tuple(items),
             head=self._head,
@@ -135,7 +146,8 @@ class MergeWave:
             new=self._head,
         )
         try:
-            outcome = await DELIVER_BRANCH.ask(deliver, "deliver the branch to the repository")
+            summary = "deliver the branch to the repository"
+            outcome = await DELIVER_BRANCH.ask(deliver, summary, is_last=True)
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
