@@ -44,7 +44,10 @@ class MergingActivities:
 
     @activity.defn(name="merging.advance")
     async def advance(self, request: AdvanceBranch) -> Advanced:
-        """Move `refs/blueflame/<session>/merged`, and bundle what is new since the base.
+        """Bundle what is new since the base, then move `refs/blueflame/<session>/merged`.
+
+        The ref comes last: moved by an advance that then failed (a full disk), it would fence off
+        every later one, for a merge that is made again is another commit.
 
         Raises:
             ApplicationError: Fenced, where the ref holds something else.
@@ -53,7 +56,8 @@ class MergingActivities:
         ref = f"refs/blueflame/{request.session}/merged"
         old = None if request.old == request.base else request.old
         with mapped():
+            bundle = await repository.bundle(request.new, request.base)
+            digest = await self._host.store.put(bundle)
             await repository.advance(ref, request.new, old)
-            self._host.fail_point("after-advance")
-            bundle = await repository.bundle(ref, request.base)
-        return Advanced(bundle=await self._host.store.put(bundle))
+        self._host.fail_point("after-advance")
+        return Advanced(bundle=digest)

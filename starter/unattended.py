@@ -87,7 +87,7 @@ class Unattended:
 
     async def _cap(self, now: ShownSession) -> list[str]:
         raised = self._decisions.raise_cap_to_usd
-        is_cap = any(n.kind == "cap_reached" and n.text == now.reason for n in now.notices)
+        is_cap = views.is_at_cap(now)
         if not is_cap or raised is None or now.cap_usd >= raised or not self._is_new("cap"):
             return await self._stop("cap") if is_cap and self._decisions.cap == "stop" else []
         await self._sessions.signal(self._session, "set_budget", {"usd": raised, "by": self._by})

@@ -16,7 +16,7 @@ from starter.shown_session import ProviderWait, ShownSession
 from starter.terminal import one_line, shown
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.config import SessionConfig
-from workflows.domain.notice import Notice
+from workflows.domain.notice import Notice, NoticeKind
 from workflows.domain.session import ChangesetLine, SessionPhase, SessionRequest, TaskLine
 from workflows.domain.task import TaskState
 from workflows.policy.amounts import money
@@ -168,12 +168,21 @@ def asks(session: ShownSession, program: str) -> list[str]:
         lines.append(f"  {program} approve {changeset.id} --digest {changeset.digest} {at}")
         lines.append(f'  {program} reject {changeset.id} --notes "..." {at}')
     if session.phase is SessionPhase.PAUSED and session.live:
+        if is_at_cap(session):
+            lines.append(f"  {program} budget USD {at}")
         lines.append(f"  {program} resume {session.session}")
     if is_stuck(session):
         failed = [task for task in session.tasks if task.state in _GAVE_UP][:_NAMED]
         lines += [f"  {program} {how} {each.id} {at}" for each in failed for how in _WAYS_OUT]
         lines.append(f"  {program} stop {session.session}")
     return lines
+
+
+def is_at_cap(session: ShownSession) -> bool:
+    """Tell whether the session pauses because its money is used up."""
+    return any(
+        n.kind == NoticeKind.CAP_REACHED and n.text == session.reason for n in session.notices
+    )
 
 
 def is_stuck(session: ShownSession) -> bool:

@@ -25,6 +25,7 @@ Activity = Callable[..., Any]
 PASSED_THROUGH: Final = (
     "workflows.domain",
     "workflows.policy",
+    "workflows.cancellation",
     "workflows.contracts",
     "workflows.queues",
     "workflows.errors",

@@ -53,6 +53,8 @@ class Contract(Generic[Request, Outcome]):
         summary: str,
         queue: str | None = None,
         start_to_close: timedelta | None = None,
+        *,
+        is_last: bool = False,
     ) -> Outcome:
         """Run the activity from workflow code and return its outcome.
 
@@ -61,12 +63,14 @@ class Contract(Generic[Request, Outcome]):
             summary: what a person reads in the Web UI, in plain words.
             queue: a host's own queue where the work needs that host's disk; None: the contract's.
             start_to_close: a bound other than the contract's.
+            is_last: run it even where the workflow was cancelled before.
 
         Raises:
             ActivityError: after the retries that the contract allows.
             CancelledError: the workflow was cancelled before.
         """
-        end_if_cancelled()
+        if not is_last:
+            end_if_cancelled()
         return await workflow.execute_activity(
             self.name,
             request,

@@ -20,7 +20,7 @@ from workflows.contracts import (
     MergeConflict,
     RunGates,
 )
-from workflows.domain.gate import GateDecision
+from workflows.domain.gate import GateReport
 from workflows.domain.ids import Commit, Digest, TaskId, Tree
 from workflows.domain.stages import (
     HeldChangeset,
@@ -42,17 +42,30 @@ class MergeWave:
     def __init__(self, request: MergeRequest) -> None:
         self._request = request
         self._head = request.head
-        self._green: set[Tree] = set(request.green)
+        self._green: frozenset[Tree] = frozenset(request.green)
+        self._baseline: GateReport | None = None
         self._bundle: Digest | None = None
 
     @workflow.run
     async def run(self, request: MergeRequest) -> MergeResult:
-        """Merge what merges, return the rest with notes, and deliver the branch."""
-        items = [await self._guarded(changeset) for changeset in request.queue]
-        delivered, branch, refused = await self._deliver()
+        """Merge what merges, return the rest with notes, and deliver the branch.
+
+        Stopped meanwhile, what is merged so far is delivered all the same: it was approved.
+        """
+        items: list[MergeItem] = []
+        try:
+            for changeset in request.queue:
+                items.append(await self._guarded(changeset))  # noqa: PERF401 (kept when cancelled)
+            delivered, branch, refused = await self._deliver()
+        except BaseException as error:
+            if not is_cancelled_exception(error):
+                raise
+            # It may have been under way already: what was delivered is not delivered twice.
+            delivered, branch, refused = await self._deliver()
         return MergeResult(
             items=tuple(items),
             head=self._head,
+            baseline=self._baseline,
             delivered=delivered,
             branch=branch,
             delivery_refused=refused,
@@ -80,30 +93,30 @@ class MergeWave:
         if isinstance(merged, MergeConflict):
             task = changeset.tasks[changeset.commits.index(merged.commit)]
             return _returned(changeset, task, "conflict", _conflict_notes(merged))
+        report = None
         if merged.tree not in self._green:
-            decision = await self._gates(changeset, merged.commit)
+            report = await self._gates(changeset, merged.commit)
+            decision = judge_gates(self._baseline or self._request.baseline, report)
             if not decision.passes:
                 return _returned(changeset, changeset.tasks[-1], "gate", decision.notes)
-            self._green.add(merged.tree)
         await self._advance(changeset, merged.commit)
+        self._baseline = report or self._baseline
         return MergedChangeset(id=changeset.id, head=self._head)
 
-    async def _gates(self, changeset: QueuedChangeset, commit: Commit) -> GateDecision:
+    async def _gates(self, changeset: QueuedChangeset, commit: Commit) -> GateReport:
         grounds = self._request.grounds
         request = RunGates(
             session=grounds.session,
             key=grounds.key,
             commit=commit,
             gates=grounds.gates,
-            baseline=self._request.baseline,
+            baseline=self._baseline or self._request.baseline,
             setup=grounds.worktree.setup,
             network=grounds.worktree.network,
             copied=grounds.copied,
         )
-        report = await RUN_GATES.ask(
-            request, f"gates on the merged tree with {changeset.id}", queue=grounds.host_queue
-        )
-        return judge_gates(self._request.baseline, report)
+        summary = f"gates on the merged tree with {changeset.id}"
+        return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
 
     async def _advance(self, changeset: QueuedChangeset, new: Commit) -> None:
         grounds = self._request.grounds
@@ -133,7 +146,8 @@ class MergeWave:
             new=self._head,
         )
         try:
-            outcome = await DELIVER_BRANCH.ask(deliver, "deliver the branch to the repository")
+            summary = "deliver the branch to the repository"
+            outcome = await DELIVER_BRANCH.ask(deliver, summary, is_last=True)
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise

@@ -41,6 +41,7 @@ from workflows.domain.task import TaskRecord, TaskState
 from workflows.merge_wave import MergeWave
 from workflows.plan_wave import PlanWave
 from workflows.policy import closing, outcomes, schedule, signals, views
+from workflows.policy.gates import base_notices
 from workflows.policy.plan import plan_faults
 from workflows.preparation import baseline, grounds, ledger_id, prepare, start_ledger
 from workflows.validate_wave import ValidateWave
@@ -69,7 +70,7 @@ class SessionWorkflow:
         self._state = request.carried or SessionState(
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
-        self._inbox: list[tuple[str, JsonValue]] = []
+        self._inbox: list[tuple[str, JsonValue, tuple[JsonValue, ...]]] = []
         self._ledger_events: list[LedgerEvent] = []
         self._waves: dict[str, asyncio.Task[None]] = {}
         self._starts: dict[str, schedule.StageStart] = {}
@@ -106,88 +107,90 @@ class SessionWorkflow:
 
     async def _fail(self, text: str, error: Exception) -> NoReturn:
         """End everything that runs, keep what was done, and fail with the reason."""
-        self._update(reason=text[:1_000])
+        self._update(phase=SessionPhase.STOPPING, reason=text[:1_000])
         await self._stopped()
         await self._close()
         raise ApplicationError(text[:2_000], type="SessionFailed", non_retryable=True) from error
 
     # --- signals: they only record; payloads are judged in `policy.signals` ------------------
+    # A call with more inputs than a handler takes would fail this workflow's task for ever, and
+    # nothing takes a signal back out of a history: so each takes any number.
 
     @workflow.signal
-    def approve_plan(self, payload: JsonValue = None) -> None:
+    def approve_plan(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Go on with the plan as it is."""
-        self._inbox.append(("approve_plan", payload))
+        self._inbox.append(("approve_plan", payload, more))
 
     @workflow.signal
-    def reject_plan(self, payload: JsonValue = None) -> None:
+    def reject_plan(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Plan anew: `{"notes": …}`."""
-        self._inbox.append(("reject_plan", payload))
+        self._inbox.append(("reject_plan", payload, more))
 
     @workflow.signal
-    def replace_plan(self, payload: JsonValue = None) -> None:
+    def replace_plan(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Take this plan: `{"plan": …}`."""
-        self._inbox.append(("replace_plan", payload))
+        self._inbox.append(("replace_plan", payload, more))
 
     @workflow.signal
-    def approve_changeset(self, payload: JsonValue = None) -> None:
+    def approve_changeset(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Merge exactly these commits: `{"id": …, "digest": …}`."""
-        self._inbox.append(("approve_changeset", payload))
+        self._inbox.append(("approve_changeset", payload, more))
 
     @workflow.signal
-    def reject_changeset(self, payload: JsonValue = None) -> None:
+    def reject_changeset(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Send its tasks back: `{"id": …, "reason": …}`."""
-        self._inbox.append(("reject_changeset", payload))
+        self._inbox.append(("reject_changeset", payload, more))
 
     @workflow.signal
-    def skip_task(self, payload: JsonValue = None) -> None:
+    def skip_task(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Leave a task out: `{"id": …, "satisfies": false}`."""
-        self._inbox.append(("skip_task", payload))
+        self._inbox.append(("skip_task", payload, more))
 
     @workflow.signal
-    def retry_task(self, payload: JsonValue = None) -> None:
+    def retry_task(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """One more attempt: `{"id": …, "notes": …}`."""
-        self._inbox.append(("retry_task", payload))
+        self._inbox.append(("retry_task", payload, more))
 
     @workflow.signal
-    def steer_task(self, payload: JsonValue = None) -> None:
+    def steer_task(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Say something to the agent: `{"id": …, "text": …}`."""
-        self._inbox.append(("steer_task", payload))
+        self._inbox.append(("steer_task", payload, more))
 
     @workflow.signal
-    def set_priority(self, payload: JsonValue = None) -> None:
+    def set_priority(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Higher goes first: `{"id": …, "n": …}`."""
-        self._inbox.append(("set_priority", payload))
+        self._inbox.append(("set_priority", payload, more))
 
     @workflow.signal
-    def set_budget(self, payload: JsonValue = None) -> None:
+    def set_budget(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Set the session's cap: `{"usd": …}`."""
-        self._inbox.append(("set_budget", payload))
+        self._inbox.append(("set_budget", payload, more))
 
     @workflow.signal
-    def proceed(self, payload: JsonValue = None) -> None:
+    def proceed(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Close the running develop wave early."""
-        self._inbox.append(("proceed", payload))
+        self._inbox.append(("proceed", payload, more))
 
     @workflow.signal
-    def pause(self, payload: JsonValue = None) -> None:
+    def pause(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Start nothing new; agents hold at their turn boundary."""
-        self._inbox.append(("pause", payload))
+        self._inbox.append(("pause", payload, more))
 
     @workflow.signal
-    def resume(self, payload: JsonValue = None) -> None:
+    def resume(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Go on after a pause."""
-        self._inbox.append(("resume", payload))
+        self._inbox.append(("resume", payload, more))
 
     @workflow.signal
-    def stop(self, payload: JsonValue = None) -> None:
+    def stop(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """End the session; running work is cancelled and kept."""
-        self._inbox.append(("stop", payload))
+        self._inbox.append(("stop", payload, more))
 
     @workflow.signal(dynamic=True)
     def any_other(self, name: str, args: Sequence[RawValue]) -> None:
         """A signal that nobody knows: without this it would wait unread for ever."""
         del args
-        self._inbox.append((name, None))
+        self._inbox.append((name, None, ()))
 
     @workflow.signal
     def ledger_event(self, event: LedgerEvent) -> None:
@@ -286,7 +289,7 @@ class SessionWorkflow:
 
     def _take_baseline(self, report: GateReport) -> None:
         self._update(baseline=report)
-        for text in report.notices:
+        for text in (*report.notices, *base_notices(report)):
             kind, at = NoticeKind.REPOSITORY, workflow.now()
             self._state = outcomes.notice(self._state, kind, text, text, at)
 
@@ -371,6 +374,8 @@ class SessionWorkflow:
                 route=state.routes.reviewer,
                 candidates=tuple(schedule.candidate(state, each) for each in start.tasks),
                 baseline=state.baseline,
+                head=state.head,
+                head_baseline=state.head_baseline,
                 concurrency=config.concurrency.validation,
             )
         return schedule.merge_request(state, common, start.changesets)
@@ -442,9 +447,14 @@ class SessionWorkflow:
         if self._fault is not None:
             raise self._fault
         while self._inbox:
-            name, payload = self._inbox.pop(0)
+            name, payload, more = self._inbox.pop(0)
             at = workflow.now()
-            await self._apply(signals.apply(self._state, self._config, name, payload, at))
+            applied = (
+                signals.too_many(self._state, name, len(more) + 1, at)
+                if more
+                else signals.apply(self._state, self._config, name, payload, at)
+            )
+            await self._apply(applied)
         while self._ledger_events:
             await self._take_ledger_event(self._ledger_events.pop(0))
         if self._state.phase is SessionPhase.STOPPING:
@@ -561,7 +571,8 @@ class SessionWorkflow:
             "decisions": self._state.decisions,
             "decisions_dropped": self._state.decisions_dropped,
         }
-        self._update(reason=reason)
+        # Before the ledger's last word: whoever looks must not take the reason for a question.
+        self._update(phase=SessionPhase.ENDED, resumes_to=None, reason=reason)
         return SessionResult.model_validate(facts)
 
     def _enter(self, phase: SessionPhase, reason: str = "") -> None:

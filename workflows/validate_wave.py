@@ -54,11 +54,13 @@ class _Cost:
         self.usd = Decimal(0)
         self.scripted = False
         self.is_estimated = False
+        self.is_at_cap = False
 
     def add(self, outcome: AgentOutcome) -> None:
         self.usd += outcome.spent_usd
         self.scripted = self.scripted or outcome.scripted
         self.is_estimated = self.is_estimated or outcome.is_estimated
+        self.is_at_cap = outcome.end is AgentEnd.CAP
 
 
 @workflow.defn(name="ValidateWave", failure_exception_types=[Exception])
@@ -102,13 +104,14 @@ class ValidateWave:
 
     async def _judge(self, candidate: Candidate, cost: _Cost) -> ValidateItem:
         report = await self._gates(candidate)
-        decision = judge_gates(self._request.baseline, report)
+        decision = judge_gates(self._baseline(candidate), report)
         if not decision.passes:
             return _refused(candidate, "gate", decision.notes, cost)
         diff = await self._diff(candidate)
         verdict = await self._review(candidate, diff, cost)
         if verdict.decision == "abstain":
-            return _refused(candidate, "abstention", f"no verdict: {verdict.reason}", cost)
+            by = "cap" if cost.is_at_cap else "abstention"
+            return _refused(candidate, by, f"no verdict: {verdict.reason}", cost)
         if verdict.decision == "reject":
             return _refused(candidate, "reviewer", _findings(verdict), cost)
         return Validated(
@@ -129,13 +132,20 @@ class ValidateWave:
             key=grounds.key,
             commit=candidate.commit,
             gates=grounds.gates,
-            baseline=self._request.baseline,
+            baseline=self._baseline(candidate),
             setup=grounds.worktree.setup,
             network=grounds.worktree.network,
             copied=grounds.copied,
         )
         summary = f"gates on {candidate.task.id}, attempt {candidate.attempt}"
         return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
+
+    def _baseline(self, candidate: Candidate) -> GateReport:
+        """Return what failed already on what the work stands on."""
+        on_head = self._request.head_baseline
+        if on_head is not None and candidate.base == self._request.head:
+            return on_head
+        return self._request.baseline
 
     async def _review(self, candidate: Candidate, diff: DiffText, cost: _Cost) -> Verdict:
         reviewer = pick_reviewer(self._request.route, candidate.family)
@@ -144,7 +154,7 @@ class ValidateWave:
             return Verdict(decision="abstain", reviewer="", family="", reason=reason)
         verdict = await self._one_review(candidate, reviewer, diff.text, 1, cost)
         for number in range(2, _REVIEWS + 1):
-            if verdict.decision != "abstain":
+            if verdict.decision != "abstain" or cost.is_at_cap:
                 break
             verdict = await self._one_review(candidate, reviewer, diff.text, number, cost)
         return verdict

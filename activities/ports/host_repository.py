@@ -263,7 +263,7 @@ class HostRepository(Protocol):
         ...
 
     async def bundle(self, ref: str, base: Commit) -> bytes:
-        """Bundle what `ref` has beyond `base`, a checkpoint's observations included."""
+        """Bundle what a ref or commit has beyond `base`, a checkpoint's observations included."""
         ...
 
     async def diff(self, base: Commit, commit: Commit) -> bytes:

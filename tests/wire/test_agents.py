@@ -49,7 +49,7 @@ async def test_r44_cuts_are_charged_at_their_quote_and_the_cap_holds(
     caps = Caps(stop_usd=Decimal("0.50"))
     async with theatre.agent(Wired(stage), caps, route=(facts(provider),)) as agent:
         outcome = await agent.result()
-    assert outcome.end is AgentEnd.BUDGET
+    assert outcome.end is AgentEnd.CAP
     asked = stage.logged("outcome")
     answered, cut = asked.count("tool_calls"), asked.count("cut")
     assert answered >= 1

@@ -127,7 +127,7 @@ async def test_the_agents_own_limit_of_money(theatre: Theatre):
 async def test_the_sessions_cap(theatre: Theatre):
     world = Scripted(usd_per_call=Decimal("0.10"))
     outcome = await ended(theatre, world, caps=Caps(stop_usd=Decimal("0.25")))
-    assert outcome.end is AgentEnd.BUDGET
+    assert outcome.end is AgentEnd.CAP
     assert "cap" in outcome.detail
     assert outcome.spent_usd == Decimal("0.20") == world.spent
 

@@ -38,6 +38,7 @@ from workflows.policy import signals
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ATTENDED = Approvals(plan="auto", changeset="ask")
+MERGED_AS_IT_IS = Approvals(plan="auto", changeset="auto_if_green")
 ONE_SLOT = Concurrency(develop=1)
 
 
@@ -424,6 +425,28 @@ async def test_set_budget_moves_the_cap_down_to_zero_and_up_again(theatre: Theat
     assert result.spent_usd < 5
 
 
+@pytest.mark.parametrize(
+    ("usd", "waits_as", "attempt"), [("0.07", "ready", 2), ("0.17", "developed", 1)]
+)
+async def test_work_that_the_cap_held_up_goes_on_once_there_is_money(
+    theatre: Theatre, usd: str, waits_as: str, attempt: int
+):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.05"))
+    async with theatre.session(world, approvals=MERGED_AS_IT_IS, attempts=1) as session:
+        await session.say("set_budget", {"usd": float(usd)})
+        await session.until(lambda view: [each.state for each in view.tasks] == [waits_as])
+        await session.until(is_in("paused"))
+        await session.say("set_budget", {"usd": 5})
+        result = await session.result()
+    assert states(result) == {"a": ("merged", attempt)}
+    assert [call.role for call in world.calls] == [
+        Role.PLANNER,
+        Role.DEVELOPER,
+        Role.DEVELOPER,
+        Role.REVIEWER,
+    ]
+
+
 # --- the session ----------------------------------------------------------------------------
 
 
@@ -548,13 +571,14 @@ async def test_every_signal_names_a_payload_that_it_cannot_read(theatre: Theatre
         for name in signals.NAMES:
             await session.say(name, {"id": 1})
             await session.say(name, "x")
+            await session.handle.signal(name, args=[{}, {}])
 
         def counts(view: SessionView) -> dict[str, int]:
             bad = (each for each in view.notices if each.kind is NoticeKind.BAD_SIGNAL)
             return {each.subject: each.count for each in bad}
 
-        view = await session.until(lambda view: sum(counts(view).values()) == 28)
-        assert counts(view) == dict.fromkeys(signals.NAMES, 2)
+        view = await session.until(lambda view: sum(counts(view).values()) == 42)
+        assert counts(view) == dict.fromkeys(signals.NAMES, 3)
         assert view.phase == "awaiting_plan"
 
 

@@ -27,6 +27,8 @@ class AgentEnd(StrEnum):
     TURN_LIMIT = "turn_limit"
     TIME_LIMIT = "time_limit"
     BUDGET = "budget"
+    CAP = "cap"
+    """The session's cap left no room for its next call; the ledger tells the session so."""
     STUCK = "stuck"
     REFUSAL = "refusal"
     SILENCE = "silence"

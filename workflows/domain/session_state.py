@@ -60,6 +60,8 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     gates: tuple[GateSpec, ...] = ()
     brief: str = ""
     baseline: GateReport | None = None
+    head_baseline: GateReport | None = None
+    """The gates on the head; None as long as nothing was merged that they were run on."""
     # Set by planning.
     plan: Plan | None = None
     plans_made: int = 0

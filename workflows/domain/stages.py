@@ -178,6 +178,10 @@ class ValidateRequest(BaseModel, frozen=True, extra="forbid"):
     route: tuple[ModelFacts, ...]
     candidates: tuple[Candidate, ...]
     baseline: GateReport
+    """The gates on the session's base: for work that does not stand on the head."""
+    head: Commit | None = None
+    head_baseline: GateReport | None = None
+    """The gates on the head; None: as on the base."""
     concurrency: int
 
 
@@ -198,12 +202,12 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
 
 
 class Refused(BaseModel, frozen=True, extra="forbid"):
-    """A gate or the reviewer says no, or no reviewer gave a verdict."""
+    """A gate or the reviewer says no, or no reviewer gave a verdict; for want of money: `cap`."""
 
     kind: Literal["refused"] = "refused"
     task: TaskId
     attempt: int
-    by: Literal["gate", "reviewer", "abstention"]
+    by: Literal["gate", "reviewer", "abstention", "cap"]
     notes: str
     """For the next attempt."""
     cost_usd: Decimal
@@ -246,6 +250,7 @@ class MergeRequest(BaseModel, frozen=True, extra="forbid"):
     queue: tuple[QueuedChangeset, ...]
     """In dependency order."""
     baseline: GateReport
+    """The gates on the head: what was mended by merged work must not fail again."""
     green: tuple[Tree, ...]
     """Trees whose gates were green already; they are not run again."""
 
@@ -286,6 +291,8 @@ class MergeResult(BaseModel, frozen=True, extra="forbid"):
 
     items: tuple[MergeItem, ...]
     head: Commit
+    baseline: GateReport | None = None
+    """The gates on the head; None where they were not run for it."""
     delivered: Commit | None
     branch: str | None
     delivery_refused: str = ""

@@ -17,6 +17,7 @@ from workflows.domain.ids import Digest
 from workflows.policy.errors import IllegalMoveError
 
 FINAL: Final = frozenset({Is.MERGED, Is.DROPPED})
+"""Final, but for what a person retries of it."""
 
 _COURSE: Final = {
     # the straight way
@@ -37,6 +38,8 @@ _COURSE: Final = {
     (Is.APPROVED, On.REOPENED): Is.COLLECTING,
     (Is.QUEUED, On.REOPENED): Is.COLLECTING,
     (Is.TESTING, On.REOPENED): Is.COLLECTING,
+    # a task that was left out of the merge was retried, and has work now
+    (Is.MERGED, On.REOPENED): Is.COLLECTING,
 }
 # the session ends before it is merged
 _DROPPED: Final = {(state, On.DROPPED): Is.DROPPED for state in frozenset(Is) - FINAL}

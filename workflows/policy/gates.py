@@ -63,6 +63,31 @@ def judge_gates(baseline: GateReport | None, report: GateReport) -> GateDecision
     )
 
 
+def is_green(report: GateReport) -> bool:
+    """Say whether every gate passed, so that nothing of it is excused in work that stands on it."""
+    return all(result.result == "passed" for result in report.results)
+
+
+def base_notices(report: GateReport) -> tuple[str, ...]:
+    """Say in words which gates are not green on the base, and so judge less than one may think."""
+    return tuple(
+        f"gate {result.gate!r} {_lack(result)}"
+        for result in report.results
+        if result.result != "passed"
+    )
+
+
+def _lack(result: GateResult) -> str:
+    if result.result == "did_not_finish":
+        reason = result.reason or "reason unknown"
+        return f"does not finish on the base ({reason}): as long as it does not, it blocks nothing"
+    if not result.failures:
+        return "fails on the base, and names no tests: as long as it does, it blocks nothing"
+    count = len(result.failures)
+    more = " or more" if count >= MAX_NAMED else ""
+    return f"fails on the base already (failures: {count}{more}): only new failures count"
+
+
 def needs_rerun(baseline: GateReport | None, report: GateReport) -> tuple[str, ...]:
     """Name the gates with new failures that have not had their one rerun against flakes.
 

@@ -38,9 +38,9 @@ from workflows.policy.tasks import can_move, move
 
 _NOTES_KEPT = 6
 _GREEN_KEPT = 50
-_NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.PROVIDER})
-"""Ends that use up no attempt: a person stopped it, or nobody could have spoken. After the second
-kind the session halts until a person acts, so it cannot go round for ever."""
+_NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.PROVIDER, AgentEnd.CAP})
+"""Ends that use up no attempt: a person stopped it, nobody could have spoken, or there was no money
+left. After the last two the session halts until a person acts, so it cannot go round for ever."""
 
 
 def put(state: SessionState, record: TaskRecord) -> SessionState:
@@ -169,8 +169,7 @@ def _not_developed(
     facts: dict[str, object] = {}
     if item.checkpoint is not None:
         facts = {"base": item.base, "restart_from": item.checkpoint}
-    is_cap = item.end is AgentEnd.BUDGET and state.is_cap_reached
-    if item.end in _NOT_ITS_FAULT or is_cap:
+    if item.end in _NOT_ITS_FAULT:
         facts["attempts_allowed"] = record.attempts_allowed + 1
     if item.end is AgentEnd.PROVIDER:
         state = notice(state, NoticeKind.PROVIDER, item.task, item.detail, at)
@@ -193,6 +192,9 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
             green = (*state.green, item.tree)[-_GREEN_KEPT:]
             state = state.model_copy(update={"green": green})
             return put(state, move(_with(record, {"diff": item.diff}), TaskEvent.PASSED))
+        case Refused(by="cap"):
+            # Nobody has judged it: it waits as it is, and is validated once there is money again.
+            return put(state, move(record, TaskEvent.HELD, item.notes[:200]))
         case Refused(by="abstention"):
             # The work may be good: another attempt at it would mend nothing.
             state = notice(state, NoticeKind.ABSTENTION, item.task, item.notes, at)
@@ -211,7 +213,12 @@ def merge_result(state: SessionState, result: MergeResult, at: datetime) -> Sess
         state = _merge_item(state, item, at)
     if result.delivery_refused:
         state = notice(state, NoticeKind.DELIVERY, "", result.delivery_refused, at)
-    facts = {"head": result.head, "delivered": result.delivered, "branch": result.branch}
+    facts = {
+        "head": result.head,
+        "head_baseline": result.baseline or state.head_baseline,
+        "delivered": result.delivered,
+        "branch": result.branch,
+    }
     return state.model_copy(update=facts)
 
 

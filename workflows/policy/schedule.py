@@ -27,6 +27,7 @@ from workflows.domain.stages import (
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy import decisions
 from workflows.policy.changesets import digest_of, move_changeset
+from workflows.policy.gates import is_green
 from workflows.policy.outcomes import put, put_changeset
 from workflows.policy.plan import form_changesets
 from workflows.policy.ready import newly_blocked, newly_ready, newly_unblocked, next_batch
@@ -103,14 +104,12 @@ def _settle_changeset(
     | one is still at work, or none is validated  | collecting (an approval is withdrawn) |
     | all validated, or left out by a person      | awaits approval, or approved by rule  |
     | some validated, some failed                 | awaits a person, whatever the rule    |
+    | some merged, the rest retried and validated | the same, as another change           |
     """
-    if changeset.state in {
-        ChangesetState.MERGED,
-        ChangesetState.TESTING,
-        ChangesetState.DROPPED,
-    }:
+    if changeset.state in {ChangesetState.TESTING, ChangesetState.DROPPED}:
         return changeset
-    records = [state.records[task] for task in changeset.tasks]
+    every = [state.records[task] for task in changeset.tasks]
+    records = [each for each in every if each.state is not TaskState.MERGED]
     items = tuple(
         ChangesetItem(task=each.task.id, commit=each.commit, title=each.task.title)
         for each in records
@@ -118,7 +117,7 @@ def _settle_changeset(
     )
     rest = [each for each in records if each.state is not TaskState.VALIDATED]
     if any(each.state not in FINAL for each in rest) or not items:
-        return _reopen(changeset)
+        return changeset if changeset.state is ChangesetState.MERGED else _reopen(changeset)
     if changeset.state is not ChangesetState.COLLECTING:
         if changeset.digest == digest_of(items):
             return changeset
@@ -347,6 +346,8 @@ def merge_request(
         head=state.head,
         delivered=state.delivered,
         queue=queued(state, changesets),
-        baseline=state.baseline,
-        green=state.green,
+        baseline=state.head_baseline or state.baseline,
+        # Where the base is red, "green" says only that nothing new failed against that base; the
+        # head may hold less that is red by now.
+        green=state.green if is_green(state.baseline) else (),
     )

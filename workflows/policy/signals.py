@@ -91,6 +91,12 @@ def apply(
     return applied.model_copy(update={"state": kept})
 
 
+def too_many(state: SessionState, name: str, inputs: int, at: datetime) -> Applied:
+    """Refuse a signal that came with more than its one input: which of them holds, nobody knows."""
+    text = f"signal {name!r} was not understood: it came with {inputs} inputs; send one JSON object"
+    return Applied(state=outcomes.notice(state, NoticeKind.BAD_SIGNAL, name, text, at))
+
+
 class _Case:
     """One signal's circumstances."""
 

@@ -36,7 +36,8 @@ _COURSE: Final = {
     (Is.DEVELOPED, On.REWORK): Is.READY,
     (Is.VALIDATING, On.REWORK): Is.READY,
     (Is.VALIDATED, On.REWORK): Is.READY,
-    # the merge did not happen, and not because of this task's work
+    # the judgement or the merge did not happen, and not because of this task's work
+    (Is.VALIDATING, On.HELD): Is.DEVELOPED,
     (Is.MERGING, On.HELD): Is.VALIDATED,
     # what the work stands on has moved away: it begins again, and lets go of its claims
     (Is.READY, On.RESET): Is.PENDING,

@@ -9,6 +9,8 @@ from workflows.domain.ids import Tree
 from workflows.policy.gates import (
     MAX_NAMED,
     MAX_NOTES,
+    base_notices,
+    is_green,
     judge_gates,
     merge_rerun,
     needs_rerun,
@@ -76,6 +78,29 @@ def test_what_did_not_finish_on_the_base_either_does_not_block():
     assert decision.passes
     assert decision.unfinished == ("tests",)
     assert "did not finish: killed by signal 9, as on the base" in decision.notes
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (unfinished(), "does not finish on the base (time-out after 2 s): as long as it does not,"),
+        (unfinished(reason=""), "does not finish on the base (reason unknown)"),
+        (failed(), "fails on the base, and names no tests: as long as it does, it blocks nothing"),
+        (failed("a", "b"), "fails on the base already (failures: 2): only new failures count"),
+        (failed(*map(str, range(MAX_NAMED))), f"(failures: {MAX_NAMED} or more)"),
+    ],
+)
+def test_a_gate_that_is_not_green_on_the_base_is_told(result: GateResult, words: str):
+    report = a_report(passed("lint"), result)
+    (told,) = base_notices(report)
+    assert told.startswith("gate 'tests' ")
+    assert words in told
+    assert not is_green(report)
+
+
+def test_a_green_base_needs_no_words():
+    assert is_green(a_report(passed(), passed("lint")))
+    assert base_notices(a_report(passed(), passed("lint"))) == ()
 
 
 def test_an_unnamed_reason_is_said_to_be_unknown():

@@ -6,11 +6,14 @@ from decimal import Decimal
 import pytest
 
 from tests.unit.policy.examples import a_plan, a_task
+from workflows.domain.changeset import ChangesetState
 from workflows.domain.config import Approvals, Routes, SessionConfig
+from workflows.domain.ids import Commit, TaskId
 from workflows.domain.session_state import SessionState
 from workflows.domain.task import TaskState
 from workflows.policy import outcomes, schedule
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ROUTES = Routes(planner=("scripted/a",), developer=("scripted/a",), reviewer=("scripted/b",))
 ASK = SessionConfig(routes=ROUTES)
 AUTO = SessionConfig(routes=ROUTES, approvals=Approvals(plan="auto", changeset="auto_if_green"))
@@ -18,7 +21,7 @@ AUTO = SessionConfig(routes=ROUTES, approvals=Approvals(plan="auto", changeset="
 
 def ended_as(*states: TaskState) -> SessionState:
     """A session whose tasks stand so."""
-    state = SessionState(started_at=datetime(2026, 1, 1, tzinfo=UTC), cap_usd=Decimal(10))
+    state = SessionState(started_at=NOON, cap_usd=Decimal(10))
     names = [f"t{number}" for number, _ in enumerate(states)]
     state = schedule.adopt(state, a_plan(*map(a_task, names)), ASK)
     for record, where in zip(state.records.values(), states, strict=True):
@@ -43,3 +46,27 @@ def test_only_who_is_waited_for_is_told_what_to_do(
 
 def test_what_is_merged_or_skipped_is_complete() -> None:
     assert schedule.ending(ended_as(TaskState.MERGED, TaskState.SKIPPED), ASK).kind == "complete"
+
+
+@pytest.mark.parametrize(
+    ("config", "where"),
+    [(ASK, ChangesetState.AWAITING_APPROVAL), (AUTO, ChangesetState.APPROVED)],
+)
+def test_a_task_left_out_of_a_merge_is_merged_once_it_was_retried(
+    config: SessionConfig, where: ChangesetState
+) -> None:
+    state = SessionState(started_at=NOON, cap_usd=Decimal(10))
+    state = schedule.adopt(state, a_plan(a_task("a", group="g"), a_task("b", group="g")), config)
+    merged = state.changesets[0].model_copy(update={"state": ChangesetState.MERGED})
+    state = outcomes.put_changeset(state, merged)
+    a, b = (state.records[TaskId(name)] for name in ("a", "b"))
+    state = outcomes.put(state, a.model_copy(update={"state": TaskState.MERGED}))
+
+    for at_work in (TaskState.PENDING, TaskState.FAILED):
+        tried = outcomes.put(state, b.model_copy(update={"state": at_work}))
+        assert schedule.settle(tried, config, NOON).changesets == (merged,)
+
+    facts = {"state": TaskState.VALIDATED, "commit": Commit("1" * 40)}
+    state = schedule.settle(outcomes.put(state, b.model_copy(update=facts)), config, NOON)
+    (changeset,) = state.changesets
+    assert (changeset.state, [each.task for each in changeset.items]) == (where, ["b"])

@@ -89,6 +89,16 @@ def test_a_paused_session_says_how_it_goes_on() -> None:
     assert views.asks(shown, "blueflame") == ["  blueflame resume 01m8fq2y3hnxcqs838w6qy9739"]
 
 
+def test_at_the_cap_a_higher_one_is_named_first() -> None:
+    text = "the cap of $2 leaves no room for a further call"
+    told = Notice(kind=NoticeKind.CAP_REACHED, subject="", text=text, first_at=NOW, last_at=NOW)
+    shown = session(phase=SessionPhase.PAUSED, reason=text, notices=(told,))
+    assert views.asks(shown, "blueflame") == [
+        "  blueflame budget USD --session 01m8fq2y3hnxcqs838w6qy9739",
+        "  blueflame resume 01m8fq2y3hnxcqs838w6qy9739",
+    ]
+
+
 def test_without_a_worker_nothing_is_claimed() -> None:
     shown = session(live=False, phase=SessionPhase.PREPARING, reason="no worker answers")
     assert views.state(shown) == "open (no worker answers)"

@@ -1,0 +1,75 @@
+"""A stop that comes while an activity is about to end: it ends, and nothing follows it."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.fakes.world import Hold, World, planned
+from tests.theatre import Theatre
+from workflows import contracts
+from workflows.domain.config import Approvals
+from workflows.domain.gate import GateSpec
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+UNATTENDED = Approvals(plan="auto", changeset="auto_if_green")
+GATES = (GateSpec(name="tests", argv=("true",)),)
+CALL = Decimal("0.01")
+
+
+class Deaf(World):
+    """One activity hears of no cancellation, and ends as if nothing were."""
+
+    def __init__(self, activity: str, agent: str | None) -> None:
+        super().__init__(planned({"id": "a"}), usd_per_call=CALL)
+        self._activity = activity
+        self._agent = agent
+        self.hold = Hold()
+
+    def activities(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
+        played = super().activities()
+
+        async def deaf(request: Any) -> Any:
+            if self._is_it(request) and not self.hold.reached.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self.hold.wait()
+            return await played[self._activity](request)
+
+        return {**played, self._activity: deaf}
+
+    def _is_it(self, request: Any) -> bool:
+        if isinstance(request, contracts.RunGates):
+            return request.baseline is not None
+        named = getattr(request, "worktree", request)
+        return self._agent is None or named.agent == self._agent
+
+
+@pytest.mark.parametrize(
+    ("activity", "agent", "calls"),
+    [
+        (contracts.CALL_MODEL.name, "plan.1", 1),
+        (contracts.PREPARE_WORKTREE.name, "dev.a.1", 1),
+        (contracts.CALL_MODEL.name, "dev.a.1", 2),
+        (contracts.RUN_TOOLS.name, "dev.a.1", 2),
+        (contracts.FINISH_TASK.name, "dev.a.1", 3),
+        (contracts.RUN_GATES.name, None, 3),
+        (contracts.CALL_MODEL.name, "review.a.1.1", 4),
+    ],
+)
+@pytest.mark.parametrize("before", [(), ("pause",)])
+async def test_no_call_follows_a_stop(
+    theatre: Theatre, activity: str, agent: str | None, calls: int, before: tuple[str, ...]
+):
+    world = Deaf(activity, agent)
+    async with theatre.session(world, approvals=UNATTENDED, gates=GATES) as session:
+        await world.hold.reached.wait()
+        for signal in (*before, "stop"):
+            await session.say(signal)
+        result = await session.result()
+    assert result.outcome == "stopped"
+    assert len(world.calls) == calls
+    assert result.spent_usd == calls * CALL
