@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
+from workflows.cancellation import end_if_cancelled
 from workflows.domain.agent import AgentEnd, AgentRequest, AgentState
 from workflows.domain.messages import UserMessage
 from workflows.domain.models import ModelFacts
@@ -105,7 +106,9 @@ class RunningAgent:
 
         Raises:
             Ended: it was stopped meanwhile.
+            CancelledError: the workflow was cancelled before, and no second one would end the wait.
         """
+        end_if_cancelled()
         began = workflow.now()
         await workflow.wait_condition(
             lambda: not self.state.is_paused or self.state.stop_reason is not None

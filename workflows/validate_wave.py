@@ -6,6 +6,7 @@ from decimal import Decimal
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
+from workflows.cancellation import end_if_cancelled
 from workflows.children import (
     AgentHandle,
     AgentOrder,
@@ -189,6 +190,7 @@ class ValidateWave:
         return judge(submission, candidate.task.acceptance_criteria, holds, reviewer)
 
     async def _heard(self, order: AgentOrder, summary: str) -> AgentOutcome:
+        end_if_cancelled()
         await workflow.wait_condition(lambda: not self._is_paused)
         handle = await start_agent(self._request.grounds, order, summary)
         self._handles[order.agent] = handle
