@@ -134,9 +134,18 @@ def failure_text(error: FailureError) -> str:
 
 
 async def all_done(work: Iterable[Coroutine[Any, Any, _T]]) -> tuple[_T, ...]:
-    """Do all of a wave's work, and end no wave before its signals are taken up."""
+    """Do all of a wave's work, and end no wave before its signals are taken up.
+
+    Cancelled, it waits for every part: the first to have ended would else end the wave, and with it
+    the session's account of what the others still cost.
+    """
+    parts = [asyncio.create_task(each) for each in work]
     try:
-        return tuple(await asyncio.gather(*work))
+        return tuple(await asyncio.gather(*parts))
+    except BaseException as error:
+        if is_cancelled_exception(error):
+            await workflow.wait_condition(lambda: all(part.done() for part in parts))
+        raise
     finally:
         await workflow.wait_condition(workflow.all_handlers_finished)
 

@@ -7,9 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from temporalio.api.enums.v1 import EventType
 
 from tests.fakes.world import Hold, World, planned
-from tests.theatre import Theatre
+from tests.theatre import Theatre, until_in_history
 from workflows import contracts
 from workflows.domain.config import Approvals
 from workflows.domain.gate import GateSpec
@@ -73,3 +74,31 @@ async def test_no_call_follows_a_stop(
     assert result.outcome == "stopped"
     assert len(world.calls) == calls
     assert result.spent_usd == calls * CALL
+
+
+async def test_a_stop_waits_for_every_agent_and_counts_what_it_cost(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b"}), usd_per_call=CALL)
+    reached = {"dev.a.1": asyncio.Event(), "dev.b.1": asyncio.Event()}
+    is_late = asyncio.Event()
+
+    async def hold(agent: str) -> None:
+        reached[agent].set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if agent == "dev.a.1":
+                raise
+        await is_late.wait()
+
+    world.on_call = lambda call: hold(call.agent) if call.agent in reached else None
+    async with theatre.session(world, approvals=UNATTENDED) as session:
+        for each in reached.values():
+            await each.wait()
+        await session.say("stop")
+        wave = theatre.client.get_workflow_handle(f"{session.handle.id}/1/develop")
+        cancelled = EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_CANCELED
+        await until_in_history(wave, lambda event: event.event_type == cancelled)
+        is_late.set()
+        result = await session.result()
+    assert world.running == {}
+    assert result.spent_usd == 3 * CALL
