@@ -9,7 +9,7 @@ from temporalio.client import WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
 from tests.fakes.world import Hold, World, planned, tool
-from tests.theatre import Theatre, played, states
+from tests.theatre import Theatre, states
 from workflows.contracts import CallModel, ModelOutcome, RunTools
 from workflows.domain.budget import (
     AccountClosed,
@@ -139,12 +139,17 @@ async def test_the_warning_is_a_notice(theatre: Theatre):
 CAP = Caps(stop_usd=Decimal("0.25"), warn_usd=Decimal(5))
 
 
-async def test_at_the_cap_an_unattended_session_stops(theatre: Theatre):
+@pytest.mark.parametrize("stop_usd", ["0.25", "0.20"], ids=["near the cap", "exactly at it"])
+async def test_r44_at_the_cap_an_unattended_session_stops_once(theatre: Theatre, stop_usd: str):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
-    result = await played(theatre, world, budget=CAP, on_cap="stop")
+    caps = CAP.model_copy(update={"stop_usd": Decimal(stop_usd)})
+    async with theatre.session(world, budget=caps, on_cap="stop") as session:
+        result = await session.result()
+        told = [n.count for n in (await session.view()).notices if n.kind == NoticeKind.CAP_REACHED]
     assert result.outcome == "stopped"
-    assert "cap of $0.25" in result.reason
+    assert f"cap of ${stop_usd}" in result.reason
     assert result.spent_usd == world.spent == Decimal("0.20")
+    assert told == [1]
 
 
 async def test_at_the_cap_a_session_pauses_and_more_money_resumes_it(theatre: Theatre):

@@ -397,7 +397,7 @@ def raw(text: str) -> RawValue:
 
 
 @pytest.mark.parametrize("usd", ["NaN", "1e309", "-1", '"10"', "true", "Infinity", "null", "[]"])
-async def test_a_budget_that_is_no_amount_is_refused_in_words(theatre: Theatre, usd: str):
+async def test_r44_a_budget_that_is_no_amount_is_refused_in_words(theatre: Theatre, usd: str):
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ASK) as session:
         await session.until(is_in("awaiting_plan"))
@@ -407,12 +407,13 @@ async def test_a_budget_that_is_no_amount_is_refused_in_words(theatre: Theatre, 
         assert "set_budget" in notices(view, NoticeKind.BAD_SIGNAL)["set_budget"]
 
 
-async def test_set_budget_moves_the_cap_down_to_zero_and_up_again(theatre: Theatre):
+@pytest.mark.parametrize("usd", [0, 0.01], ids=["zero", "below what is spent"])
+async def test_r44_set_budget_moves_the_cap_down_and_up_again(theatre: Theatre, usd: float):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.05"))
     async with theatre.session(world, approvals=Approvals(changeset="auto_if_green")) as session:
         await session.until(is_in("awaiting_plan"))
-        await session.say("set_budget", {"usd": 0})
-        await session.until(lambda view: view.cap_usd == 0)
+        await session.say("set_budget", {"usd": usd})
+        await session.until(lambda view: float(view.cap_usd) == usd < view.spent_usd)
         await session.say("approve_plan")
         view = await session.until(is_in("paused"))
         assert "cap" in view.reason
