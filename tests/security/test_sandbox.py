@@ -133,6 +133,7 @@ async def test_the_toolchain_shows_nothing_beside_it(attack: Attack):
 async def test_no_process_shows_the_launchers_environment(
     attack: Attack, monkeypatch: pytest.MonkeyPatch
 ):
+    """Field report R59."""
     monkeypatch.setenv("X_API_KEY", "canary-1")
     result = await attack("cat /proc/*/environ /proc/*/task/*/environ | tr '\\0' '\\n'; env")
     assert b"canary-1" not in result.output
@@ -465,6 +466,7 @@ async def test_killing_everything_inside_is_an_end_like_another(attack: Attack):
 
 
 async def test_nothing_waits_for_a_person(attack: Attack):
+    """Field report R32."""
     commands = (
         *("cat", "python3", "read x </dev/tty", "git commit --amend", "git rebase -i HEAD", "vi a"),
         *("git log", "less a.txt", "ssh nowhere.invalid", "nano a", "git commit", "vim -u NONE a"),
@@ -474,6 +476,7 @@ async def test_nothing_waits_for_a_person(attack: Attack):
 
 
 async def test_no_terminal_is_controlled(attack: Attack):
+    """Field report R32."""
     result = await attack("exec 3<>/dev/tty; ps -o tty= -p $$; tty")
     assert b"No such device or address" in result.output
     assert b"not a tty" in result.output

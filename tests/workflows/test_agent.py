@@ -140,6 +140,7 @@ async def test_a_model_without_prices_is_never_called(theatre: Theatre):
 
 
 async def test_stuck_after_the_same_call_with_the_same_effect_three_times(theatre: Theatre):
+    """Field report R42."""
     same = [tool("bash", command="same")]
     world = Scripted(*[same] * 9)
 
@@ -277,6 +278,7 @@ async def test_parallel_calls_run_as_one_batch_and_are_answered_in_order(theatre
 
 
 async def test_calls_after_a_submission_are_answered_and_not_run(theatre: Theatre):
+    """Field report R37."""
     before, after = tool("bash", command="before"), tool("bash", command="after")
     world = Scripted([before, tool("submit"), after], [SUBMIT])
     outcome = await ended(theatre, world)
@@ -434,6 +436,7 @@ async def test_after_an_overflow_the_conversation_goes_on(theatre: Theatre):
 
 
 async def test_steers_during_continuations_arrive_once_and_in_order(theatre: Theatre):
+    """Field report R51."""
     world = Scripted()
     hold = Hold(lambda call: call.turn == 1)
     world.on_call = hold

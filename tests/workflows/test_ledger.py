@@ -53,6 +53,7 @@ async def events(listener: Handle, least: int) -> list[LedgerEvent]:
 
 
 async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(theatre: Theatre):
+    """Field report R51."""
     async with theatre.ledger(Caps(stop_usd=Decimal(30)), messages_per_run=3) as (
         _,
         ledger,
@@ -70,6 +71,7 @@ async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(
 
 
 async def test_the_last_of_many_caps_counts_across_continuations(theatre: Theatre):
+    """Field report R51."""
     async with theatre.ledger(Caps(), messages_per_run=20) as (_, ledger, listener):
         for usd in range(1, 61):
             await ledger.signal("set_cap", CapChanged(usd=Decimal(usd)))
@@ -188,6 +190,7 @@ async def test_a_provider_that_cannot_be_used_halts_the_session(theatre: Theatre
 
 
 async def test_an_abstention_fails_the_task_without_another_attempt(theatre: Theatre):
+    """Field report R42."""
     world = World(planned({"id": "a"}))
 
     def script(call: CallModel) -> list[ToolCall]:

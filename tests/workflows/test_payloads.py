@@ -35,6 +35,7 @@ async def largest_payload(handle: WorkflowHandle[Any, Any]) -> int:
 
 
 async def test_a_plan_of_a_thousand_tasks_with_long_texts_passes(theatre: Theatre):
+    """Field report R53."""
     world = World(many(1_000))
     async with theatre.session(world, approvals=ASK) as session:
         view = await session.until(lambda view: view.phase == "awaiting_plan")
@@ -50,6 +51,7 @@ async def test_a_plan_of_a_thousand_tasks_with_long_texts_passes(theatre: Theatr
 
 
 async def test_a_plan_of_one_task_more_is_refused_in_words(theatre: Theatre):
+    """Field report R53."""
     world = World(many(1_001))
     async with theatre.session(world, approvals=ASK) as session:
         view = await session.until(lambda view: view.phase == "awaiting_plan")
@@ -59,6 +61,7 @@ async def test_a_plan_of_one_task_more_is_refused_in_words(theatre: Theatre):
 
 
 async def test_a_steer_of_three_megabytes_is_refused_in_words(theatre: Theatre):
+    """Field report R53."""
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ASK) as session:
         await session.until(lambda view: view.phase == "awaiting_plan")

@@ -81,6 +81,7 @@ async def test_a_list_that_nothing_enforces_is_told(
 
 @pytest.mark.parametrize("pacing", list(Pacing))
 async def test_what_a_gate_refuses_is_reworked_with_notes(theatre: Theatre, pacing: Pacing) -> None:
+    """Field report R35."""
     world = World(planned({"id": "a"}))
     first = name_of("task", "a", 1, name_of("base"))
     world.gate_fails = lambda asked: asked.commit == first
@@ -166,6 +167,7 @@ async def test_a_conflict_sends_the_task_back_onto_the_new_head(
 async def test_a_task_out_of_attempts_fails_blocks_its_dependants_and_the_rest_goes_on(
     theatre: Theatre,
 ) -> None:
+    """Field report R56."""
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c"}))
 
     def finish(asked: FinishTask) -> WorkRefused | None:
@@ -186,6 +188,7 @@ async def test_a_task_out_of_attempts_fails_blocks_its_dependants_and_the_rest_g
 async def test_a_plan_with_a_cycle_is_repaired_once_by_the_planner(
     theatre: Theatre,
 ) -> None:
+    """Field report R56."""
     bad = planned({"id": "a", "depends_on": ["b"]}, {"id": "b", "depends_on": ["a"]})
     world = World(planned({"id": "a"}))
 
@@ -204,6 +207,7 @@ async def test_a_plan_with_a_cycle_is_repaired_once_by_the_planner(
 async def test_without_an_acceptable_plan_an_unattended_session_fails_in_words(
     theatre: Theatre,
 ) -> None:
+    """Field report R56."""
     bad = planned({"id": "a", "depends_on": ["zz"]})
     world = World(bad)
     with pytest.raises(WorkflowFailureError) as failure:
@@ -256,6 +260,7 @@ async def test_a_cancelled_session_ends_its_waves_and_its_ledger(theatre: Theatr
 
 
 async def test_a_session_that_continues_as_new_loses_nothing(theatre: Theatre):
+    """Field report R51."""
     tasks = ({"id": "a"}, {"id": "b", "depends_on": ["a"]})
     world = World(planned(*tasks), usd_per_call=Decimal("0.01"))
     approvals = Approvals(plan="auto", changeset="ask")

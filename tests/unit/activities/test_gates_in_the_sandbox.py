@@ -44,6 +44,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 async def test_a_detected_pytest_gate_names_what_fails(bench: Bench):
+    """Field report R49."""
     test = (
         "import pytest\n"
         "def test_good(): pass\n"
@@ -89,18 +90,21 @@ async def test_a_signal_is_named(bench: Bench, script: str):
 
 
 async def test_a_time_out_keeps_the_output_so_far(bench: Bench):
+    """Field report R17."""
     result = await bench.bash("echo before; sleep 60", seconds=0.5)
     assert (result.result, result.reason) == ("did_not_finish", "time-out after 0.5 s")
     assert result.excerpt.startswith("before")
 
 
 async def test_a_process_that_keeps_the_output_open_is_ended_and_told(bench: Bench):
+    """Field report R11."""
     result = await bench.bash("sleep 60 & echo done")
     assert result.result == "passed"
     assert result.excerpt == "done\n[1 process left, ended]"
 
 
 async def test_a_failure_before_a_pipe_counts(bench: Bench):
+    """Field report R35."""
     result = await bench.bash("(echo 'FAILED x'; exit 3) | tail -1")
     assert (result.result, result.exit_code) == ("failed", 3)
 
@@ -108,6 +112,7 @@ async def test_a_failure_before_a_pipe_counts(bench: Bench):
 async def test_time_zone_locale_and_hash_seed_do_not_come_from_here(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ):
+    """Field report R49."""
     monkeypatch.setitem(os.environ, "TZ", "Pacific/Kiritimati")
     monkeypatch.setitem(os.environ, "LC_ALL", "tr_TR.UTF-8")
     show = 'date +%z; python -c "print(hash(\'x\'))"; echo "$TZ $LANG"'

@@ -63,6 +63,7 @@ def test_only_what_the_base_did_not_have_blocks(
 
 @pytest.mark.parametrize("base", [None, passed(), failed("a"), failed()])
 def test_what_did_not_finish_blocks_and_is_not_called_a_failure(base: GateResult | None):
+    """Field report R17."""
     decision = judge_gates(a_report(base) if base else None, a_report(unfinished()))
     assert not decision.passes
     assert decision.unfinished == ("tests",)
@@ -72,6 +73,7 @@ def test_what_did_not_finish_blocks_and_is_not_called_a_failure(base: GateResult
 
 
 def test_what_did_not_finish_on_the_base_either_does_not_block():
+    """Field report R17."""
     decision = judge_gates(a_report(unfinished()), a_report(unfinished("killed by signal 9")))
     assert decision.passes
     assert decision.unfinished == ("tests",)
@@ -146,6 +148,7 @@ def test_only_gates_with_new_failures_run_again_and_only_once():
 
 
 def test_a_flake_passes_and_is_noted():
+    """Field report R49."""
     merged = merge_rerun(a_report(failed("a", "b")), a_report(passed()))
     decision = judge_gates(a_report(passed()), merged)
     assert decision.passes
@@ -237,6 +240,7 @@ def test_an_untouched_tree_passes(base: GateResult):
     ],
 )
 def test_an_unguarded_pipe_is_warned_of(argv: tuple[str, ...]):
+    """Field report R35."""
     fault = pipe_fault(argv)
     assert fault is not None
     assert "pipefail" in fault

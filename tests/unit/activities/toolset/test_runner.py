@@ -104,6 +104,7 @@ def call(toolset: Toolset) -> Call:
     ],
 )
 async def test_how_a_command_ended_is_said(call: Call, command: str, text: str):
+    """Field report R35."""
     assert (await call("bash", command=command)).result.text == text
 
 
@@ -118,6 +119,7 @@ async def test_a_syntax_error_names_its_own_line(call: Call):
 
 
 async def test_a_time_out_keeps_the_output_and_advises(call: Call):
+    """Field report R32."""
     observation = await call("bash", command="echo started; sleep 60", timeout_s=1)
     assert observation.result.is_error
     assert observation.result.text.startswith(

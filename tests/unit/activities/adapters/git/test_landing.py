@@ -98,6 +98,7 @@ async def test_refuses_when_the_branch_moved(home: Home):
 
 
 async def test_waits_when_a_branch_got_in_the_way_late(home: Home):
+    """Field report R05."""
     home.make({"a.txt": "one\n"})
     commit = await work(home)
     home.run("branch", "blueflame")
@@ -145,6 +146,7 @@ async def test_lands_in_a_bare_repository(home: Home):
 
 @pytest.mark.parametrize("depth", [1, 2])
 async def test_a_shallow_clone_works_with_its_boundary(home: Home, depth: int):
+    """Field report R02."""
     home.make({"a.txt": "one\n"})
     for text in ("two\n", "three\n"):
         home.commit({"a.txt": text})
@@ -219,6 +221,7 @@ def open_top() -> Iterator[Path]:
 
 @pytest.mark.root
 async def test_root_lands_with_the_owners_rights(open_top: Path):
+    """Field report R04."""
     home = Home(open_top)
     home.make({"a.txt": "one\n"})
     commit = await work(home)
