@@ -116,6 +116,7 @@ class ValidateWave:
             attempt=candidate.attempt,
             tree=report.tree,
             diff=diff.whole,
+            gate_notes=decision.notes,
             verdict=verdict,
             cost_usd=cost.usd,
             scripted=cost.scripted,

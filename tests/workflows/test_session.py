@@ -8,11 +8,19 @@ from temporalio.exceptions import CancelledError
 
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Theatre, played, request, states
-from workflows.contracts import CallModel, FinishTask, MergeCommits, MergeConflict, WorkRefused
+from workflows.contracts import (
+    CallModel,
+    FinishTask,
+    MergeCommits,
+    MergeConflict,
+    RunGates,
+    WorkRefused,
+)
 from workflows.domain.config import Approvals, Pacing, WorktreeConfig
-from workflows.domain.gate import GateSpec
+from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.messages import ToolCall, UserMessage
 from workflows.domain.models import Role
+from workflows.domain.notice import NoticeKind
 from workflows.domain.tool_policy import ToolPolicy
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
 
@@ -91,6 +99,29 @@ async def test_what_a_gate_refuses_is_reworked_with_notes(theatre: Theatre, paci
     opening = again.messages[0]
     assert isinstance(opening, UserMessage)
     assert "test_new" in opening.text
+
+
+class Restless(World):
+    """A gate of it passes when run again, and changes a tracked file meanwhile."""
+
+    async def run_gates(self, request: RunGates) -> GateReport:
+        report = await super().run_gates(request)
+        if request.baseline is None:
+            return report
+        (result,) = report.results
+        facts = {"reason": "flaky: failed once", "changed_files": ("VERSION",)}
+        return report.model_copy(update={"results": (result.model_copy(update=facts),)})
+
+
+async def test_r49_what_passed_all_the_same_is_told(theatre: Theatre) -> None:
+    world = Restless(planned({"id": "a"}))
+    async with theatre.session(world, gates=GATES) as session:
+        result = await session.result()
+        told = [n.text for n in (await session.view()).notices if n.kind is NoticeKind.GATE]
+    assert states(result) == {"a": ("merged", 1)}
+    assert [text.splitlines() for text in told] == [
+        ["gate 'tests' flaky: failed once", "gate 'tests' changed tracked files: VERSION"]
+    ]
 
 
 async def test_what_a_reviewer_rejects_is_reworked_with_its_findings(

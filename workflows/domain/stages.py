@@ -190,6 +190,8 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
     tree: Tree
     diff: Digest | None = None
     """The whole diff in the store, for the person who approves it."""
+    gate_notes: str = ""
+    """What passed all the same: known failures, flakes, tracked files that a gate changed."""
     verdict: Verdict
     cost_usd: Decimal
     scripted: bool

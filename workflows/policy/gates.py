@@ -14,6 +14,8 @@ outside of quotes; what scripts and makefiles hold stays unseen). Does not run a
 | did not finish | did not finish          | known, named                                         |
 | did not finish | anything else           | blocks                                               |
 | absent         | there                   | blocks as not finished: nothing passes by not running|
+
+A known failure whose output names another cause than the base's passes too; the notes show it.
 """
 
 import re
@@ -29,6 +31,9 @@ _MAX_LISTED: Final = 20
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _COMMAND_FLAG: Final = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 _PIPEFAIL: Final = re.compile(r"(?:^|[\s;&(])set\s+(?:-\w+\s+)*-\w*o\s+pipefail\b")
+_CAUSE: Final = re.compile(r"error|exception|assert|panic|expected|fail|not ok", re.IGNORECASE)
+_MOVING: Final = re.compile(r"0x[0-9a-fA-F]+|(?<=:)\d+")
+"""Addresses and line numbers: what they are says nothing of a failure's cause."""
 _PIECE: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|\|\||>\||(?P<pipe>\|)""", re.DOTALL)
 
 
@@ -185,6 +190,8 @@ def _judge_failed(base: GateResult | None, result: GateResult) -> _Judged:
     if base is not None and known and base.exit_code != result.exit_code:
         parts.append(f"with exit code {result.exit_code} now, {base.exit_code} on the base")
     parts += [result.reason] if result.reason else []
+    if base is not None and known and not new and (lines := _other_causes(base, result)):
+        parts.append("and says what it did not on the base:\n" + "\n".join(lines))
     return _Judged(
         result.gate,
         new=tuple(_full_name(result.gate, name) for name in new),
@@ -192,6 +199,13 @@ def _judge_failed(base: GateResult | None, result: GateResult) -> _Judged:
         blocks=bool(new),
         note=_note(result, "; ".join(parts), excerpt=bool(new)),
     )
+
+
+def _other_causes(base: GateResult, result: GateResult) -> tuple[str, ...]:
+    """Return the first lines that speak of a cause and that the base's output had not."""
+    before = {_MOVING.sub("", line) for line in base.excerpt.splitlines()}
+    lines = (line for line in result.excerpt.splitlines() if _CAUSE.search(line))
+    return tuple(line for line in lines if _MOVING.sub("", line) not in before)[:_MAX_LISTED]
 
 
 def _is_known(name: str, base: tuple[str, ...]) -> bool:

@@ -191,6 +191,8 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
         case Validated():
             green = (*state.green, item.tree)[-_GREEN_KEPT:]
             state = state.model_copy(update={"green": green})
+            if item.gate_notes:
+                state = notice(state, NoticeKind.GATE, item.task, item.gate_notes, at)
             return put(state, move(_with(record, {"diff": item.diff}), TaskEvent.PASSED))
         case Refused(by="abstention"):
             # The work may be good: another attempt at it would mend nothing.

@@ -203,6 +203,7 @@ class Situation:
         *argv: str,
         copied: tuple[CopiedFile, ...] = (),
         set_up: SetUp | None = None,
+        baseline: GateReport | None = None,
     ) -> GateReport:
         """Judge a commit by one gate, after a set-up; return all that is said."""
         setup, network = set_up or SetUp()
@@ -211,7 +212,7 @@ class Situation:
             key=KEY,
             commit=commit,
             gates=(GateSpec(name="check", argv=argv),),
-            baseline=None,
+            baseline=baseline,
             setup=setup,
             network=network,
             copied=copied,

@@ -15,6 +15,8 @@ from workflows.domain.gate import GateResult, GateSpec
 
 pytestmark = pytest.mark.sandbox
 
+HOG = "x=[bytearray(b'1'*10**7) for _ in range(10**5)]"
+
 
 class Bench:
     """A tree without git, and the real runner."""
@@ -87,6 +89,22 @@ async def test_a_module_missing_in_the_sandboxs_python(bench: Bench):
 async def test_a_signal_is_named(bench: Bench, script: str):
     result = await bench.bash(script)
     assert (result.result, result.reason) == ("did_not_finish", "killed by signal 11 (SIGSEGV)")
+
+
+@pytest.mark.parametrize(
+    ("argv", "result", "reason"),
+    [
+        (("python3", "-c", HOG), "did_not_finish", "out of memory: more than 256 MiB"),
+        (("python3", "-c", "raise MemoryError"), "failed", ""),
+        (("sh", "-c", "kill -9 $$"), "did_not_finish", "killed by signal 9 (SIGKILL)"),
+    ],
+    ids=["memory", "an ordinary failure", "killed"],
+)
+async def test_r17_what_did_not_finish_is_neither_failed_nor_passed(
+    bench: Bench, argv: tuple[str, ...], result: str, reason: str
+):
+    (said,) = await bench.run(GateSpec(name="check", argv=argv), memory_bytes=256 << 20)
+    assert (said.result, said.reason, said.failures) == (result, reason, ())
 
 
 async def test_a_time_out_keeps_the_output_so_far(bench: Bench):

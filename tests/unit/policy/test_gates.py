@@ -116,6 +116,15 @@ def test_known_failures_alone_show_no_output():
     assert "assert" not in judge_gates(report, report).notes
 
 
+def test_r49_a_known_failure_of_another_cause_passes_and_is_shown():
+    base = a_report(failed("old", excerpt="E assert 1 == 2\nt.py:3: AssertionError\n3 in 0.1s"))
+    now = failed("old", excerpt="E KeyError: 'x'\nt.py:9: AssertionError\n4 in 0.2s")
+    decision = judge_gates(base, a_report(now))
+    assert (decision.passes, decision.known_failures) == (True, ("tests: old",))
+    said = decision.notes.partition("and says what it did not on the base:\n")[2]
+    assert said == "E KeyError: 'x'"
+
+
 def test_long_lists_and_notes_are_cut():
     names = tuple(f"t{n}" for n in range(50))
     results = [failed(*names, gate=f"g{n}", excerpt="x" * 6_000) for n in range(5)]
