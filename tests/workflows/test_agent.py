@@ -435,7 +435,8 @@ async def test_after_an_overflow_the_conversation_goes_on(theatre: Theatre):
     assert outcome.end is AgentEnd.SUBMITTED
 
 
-async def test_steers_during_continuations_arrive_once_and_in_order(theatre: Theatre):
+@pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
+async def test_steers_during_continuations_arrive_once_and_in_order(theatre: Theatre, count: int):
     """Field report R51."""
     world = Scripted()
     hold = Hold(lambda call: call.turn == 1)
@@ -445,7 +446,7 @@ async def test_steers_during_continuations_arrive_once_and_in_order(theatre: The
         if any("the last." in each.model_dump_json() for each in world.calls)
         else [tool("bash", command=str(call.turn))]
     )
-    said = [f"word-{number:03}." for number in range(60)]
+    said = [f"word-{number:03}." for number in range(count)]
     async with theatre.agent(world, turns_per_run=1, limits=limits(turns=1000)) as agent:
         await hold.reached.wait()
         hold.release()

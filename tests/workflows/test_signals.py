@@ -19,6 +19,7 @@ from temporalio.service import RPCError
 
 from tests.fakes.world import Hold, World, name_of, planned
 from tests.theatre import ASK, Playing, Theatre, scheduled, states, until_in_history
+from tests.waiting import until
 from workflows.contracts import (
     FinishTask,
     PrepareWorktree,
@@ -26,6 +27,7 @@ from workflows.contracts import (
     WorkRefused,
     WorktreeReady,
 )
+from workflows.domain.budget import LedgerView
 from workflows.domain.config import Approvals, Concurrency, Pacing
 from workflows.domain.decision import UNNAMED
 from workflows.domain.ids import Commit, Tree
@@ -433,6 +435,21 @@ async def test_r44_set_budget_moves_the_cap_down_and_up_again(theatre: Theatre, 
         result = await session.result()
     assert result.outcome == "complete"
     assert result.spent_usd < 5
+
+
+async def test_r51_of_two_hundred_budgets_in_a_row_the_last_counts(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ASK) as session:
+        await session.until(is_in("awaiting_plan"))
+        for usd in range(1, 201):
+            await session.say("set_budget", {"usd": usd})
+        await session.until(lambda view: view.cap_usd == 200)
+        ledger = theatre.client.get_workflow_handle(f"{session.handle.id}/ledger")
+
+        async def is_told() -> bool:
+            return (await ledger.query("state", result_type=LedgerView)).cap_usd == 200
+
+        await until(is_told, "the ledger knows the last one")
 
 
 # --- the session ----------------------------------------------------------------------------

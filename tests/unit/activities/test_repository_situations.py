@@ -124,6 +124,17 @@ async def test_r21_a_new_binary_under_an_lfs_pattern_is_a_finding(situation: Sit
     assert [(each.rule, each.path) for each in done.findings] == [("lfs", "b.bin")]
 
 
+@pytest.mark.slow
+async def test_r53_twenty_thousand_files_are_refused_with_their_number(situation: Situation):
+    (agent,) = await situation.begin(lambda home: home.make({"a.txt": "x\n"}), "a")
+    make = "mkdir n; cd n; for i in $(seq 20000); do echo $i > $i; done"
+    assert await agent.turn(bash(make)) == ("(no output)\n[exit code 0]",)
+    done = await agent.submit()
+    assert isinstance(done, WorkRefused)
+    (finding,) = done.findings
+    assert "20000" in finding.text
+
+
 def with_changelog(home: Home) -> None:
     home.make({"CHANGELOG.md": "## Unreleased\n", ".gitattributes": "*.md merge=union\n"})
 
