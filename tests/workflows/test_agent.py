@@ -181,6 +181,7 @@ async def test_a_tool_call_between_starts_the_reminders_anew(theatre: Theatre):
 
 @pytest.mark.parametrize("during", ["a call", "a command"])
 async def test_stop_ends_it_at_once_and_keeps_the_work(theatre: Theatre, during: str):
+    """Field report R54."""
     world = Scripted()
     hold = Hold(lambda call: call.turn == 2)
     if during == "a call":
