@@ -10,6 +10,9 @@ from tests.fakes.world import Hold, World, approve, name_of, planned, reject, to
 from tests.theatre import Theatre, played, request, states
 from workflows.contracts import (
     CallModel,
+    DeliverBranch,
+    DeliveryOutcome,
+    DeliveryRefused,
     FinishTask,
     MergeCommits,
     MergeConflict,
@@ -244,6 +247,23 @@ async def test_without_an_acceptable_plan_an_unattended_session_fails_in_words(
     with pytest.raises(WorkflowFailureError) as failure:
         await played(theatre, world)
     assert "zz" in str(failure.value.cause)
+
+
+class Blocked(World):
+    """A branch of the person's has come into the way meanwhile."""
+
+    async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
+        await super().deliver(request)
+        return DeliveryRefused(reason="your branch 'blueflame' leaves no room")
+
+
+async def test_r05_work_that_cannot_be_delivered_is_kept_and_told(theatre: Theatre) -> None:
+    async with theatre.session(Blocked(planned({"id": "a"}))) as session:
+        result = await session.result()
+        told = [n.text for n in (await session.view()).notices if n.kind is NoticeKind.DELIVERY]
+    assert (result.outcome, result.branch) == ("incomplete", None)
+    assert states(result) == {"a": ("merged", 1)}
+    assert told == ["your branch 'blueflame' leaves no room"]
 
 
 async def test_a_changeset_of_a_group_is_merged_whole(theatre: Theatre) -> None:
