@@ -134,6 +134,7 @@ async def test_what_a_session_starts_is_marked_as_such(sandbox: Sandbox, workspa
 
 
 async def test_nothing_of_the_environment_is_inherited(bash: Run, monkeypatch: pytest.MonkeyPatch):
+    """Field report R59."""
     monkeypatch.setenv("X_API_KEY", "canary-1")
     result = await bash("env; cat /proc/$PPID/environ /proc/self/environ; true")
     assert b"canary-1" not in result.output

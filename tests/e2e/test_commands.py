@@ -98,6 +98,7 @@ def person(_standing: "tuple[Person, object]") -> Person:
 
 
 def test_a_session_is_decided_step_by_step(person: Person) -> None:
+    """Field report R58."""
     started = person.starts()
     assert started.code == ExitCode.WAITING
     session, at = started.session, ("--session", started.session)
@@ -185,6 +186,7 @@ def test_every_signal_is_sent_as_its_name_says(person: Person) -> None:
 def test_what_cannot_be_is_refused_before_it_is_sent(
     person: Person, arguments: tuple[str, ...], words: str
 ) -> None:
+    """Field report R44."""
     session = person.starts().session
     refused = person.types(*(argument.replace("{}", session) for argument in arguments))
     assert refused.code == ExitCode.USAGE

@@ -117,6 +117,7 @@ async def test_the_root_is_an_allow_list(attack: Attack):
 
 
 async def test_the_home_and_other_files_of_the_host_are_not_there(attack: Attack, tmp_path: Path):
+    """Field report R59."""
     secret = tmp_path / "secret"
     secret.write_text("canary-1")
     script = f"cat {secret} /proc/1/root{secret} /proc/self/cwd/../secret ~/../../{secret}; ls -A ~"
@@ -322,6 +323,7 @@ async def test_git_shows_the_work_and_takes_no_commit(attack_git: Attack, worktr
     ],
 )
 async def test_gits_own_files_stay(attack_git: Attack, worktree: Workspace, command: str):
+    """Field report R59."""
     assert worktree.git_dir is not None
     before = snapshot(worktree.git_dir), (worktree.path / ".git").read_bytes()
     result = await attack_git(command)

@@ -182,6 +182,7 @@ async def test_approval_without_evidence_that_holds_is_never_a_pass(
 async def test_a_conflict_sends_the_task_back_onto_the_new_head(
     theatre: Theatre, pacing: Pacing
 ) -> None:
+    """Field reports R15 and R46."""
     world = World(planned({"id": "a"}, {"id": "b"}))
 
     def merge(asked: MergeCommits) -> MergeConflict | None:

@@ -4,6 +4,7 @@ Shallow clones, submodules, files under LFS, a changelog that every task adds to
 told beforehand, what is collected, merged and brought back.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,32 @@ async def test_r21_a_new_binary_under_an_lfs_pattern_is_a_finding(situation: Sit
     done = await agent.submit()
     assert isinstance(done, WorkRefused)
     assert [(each.rule, each.path) for each in done.findings] == [("lfs", "b.bin")]
+
+
+def without_github(home: Home) -> None:
+    home.make({"a.txt": "one\n"})
+
+
+def with_github_elsewhere(home: Home) -> None:
+    home.make({"a.txt": "one\n"})
+    (home.path / ".github").symlink_to("../..")
+    home.commit({})
+
+
+@pytest.mark.parametrize("make", [without_github, with_github_elsewhere])
+async def test_r59_an_absent_or_linked_protected_path_stops_nothing_and_leaves_no_trace(
+    situation: Situation, make: Callable[[Home], None]
+):
+    (agent,) = await situation.begin(make, "a")
+    told, denied = await agent.turn(
+        bash("echo two > a.txt"), ("write", {"path": ".github/workflows/x.yml", "content": "x"})
+    )
+    assert told == "(no output)\n[exit code 0]"
+    assert denied.startswith("'.github/workflows/x.yml' ")
+    work = await agent.commit()
+    before = situation.home.tree(situation.home.base)
+    assert situation.home.tree(work) == before
+    assert sorted(place.name for place in agent.path.iterdir()) == sorted([".git", *before])
 
 
 @pytest.mark.slow

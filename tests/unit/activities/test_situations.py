@@ -77,6 +77,21 @@ async def test_r24_work_in_ignored_folders_only_is_no_work_and_they_are_named(si
     ]
 
 
+@pytest.mark.parametrize("calls", [(), (bash("ls"),)], ids=["nothing", "only looked"])
+async def test_r40_a_submission_without_a_difference_is_empty_work(
+    situation: Situation, calls: tuple[tuple[str, dict[str, str]], ...]
+):
+    (agent,) = await situation.begin(plain, "a")
+    if calls:
+        await agent.turn(*calls)
+    done = await agent.submit()
+    assert isinstance(done, WorkRefused)
+    assert (done.reason, [each.text for each in done.findings]) == (
+        "empty",
+        ["nothing was changed"],
+    )
+
+
 def with_scripts(home: Home) -> None:
     home.make({"go.sh": "echo a\n", "old.sh": "echo old\n"})
     (home.path / "old.sh").chmod(0o755)

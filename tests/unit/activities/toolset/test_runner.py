@@ -200,6 +200,7 @@ async def test_half_an_emoji_is_replaced_and_the_call_goes_on(call: Call, tree: 
 
 
 async def test_an_unknown_tool_is_answered_with_those_there_are(call: Call):
+    """Field report R42."""
     result = (await call("browser", url="x")).result
     assert (result.is_error, result.text) == (
         True,
@@ -245,6 +246,7 @@ NESTED = '{"command": ' + "[" * 60 + "]" * 60 + "}"
 async def test_wrong_arguments_are_told_and_run_nothing(
     toolset: Toolset, tree: Path, name: str, sent: str, says: str
 ):
+    """Field report R42."""
     result = (await toolset.run_call(tool_call("1", name, sent))).result
     assert result.is_error
     assert says in result.text

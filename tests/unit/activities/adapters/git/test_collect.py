@@ -64,6 +64,7 @@ async def test_ignored_files_are_absent_and_listed_apart(home: Home):
 
 
 async def test_modes_are_collected(home: Home):
+    """Field report R27."""
     home.make({"old.sh": "x\n", "go.sh": "y\n"})
     (home.path / "old.sh").chmod(0o755)
     home.run("config", "core.fileMode", "false")

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
@@ -239,7 +239,7 @@ async def test_root_lands_with_the_owners_rights(open_top: Path):
     assert owners == {1234}
 
 
-def as_user(uid: int, do: Callable[[], Awaitable[list[str]]]) -> list[str]:
+def as_user(uid: int, do: Callable[[], Coroutine[None, None, list[str]]]) -> list[str]:
     """Do something in a child process that is that user for good."""
     # What is imported late is imported now: the interpreter may be closed to that user.
     for name in ("concurrent.futures.thread", "git"):
