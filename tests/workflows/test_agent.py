@@ -238,6 +238,7 @@ async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Th
     [FailureType.INVALID_REQUEST, FailureType.CONTEXT_OVERFLOW],
 )
 async def test_provider_where_no_model_of_the_route_is_left(theatre: Theatre, kind: str):
+    """Field report R44."""
     world = Scripted(usd_per_call=Decimal("0.10"))
     world.on_call = lambda _: fail(kind)
     outcome = await ended(theatre, world)
