@@ -116,15 +116,15 @@ class Restless(World):
         return report.model_copy(update={"results": (result.model_copy(update=facts),)})
 
 
-async def test_r49_what_passed_all_the_same_is_told(theatre: Theatre) -> None:
-    world = Restless(planned({"id": "a"}))
-    async with theatre.session(world, gates=GATES) as session:
+async def test_r49_what_passed_all_the_same_is_told_of_work_and_of_merge(theatre: Theatre) -> None:
+    tasks = ({"id": "a", "group": "g"}, {"id": "b", "group": "g", "depends_on": ["a"]})
+    async with theatre.session(Restless(planned(*tasks)), gates=GATES) as session:
         result = await session.result()
-        told = [n.text for n in (await session.view()).notices if n.kind is NoticeKind.GATE]
-    assert states(result) == {"a": ("merged", 1)}
-    assert [text.splitlines() for text in told] == [
-        ["gate 'tests' flaky: failed once", "gate 'tests' changed tracked files: VERSION"]
-    ]
+        notices = (await session.view()).notices
+    assert states(result) == dict.fromkeys("ab", ("merged", 1))
+    told = {n.subject: n.text.splitlines() for n in notices if n.kind is NoticeKind.GATE}
+    words = ["gate 'tests' flaky: failed once", "gate 'tests' changed tracked files: VERSION"]
+    assert told == dict.fromkeys(("a", "b", "g"), words)
 
 
 async def test_what_a_reviewer_rejects_is_reworked_with_its_findings(

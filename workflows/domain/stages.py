@@ -258,6 +258,8 @@ class MergedChangeset(BaseModel, frozen=True, extra="forbid"):
     kind: Literal["merged"] = "merged"
     id: ChangesetId
     head: Commit
+    gate_notes: str = ""
+    """What the gates on the merged tree let pass; empty where they did not have to run."""
 
 
 class ReturnedChangeset(BaseModel, frozen=True, extra="forbid"):

@@ -220,6 +220,8 @@ def _merge_item(state: SessionState, item: MergeItem, at: datetime) -> SessionSt
     changeset = next(each for each in state.changesets if each.id == item.id)
     match item:
         case MergedChangeset():
+            if item.gate_notes:
+                state = notice(state, NoticeKind.GATE, item.id, item.gate_notes, at)
             for task in _merging(state, changeset):
                 state = put(state, move(state.records[task], TaskEvent.MERGED))
             return put_changeset(state, move_changeset(changeset, ChangesetEvent.MERGED))
