@@ -80,15 +80,15 @@ class MergeWave:
         if isinstance(merged, MergeConflict):
             task = changeset.tasks[changeset.commits.index(merged.commit)]
             return _returned(changeset, task, "conflict", _conflict_notes(merged))
-        notes = ""
+        remarks = ""
         if merged.tree not in self._green:
             decision = await self._gates(changeset, merged.commit)
             if not decision.passes:
                 return _returned(changeset, changeset.tasks[-1], "gate", decision.notes)
             self._green.add(merged.tree)
-            notes = decision.notes
+            remarks = decision.remarks
         await self._advance(changeset, merged.commit)
-        return MergedChangeset(id=changeset.id, head=self._head, gate_notes=notes)
+        return MergedChangeset(id=changeset.id, head=self._head, gate_remarks=remarks)
 
     async def _gates(self, changeset: QueuedChangeset, commit: Commit) -> GateDecision:
         grounds = self._request.grounds

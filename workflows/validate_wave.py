@@ -116,7 +116,7 @@ class ValidateWave:
             attempt=candidate.attempt,
             tree=report.tree,
             diff=diff.whole,
-            gate_notes=decision.notes,
+            gate_remarks=decision.remarks,
             verdict=verdict,
             cost_usd=cost.usd,
             scripted=cost.scripted,

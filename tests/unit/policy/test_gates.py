@@ -121,8 +121,17 @@ def test_r49_a_known_failure_of_another_cause_passes_and_is_shown():
     now = failed("old", excerpt="E KeyError: 'x'\nt.py:9: AssertionError\n4 in 0.2s")
     decision = judge_gates(base, a_report(now))
     assert (decision.passes, decision.known_failures) == (True, ("tests: old",))
-    said = decision.notes.partition("and says what it did not on the base:\n")[2]
-    assert said == "E KeyError: 'x'"
+    assert decision.remarks == (
+        "gate 'tests' failed as on the base; and says what it did not on the base:\nE KeyError: 'x'"
+    )
+    assert judge_gates(base, base).remarks == ""
+
+
+@pytest.mark.parametrize("mark", ["… 1 line left out …", "… 9 lines left out …", "[output cut: …]"])
+def test_what_a_cut_output_of_the_base_does_not_show_is_not_called_another_cause(mark: str):
+    base = a_report(failed("old", excerpt=f"E assert 1 == 2\n{mark}\n3 failed"))
+    now = a_report(failed("old", excerpt="E KeyError: 'x'"))
+    assert judge_gates(base, now).remarks == ""
 
 
 def test_long_lists_and_notes_are_cut():
