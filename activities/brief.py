@@ -1,5 +1,7 @@
 """The repository in short, for planners and developers: layout, languages, checks, its own words.
 
+What is not filled in worktrees (submodules, files under LFS) stands before the checks.
+
 Pure, and the same bytes for the same tree and gates, whatever machine and order: it stands at the
 front of prompts, where providers cache. All of it is data: what a repository's own documents say is
 shown to agents and widens no permission. Contents are cut, never read for orders.
@@ -19,6 +21,7 @@ SAYING = ("AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", "README.md")
 
 _SAYING_CHARACTERS = (1_500, 1_000, 700, 400)
 _LAYOUT_CHARACTERS = 900
+_UNFILLED_CHARACTERS = 500
 _LANGUAGES = 6
 _MANIFESTS = (
     "pyproject.toml",
@@ -69,15 +72,19 @@ _NAMES = {
 }
 
 
-def brief_of(files: Mapping[str, bytes], gates: Sequence[GateSpec]) -> str:
+def brief_of(
+    files: Mapping[str, bytes], gates: Sequence[GateSpec], unfilled: Sequence[str] = ()
+) -> str:
     """Return the brief, at most `BRIEF_CHARACTERS` long.
 
     Args:
         files: every committed path with its bytes; only those named in `SAYING` are read.
         gates: the session's.
+        unfilled: what is not in a worktree as it seems to be, one sentence each.
     """
     paths = sorted(files)
-    parts = [_layout(paths), _languages(paths), _checks(paths, gates), *_sayings(files)]
+    lacking = [_cut("\n".join(unfilled), _UNFILLED_CHARACTERS)] if unfilled else []
+    parts = [_layout(paths), _languages(paths), *lacking, _checks(paths, gates), *_sayings(files)]
     return harmless(_cut("\n\n".join(parts), BRIEF_CHARACTERS))
 
 

@@ -18,7 +18,7 @@ from activities.inside import open_inside
 from activities.ports.host_repository import HostRepository
 from activities.ports.store import BlobStore
 from activities.ports.user_repository import BaseBundle, RepositoryFacts, UserRepository
-from activities.repository_warnings import warnings_of
+from activities.repository_warnings import unfilled, warnings_of
 from workflows.contracts import ExportBase, ImportBase, ImportedBase
 from workflows.domain.config import WorktreeConfig
 from workflows.domain.ids import Commit
@@ -58,6 +58,7 @@ class ExportActivities:
             tree_bytes=facts.tree_bytes,
             copied=await self._copied(facts, request.worktree),
             warnings=warnings_of(facts),
+            unfilled=unfilled(facts),
         )
 
     async def _copied(
@@ -128,7 +129,8 @@ class ImportActivities:
         contents = await _read(repository, request.commit, paths, wanted)
         gates = request.gates if request.gates is not None else detect_gates(contents)
         faults = [fault for gate in gates if (fault := pipe_fault(gate.argv))]
-        return ImportedBase(gates=gates, warnings=tuple(faults), brief=brief_of(contents, gates))
+        brief = brief_of(contents, gates, request.unfilled)
+        return ImportedBase(gates=gates, warnings=tuple(faults), brief=brief)
 
     async def _take_in(self, repository: HostRepository, request: ImportBase) -> None:
         base = None

@@ -1,4 +1,4 @@
-"""What a person should know of a repository that works all the same, one sentence each. Pure."""
+"""What has to be known of a repository that works all the same, one sentence each. Pure."""
 
 from activities.ports.user_repository import RepositoryFacts
 
@@ -17,13 +17,23 @@ def warnings_of(facts: RepositoryFacts) -> tuple[str, ...]:
         )
     if facts.is_dirty:
         texts.append("the checkout has uncommitted changes: they are not part of the base")
-    texts += [f"submodule {path!r} is not filled: it stays empty" for path in facts.submodules]
-    if facts.lfs_patterns:
-        patterns = ", ".join(facts.lfs_patterns)
-        texts.append(f"files under LFS ({patterns}) are pointers in worktrees")
+    texts += unfilled(facts)
     if not facts.is_writable:
         texts.append(
             f"the repository belongs to {facts.owner!r} and cannot be written from here: "
             "the result cannot be delivered; start role `land` as that user"
         )
+    return tuple(texts)
+
+
+def unfilled(facts: RepositoryFacts) -> tuple[str, ...]:
+    """Return what is not in a worktree as it seems to be; agents have to know it as well.
+
+    Args:
+        facts: as the preflight found them.
+    """
+    texts = [f"submodule {path!r} is not filled: it stays empty" for path in facts.submodules]
+    if facts.lfs_patterns:
+        patterns = ", ".join(facts.lfs_patterns)
+        texts.append(f"files under LFS ({patterns}) are pointers in worktrees")
     return tuple(texts)

@@ -85,6 +85,14 @@ class BudgetSection(BaseModel, frozen=True, extra="forbid"):
     stop_usd: Decimal | None = Field(default=None, ge=0, le=MAX_USD, allow_inf_nan=False)
     burn_usd_per_minute: Decimal | None = Field(default=None, gt=0, le=MAX_USD, allow_inf_nan=False)
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_text(cls, value: object) -> object:
+        """Guess no amount from a text; numbers are left to pydantic."""
+        if type(value) is str:
+            raise ValueError(f"must be a number, not {brief(value)}")
+        return value
+
 
 class LimitsSection(BaseModel, frozen=True, extra="forbid"):
     """How large one task's work may be."""

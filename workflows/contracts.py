@@ -185,6 +185,8 @@ class ImportBase(BaseModel, frozen=True, extra="forbid"):
     """None: detect them."""
     disk_bytes: int
     """What the session's worktrees will need; refused where the disk has less."""
+    unfilled: tuple[str, ...] = ()
+    """What is not in a worktree as it seems to be, one sentence each; it goes into the brief."""
 
 
 class ImportedBase(BaseModel, frozen=True, extra="forbid"):

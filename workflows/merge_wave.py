@@ -93,15 +93,16 @@ class MergeWave:
         if isinstance(merged, MergeConflict):
             task = changeset.tasks[changeset.commits.index(merged.commit)]
             return _returned(changeset, task, "conflict", _conflict_notes(merged))
-        report = None
+        report, remarks = None, ""
         if merged.tree not in self._green:
             report = await self._gates(changeset, merged.commit)
             decision = judge_gates(self._baseline or self._request.baseline, report)
             if not decision.passes:
                 return _returned(changeset, changeset.tasks[-1], "gate", decision.notes)
+            remarks = decision.remarks
         await self._advance(changeset, merged.commit)
         self._baseline = report or self._baseline
-        return MergedChangeset(id=changeset.id, head=self._head)
+        return MergedChangeset(id=changeset.id, head=self._head, gate_remarks=remarks)
 
     async def _gates(self, changeset: QueuedChangeset, commit: Commit) -> GateReport:
         grounds = self._request.grounds

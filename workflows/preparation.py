@@ -89,6 +89,7 @@ async def prepare(request: SessionRequest) -> Prepared:
         commit=base.commit,
         gates=request.config.gates,
         disk_bytes=estimate_bytes(base.files, base.tree_bytes, request.config.concurrency),
+        unfilled=base.unfilled,
     )
     imported = await IMPORT_BASE.ask(wanted, "bring the base to the host", queue=claim.queue)
     texts = (*base.warnings, *claim.warnings, *imported.warnings)

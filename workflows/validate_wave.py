@@ -120,6 +120,7 @@ class ValidateWave:
             attempt=candidate.attempt,
             tree=report.tree,
             diff=diff.whole,
+            gate_remarks=decision.remarks,
             verdict=verdict,
             cost_usd=cost.usd,
             scripted=cost.scripted,

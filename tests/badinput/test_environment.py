@@ -485,6 +485,7 @@ def _closed(command: Command, numbers: str, *arguments: str) -> "subprocess.Comp
 
 @pytest.mark.parametrize("numbers", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_change_no_exit_code(command: Command, numbers: str):
+    """Field report R58."""
     run = _closed(command, numbers, "ls")
     assert run.returncode == UNAVAILABLE
     assert "Traceback" not in run.stderr
@@ -507,6 +508,7 @@ def test_a_directory_that_is_gone(command: Command, tmp_path: Path):
 
 
 def test_an_ascii_locale_and_folders_that_are_not_there(command: Command, repository: Path):
+    """Field report R58."""
     options = ("--config", str(command.config), "--repo", str(repository), "--dry-run")
     odd_one = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     odd_one |= {"HOME": "/nowhere", "TMPDIR": "/nowhere"}

@@ -243,6 +243,7 @@ def _to_the_person(tasks: Any) -> str:
 @pytest.mark.parametrize("way", [_to_the_planner, _to_the_person])
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_plan_is_refused_in_one_message(case: str, way: Callable[[JsonValue], str]):
+    """Field report R56."""
     tasks, what, remedy = REFUSED[case]
     message = way(tasks)
     (line,) = [line for line in message.splitlines() if what in line]
@@ -253,6 +254,7 @@ def test_a_plan_is_refused_in_one_message(case: str, way: Callable[[JsonValue], 
 
 @pytest.mark.parametrize("case", TAKEN)
 def test_a_plan_that_only_looks_odd_is_taken(case: str):
+    """Field report R56."""
     assert _to_the_planner(TAKEN[case]) == ""
 
 

@@ -116,6 +116,7 @@ def test_what_works_is_said_beforehand(command: Command, tmp_path: Path, make: M
 
 @pytest.mark.parametrize("make", WORKS, ids=_name)
 async def test_what_works_ends_as_a_branch_beside_all_that_was_there(tmp_path: Path, make: Make):
+    """Field reports R02, R22 and R29."""
     home = Home(tmp_path)
     home.path = make(tmp_path)
     facts = await home.user.inspect(home.path, None)
@@ -135,6 +136,7 @@ async def test_what_works_ends_as_a_branch_beside_all_that_was_there(tmp_path: P
 
 @pytest.mark.parametrize("make", REFUSED, ids=_name)
 def test_what_does_not_work_is_refused_in_one_message(command: Command, tmp_path: Path, make: Make):
+    """Field reports R05 and R22."""
     if make in (odd.unreadable, odd.unreadable_objects) and os.geteuid() == 0:
         pytest.skip("nothing is unreadable for root")
     path = make(tmp_path)
@@ -192,6 +194,7 @@ async def test_an_object_that_is_not_what_it_says_is_told_at_the_import(tmp_path
 
 @pytest.mark.root
 def test_a_repository_of_another_owner_works(command: Command, tmp_path: Path):
+    """Field report R04."""
     path = odd.plain(tmp_path)
     for place in (path, *path.rglob("*")):
         os.lchown(place, 1234, 1234)

@@ -119,6 +119,7 @@ async def test_the_command_starts_in_its_workspace(bash: Run, workspace: Path):
 async def test_ripgrep_searches_the_workspace_with_and_without_a_path(
     bash: Run, workspace: Path, search: str
 ):
+    """Field report R32."""
     (workspace / "a.txt").write_text("hay\nneedle\n")
     result = await bash(search)
     assert result.code == 0
@@ -133,6 +134,7 @@ async def test_what_a_session_starts_is_marked_as_such(sandbox: Sandbox, workspa
 
 
 async def test_nothing_of_the_environment_is_inherited(bash: Run, monkeypatch: pytest.MonkeyPatch):
+    """Field report R59."""
     monkeypatch.setenv("X_API_KEY", "canary-1")
     result = await bash("env; cat /proc/$PPID/environ /proc/self/environ; true")
     assert b"canary-1" not in result.output
@@ -152,6 +154,7 @@ async def test_given_variables_are_added(sandbox: Sandbox, workspace: Path):
     "left", ["(sleep 600 &)", "sleep 600 &", "nohup setsid sleep 600 >/dev/null 2>&1 &"]
 )
 async def test_what_a_command_leaves_is_ended_and_counted(bash: Run, workspace: Path, left: str):
+    """Field report R11."""
     result = await bash(f"{left}\necho up; touch $TMPDIR/x; sleep 0.1")
     assert (result.end, result.output, result.survivors) == ("exited", b"up\n", 1)
     assert result.elapsed < timedelta(seconds=10)
@@ -202,6 +205,7 @@ async def test_a_start_may_be_cancelled_at_any_moment(bash: Run, workspace: Path
 async def test_the_lock_is_held_while_the_command_runs_and_free_after(
     bash: Run, workspace: Path, tmp_path: Path
 ):
+    """Field report R11."""
     path = tmp_path / "lock"
     held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
     fcntl.flock(held, fcntl.LOCK_EX)

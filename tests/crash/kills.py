@@ -158,6 +158,7 @@ async def run(
         watch.end()
     finally:
         following.cancel()
+    git(repository, "fsck", "--strict")
     tree = git(repository, "rev-parse", f"{result.branch}^{{tree}}") if result.branch else ""
     return Course(
         outcome=result.outcome,

@@ -44,6 +44,12 @@ def stalling(command: str) -> Playbook:
     return _book(_planner(tasks), developer, _reviewer("slow", {**cited, "quote": "# logs"}))
 
 
+def silent(wait_s: int) -> Playbook:
+    """Return a playbook of one task whose first call is answered after so many seconds."""
+    developer: dict[str, Any] = {"role": "developer", "turns": [{**_SUBMIT, "latency_s": wait_s}]}
+    return _book(_planner({"slow": ()}), developer)
+
+
 def limited(wait_s: int) -> Playbook:
     """Return a playbook of one task whose first call is refused once, for so many seconds."""
     error = {"kind": "rate_limited", "retry_after": wait_s, "times": 1}

@@ -29,6 +29,7 @@ async def _undisturbed_and_disturbed(
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
 async def test_three_kills_leave_the_session_as_it_would_have_been(tmp_path: Path):
+    """Field report R40."""
     found = await _undisturbed_and_disturbed(tmp_path, SMALL, 3, 1, Pacing.FLOW)
     assert found == kills.Judged()
 
@@ -48,6 +49,7 @@ LAND_POINTS = ("after-land",)
 @pytest.mark.crash
 @pytest.mark.timeout(1800)
 async def test_whoever_dies_at_a_fail_point_loses_and_repeats_nothing(tmp_path: Path):
+    """Field report R40."""
     async with stage(tmp_path, SMALL) as running:
         calm = await kills.run(running, "calm")
         for role, names in ((Role.HOST, HOST_POINTS), (Role.LAND, LAND_POINTS)):
@@ -60,6 +62,7 @@ async def test_whoever_dies_at_a_fail_point_loses_and_repeats_nothing(tmp_path: 
 @pytest.mark.crash
 @pytest.mark.timeout(900)
 async def test_a_power_cut_while_the_plan_waits_costs_nothing(tmp_path: Path):
+    """Field report R40."""
     ask = Approvals(plan="ask", changeset="auto_if_green")
     async with stage(tmp_path, SMALL) as running:
         calm = await kills.run(running, "calm")

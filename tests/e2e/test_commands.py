@@ -101,6 +101,7 @@ def person(_standing: "tuple[Person, object]") -> Person:
 
 
 def test_a_session_is_decided_step_by_step(person: Person) -> None:
+    """Field report R58."""
     started = person.starts()
     assert started.code == ExitCode.WAITING
     session, at = started.session, ("--session", started.session)
@@ -188,6 +189,7 @@ def test_every_signal_is_sent_as_its_name_says(person: Person) -> None:
 def test_what_cannot_be_is_refused_before_it_is_sent(
     person: Person, arguments: tuple[str, ...], words: str
 ) -> None:
+    """Field report R44."""
     session = person.starts().session
     refused = person.types(*(argument.replace("{}", session) for argument in arguments))
     assert refused.code == ExitCode.USAGE
@@ -286,7 +288,7 @@ def test_a_dry_run_starts_nothing(person: Person) -> None:
     assert person.types("ls", "--json").out == before
 
 
-def test_json_is_one_document(person: Person) -> None:
+def test_r58_json_is_one_document(person: Person) -> None:
     session = person.starts("--auto-approve").session
     document = json.loads(person.types("status", session, "--json").out)
     assert document["schema_version"] == 1
@@ -428,7 +430,9 @@ def test_a_task_is_shown_in_full(person: Person) -> None:
     "variables",
     [{"COLUMNS": "40"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}, {"TERM": "dumb", "NO_COLOR": "1"}],
 )
-def test_odd_terminals_get_the_title_literally(person: Person, variables: dict[str, str]) -> None:
+def test_r58_odd_terminals_get_the_title_literally(
+    person: Person, variables: dict[str, str]
+) -> None:
     session = person.starts("--auto-approve").session
     for command in (("status", session), ("plan", session), ("task", "t1", "-s", session)):
         shown = blueflame(person.settings, *command, more=variables)
@@ -439,7 +443,7 @@ def test_odd_terminals_get_the_title_literally(person: Person, variables: dict[s
 
 
 @pytest.mark.parametrize("arguments", [("status",), ("status", "--json"), ("plan",), ("ls",)])
-def test_a_closed_pipe_is_no_error(person: Person, arguments: tuple[str, ...]) -> None:
+def test_r58_a_closed_pipe_is_no_error(person: Person, arguments: tuple[str, ...]) -> None:
     person.starts("--auto-approve")
     reader, writer = os.pipe()
     os.close(reader)
@@ -528,7 +532,7 @@ def test_at_the_end_the_fast_forward_is_offered(person: Person, answer: str, mov
     assert (f"main is at {branch} now" in terminal.seen) is moves
 
 
-def test_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
+def test_r58_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
     session = person.starts().session
     terminal = Terminal(person.settings, "watch", session)
     terminal.reads_until("Approve the plan?")
@@ -537,6 +541,13 @@ def test_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
     assert f"\ndetached; session {session} goes on" in terminal.seen
     assert f"watch {session}" in terminal.seen
     assert "Traceback" not in terminal.seen
+    # Whoever presses it twice may miss the words, and sees no more.
+    again = Terminal(person.settings, "watch", session)
+    again.reads_until("Approve the plan?")
+    for _ in range(2):
+        os.kill(again.process.pid, 2)
+    assert again.leaves() == ExitCode.INTERRUPTED
+    assert "Traceback" not in again.seen
     person.types("stop", session)
 
 

@@ -149,6 +149,7 @@ async def test_an_activity_without_code_for_it_keeps_beating(
 async def test_a_cancellation_arrives_by_heartbeat(
     temporal_settings: Settings, temporal_client: Client, tmp_path: Path
 ) -> None:
+    """Field report R54."""
     began = tmp_path / "began"
     request = SlowRequest(began=str(began), wait_seconds=0, heartbeat_seconds=2, endless_attempts=1)
     async with _serving(temporal_settings):

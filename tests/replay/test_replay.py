@@ -57,6 +57,7 @@ async def _each(histories: Sequence[WorkflowHistory]) -> AsyncIterator[WorkflowH
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 async def test_histories_replay(folder: Path):
+    """Field report R54."""
     await replay(recorded(folder.name), workflow_runner())
 
 

@@ -177,6 +177,7 @@ def committed(data: Path) -> str:
 @pytest.mark.e2e
 @pytest.mark.sandbox
 async def test_no_order_in_any_text_has_its_effect(tmp_path: Path):
+    """Field report R59."""
     os.chmod(tmp_path, 0o755)
     with socket.create_server(("127.0.0.1", 0)) as thief:
         thief.setblocking(False)

@@ -117,6 +117,7 @@ async def test_the_root_is_an_allow_list(attack: Attack):
 
 
 async def test_the_home_and_other_files_of_the_host_are_not_there(attack: Attack, tmp_path: Path):
+    """Field report R59."""
     secret = tmp_path / "secret"
     secret.write_text("canary-1")
     script = f"cat {secret} /proc/1/root{secret} /proc/self/cwd/../secret ~/../../{secret}; ls -A ~"
@@ -133,6 +134,7 @@ async def test_the_toolchain_shows_nothing_beside_it(attack: Attack):
 async def test_no_process_shows_the_launchers_environment(
     attack: Attack, monkeypatch: pytest.MonkeyPatch
 ):
+    """Field report R59."""
     monkeypatch.setenv("X_API_KEY", "canary-1")
     result = await attack("cat /proc/*/environ /proc/*/task/*/environ | tr '\\0' '\\n'; env")
     assert b"canary-1" not in result.output
@@ -321,6 +323,7 @@ async def test_git_shows_the_work_and_takes_no_commit(attack_git: Attack, worktr
     ],
 )
 async def test_gits_own_files_stay(attack_git: Attack, worktree: Workspace, command: str):
+    """Field report R59."""
     assert worktree.git_dir is not None
     before = snapshot(worktree.git_dir), (worktree.path / ".git").read_bytes()
     result = await attack_git(command)
@@ -465,6 +468,7 @@ async def test_killing_everything_inside_is_an_end_like_another(attack: Attack):
 
 
 async def test_nothing_waits_for_a_person(attack: Attack):
+    """Field report R32."""
     commands = (
         *("cat", "python3", "read x </dev/tty", "git commit --amend", "git rebase -i HEAD", "vi a"),
         *("git log", "less a.txt", "ssh nowhere.invalid", "nano a", "git commit", "vim -u NONE a"),
@@ -474,6 +478,7 @@ async def test_nothing_waits_for_a_person(attack: Attack):
 
 
 async def test_no_terminal_is_controlled(attack: Attack):
+    """Field report R32."""
     result = await attack("exec 3<>/dev/tty; ps -o tty= -p $$; tty")
     assert b"No such device or address" in result.output
     assert b"not a tty" in result.output

@@ -1,5 +1,6 @@
 """What workflows ask for and what workers offer are the same: name, queue, input, outcome."""
 
+from datetime import timedelta
 from typing import Any, get_type_hints
 
 import pytest
@@ -59,3 +60,10 @@ def test_retries_know_every_failure_that_a_repeat_cannot_mend(contract: Contract
     never = contract.retry.non_retryable_error_types or ()
     assert {kind for kind in never if not kind.startswith("TemporalTimeout:")} <= known
     assert FailureType.FENCED in never
+
+
+@pytest.mark.parametrize("contract", contracts.ALL, ids=lambda contract: contract.name)
+def test_r54_whatever_runs_or_asks_for_long_is_told_of_a_stop(contract: Contract[Any, Any]) -> None:
+    """Cancellations come by heartbeat, and those without any end soon by themselves."""
+    longest = timedelta(minutes=5)
+    assert contract.heartbeat is not None or contract.start_to_close <= longest

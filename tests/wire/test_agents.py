@@ -103,6 +103,7 @@ async def test_r13_used_up_credit_holds_and_a_person_resumes(
 async def test_credit_that_is_used_up_falls_back_along_the_route(
     stage: Stage, theatre: Theatre
 ) -> None:
+    """Field report R13."""
     turn = "{calls: [{submit: {summary: done}}], error: {kind: credit, times: 3}}"
     stage.simulator.play(play(turn, usage=USAGE))
     route = tuple(facts(name) for name in PROVIDERS)
@@ -113,6 +114,7 @@ async def test_credit_that_is_used_up_falls_back_along_the_route(
 
 
 async def test_a_wait_of_hours_falls_back_along_the_route(stage: Stage, theatre: Theatre) -> None:
+    """Field report R13."""
     error = "{kind: rate_limited, retry_after: 18000, times: 1}"
     turn = f"{{calls: [{{submit: {{summary: done}}}}], error: {error}}}"
     stage.simulator.play(play(turn, usage=USAGE))

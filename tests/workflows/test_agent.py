@@ -141,6 +141,7 @@ async def test_a_model_without_prices_is_never_called(theatre: Theatre):
 
 
 async def test_stuck_after_the_same_call_with_the_same_effect_three_times(theatre: Theatre):
+    """Field report R42."""
     same = [tool("bash", command="same")]
     world = Scripted(*[same] * 9)
 
@@ -181,6 +182,7 @@ async def test_a_tool_call_between_starts_the_reminders_anew(theatre: Theatre):
 
 @pytest.mark.parametrize("during", ["a call", "a command"])
 async def test_stop_ends_it_at_once_and_keeps_the_work(theatre: Theatre, during: str):
+    """Field report R54."""
     world = Scripted()
     hold = Hold(lambda call: call.turn == 2)
     if during == "a call":
@@ -302,6 +304,7 @@ async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Th
     [FailureType.INVALID_REQUEST, FailureType.CONTEXT_OVERFLOW],
 )
 async def test_provider_where_no_model_of_the_route_is_left(theatre: Theatre, kind: str):
+    """Field report R44."""
     world = Scripted(usd_per_call=Decimal("0.10"))
     world.on_call = lambda _: fail(kind)
     outcome = await ended(theatre, world)
@@ -343,6 +346,7 @@ async def test_parallel_calls_run_as_one_batch_and_are_answered_in_order(theatre
 
 
 async def test_calls_after_a_submission_are_answered_and_not_run(theatre: Theatre):
+    """Field report R37."""
     before, after = tool("bash", command="before"), tool("bash", command="after")
     world = Scripted([before, tool("submit"), after], [SUBMIT])
     outcome = await ended(theatre, world)
@@ -499,7 +503,9 @@ async def test_after_an_overflow_the_conversation_goes_on(theatre: Theatre):
     assert outcome.end is AgentEnd.SUBMITTED
 
 
-async def test_steers_during_continuations_arrive_once_and_in_order(theatre: Theatre):
+@pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
+async def test_steers_during_continuations_arrive_once_and_in_order(theatre: Theatre, count: int):
+    """Field report R51."""
     world = Scripted()
     hold = Hold(lambda call: call.turn == 1)
     world.on_call = hold
@@ -508,7 +514,7 @@ async def test_steers_during_continuations_arrive_once_and_in_order(theatre: The
         if any("the last." in each.model_dump_json() for each in world.calls)
         else [tool("bash", command=str(call.turn))]
     )
-    said = [f"word-{number:03}." for number in range(60)]
+    said = [f"word-{number:03}." for number in range(count)]
     async with theatre.agent(world, turns_per_run=1, limits=limits(turns=1000)) as agent:
         await hold.reached.wait()
         hold.release()

@@ -181,6 +181,7 @@ async def test_a_read_only_file_system_is_a_clear_finding_and_leaves_no_half_sta
 
 @pytest.mark.sandbox
 async def test_a_killed_subprocess_is_told_and_a_killed_gate_is_no_failed_test(tmp_path: Path):
+    """Field report R17."""
     told = await seen(tmp_path, "bash", {"command": "kill -9 $$"})
     assert "9" in told.result.text
     result = await judged(tmp_path, "echo FAILED test_a; kill -9 $$")

@@ -115,6 +115,7 @@ async def spend(theatre: Theatre, queue: str = "workflows") -> Decimal:
 
 
 async def test_eight_agents_at_once_never_pass_the_cap(theatre: Theatre):
+    """Field report R44."""
     assert CAP - 4 * CALL <= await spend(theatre) <= CAP
 
 

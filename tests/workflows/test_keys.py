@@ -92,6 +92,7 @@ def times_told(view: SessionView) -> int:
 
 @pytest.mark.parametrize("role", list(Role))
 async def test_the_session_pauses_and_a_person_resumes_it(theatre: Theatre, role: Role) -> None:
+    """Field report R13."""
     world = Refusing(FailureType.AUTHENTICATION_FAILED, lambda call: call.role is role)
     async with theatre.session(world) as session:
         view = await session.until(is_paused)
@@ -105,6 +106,7 @@ async def test_the_session_pauses_and_a_person_resumes_it(theatre: Theatre, role
 
 
 async def test_all_agents_that_need_the_key_hold(theatre: Theatre) -> None:
+    """Field report R13."""
     world = Refusing(
         FailureType.AUTHENTICATION_FAILED, lambda call: call.role is Role.DEVELOPER, "a", "b", "c"
     )

@@ -9,7 +9,7 @@ from temporalio.client import WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
 from tests.fakes.world import Hold, World, planned, tool
-from tests.theatre import Theatre, played, states
+from tests.theatre import Theatre, states
 from workflows.contracts import CallModel, ModelOutcome, RunTools
 from workflows.domain.budget import (
     AccountClosed,
@@ -53,6 +53,7 @@ async def events(listener: Handle, least: int) -> list[LedgerEvent]:
 
 
 async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(theatre: Theatre):
+    """Field report R51."""
     async with theatre.ledger(Caps(stop_usd=Decimal(30)), messages_per_run=3) as (
         _,
         ledger,
@@ -70,12 +71,13 @@ async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(
 
 
 async def test_the_last_of_many_caps_counts_across_continuations(theatre: Theatre):
+    """Field report R51."""
     async with theatre.ledger(Caps(), messages_per_run=20) as (_, ledger, listener):
-        for usd in range(1, 61):
+        for usd in range(1, 201):
             await ledger.signal("set_cap", CapChanged(usd=Decimal(usd)))
-        await ledger.signal("ask", ask(listener, want_usd=60))
+        await ledger.signal("ask", ask(listener, want_usd=200))
         await grants(listener, 1)
-        assert (await ledger.query("state", result_type=LedgerView)).cap_usd == 60
+        assert (await ledger.query("state", result_type=LedgerView)).cap_usd == 200
 
 
 async def test_who_ended_without_a_report_has_spent_its_grant(theatre: Theatre):
@@ -139,12 +141,17 @@ async def test_the_warning_is_a_notice(theatre: Theatre):
 CAP = Caps(stop_usd=Decimal("0.25"), warn_usd=Decimal(5))
 
 
-async def test_at_the_cap_an_unattended_session_stops(theatre: Theatre):
+@pytest.mark.parametrize("stop_usd", ["0.25", "0.20"], ids=["near the cap", "exactly at it"])
+async def test_r44_at_the_cap_an_unattended_session_stops_once(theatre: Theatre, stop_usd: str):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
-    result = await played(theatre, world, budget=CAP, on_cap="stop")
+    caps = CAP.model_copy(update={"stop_usd": Decimal(stop_usd)})
+    async with theatre.session(world, budget=caps, on_cap="stop") as session:
+        result = await session.result()
+        told = [n.count for n in (await session.view()).notices if n.kind == NoticeKind.CAP_REACHED]
     assert result.outcome == "stopped"
-    assert "cap of $0.25" in result.reason
+    assert f"cap of ${stop_usd}" in result.reason
     assert result.spent_usd == world.spent == Decimal("0.20")
+    assert told == [1]
 
 
 async def test_at_the_cap_a_session_pauses_and_more_money_resumes_it(theatre: Theatre):
@@ -183,6 +190,7 @@ async def test_a_provider_that_cannot_be_used_halts_the_session(theatre: Theatre
 
 
 async def test_an_abstention_fails_the_task_without_another_attempt(theatre: Theatre):
+    """Field report R42."""
     world = World(planned({"id": "a"}))
 
     def script(call: CallModel) -> list[ToolCall]:

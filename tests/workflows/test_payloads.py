@@ -1,18 +1,28 @@
 """Large payloads, with our own data converter: they pass, or are refused in words."""
 
+import base64
+import random
+from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from temporalio.client import WorkflowHandle
 
-from tests.fakes.world import World, planned
-from tests.theatre import ASK, Theatre
+from activities.toolset.observations import WHOLE_CHARACTERS
+from tests.fakes.world import World, planned, tool
+from tests.theatre import ASK, Playing, Theatre, states
+from workflows.contracts import Observation, RunTools, ToolsOutcome
+from workflows.domain.agent import AgentEnd, AgentLimits
+from workflows.domain.ids import Tree
+from workflows.domain.models import Role
 from workflows.domain.notice import NoticeKind
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 LIMIT_BYTES = 256 * 1024
 """What no payload may reach."""
+TURNS = 300
 
 
 def many(count: int) -> dict[str, Any]:
@@ -35,6 +45,7 @@ async def largest_payload(handle: WorkflowHandle[Any, Any]) -> int:
 
 
 async def test_a_plan_of_a_thousand_tasks_with_long_texts_passes(theatre: Theatre):
+    """Field report R53."""
     world = World(many(1_000))
     async with theatre.session(world, approvals=ASK) as session:
         view = await session.until(lambda view: view.phase == "awaiting_plan")
@@ -50,6 +61,7 @@ async def test_a_plan_of_a_thousand_tasks_with_long_texts_passes(theatre: Theatr
 
 
 async def test_a_plan_of_one_task_more_is_refused_in_words(theatre: Theatre):
+    """Field report R53."""
     world = World(many(1_001))
     async with theatre.session(world, approvals=ASK) as session:
         view = await session.until(lambda view: view.phase == "awaiting_plan")
@@ -59,6 +71,7 @@ async def test_a_plan_of_one_task_more_is_refused_in_words(theatre: Theatre):
 
 
 async def test_a_steer_of_three_megabytes_is_refused_in_words(theatre: Theatre):
+    """Field report R53."""
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ASK) as session:
         await session.until(lambda view: view.phase == "awaiting_plan")
@@ -67,3 +80,59 @@ async def test_a_steer_of_three_megabytes_is_refused_in_words(theatre: Theatre):
             lambda view: any(each.kind is NoticeKind.BAD_SIGNAL for each in view.notices)
         )
         assert "at most 10000" in view.notices[-1].text
+
+
+def noise(characters: int) -> str:
+    """Return a text that does not compress; each time the same one."""
+    return base64.b64encode(random.Random(1).randbytes(characters)).decode()[:characters]
+
+
+async def sizes(theatre: Theatre, session: Playing, *names: str) -> list[int]:
+    """Return the largest events of the histories of a session and of workflows below it."""
+    ids = [session.handle.id, *(f"{session.handle.id}/{name}" for name in names)]
+    return [await largest_payload(theatre.client.get_workflow_handle(each)) for each in ids]
+
+
+async def test_r53_a_submission_of_five_megabytes_passes_and_is_kept_outside(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    submit = [tool("submit", summary=noise(5_000_000))]
+    world.script = lambda call: submit if call.agent == "dev.a.1" else world.usual(call)
+    async with theatre.session(world) as session:
+        assert states(await session.result()) == {"a": ("merged", 1)}
+        found = await sizes(theatre, session, "1/develop", "1/develop/dev.a.1")
+    assert max(found) < LIMIT_BYTES
+
+
+async def test_r53_a_reviewer_who_quotes_a_megabyte_abstains_in_words(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    quote = {"criterion": "1", "path": "a", "line_start": 1, "line_end": 1, "quote": noise(10**6)}
+    verdict = [tool("submit_verdict", approve=True, summary="ok", evidence=[quote])]
+    world.script = lambda call: verdict if call.role is Role.REVIEWER else world.usual(call)
+    async with theatre.session(world, attempts=1) as session:
+        assert states(await session.result()) == {"a": ("failed", 1)}
+        told = [n.text for n in (await session.view()).notices if n.kind is NoticeKind.ABSTENTION]
+        found = await sizes(theatre, session)
+    assert ["evidence[0].quote: must have at most 2000 characters" in text for text in told] == [
+        True
+    ]
+    assert max(found) < LIMIT_BYTES
+
+
+@pytest.mark.slow
+async def test_r53_three_hundred_turns_with_full_observations_pass(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    whole = noise(WHOLE_CHARACTERS + TURNS)
+
+    async def observe(asked: RunTools) -> ToolsOutcome:
+        text = whole[asked.turn :][:WHOLE_CHARACTERS]
+        seen = Observation(call_id=asked.calls[0].id, name="bash", text=text)
+        tree = Tree(f"{asked.turn:040}")
+        return ToolsOutcome(observations=(seen,), checkpoint=asked.checkpoint, tree=tree)
+
+    world.on_tools = observe
+    world.script = lambda call: [tool("bash", command=f"command {call.turn}")]
+    limits = AgentLimits(turns=TURNS, wall=timedelta(hours=9), usd=Decimal(3))
+    async with theatre.agent(world, limits=limits) as agent:
+        outcome = await agent.result()
+        assert await largest_payload(agent) < LIMIT_BYTES
+    assert (outcome.end, outcome.turns) == (AgentEnd.TURN_LIMIT, TURNS)

@@ -9,12 +9,23 @@ from temporalio.exceptions import CancelledError
 from starter.sessions import Sessions
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Playing, Theatre, played, request, states
-from workflows.contracts import CallModel, FinishTask, MergeCommits, MergeConflict, WorkRefused
+from workflows.contracts import (
+    CallModel,
+    DeliverBranch,
+    DeliveryOutcome,
+    DeliveryRefused,
+    FinishTask,
+    MergeCommits,
+    MergeConflict,
+    RunGates,
+    WorkRefused,
+)
 from workflows.domain.config import Approvals, Pacing, WorktreeConfig
-from workflows.domain.gate import GateSpec
+from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import ToolCall, UserMessage
 from workflows.domain.models import Role
+from workflows.domain.notice import NoticeKind
 from workflows.domain.tool_policy import ToolPolicy
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
 
@@ -87,6 +98,7 @@ async def test_a_list_that_nothing_enforces_is_told(
 
 @pytest.mark.parametrize("pacing", list(Pacing))
 async def test_what_a_gate_refuses_is_reworked_with_notes(theatre: Theatre, pacing: Pacing) -> None:
+    """Field report R35."""
     world = World(planned({"id": "a"}))
     first = name_of("task", "a", 1, name_of("base"))
     world.gate_fails = lambda asked: asked.commit == first
@@ -96,6 +108,29 @@ async def test_what_a_gate_refuses_is_reworked_with_notes(theatre: Theatre, paci
     opening = again.messages[0]
     assert isinstance(opening, UserMessage)
     assert "test_new" in opening.text
+
+
+class Restless(World):
+    """A gate of it passes when run again, and changes a tracked file meanwhile."""
+
+    async def run_gates(self, request: RunGates) -> GateReport:
+        report = await super().run_gates(request)
+        if request.baseline is None:
+            return report
+        (result,) = report.results
+        facts = {"reason": "flaky: failed once", "changed_files": ("VERSION",)}
+        return report.model_copy(update={"results": (result.model_copy(update=facts),)})
+
+
+async def test_r49_what_passed_all_the_same_is_told_of_work_and_of_merge(theatre: Theatre) -> None:
+    tasks = ({"id": "a", "group": "g"}, {"id": "b", "group": "g", "depends_on": ["a"]})
+    async with theatre.session(Restless(planned(*tasks)), gates=GATES) as session:
+        result = await session.result()
+        notices = (await session.view()).notices
+    assert states(result) == dict.fromkeys("ab", ("merged", 1))
+    told = {n.subject: n.text.splitlines() for n in notices if n.kind is NoticeKind.GATE}
+    words = ["gate 'tests' flaky: failed once", "gate 'tests' changed tracked files: VERSION"]
+    assert told == dict.fromkeys(("a", "b", "g"), words)
 
 
 async def test_what_a_reviewer_rejects_is_reworked_with_its_findings(
@@ -153,6 +188,7 @@ async def test_approval_without_evidence_that_holds_is_never_a_pass(
 async def test_a_conflict_sends_the_task_back_onto_the_new_head(
     theatre: Theatre, pacing: Pacing
 ) -> None:
+    """Field reports R15 and R46."""
     world = World(planned({"id": "a"}, {"id": "b"}))
 
     def merge(asked: MergeCommits) -> MergeConflict | None:
@@ -172,6 +208,7 @@ async def test_a_conflict_sends_the_task_back_onto_the_new_head(
 async def test_a_task_out_of_attempts_fails_blocks_its_dependants_and_the_rest_goes_on(
     theatre: Theatre,
 ) -> None:
+    """Field report R56."""
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c"}))
 
     def finish(asked: FinishTask) -> WorkRefused | None:
@@ -192,6 +229,7 @@ async def test_a_task_out_of_attempts_fails_blocks_its_dependants_and_the_rest_g
 async def test_a_plan_with_a_cycle_is_repaired_once_by_the_planner(
     theatre: Theatre,
 ) -> None:
+    """Field report R56."""
     bad = planned({"id": "a", "depends_on": ["b"]}, {"id": "b", "depends_on": ["a"]})
     world = World(planned({"id": "a"}))
 
@@ -210,11 +248,29 @@ async def test_a_plan_with_a_cycle_is_repaired_once_by_the_planner(
 async def test_without_an_acceptable_plan_an_unattended_session_fails_in_words(
     theatre: Theatre,
 ) -> None:
+    """Field report R56."""
     bad = planned({"id": "a", "depends_on": ["zz"]})
     world = World(bad)
     with pytest.raises(WorkflowFailureError) as failure:
         await played(theatre, world)
     assert "zz" in str(failure.value.cause)
+
+
+class Blocked(World):
+    """A branch of the person's has come into the way meanwhile."""
+
+    async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
+        await super().deliver(request)
+        return DeliveryRefused(reason="your branch 'blueflame' leaves no room")
+
+
+async def test_r05_work_that_cannot_be_delivered_is_kept_and_told(theatre: Theatre) -> None:
+    async with theatre.session(Blocked(planned({"id": "a"}))) as session:
+        result = await session.result()
+        told = [n.text for n in (await session.view()).notices if n.kind is NoticeKind.DELIVERY]
+    assert (result.outcome, result.branch) == ("incomplete", None)
+    assert states(result) == {"a": ("merged", 1)}
+    assert told == ["your branch 'blueflame' leaves no room"]
 
 
 async def test_a_changeset_of_a_group_is_merged_whole(theatre: Theatre) -> None:
@@ -267,6 +323,7 @@ async def test_a_cancelled_session_ends_its_waves_and_its_ledger(theatre: Theatr
 
 
 async def test_a_session_that_continues_as_new_loses_nothing(theatre: Theatre):
+    """Field report R51."""
     tasks = ({"id": "a"}, {"id": "b", "depends_on": ["a"]})
     world = World(planned(*tasks), usd_per_call=Decimal("0.01"))
     approvals = Approvals(plan="auto", changeset="ask")

@@ -19,6 +19,7 @@ from temporalio.service import RPCError
 
 from tests.fakes.world import Hold, World, name_of, planned
 from tests.theatre import ASK, Playing, Theatre, scheduled, states, until_in_history
+from tests.waiting import until
 from workflows.contracts import (
     FinishTask,
     PrepareWorktree,
@@ -26,6 +27,7 @@ from workflows.contracts import (
     WorkRefused,
     WorktreeReady,
 )
+from workflows.domain.budget import LedgerView
 from workflows.domain.config import Approvals, Concurrency, Pacing
 from workflows.domain.decision import UNNAMED
 from workflows.domain.ids import Commit, Tree
@@ -109,6 +111,7 @@ async def holding(
 
 
 async def test_approve_plan_starts_the_work_and_a_second_one_becomes_a_notice(theatre: Theatre):
+    """Field report R19."""
     world = World(planned({"id": "a"}))
     hold = held("dev.a.1")
     world.on_call = hold
@@ -162,6 +165,7 @@ async def test_who_decided_what_is_in_the_picture_and_in_the_result(theatre: The
 
 
 async def test_replace_plan_takes_the_persons_plan_and_only_while_one_waits(theatre: Theatre):
+    """Field reports R19 and R56."""
     world = World(planned({"id": "a"}))
     mine = planned({"id": "mine"}, {"id": "other", "depends_on": ["mine"]})
     async with theatre.session(world, approvals=ASK) as session:
@@ -180,6 +184,7 @@ async def test_replace_plan_takes_the_persons_plan_and_only_while_one_waits(thea
 
 
 async def test_signals_before_the_plan_exists_are_named_not_lost(theatre: Theatre):
+    """Field report R19."""
     world = World(planned({"id": "a"}))
     hold = held("plan.1")
     async with holding(theatre, world, hold, approvals=ASK) as session:
@@ -200,6 +205,7 @@ async def test_signals_before_the_plan_exists_are_named_not_lost(theatre: Theatr
 
 
 async def test_approve_changeset_twice_is_one_merge(theatre: Theatre):
+    """Field report R19."""
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ATTENDED) as session:
         digest = digest_of(await session.until(awaits("a")), "a")
@@ -211,6 +217,7 @@ async def test_approve_changeset_twice_is_one_merge(theatre: Theatre):
 
 
 async def test_a_stale_approval_is_a_notice_and_the_new_content_still_waits(theatre: Theatre):
+    """Field report R19."""
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ATTENDED) as session:
         old = digest_of(await session.until(awaits("a")), "a")
@@ -225,6 +232,7 @@ async def test_a_stale_approval_is_a_notice_and_the_new_content_still_waits(thea
 
 
 async def test_of_approval_and_rejection_at_once_the_first_counts(theatre: Theatre):
+    """Field report R19."""
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ATTENDED) as session:
         digest = digest_of(await session.until(awaits("a")), "a")
@@ -237,6 +245,7 @@ async def test_of_approval_and_rejection_at_once_the_first_counts(theatre: Theat
 
 
 async def test_an_unknown_changeset_or_task_becomes_a_notice_that_names_it(theatre: Theatre):
+    """Field report R19."""
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ATTENDED) as session:
         await session.until(awaits("a"))
@@ -255,6 +264,7 @@ async def test_an_unknown_changeset_or_task_becomes_a_notice_that_names_it(theat
 
 
 async def test_skip_of_a_running_task_stops_its_agent_and_blocks_its_dependants(theatre: Theatre):
+    """Field report R56."""
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c"}))
     async with holding(theatre, world, held("dev.a.1")) as session:
         await session.say("skip_task", {"id": "a"})
@@ -267,6 +277,7 @@ async def test_skip_of_a_running_task_stops_its_agent_and_blocks_its_dependants(
 
 
 async def test_a_skip_that_satisfies_lets_the_dependants_run(theatre: Theatre):
+    """Field report R56."""
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
     async with holding(theatre, world, held("dev.a.1")) as session:
         await session.say("skip_task", {"id": "a", "satisfies": True})
@@ -290,6 +301,7 @@ async def test_a_person_sees_what_the_check_of_the_diff_allowed(theatre: Theatre
 
 
 async def test_retry_of_a_failed_task_is_one_more_attempt_with_the_persons_notes(theatre: Theatre):
+    """Field report R56."""
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
 
     def finish(asked: FinishTask) -> WorkRefused | None:
@@ -365,6 +377,7 @@ async def test_what_nobody_heard_is_kept_for_the_next_agent(theatre: Theatre):
 
 
 async def test_steer_of_a_submitted_or_merged_task_is_a_notice_with_its_state(theatre: Theatre):
+    """Field report R19."""
     world = World(planned({"id": "a"}, {"id": "b"}))
     async with theatre.session(world, approvals=ATTENDED) as session:
         digest = digest_of(await session.until(awaits("a", "b")), "a")
@@ -399,7 +412,7 @@ def raw(text: str) -> RawValue:
 
 
 @pytest.mark.parametrize("usd", ["NaN", "1e309", "-1", '"10"', "true", "Infinity", "null", "[]"])
-async def test_a_budget_that_is_no_amount_is_refused_in_words(theatre: Theatre, usd: str):
+async def test_r44_a_budget_that_is_no_amount_is_refused_in_words(theatre: Theatre, usd: str):
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ASK) as session:
         await session.until(is_in("awaiting_plan"))
@@ -409,12 +422,13 @@ async def test_a_budget_that_is_no_amount_is_refused_in_words(theatre: Theatre, 
         assert "set_budget" in notices(view, NoticeKind.BAD_SIGNAL)["set_budget"]
 
 
-async def test_set_budget_moves_the_cap_down_to_zero_and_up_again(theatre: Theatre):
+@pytest.mark.parametrize("usd", [0, 0.01], ids=["zero", "below what is spent"])
+async def test_r44_set_budget_moves_the_cap_down_and_up_again(theatre: Theatre, usd: float):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.05"))
     async with theatre.session(world, approvals=Approvals(changeset="auto_if_green")) as session:
         await session.until(is_in("awaiting_plan"))
-        await session.say("set_budget", {"usd": 0})
-        await session.until(lambda view: view.cap_usd == 0)
+        await session.say("set_budget", {"usd": usd})
+        await session.until(lambda view: float(view.cap_usd) == usd < view.spent_usd)
         await session.say("approve_plan")
         view = await session.until(is_in("paused"))
         assert "cap" in view.reason
@@ -445,6 +459,21 @@ async def test_work_that_the_cap_held_up_goes_on_once_there_is_money(
         Role.DEVELOPER,
         Role.REVIEWER,
     ]
+
+
+async def test_r51_of_two_hundred_budgets_in_a_row_the_last_counts(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=ASK) as session:
+        await session.until(is_in("awaiting_plan"))
+        for usd in range(1, 201):
+            await session.say("set_budget", {"usd": usd})
+        await session.until(lambda view: view.cap_usd == 200)
+        ledger = theatre.client.get_workflow_handle(f"{session.handle.id}/ledger")
+
+        async def is_told() -> bool:
+            return (await ledger.query("state", result_type=LedgerView)).cap_usd == 200
+
+        await until(is_told, "the ledger knows the last one")
 
 
 # --- the session ----------------------------------------------------------------------------
@@ -513,6 +542,7 @@ async def test_resume_without_a_pause_is_a_notice(theatre: Theatre):
 
 @pytest.mark.parametrize("agent", ["plan.1", "dev.a.1", "review.a.1.1"])
 async def test_stop_cancels_what_runs_and_every_task_that_is_not_over(theatre: Theatre, agent: str):
+    """Field report R40."""
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
     async with holding(theatre, world, held(agent)) as session:
         await session.say("stop", {"by": "ann"})
@@ -552,6 +582,7 @@ async def test_no_agent_starts_after_a_stop(theatre: Theatre):
 
 
 async def test_pause_resume_and_stop_in_a_row_stop(theatre: Theatre):
+    """Field report R54."""
     world = World(planned({"id": "a"}))
     async with holding(theatre, world, held("dev.a.1")) as session:
         for signal in ("pause", "resume", "stop"):
@@ -565,6 +596,7 @@ async def test_pause_resume_and_stop_in_a_row_stop(theatre: Theatre):
 
 
 async def test_every_signal_names_a_payload_that_it_cannot_read(theatre: Theatre):
+    """Field report R19."""
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ASK) as session:
         await session.until(is_in("awaiting_plan"))

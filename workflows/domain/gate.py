@@ -56,3 +56,6 @@ class GateDecision(BaseModel, frozen=True, extra="forbid"):
     unfinished: tuple[str, ...] = ()
     notes: str = ""
     """For the next attempt: what failed, with excerpts."""
+    remarks: str = ""
+    """For a person, where it passes: flakes, files that a gate changed, known failures of another
+    cause; not what is as it was on the base."""

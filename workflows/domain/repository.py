@@ -31,3 +31,5 @@ class Base(BaseModel, frozen=True, extra="forbid"):
     tree_bytes: int
     copied: tuple[CopiedFile, ...] = ()
     warnings: tuple[str, ...] = ()
+    unfilled: tuple[str, ...] = ()
+    """What is not in a worktree as it seems to be: submodules, files under LFS."""

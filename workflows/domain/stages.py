@@ -194,6 +194,8 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
     tree: Tree
     diff: Digest | None = None
     """The whole diff in the store, for the person who approves it."""
+    gate_remarks: str = ""
+    """What passed all the same: flakes, changed files, known failures of another cause."""
     verdict: Verdict
     cost_usd: Decimal
     scripted: bool
@@ -261,6 +263,8 @@ class MergedChangeset(BaseModel, frozen=True, extra="forbid"):
     kind: Literal["merged"] = "merged"
     id: ChangesetId
     head: Commit
+    gate_remarks: str = ""
+    """What the gates on the merged tree let pass; empty where they did not have to run."""
 
 
 class ReturnedChangeset(BaseModel, frozen=True, extra="forbid"):

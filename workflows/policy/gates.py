@@ -14,6 +14,8 @@ outside of quotes; what scripts and makefiles hold stays unseen). Does not run a
 | did not finish | did not finish          | known, named                                         |
 | did not finish | anything else           | blocks                                               |
 | absent         | there                   | blocks as not finished: nothing passes by not running|
+
+A known failure whose output names another cause than the base's passes too; the remarks show it.
 """
 
 import re
@@ -29,6 +31,10 @@ _MAX_LISTED: Final = 20
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _COMMAND_FLAG: Final = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 _PIPEFAIL: Final = re.compile(r"(?:^|[\s;&(])set\s+(?:-\w+\s+)*-\w*o\s+pipefail\b")
+_CAUSE: Final = re.compile(r"[a-z](?:Error|Exception)\b|assert|panic|[Ee]xpected")
+_CUT: Final = re.compile(r"^… \d+ lines? left out …$|^\[output cut", re.MULTILINE)
+_MOVING: Final = re.compile(r"0x[0-9a-fA-F]+|(?<=:)\d+")
+"""Addresses and line numbers: what they are says nothing of a failure's cause."""
 _PIECE: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|\|\||>\||(?P<pipe>\|)""", re.DOTALL)
 
 
@@ -41,6 +47,7 @@ class _Judged(NamedTuple):
     unfinished: bool = False
     blocks: bool = False
     note: str = ""
+    remark: str = ""
 
 
 def judge_gates(baseline: GateReport | None, report: GateReport) -> GateDecision:
@@ -60,6 +67,7 @@ def judge_gates(baseline: GateReport | None, report: GateReport) -> GateDecision
         known_failures=tuple(name for part in judged for name in part.known),
         unfinished=tuple(part.gate for part in judged if part.unfinished),
         notes="\n".join(part.note for part in judged if part.note)[:MAX_NOTES],
+        remarks="\n".join(part.remark for part in judged if part.remark)[:MAX_NOTES],
     )
 
 
@@ -182,13 +190,15 @@ def _judge_all(baseline: GateReport | None, report: GateReport) -> tuple[_Judged
 def _judge(base: GateResult | None, result: GateResult) -> _Judged:
     """Judge one gate by the table."""
     if result.result == "passed":
-        return _Judged(result.gate, note=_note(result, result.reason))
+        note = _note(result, result.reason)
+        return _Judged(result.gate, note=note, remark=note)
     if result.result == "did_not_finish":
         known = base is not None and base.result == "did_not_finish"
         words = f"did not finish: {result.reason or 'reason unknown'}"
         words += ", as on the base" if known else ""
         note = _note(result, words, excerpt=not known)
-        return _Judged(result.gate, unfinished=True, blocks=not known, note=note)
+        remark = _note(result, "")
+        return _Judged(result.gate, unfinished=True, blocks=not known, note=note, remark=remark)
     return _judge_failed(base, result)
 
 
@@ -207,16 +217,35 @@ def _judge_failed(base: GateResult | None, result: GateResult) -> _Judged:
         new, known = (), ("",)
     parts = [f"failed{_listed(new)}"] if new else []
     parts += [f"failed on the base already{_listed(known)}"] if known else []
-    if base is not None and known and base.exit_code != result.exit_code:
-        parts.append(f"with exit code {result.exit_code} now, {base.exit_code} on the base")
-    parts += [result.reason] if result.reason else []
+    odd = _oddities(base, result) if base is not None and known else []
+    odd = [result.reason, *odd] if result.reason else odd
     return _Judged(
         result.gate,
         new=tuple(_full_name(result.gate, name) for name in new),
         known=tuple(_full_name(result.gate, name) for name in known),
         blocks=bool(new),
-        note=_note(result, "; ".join(parts), excerpt=bool(new)),
+        note=_note(result, "; ".join([*parts, *odd]), excerpt=bool(new)),
+        remark=_note(result, "; ".join(["failed as on the base", *odd]) if odd else ""),
     )
+
+
+def _oddities(base: GateResult, result: GateResult) -> list[str]:
+    """Say what is not as on the base although no failure is new."""
+    parts: list[str] = []
+    if base.exit_code != result.exit_code:
+        parts.append(f"with exit code {result.exit_code} now, {base.exit_code} on the base")
+    if lines := _other_causes(base, result):
+        parts.append("and says what it did not on the base:\n" + "\n".join(lines))
+    return parts
+
+
+def _other_causes(base: GateResult, result: GateResult) -> tuple[str, ...]:
+    """Return the first lines that speak of a cause and that the base's whole output had not."""
+    if _CUT.search(base.excerpt):
+        return ()
+    before = {_MOVING.sub("", line) for line in base.excerpt.splitlines()}
+    lines = (line for line in result.excerpt.splitlines() if _CAUSE.search(line))
+    return tuple(line for line in lines if _MOVING.sub("", line) not in before)[:_MAX_LISTED]
 
 
 def _is_known(name: str, base: tuple[str, ...]) -> bool:

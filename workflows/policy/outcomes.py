@@ -191,6 +191,8 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
         case Validated():
             green = (*state.green, item.tree)[-_GREEN_KEPT:]
             state = state.model_copy(update={"green": green})
+            if item.gate_remarks:
+                state = notice(state, NoticeKind.GATE, item.task, item.gate_remarks, at)
             return put(state, move(_with(record, {"diff": item.diff}), TaskEvent.PASSED))
         case Refused(by="cap"):
             # Nobody has judged it: it waits as it is, and is validated once there is money again.
@@ -226,6 +228,8 @@ def _merge_item(state: SessionState, item: MergeItem, at: datetime) -> SessionSt
     changeset = next(each for each in state.changesets if each.id == item.id)
     match item:
         case MergedChangeset():
+            if item.gate_remarks:
+                state = notice(state, NoticeKind.GATE, item.id, item.gate_remarks, at)
             for task in _merging(state, changeset):
                 state = put(state, move(state.records[task], TaskEvent.MERGED))
             return put_changeset(state, move_changeset(changeset, ChangesetEvent.MERGED))

@@ -17,12 +17,15 @@ from activities.gates import GateActivities
 from activities.host import Host, worktree_name
 from activities.merging import MergingActivities
 from activities.ports.sandbox import Sandbox
+from activities.repository import ExportActivities, ImportActivities
 from activities.tools import ToolActivities
 from activities.worktrees import WorktreeActivities
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
 from workflows.contracts import (
+    ExportBase,
     FinishOutcome,
     FinishTask,
+    ImportBase,
     MergeCommits,
     MergeOutcome,
     PrepareWorktree,
@@ -31,11 +34,12 @@ from workflows.contracts import (
     TaskCommitted,
 )
 from workflows.domain.agent import WorktreeRef
+from workflows.domain.config import WorktreeConfig
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import AgentId, Commit, Digest, TaskId
 from workflows.domain.messages import ToolCall
 from workflows.domain.models import Role
-from workflows.domain.repository import CopiedFile
+from workflows.domain.repository import Base, CopiedFile
 
 KEY = "k" * 32
 Call = tuple[str, Mapping[str, JsonValue]]
@@ -56,14 +60,17 @@ class SetUp(NamedTuple):
 class Agent:
     """One developer on its worktree."""
 
-    def __init__(self, host: Host, home: Home, task: str, claims: tuple[str, ...]) -> None:
+    def __init__(
+        self, host: Host, base: Commit, task: str, claims: tuple[str, ...], attempt: int = 1
+    ) -> None:
         self._host = host
-        self._base = home.base
+        self._base = base
         self._task = TaskId(task)
         self._claims = claims
-        self._at = home.base
+        self._attempt = attempt
+        self._at = base
         self._turn = 0
-        agent = AgentId(f"dev.{task}.1")
+        agent = AgentId(f"dev.{task}.{attempt}")
         self._ref = WorktreeRef(session=SESSION, agent=agent, repository=KEY, writable=True)
         self.path = Path()
         """The worktree on the host, once it was prepared."""
@@ -108,7 +115,7 @@ class Agent:
             worktree=self._ref,
             task=self._task,
             title=f"Work of {self._task}",
-            attempt=1,
+            attempt=self._attempt,
             base=self._base,
             checkpoint=self._at,
             claims=self._claims,
@@ -131,6 +138,32 @@ class Situation:
         repository = GitHostRepository(self.home.git, top / "host", KEY)
         self._host = Host("h", "host/h", MemoryStore(), sandbox, lambda _: repository)
 
+    async def known(self, *copies: str, allow_secret: tuple[str, ...] = ()) -> tuple[Base, str]:
+        """Look at the repository as a session's start does; return the base and the brief.
+
+        Args:
+            copies: ignored files that a person names for worktrees.
+            allow_secret: those that may look like secrets.
+        """
+        worktree = WorktreeConfig(copies=copies, allow_secret=allow_secret)
+        export = ExportBase(
+            session=SESSION, repository=str(self.home.path), base=None, worktree=worktree
+        )
+        exporting = ExportActivities(self.home.user, self._host.store)
+        base = await ActivityEnvironment().run(exporting.export, export)
+        request = ImportBase(
+            session=SESSION,
+            key=KEY,
+            bundle=base.bundle,
+            shallow=base.shallow,
+            commit=base.commit,
+            gates=None,
+            disk_bytes=0,
+            unfilled=base.unfilled,
+        )
+        importing = ImportActivities(self._host)
+        return base, (await ActivityEnvironment().run(importing.import_base, request)).brief
+
     async def store(self, data: bytes) -> Digest:
         """Keep bytes as the export of the person's files does."""
         return await self._host.store.put(data)
@@ -147,10 +180,16 @@ class Situation:
         make(self.home)
         exported = await self.home.user.export(self.home.path, self.home.base)
         await self.home.host.import_base(exported, self.home.base, SESSION)
-        agents = [Agent(self._host, self.home, task, claims) for task in tasks]
+        agents = [Agent(self._host, self.home.base, task, claims) for task in tasks]
         for agent in agents:
             await agent.prepare(copied, set_up)
         return agents
+
+    async def again(self, task: str, head: Commit, claims: tuple[str, ...] = ("**",)) -> Agent:
+        """Start a second attempt of a task, on what was merged meanwhile."""
+        agent = Agent(self._host, head, task, claims, attempt=2)
+        await agent.prepare()
+        return agent
 
     async def gate(
         self, commit: Commit, *argv: str, copied: tuple[CopiedFile, ...] = ()
@@ -164,6 +203,7 @@ class Situation:
         *argv: str,
         copied: tuple[CopiedFile, ...] = (),
         set_up: SetUp | None = None,
+        baseline: GateReport | None = None,
     ) -> GateReport:
         """Judge a commit by one gate, after a set-up; return all that is said."""
         setup, network = set_up or SetUp()
@@ -172,16 +212,17 @@ class Situation:
             key=KEY,
             commit=commit,
             gates=(GateSpec(name="check", argv=argv),),
-            baseline=None,
+            baseline=baseline,
             setup=setup,
             network=network,
             copied=copied,
         )
         return await ActivityEnvironment().run(GateActivities(self._host).run, request)
 
-    async def merge(self, *commits: Commit) -> MergeOutcome:
-        """Merge the work of several tasks onto the base."""
+    async def merge(self, *commits: Commit, head: Commit | None = None) -> MergeOutcome:
+        """Merge the work of several tasks onto the base, or onto what was merged before."""
+        onto = head or self.home.base
         request = MergeCommits(
-            session=SESSION, key=KEY, head=self.home.base, commits=commits, title="all", at=WHEN
+            session=SESSION, key=KEY, head=onto, commits=commits, title="all", at=WHEN
         )
         return await ActivityEnvironment().run(MergingActivities(self._host).merge, request)

@@ -94,6 +94,7 @@ async def test_a_signature_and_the_order_of_keys_survive() -> None:
 
 
 async def test_a_lone_surrogate_is_replaced_once() -> None:
+    """Field report R09."""
     store = MemoryStore()
     conversations = Conversations(store)
     head = await conversations.append(None, [UserMessage(text="ok \ud83d end")])

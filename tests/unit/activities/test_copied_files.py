@@ -32,6 +32,7 @@ from activities.copied_files import MAX_COPY_BYTES, refuse, refuse_content
     ],
 )
 def test_secret_looking_names_are_refused_unless_marked(path: str):
+    """Field report R24."""
     reason = refuse(path, 10)
     assert reason is not None
     assert repr(path) in reason

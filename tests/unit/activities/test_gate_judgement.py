@@ -37,6 +37,7 @@ def judged(argv: str, result: SandboxResult) -> GateResult:
 def test_a_limit_or_a_signal_is_neither_failed_nor_passed(
     end: str, code: int, reason: str, exit_code: int
 ):
+    """Field report R17."""
     output = SUMMARY + b"FAILED t.py::x - boom\n"
     result = judged("pytest", ran(code, output, end))
     assert result.result == "did_not_finish"

@@ -106,6 +106,7 @@ async def test_a_secret_that_is_taken_out_is_no_cut(dropped: int, is_cut: bool):
 
 
 async def test_what_a_gate_changes_is_named_and_not_seen_by_the_next():
+    """Field report R49."""
     tree = Tree()
     seen: list[list[str]] = []
     sandbox = ScriptedSandbox(exited(), exited(1), exited())

@@ -15,6 +15,8 @@ from workflows.domain.gate import GateResult, GateSpec
 
 pytestmark = pytest.mark.sandbox
 
+HOG = "x=[bytearray(b'1'*10**7) for _ in range(10**5)]"
+
 
 class Bench:
     """A tree without git, and the real runner."""
@@ -44,6 +46,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 async def test_a_detected_pytest_gate_names_what_fails(bench: Bench):
+    """Field report R49."""
     test = (
         "import pytest\n"
         "def test_good(): pass\n"
@@ -88,19 +91,38 @@ async def test_a_signal_is_named(bench: Bench, script: str):
     assert (result.result, result.reason) == ("did_not_finish", "killed by signal 11 (SIGSEGV)")
 
 
+@pytest.mark.parametrize(
+    ("argv", "result", "reason"),
+    [
+        (("python3", "-c", HOG), "did_not_finish", "out of memory: more than 256 MiB"),
+        (("python3", "-c", "raise MemoryError"), "failed", ""),
+        (("sh", "-c", "kill -9 $$"), "did_not_finish", "killed by signal 9 (SIGKILL)"),
+    ],
+    ids=["memory", "an ordinary failure", "killed"],
+)
+async def test_r17_what_did_not_finish_is_neither_failed_nor_passed(
+    bench: Bench, argv: tuple[str, ...], result: str, reason: str
+):
+    (said,) = await bench.run(GateSpec(name="check", argv=argv), memory_bytes=256 << 20)
+    assert (said.result, said.reason, said.failures) == (result, reason, ())
+
+
 async def test_a_time_out_keeps_the_output_so_far(bench: Bench):
+    """Field report R17."""
     result = await bench.bash("echo before; sleep 60", seconds=0.5)
     assert (result.result, result.reason) == ("did_not_finish", "time-out after 0.5 s")
     assert result.excerpt.startswith("before")
 
 
 async def test_a_process_that_keeps_the_output_open_is_ended_and_told(bench: Bench):
+    """Field report R11."""
     result = await bench.bash("sleep 60 & echo done")
     assert result.result == "passed"
     assert result.excerpt == "done\n[1 process left, ended]"
 
 
 async def test_a_failure_before_a_pipe_counts(bench: Bench):
+    """Field report R35."""
     result = await bench.bash("(echo 'FAILED x'; exit 3) | tail -1")
     assert (result.result, result.exit_code) == ("failed", 3)
 
@@ -108,9 +130,12 @@ async def test_a_failure_before_a_pipe_counts(bench: Bench):
 async def test_time_zone_locale_and_hash_seed_do_not_come_from_here(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setitem(os.environ, "TZ", "Pacific/Kiritimati")
+    """Field report R49."""
+    monkeypatch.setitem(os.environ, "TZ", "Asia/Kathmandu")
+    monkeypatch.setitem(os.environ, "PYTHONHASHSEED", "random")
     monkeypatch.setitem(os.environ, "LC_ALL", "tr_TR.UTF-8")
-    show = 'date +%z; python -c "print(hash(\'x\'))"; echo "$TZ $LANG"'
+    show = 'date +%z; python -c "print(hash(\'x\'))"; echo "$TZ $LC_ALL $PYTHONHASHSEED"'
     first, second = await bench.bash(show), await bench.bash(show)
     assert first.excerpt == second.excerpt
-    assert first.excerpt.startswith("+0000\n")
+    zone, _, names = first.excerpt.splitlines()
+    assert (zone, names) == ("+0000", "UTC C.UTF-8 0")

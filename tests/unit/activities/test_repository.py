@@ -15,9 +15,11 @@ from workflows.domain.repository import Base
 from workflows.errors import FailureType
 
 
-async def export(home: Home, store: MemoryStore, *copies: str) -> Base:
+async def export(
+    home: Home, store: MemoryStore, *copies: str, allow_secret: tuple[str, ...] = ()
+) -> Base:
     activities = ExportActivities(home.user, store)
-    worktree = WorktreeConfig(copies=copies)
+    worktree = WorktreeConfig(copies=copies, allow_secret=allow_secret)
     request = ExportBase(session=SESSION, repository=str(home.path), base=None, worktree=worktree)
     return await ActivityEnvironment().run(activities.export, request)
 
@@ -38,6 +40,21 @@ async def test_a_named_file_is_copied(home: Home):
     (copied,) = (await export(home, store, "local/settings")).copied
     assert (copied.path, copied.executable) == ("local/settings", False)
     assert await store.get(copied.content) == b"x = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "content"), [("local/.env", "A=1\n"), ("local/values", f"GH_TOKEN=ghp_{'a' * 36}\n")]
+)
+async def test_r24_a_file_that_looks_secret_is_copied_only_where_a_person_says_so(
+    home: Home, path: str, content: str
+):
+    (home.path / path).write_text(content)
+    with pytest.raises(ApplicationError, match=r"worktree\.allow_secret") as raised:
+        await export(home, MemoryStore(), path)
+    assert raised.value.type == FailureType.REPOSITORY_REFUSED
+    assert "ghp_" not in str(raised.value)
+    (copied,) = (await export(home, MemoryStore(), path, allow_secret=(path,))).copied
+    assert copied.path == path
 
 
 async def test_a_link_in_a_parent_folder_is_not_followed(home: Home):

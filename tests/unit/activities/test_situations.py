@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.ports.user_repository import FastForwardRequest, Landed
 from tests.unit.activities.adapters.git.home import Home
 from tests.unit.activities.situations import Situation, bash
 from workflows.contracts import MergedCommits, WorkRefused
@@ -32,7 +33,7 @@ def plain(home: Home) -> None:
         "nohup setsid python3 -m http.server 0 >/dev/null 2>&1 & echo up",
     ],
 )
-async def test_a_background_process_holds_up_neither_the_turn_nor_the_next_one(
+async def test_r11_a_background_process_holds_up_neither_the_turn_nor_the_next_one(
     situation: Situation, left: str
 ):
     (agent,) = await situation.begin(plain, "a")
@@ -41,14 +42,15 @@ async def test_a_background_process_holds_up_neither_the_turn_nor_the_next_one(
     assert await agent.turn(bash("echo next")) == ("next\n[exit code 0]",)
 
 
-async def test_a_gate_that_leaves_a_process_returns_with_its_own_code(situation: Situation):
+async def test_r11_a_gate_that_leaves_a_process_returns_with_its_own_code(situation: Situation):
     await situation.begin(plain)
-    result = await situation.gate(situation.home.base, "sh", "-c", "sleep 600 & exit 0")
-    assert (result.result, result.exit_code) == ("passed", 0)
-    assert "1 process left, ended" in result.excerpt
+    for _ in range(2):
+        result = await situation.gate(situation.home.base, "sh", "-c", "sleep 600 & exit 0")
+        assert (result.result, result.exit_code) == ("passed", 0)
+        assert result.excerpt == "[1 process left, ended]"
 
 
-async def test_an_ignored_file_that_builds_need_is_there_for_agent_and_gate_if_it_was_named(
+async def test_r24_an_ignored_file_that_was_named_is_there_for_agent_baseline_and_gate(
     situation: Situation,
 ):
     content = await situation.store(b"A=1\n")
@@ -64,7 +66,7 @@ async def test_an_ignored_file_that_builds_need_is_there_for_agent_and_gate_if_i
         assert (await situation.gate(commit, *gate)).result == "failed"
 
 
-async def test_work_in_ignored_folders_only_is_no_work_and_they_are_named(situation: Situation):
+async def test_r24_work_in_ignored_folders_only_is_no_work_and_they_are_named(situation: Situation):
     (agent,) = await situation.begin(plain, "a")
     await agent.turn(("write", {"path": "gen/out.py", "content": "x=1\n"}))
     done = await agent.submit()
@@ -75,6 +77,21 @@ async def test_work_in_ignored_folders_only_is_no_work_and_they_are_named(situat
     ]
 
 
+@pytest.mark.parametrize("calls", [(), (bash("ls"),)], ids=["nothing", "only looked"])
+async def test_r40_a_submission_without_a_difference_is_empty_work(
+    situation: Situation, calls: tuple[tuple[str, dict[str, str]], ...]
+):
+    (agent,) = await situation.begin(plain, "a")
+    if calls:
+        await agent.turn(*calls)
+    done = await agent.submit()
+    assert isinstance(done, WorkRefused)
+    assert (done.reason, [each.text for each in done.findings]) == (
+        "empty",
+        ["nothing was changed"],
+    )
+
+
 def with_scripts(home: Home) -> None:
     home.make({"go.sh": "echo a\n", "old.sh": "echo old\n"})
     (home.path / "old.sh").chmod(0o755)
@@ -83,7 +100,7 @@ def with_scripts(home: Home) -> None:
     home.commit({})
 
 
-async def test_an_executable_bit_is_kept_by_edit_write_and_patch(situation: Situation):
+async def test_r27_an_executable_bit_is_kept_by_edit_write_and_patch(situation: Situation):
     (agent,) = await situation.begin(with_scripts, "a")
     await agent.turn(
         ("write", {"path": "new.sh", "content": "echo 1\n"}), bash("chmod +x new.sh go.sh")
@@ -104,7 +121,7 @@ async def test_an_executable_bit_is_kept_by_edit_write_and_patch(situation: Situ
     assert situation.home.of_host("show", f"{work}:new.sh") == "echo 2"
 
 
-async def test_a_change_of_mode_alone_is_work_and_merges_with_a_change_of_content(
+async def test_r27_a_change_of_mode_alone_is_work_and_merges_with_a_change_of_content(
     situation: Situation,
 ):
     content, mode, other = await situation.begin(with_scripts, "content", "mode", "other")
@@ -118,6 +135,13 @@ async def test_a_change_of_mode_alone_is_work_and_merges_with_a_change_of_conten
     assert situation.home.of_host("show", f"{merged.commit}:go.sh") == "echo b"
     shown = await situation.home.host.diff(situation.home.base, commits[1])
     assert b"old mode 100644\nnew mode 100755\n" in shown
+    assert isinstance(await situation.home.land(merged.commit), Landed)
+    forward = FastForwardRequest(
+        path=situation.home.path, branch="main", old=situation.home.base, new=merged.commit
+    )
+    assert isinstance(await situation.home.user.fast_forward(forward), Landed)
+    staged = situation.home.run("ls-files", "--format=%(objectmode) %(path)").splitlines()
+    assert staged == ["100755 go.sh", "100644 old.sh"]
 
 
 def with_links(home: Home) -> None:
@@ -127,7 +151,7 @@ def with_links(home: Home) -> None:
     home.commit({})
 
 
-async def test_a_link_inside_stays_a_link_and_its_target_is_changed(situation: Situation):
+async def test_r29_a_link_inside_stays_a_link_and_its_target_is_changed(situation: Situation):
     (agent,) = await situation.begin(with_links, "a")
     await agent.turn(("edit", {"path": "CLAUDE.md", "old": "a", "new": "b"}))
     work = await agent.commit()
@@ -138,7 +162,7 @@ async def test_a_link_inside_stays_a_link_and_its_target_is_changed(situation: S
 @pytest.mark.parametrize(
     "link", ['python3 -c \'import os; os.symlink("/etc", "d"); os.symlink("../../..", "up")\'']
 )
-async def test_a_link_that_leads_outside_is_neither_followed_nor_collected(
+async def test_r29_a_link_that_leads_outside_is_neither_followed_nor_collected(
     situation: Situation, link: str
 ):
     (agent,) = await situation.begin(with_links, "a")
@@ -159,7 +183,7 @@ async def test_a_link_that_leads_outside_is_neither_followed_nor_collected(
     assert [each.path for each in done.findings] == ["d", "up"]
 
 
-async def test_claims_are_judged_on_where_a_tracked_link_leads(situation: Situation):
+async def test_r29_claims_are_judged_on_where_a_tracked_link_leads(situation: Situation):
     (agent,) = await situation.begin(with_links, "a", claims=("free/**", "free"))
     patch = "*** Begin Patch\n*** Update File: free/x\n-x\n+y\n*** End Patch"
     seen = await agent.turn(
@@ -172,7 +196,7 @@ async def test_claims_are_judged_on_where_a_tracked_link_leads(situation: Situat
     assert (agent.path / "protected" / "x").read_text() == "x\n"
 
 
-async def test_what_wants_a_person_returns_by_itself(situation: Situation):
+async def test_r32_what_wants_a_person_returns_by_itself(situation: Situation):
     (agent,) = await situation.begin(plain, "a")
     commands = (
         *("git log", "git commit --amend", "git rebase -i HEAD~1", "cat", "python3", "npm init"),
@@ -193,7 +217,7 @@ async def test_what_wants_a_person_returns_by_itself(situation: Situation):
         ("noeol", r"one\ntwo", "two", b"one\nnew"),
     ],
 )
-async def test_a_small_edit_changes_nothing_else(
+async def test_r30_a_small_edit_changes_nothing_else(
     situation: Situation, name: str, made: str, word: str, after: bytes
 ):
     (agent,) = await situation.begin(plain, "a")
@@ -206,7 +230,7 @@ async def test_a_small_edit_changes_nothing_else(
     assert await situation.home.host.read_file(work, name) == after
 
 
-async def test_what_cannot_be_edited_safely_is_refused_and_odd_reads_answer_at_once(
+async def test_r30_what_cannot_be_edited_safely_is_refused_and_odd_reads_answer_at_once(
     situation: Situation,
 ):
     (agent,) = await situation.begin(plain, "a")
@@ -227,7 +251,7 @@ async def test_what_cannot_be_edited_safely_is_refused_and_odd_reads_answer_at_o
     assert (agent.path / "u16").read_bytes() == b"\xff\xfea\0"
 
 
-async def test_a_tool_that_does_not_exist_is_answered_with_all_that_do(situation: Situation):
+async def test_r42_a_tool_that_does_not_exist_is_answered_with_all_that_do(situation: Situation):
     (agent,) = await situation.begin(plain, "a")
     (told,) = await agent.turn(("browser", {"url": "x"}))
     tools = "bash, read, edit, write, apply_patch, submit"

@@ -234,6 +234,7 @@ async def test_a_worktree_that_is_gone_is_made_again(bench: Bench):
 
 
 async def test_a_stop_by_the_workflow_records_the_work_so_far(bench: Bench):
+    """Field report R54."""
     environment = ActivityEnvironment()
     request = bench.request(APPEND, "touch begun.seen; sleep 60", "echo never >> log.txt")
     running = asyncio.ensure_future(environment.run(bench.activities().run, request))

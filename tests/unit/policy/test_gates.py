@@ -65,6 +65,7 @@ def test_only_what_the_base_did_not_have_blocks(
 
 @pytest.mark.parametrize("base", [None, passed(), failed("a"), failed()])
 def test_what_did_not_finish_blocks_and_is_not_called_a_failure(base: GateResult | None):
+    """Field report R17."""
     decision = judge_gates(a_report(base) if base else None, a_report(unfinished()))
     assert not decision.passes
     assert decision.unfinished == ("tests",)
@@ -74,6 +75,7 @@ def test_what_did_not_finish_blocks_and_is_not_called_a_failure(base: GateResult
 
 
 def test_what_did_not_finish_on_the_base_either_does_not_block():
+    """Field report R17."""
     decision = judge_gates(a_report(unfinished()), a_report(unfinished("killed by signal 9")))
     assert decision.passes
     assert decision.unfinished == ("tests",)
@@ -139,6 +141,24 @@ def test_known_failures_alone_show_no_output():
     assert "assert" not in judge_gates(report, report).notes
 
 
+def test_r49_a_known_failure_of_another_cause_passes_and_is_shown():
+    base = a_report(failed("old", excerpt="E assert 1 == 2\nt.py:3: AssertionError\n3 in 0.1s"))
+    now = failed("old", excerpt="E KeyError: 'x'\nt.py:9: AssertionError\n4 in 0.2s")
+    decision = judge_gates(base, a_report(now))
+    assert (decision.passes, decision.known_failures) == (True, ("tests: old",))
+    assert decision.remarks == (
+        "gate 'tests' failed as on the base; and says what it did not on the base:\nE KeyError: 'x'"
+    )
+    assert judge_gates(base, base).remarks == ""
+
+
+@pytest.mark.parametrize("mark", ["… 1 line left out …", "… 9 lines left out …", "[output cut: …]"])
+def test_what_a_cut_output_of_the_base_does_not_show_is_not_called_another_cause(mark: str):
+    base = a_report(failed("old", excerpt=f"E assert 1 == 2\n{mark}\n3 failed"))
+    now = a_report(failed("old", excerpt="E KeyError: 'x'"))
+    assert judge_gates(base, now).remarks == ""
+
+
 def test_long_lists_and_notes_are_cut():
     names = tuple(f"t{n}" for n in range(50))
     results = [failed(*names, gate=f"g{n}", excerpt="x" * 6_000) for n in range(5)]
@@ -171,6 +191,7 @@ def test_only_gates_with_new_failures_run_again_and_only_once():
 
 
 def test_a_flake_passes_and_is_noted():
+    """Field report R49."""
     merged = merge_rerun(a_report(failed("a", "b")), a_report(passed()))
     decision = judge_gates(a_report(passed()), merged)
     assert decision.passes
@@ -262,6 +283,7 @@ def test_an_untouched_tree_passes(base: GateResult):
     ],
 )
 def test_an_unguarded_pipe_is_warned_of(argv: tuple[str, ...]):
+    """Field report R35."""
     fault = pipe_fault(argv)
     assert fault is not None
     assert "pipefail" in fault

@@ -97,12 +97,18 @@ def test_details_of_many_tasks_say_how_many_more() -> None:
     assert "| t40 |" not in text
 
 
-def test_a_models_text_is_never_markup() -> None:
-    evil = "x` | [click](http://e) \n# **big**\x1b[31m"
+@pytest.mark.parametrize(
+    "evil",
+    [
+        "x` | [click](http://e) \n# **big**\x1b[31m",
+        "[/red] [link=x]y[/link] \u001b[2J ✓ <script>alert(1)</script> | `x`",
+    ],
+)
+def test_r58_a_models_text_is_never_markup(evil: str) -> None:
     task = a_task("a").model_copy(update={"title": evil})
     record = state("a").records[task.id].model_copy(update={"task": task})
     session = outcomes.put(state("a", reason=evil), record)
     session = outcomes.notice(session, NoticeKind.GATE, "", evil, NOON)
     outside = "".join(views.details(session).split("`")[::2])
-    for bad in ("click", "# ", "**big", "\x1b"):
+    for bad in ("click", "# ", "**big", "\x1b", "link", "script"):
         assert bad not in outside

@@ -45,6 +45,7 @@ def test_only_who_is_waited_for_is_told_what_to_do(
 
 
 def test_what_is_merged_or_skipped_is_complete() -> None:
+    """Field report R40."""
     assert schedule.ending(ended_as(TaskState.MERGED, TaskState.SKIPPED), ASK).kind == "complete"
 
 

@@ -101,7 +101,7 @@ CASES: dict[str, tuple[bytes, str]] = {
     "no number": (V + b"budget: {stop_usd: .nan}\n", "2:20: .nan is no finite number"),
     "no number, as a text": (
         V + b"budget: {stop_usd: NaN}\n",
-        "2:10: budget.stop_usd: must be a finite number, not 'NaN'",
+        "2:10: budget.stop_usd: must be a number, not 'NaN'",
     ),
     "an infinite number": (V + b"budget: {warn_usd: -.inf}\n", "2:20: -.inf is no finite number"),
     "a number that overflows": (
@@ -109,8 +109,8 @@ CASES: dict[str, tuple[bytes, str]] = {
         "2:20: 1e999 is no finite number",
     ),
     "more money than there is": (
-        V + b"budget: {stop_usd: '1e99999999'}\n",
-        "2:10: budget.stop_usd: must be at most 1000000, not '1e99999999'",
+        V + b"budget: {stop_usd: 1000001}\n",
+        "2:10: budget.stop_usd: must be at most 1000000, not 1000001",
     ),
     "a number with thousands of digits": (
         V + b"turns: " + b"9" * 9_000,

@@ -70,6 +70,7 @@ def complaint(text: str, *, from_repository: bool = False) -> str:
             "catalogue: {a/b: {prices: {input_usd: 1, output_usd: '1E+99999999'}}}",
             "output_usd: must be at most 1000000",
         ),
+        ("budget: {stop_usd: 1000000.01}", "budget.stop_usd: must be at most 1000000"),
         ("deliver: base", "3:1: deliver: must be 'branch', not 'base'"),
     ],
 )  # fmt: skip
@@ -77,6 +78,14 @@ def test_each_complaint_names_its_place_and_the_remedy(body: str, expected: str)
     message = complaint(f"version: 1\n# a comment\n{body}\n")
     assert message.startswith("blueflame.yaml:")
     assert expected in message
+
+
+@pytest.mark.parametrize("key", ["warn_usd", "stop_usd", "burn_usd_per_minute"])
+@pytest.mark.parametrize("usd", [".nan", "NaN", ".inf", "-.inf", "1e309", "-1", "'10'", "true"])
+def test_r44_what_is_no_amount_is_no_budget(key: str, usd: str):
+    message = complaint(f"version: 1\nbudget: {{{key}: {usd}}}\n")
+    assert re.match(r"blueflame\.yaml:2:(10|\d+): ", message)
+    assert "number" in message or f"budget.{key}: must be" in message
 
 
 def test_all_complaints_are_given_at_once():

@@ -118,6 +118,7 @@ async def test_a_branch_that_has_all_is_said(mine: Repository) -> None:
 
 
 async def test_no_branch_is_said(mine: Repository) -> None:
+    """Field report R22."""
     mine.session(FIRST)
     assert "name yours with --branch" in str(await refused(mine, FIRST, mine.base))
     mine.git("checkout", "-q", "--detach")

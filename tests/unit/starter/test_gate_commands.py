@@ -68,6 +68,7 @@ def test_what_is_no_command(text: str):
     ],
 )
 def test_a_pipe_without_pipefail_is_refused(argv: tuple[str, ...]):
+    """Field report R35."""
     with pytest.raises(ValueError, match="pipefail"):
         check_arguments(argv)
 

@@ -55,6 +55,7 @@ def keep(host: Path, repository: Path, shown: ShownSession) -> str:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_the_command_that_is_said_brings_the_work(tmp_path: Path, repository: Path, packed: bool):
+    """Field report R05."""
     shown = undelivered(repository)
     commit = keep(tmp_path, repository, shown)
     (tmp_path / "repositories" / "00.git").mkdir()

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[3]
 
 @given(st.text())
 def test_shown_text_cannot_act(text: str) -> None:
+    """Field report R58."""
     assert not any((ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 for c in shown(text))
 
 

@@ -217,6 +217,7 @@ def test_decisions_name_what_they_were_for() -> None:
 
 
 def test_hostile_titles_are_literal_everywhere() -> None:
+    """Field report R58."""
     shown = session(
         goal=HOSTILE,
         reason=HOSTILE,

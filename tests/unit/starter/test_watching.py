@@ -90,6 +90,7 @@ async def test_what_runs_is_followed_to_its_end() -> None:
 async def test_a_wait_for_a_provider_is_told_once_with_its_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """Field report R13."""
     assert await watched(RUNNING, RUNNING, RUNNING, ENDED) == (ExitCode.COMPLETE, 0)
     line = "  dev.a.1 waits for openai/gpt-5 until 2026-11-27 15:00:00 UTC: openai answered 429"
     assert capsys.readouterr().out.count(line) == 1

@@ -73,6 +73,7 @@ def test_a_write_is_judged_as_what_it_resolves_to():
 
 @pytest.mark.sandbox
 async def test_a_denied_call_runs_nothing_and_takes_no_other_along(tmp_path: Path):
+    """Field report R37."""
     toolset = Toolset(
         sandbox=BubblewrapSandbox(),
         blobs=Blobs(),

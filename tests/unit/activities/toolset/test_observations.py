@@ -59,6 +59,7 @@ def test_beyond_it_both_ends_are_kept(count: int):
 @pytest.mark.parametrize("size", [300_000, 2_000_000])
 @pytest.mark.parametrize("shift", [0, 1, 2, 3])
 def test_a_cut_splits_no_character(size: int, shift: int):
+    """Field report R09."""
     seen = shown(b"x" * shift + "😀".encode() * (size // 4))
     assert seen.is_cut
     assert "\ufffd" not in seen.head

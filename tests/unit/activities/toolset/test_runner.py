@@ -104,6 +104,7 @@ def call(toolset: Toolset) -> Call:
     ],
 )
 async def test_how_a_command_ended_is_said(call: Call, command: str, text: str):
+    """Field report R35."""
     assert (await call("bash", command=command)).result.text == text
 
 
@@ -118,6 +119,7 @@ async def test_a_syntax_error_names_its_own_line(call: Call):
 
 
 async def test_a_time_out_keeps_the_output_and_advises(call: Call):
+    """Field report R32."""
     observation = await call("bash", command="echo started; sleep 60", timeout_s=1)
     assert observation.result.is_error
     assert observation.result.text.startswith(
@@ -198,6 +200,7 @@ async def test_half_an_emoji_is_replaced_and_the_call_goes_on(call: Call, tree: 
 
 
 async def test_an_unknown_tool_is_answered_with_those_there_are(call: Call):
+    """Field report R42."""
     result = (await call("browser", url="x")).result
     assert (result.is_error, result.text) == (
         True,
@@ -243,6 +246,7 @@ NESTED = '{"command": ' + "[" * 60 + "]" * 60 + "}"
 async def test_wrong_arguments_are_told_and_run_nothing(
     toolset: Toolset, tree: Path, name: str, sent: str, says: str
 ):
+    """Field report R42."""
     result = (await toolset.run_call(tool_call("1", name, sent))).result
     assert result.is_error
     assert says in result.text

@@ -93,6 +93,7 @@ def test_the_canary_sings_for_plain_git(home: Home):
 
 
 async def test_a_hostile_user_repository(home: Home):
+    """Field report R59."""
     home.make({"a.txt": "one\n", "b.txt": "one\n", ".gitattributes": ATTRIBUTES})
     canary = home.top / "PWNED"
     arm(home.path / ".git", canary)
@@ -130,6 +131,7 @@ def set_traps(place: Path, canary: Path) -> None:
 
 
 async def test_a_hostile_agent(home: Home):
+    """Field report R59."""
     home.make({"a.txt": "one\n", "d/b.txt": "two\n"})
     canary = home.top / "PWNED"
     place = await home.start()

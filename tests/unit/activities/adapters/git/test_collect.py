@@ -65,6 +65,7 @@ async def test_ignored_files_are_absent_and_listed_apart(home: Home):
 
 
 async def test_modes_are_collected(home: Home):
+    """Field report R27."""
     home.make({"old.sh": "x\n", "go.sh": "y\n"})
     (home.path / "old.sh").chmod(0o755)
     home.run("config", "core.fileMode", "false")
@@ -232,6 +233,7 @@ async def with_submodule(home: Home) -> Path:
 
 
 async def test_an_unchanged_submodule_survives_until_landing(home: Home):
+    """Field report R07."""
     place = await with_submodule(home)
     assert (place / "sub").is_dir()
     write(place, {"a.txt": "changed\n"})
@@ -243,6 +245,7 @@ async def test_an_unchanged_submodule_survives_until_landing(home: Home):
 
 @pytest.mark.parametrize("deed", ["fill", "delete", "replace"])
 async def test_work_on_a_submodule_is_a_finding_and_keeps_the_link(home: Home, deed: str):
+    """Field report R07."""
     place = await with_submodule(home)
     if deed == "fill":
         write(place, {"sub/x.txt": "x"})
@@ -334,6 +337,7 @@ async def test_a_strange_name_of_the_base_can_be_worked_on(home: Home):
 
 
 async def test_lfs_pointers_pass_and_new_binaries_do_not(home: Home):
+    """Field report R21."""
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
     home.make({".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n", "a.bin": pointer})
     home.run("config", "filter.lfs.required", "true")

@@ -159,6 +159,7 @@ async def test_options_of_the_branch_do_not_turn_it_into_something_else(home: Ho
 
 
 async def test_their_filter_runs_and_no_hook_does(home: Home):
+    """Field reports R21 and R59."""
     home.make({"a.txt": "one\n", ".gitattributes": "*.bin filter=shout\n"})
     commit = await prepared(home, {"x.bin": "quiet\n"})
     home.run("config", "filter.shout.smudge", "tr a-z A-Z")

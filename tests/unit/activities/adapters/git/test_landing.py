@@ -1,9 +1,12 @@
 """Exporting and landing: bundles only, one ref, and the user's checkout untouched."""
 
+import asyncio
+import importlib
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from activities.ports.user_repository import (
     LandRequest,
     Refused,
 )
+from activities.repository_warnings import warnings_of
 from tests.unit.activities.adapters.git.home import (
     BRANCH,
     RESULT,
@@ -98,6 +102,7 @@ async def test_refuses_when_the_branch_moved(home: Home):
 
 
 async def test_waits_when_a_branch_got_in_the_way_late(home: Home):
+    """Field report R05."""
     home.make({"a.txt": "one\n"})
     commit = await work(home)
     home.run("branch", "blueflame")
@@ -145,6 +150,7 @@ async def test_lands_in_a_bare_repository(home: Home):
 
 @pytest.mark.parametrize("depth", [1, 2])
 async def test_a_shallow_clone_works_with_its_boundary(home: Home, depth: int):
+    """Field report R02."""
     home.make({"a.txt": "one\n"})
     for text in ("two\n", "three\n"):
         home.commit({"a.txt": text})
@@ -219,6 +225,7 @@ def open_top() -> Iterator[Path]:
 
 @pytest.mark.root
 async def test_root_lands_with_the_owners_rights(open_top: Path):
+    """Field report R04."""
     home = Home(open_top)
     home.make({"a.txt": "one\n"})
     commit = await work(home)
@@ -230,6 +237,56 @@ async def test_root_lands_with_the_owners_rights(open_top: Path):
     assert outcome == Landed(ref="refs/heads/main", commit=commit, checkout=home.path)
     owners = {place.lstat().st_uid for place in home.path.rglob("*")}
     assert owners == {1234}
+
+
+def as_user(uid: int, do: Callable[[], Coroutine[None, None, list[str]]]) -> list[str]:
+    """Do something in a child process that is that user for good."""
+    # What is imported late is imported now: the interpreter may be closed to that user.
+    for name in ("concurrent.futures.thread", "git"):
+        importlib.import_module(name)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            said = asyncio.run(do())
+        except BaseException as error:  # noqa: BLE001 - it must not go on as a second test run
+            said = [repr(error)]
+        os.write(writing, json.dumps(said).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        said = json.loads(answer.read())
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.mark.root
+def test_r04_another_user_who_may_read_gets_a_base_and_is_told_who_may_land(open_top: Path):
+    home = Home(open_top)
+    home.make({"a.txt": "one\n"})
+    for place in (home.path, *home.path.rglob("*")):
+        os.lchown(place, 1234, 1234)
+    (open_top / "host").mkdir()
+    os.chown(open_top / "host", 4321, 4321)
+
+    async def start_and_land() -> list[str]:
+        facts = await home.user.inspect(home.path, None)
+        outcome = await home.land(await work(home))
+        return [*warnings_of(facts), getattr(outcome, "reason", ""), getattr(outcome, "text", "")]
+
+    said = as_user(4321, start_and_land)
+    assert len(said) == 3, said
+    warning, reason, text = said
+    assert warning == (
+        "the repository belongs to '1234' and cannot be written from here: "
+        "the result cannot be delivered; start role `land` as that user"
+    )
+    assert reason == "rights"
+    assert "1234" in text
+    assert home.run("-c", "safe.directory=*", "for-each-ref", "refs/heads/blueflame") == ""
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

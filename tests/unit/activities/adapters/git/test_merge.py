@@ -60,6 +60,7 @@ SILENT: list[tuple[str, Deed, Deed]] = [
 async def test_conflicts_without_markers_are_conflicts(
     home: Home, kind: str, left: Deed, right: Deed
 ):
+    """Field report R15."""
     home.make(BASE)
     await home.start()
     first, second = await task(home, "a", left), await task(home, "b", right)
@@ -116,6 +117,7 @@ async def test_merge_commits_have_both_parents_and_land(home: Home):
 
 
 async def test_five_entries_under_one_heading(home: Home):
+    """Field report R46."""
     lines = "# Changes\n\n## Unreleased\n\n" + "".join(f"- slot {n}\n\n" for n in range(5))
     home.make({"CHANGELOG.md": lines, ".gitattributes": "*.md merge=union\n"})
     await home.start()
@@ -136,6 +138,7 @@ async def test_five_entries_under_one_heading(home: Home):
 
 
 async def test_the_repositorys_union_driver_does_not_hide_a_conflict(home: Home):
+    """Field report R46."""
     home.make({"CHANGELOG.md": "## Unreleased\n", ".gitattributes": "*.md merge=union\n"})
     await home.start()
     first, second = [
@@ -153,6 +156,7 @@ MARKED = "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n"
 
 
 async def test_markers_are_refused_and_underlines_are_not(home: Home):
+    """Field report R46."""
     home.make({"docs/git.rst": f"Example\n=======\n\n{MARKED}", "a.txt": "one\n"})
     await home.start()
     heading = await task(

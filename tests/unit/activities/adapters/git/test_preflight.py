@@ -131,6 +131,7 @@ async def test_works_from_a_bare_repository(home: Home):
 
 
 async def test_one_key_whichever_path_leads_there(home: Home):
+    """Field report R29."""
     home.make({"a.txt": "one\n"})
     (home.top / "alias").symlink_to(home.path)
     home.run("worktree", "add", "-q", "../linked")
@@ -147,6 +148,7 @@ async def test_one_key_whichever_path_leads_there(home: Home):
 
 @pytest.mark.parametrize("branch", ["blueflame", "blueflame/s1/deeper"])
 async def test_refuses_a_branch_in_the_way(home: Home, branch: str):
+    """Field report R05."""
     home.make({"a.txt": "one\n"})
     home.run("branch", branch)
     with pytest.raises(BranchNameBlockedError, match="git branch -m"):
@@ -193,6 +195,7 @@ async def test_takes_a_shallow_clone(home: Home):
 
 @pytest.mark.root
 async def test_reads_a_repository_of_another_owner(home: Home):
+    """Field report R04."""
     home.make({"a.txt": "one\n"})
     for place in (home.path, *home.path.rglob("*")):
         os.lchown(place, 1234, 1234)

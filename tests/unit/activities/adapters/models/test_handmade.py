@@ -181,6 +181,8 @@ async def test_each_answer_has_its_decision(
 async def test_more_ways_to_ask_for_a_wait(
     handmade: Handmade, name: Provider, headers: dict[str, str], low: float, high: float
 ) -> None:
+    """Field report R13."""
+
     def respond(_: httpx2.Request) -> httpx2.Response:
         return answer(429, {"error": {"type": "rate_limit_error"}}, **headers)
 

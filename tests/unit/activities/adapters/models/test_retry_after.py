@@ -41,6 +41,7 @@ NOW = datetime(2026, 11, 27, 12, 0, 0, tzinfo=UTC)
     ],
 )
 def test_parse_wait(text: str, seconds: float | None) -> None:
+    """Field report R13."""
     expected = None if seconds is None else timedelta(seconds=seconds)
     assert parse_wait(text, NOW) == expected
 

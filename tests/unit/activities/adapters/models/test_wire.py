@@ -130,6 +130,7 @@ async def test_gemini_names_a_malformed_call_by_its_stop(wire: Wire) -> None:
 async def test_a_lone_surrogate_is_replaced_and_the_call_goes_on(
     wire: Wire, provider: Provider
 ) -> None:
+    """Field report R09."""
     write = r'{text: "a \ud83d", calls: [{bash: {command: "ok \ud83d end"}}]}'
     wire.play(write, '{text: fine, expect: "seen \ufffd"}')
     reply = await wire.call(provider)
@@ -143,6 +144,7 @@ async def test_a_lone_surrogate_is_replaced_and_the_call_goes_on(
 async def test_odd_ids_become_unique_and_still_pair_up(
     wire: Wire, provider: Provider, ids: tuple[str, str]
 ) -> None:
+    """Field report R37."""
     named = [f"{{name: bash, arguments: {{command: x}}, id: '{call_id}'}}" for call_id in ids]
     turn = f"{{calls: [{', '.join(named)}]}}"
     wire.play(turn, turn, "{text: Done.}")
@@ -183,6 +185,7 @@ async def test_a_call_that_the_limit_cut_is_malformed(wire: Wire, name: Provider
 
 
 async def test_empty_results_and_texts_are_never_sent(wire: Wire, provider: Provider) -> None:
+    """Field report R37."""
     quiet = "{calls: [{bash: {command: 'true'}}]}"
     wire.play(quiet, "{text: ok, expect: (no output)}", "{text: bye}")
     reply = await wire.call(provider)
@@ -267,6 +270,7 @@ DATES = [("Wed, 21 Oct 2015 07:28:00 GMT", None), ("soon", None), ("6m0s", 360.0
 async def test_the_wait_that_a_provider_asks_for(
     wire: Wire, provider: Provider, kind: str, value: str, seconds: float | None
 ) -> None:
+    """Field report R13."""
     plain = value in dict(WAITS)
     quoted = value if plain else f"'{value}'"
     wire.play(f"{{error: {{kind: {kind}, retry_after: {quoted}}}}}")

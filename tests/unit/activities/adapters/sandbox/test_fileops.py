@@ -40,6 +40,7 @@ def edit(root: Path, path: str, old: str, new: str, **more: object) -> dict[str,
 def test_an_edit_changes_its_span_and_no_other_byte(
     tmp_path: Path, before: bytes, old: str, new: str, after: bytes
 ):
+    """Field report R30."""
     (tmp_path / "f").write_bytes(before)
     assert "Edited" in edit(tmp_path, "f", old, new)["text"]
     assert (tmp_path / "f").read_bytes() == after
@@ -85,6 +86,7 @@ def test_white_space_is_forgiven_and_the_files_indentation_kept(
 def test_what_cannot_be_edited_safely_is_refused_and_untouched(
     tmp_path: Path, before: bytes, old: str, reason: str
 ):
+    """Field report R30."""
     (tmp_path / "f").write_bytes(before)
     assert reason in edit(tmp_path, "f", old, "same")["error"]
     assert (tmp_path / "f").read_bytes() == before
@@ -123,6 +125,7 @@ def test_bytes_around_any_span_stay(before: bytes, middle: str, after: bytes, ne
 
 @pytest.mark.parametrize("mode", [0o755, 0o600, 0o644])
 def test_the_mode_stays(tmp_path: Path, mode: int):
+    """Field report R27."""
     (tmp_path / "f").write_text("a\n")
     (tmp_path / "f").chmod(mode)
     edit(tmp_path, "f", "a", "b")
@@ -133,6 +136,7 @@ def test_the_mode_stays(tmp_path: Path, mode: int):
 
 
 def test_an_edit_through_an_inside_link_changes_the_target(tmp_path: Path):
+    """Field report R29."""
     (tmp_path / "AGENTS.md").write_text("a\n")
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     asked = edit(tmp_path, "CLAUDE.md", "a", "b")
@@ -227,6 +231,7 @@ def test_a_folder_is_listed(tmp_path: Path):
 
 @pytest.mark.parametrize("op", ["read", "edit", "write"])
 def test_a_fifo_answers_at_once(tmp_path: Path, op: str):
+    """Field report R30."""
     os.mkfifo(tmp_path / "p")
     assert "a FIFO" in ask(tmp_path, op, "p", content="x", old="a", new="b")["error"]
 

@@ -152,6 +152,7 @@ CASES: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("path", "body", "why"), CASES)
 async def test_a_request_that_no_provider_takes(wire: Wire, path: str, body: Any, why: str) -> None:
+    """Field report R37."""
     wire.play("{text: taken}", "{text: taken}", "{text: taken}")
     response = await post(wire, path, body)
     assert response.status_code == 400

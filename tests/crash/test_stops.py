@@ -1,0 +1,63 @@
+"""`stop` while something runs: it ends, its work is kept, and what was asked for is booked."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from starter.sessions import PREFIX
+from tests.crash import play
+from tests.crash.stage import Stage, stage
+from tests.waiting import PATIENCE, until
+from workflows.domain.session import SessionResult
+
+COMMAND = "mkdir -p slow; echo begun > slow/log.txt; sleep 987"
+"""Longer than a command or a test may take: only the stop can end it."""
+CALL_USD = Decimal("0.00014")
+"""What each answered call of the playbook costs: 1,000 tokens in, 100 out."""
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+
+async def stopped(running: Stage, is_under_way: Callable[[], bool]) -> tuple[str, SessionResult]:
+    """Play until something is under way, and stop; return the session's id and its result."""
+    repository = await asyncio.to_thread(play.make_repository, running.folder / "user")
+    handle = await play.start(running.client, repository)
+    await until(is_under_way, "it is under way")
+    await handle.signal("stop", {"by": "ann"})
+    result = await asyncio.wait_for(handle.result(), PATIENCE)
+    assert (result.outcome, result.reason) == ("stopped", "stopped by ann")
+    assert [(task.id, task.state) for task in result.tasks] == [("slow", "cancelled")]
+    return handle.id.removeprefix(PREFIX), result
+
+
+async def test_r54_stop_ends_a_running_command_and_keeps_its_work(tmp_path: Path):
+    async with stage(tmp_path, play.stalling(COMMAND)) as running:
+        host = running.settings.host_dir
+        session, result = await stopped(running, lambda: is_running(b"sleep\x00987"))
+        assert not is_running(b"sleep\x00987")
+        (bare,) = host.glob("repositories/*.git")
+        kept = f"refs/blueflame/{session}/agents/dev.slow.1:slow/log.txt"
+        assert play.git(bare, "-c", "safe.bareRepository=all", "show", kept) == "begun"
+        assert result.spent_usd == len(running.simulator.log.entries) * CALL_USD
+
+
+async def test_r54_stop_ends_a_running_call_which_is_booked(tmp_path: Path):
+    async with stage(tmp_path, play.silent(300)) as running:
+        entries = running.simulator.log.entries
+        _, result = await stopped(running, lambda: len(entries) == 3)
+    assert [entry["role"] for entry in entries] == ["planner", "planner", "developer"]
+    # In flight it may be billed: it counts at its quote, which is more than an answer costs.
+    assert result.spent_usd > 3 * CALL_USD
+
+
+def is_running(command: bytes) -> bool:
+    """Say whether such a process lives on this machine."""
+    found: list[bytes] = []
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found.append(line.read_bytes())
+    return any(each.startswith(command) for each in found)
