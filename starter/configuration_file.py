@@ -87,9 +87,9 @@ class BudgetSection(BaseModel, frozen=True, extra="forbid"):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _is_no_text(cls, value: object) -> object:
-        """Guess no amount from a text; numbers are left to pydantic."""
-        if type(value) is str:
+    def _is_no_text(cls, value: object, info: ValidationInfo) -> object:
+        """Guess no amount from a file's text; what was typed as an option (no context) is one."""
+        if type(value) is str and info.context is not None:
             raise ValueError(f"must be a number, not {brief(value)}")
         return value
 
