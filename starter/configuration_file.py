@@ -10,7 +10,14 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field, StrictInt, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictInt,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic.fields import FieldInfo
 
 from activities.document_wording import brief
