@@ -154,13 +154,28 @@ def _tell(keeping: "asyncio.Task[None]") -> None:
         logging.getLogger("workers").error("server and workers are no longer kept: %s", error)
 
 
+def _prepare(settings: "Settings") -> None:
+    """Have all that server and workers need to come up.
+
+    Raises:
+        CommandError: a setting names a place that cannot be used.
+    """
+    from starter.data_directory import prepare
+    from workers.delegation import DelegationError, place_of
+
+    try:
+        place_of(settings.cgroup)
+    except DelegationError as error:
+        raise CommandError(str(error)) from error
+    prepare(settings)
+
+
 def _log_to_file(settings: "Settings") -> None:
     """Write what the supervisor notes beside the other logs; a person sees only what is serious."""
-    from starter.data_directory import prepare
     from starter.sdk_log import LOGGER
     from workers.log import LosingFile
 
-    prepare(settings)
+    _prepare(settings)
     log = logging.getLogger("workers")
     noted = LosingFile(
         settings.logs_dir / "supervisor.log", maxBytes=1_000_000, backupCount=1, delay=True
@@ -239,11 +254,10 @@ async def ensure_background(settings: "Settings") -> None:
     Raises:
         CommandError: it does not come up; the message names its log.
     """
-    from starter.data_directory import prepare
     from workers.bounded_log import last_line
     from workers.supervisor import read_state
 
-    prepare(settings)
+    _prepare(settings)
     log = settings.logs_dir / "up.log"
     child = None if read_state(settings) else _spawn_up(settings, str(log))
     with contextlib.suppress(TimeoutError):

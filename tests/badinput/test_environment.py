@@ -107,6 +107,16 @@ def test_a_variable_is_named(command: Command, repository: Path, case: str):
     refused(command, command.types("run", "x", *options, more=variables), code, what, remedy)
 
 
+@pytest.mark.parametrize(
+    "arguments", [("run", "x"), ("run", "x", "--detach"), ("up",)], ids=" ".join
+)
+def test_a_cgroup_that_is_none(command: Command, repository: Path, arguments: tuple[str, ...]):
+    options = ("--config", str(command.config), "--repo", str(repository))
+    more = {"BLUEFLAME_CGROUP": "/nope"}
+    told = command.types(*arguments, *(options if arguments[0] == "run" else ()), more=more)
+    refused(command, told, USAGE, "BLUEFLAME_CGROUP='/nope' is no cgroup", "unset it")
+
+
 def test_no_server_was_started_yet(command: Command):
     refused(
         command, command.types("ls"), UNAVAILABLE, "no Temporal server", "`blueflame up --detach`"
