@@ -1,6 +1,7 @@
 """Attacks from inside the sandbox. Each proves on the host that the effect did not happen."""
 
 import asyncio
+import ctypes
 import os
 import re
 import socket
@@ -158,6 +159,23 @@ async def test_only_its_own_processes_are_seen(attack: Attack):
 
 
 # ----------------------------------------------------------------------------------- network
+
+
+def has_keyring() -> bool:
+    """Have the kernel make the user's own keyring, and say whether it is shown."""
+    # keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, create)
+    ctypes.CDLL(None).syscall(250, 0, -4, 1)
+    return b"_uid" in Path("/proc/keys").read_bytes()
+
+
+async def test_the_users_keyrings_are_not_named(attack: Attack):
+    if os.uname().machine != "x86_64":
+        pytest.skip("the number of a system call of x86-64")
+    if not has_keyring():
+        pytest.skip("this kernel shows the user no keyring, so there is nothing to hide")
+    ran = await attack("cat /proc/keys /proc/key-users")
+    assert b"keyring" not in ran.output
+    assert b"/proc/keys: Permission denied" in ran.output
 
 
 async def test_no_network_not_even_the_hosts_loopback(attack: Attack):

@@ -86,6 +86,11 @@ _ENVIRONMENT = {
 }
 
 
+_OF_THE_KERNEL = ("kcore", "key-users", "keys", "latency_stats", "sched_debug", "timer_list")
+"""Files of /proc that no namespace confines. Some are shut to us by their mode, but `keys` names
+the keyrings of the user who runs the worker."""
+
+
 def environment(toolchain: tuple[Path, ...], added: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Return the whole environment of a command; nothing of the host's is in it."""
     tools = [str(prefix / "bin") for prefix in toolchain if (prefix / "bin").is_dir()]
@@ -120,7 +125,7 @@ def arguments(plan: Plan) -> list[str]:
         *("--uid", str(_ID), "--gid", str(_ID), "--hostname", "sandbox"),
         *_system(),
         *_files(plan.data),
-        *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"),
+        *_processes(),
         *("--dev", "/dev", *_tmpfs("/dev/shm", plan.limits.memory_bytes // 8)),  # noqa: S108
         *("--remount-ro", "/dev"),
         *("--dir", "/run"),
@@ -137,6 +142,13 @@ def arguments(plan: Plan) -> list[str]:
 def scratch_mounts(root: Path) -> tuple[Path, ...]:
     """Return the in-memory file systems, as seen through `/proc/<pid>/root`."""
     return tuple(root / one for one in ("tmp", "dev/shm", HOME.lstrip("/")))
+
+
+def _processes() -> list[str]:
+    """Return the command's own /proc; what it holds of the whole kernel cannot be opened."""
+    names = [f"/proc/{name}" for name in _OF_THE_KERNEL if Path("/proc", name).exists()]
+    masks = (part for name in names for part in ("--ro-bind", "/dev/null", name))
+    return ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", *masks]
 
 
 @functools.cache
