@@ -163,7 +163,7 @@ async def test_only_its_own_processes_are_seen(attack: Attack):
 
 def has_keyring() -> bool:
     """Have the kernel make the user's own keyring, and say whether it is shown."""
-    # keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, create)
+    # The system call is keyctl, asked for the keyring of the user; it is made where there is none.
     ctypes.CDLL(None).syscall(250, 0, -4, 1)
     return b"_uid" in Path("/proc/keys").read_bytes()
 
