@@ -86,9 +86,9 @@ _ENVIRONMENT = {
 }
 
 
-_OF_THE_KERNEL = ("kcore", "key-users", "keys", "latency_stats", "sched_debug", "timer_list")
-"""Files of /proc that no namespace confines. Some are shut to us by their mode, but `keys` names
-the keyrings of the user who runs the worker."""
+_KEYS = ("key-users", "keys")
+"""Files of /proc that no namespace confines, and everybody may read: they name the keyrings of the
+user who runs the worker. Others of that kind (`kcore`, `timer_list` …) are for the host's root."""
 
 
 def environment(toolchain: tuple[Path, ...], added: tuple[tuple[str, str], ...]) -> dict[str, str]:
@@ -145,8 +145,8 @@ def scratch_mounts(root: Path) -> tuple[Path, ...]:
 
 
 def _processes() -> list[str]:
-    """Return the command's own /proc; what it holds of the whole kernel cannot be opened."""
-    names = [f"/proc/{name}" for name in _OF_THE_KERNEL if Path("/proc", name).exists()]
+    """Return the command's own /proc, without the user's keyrings."""
+    names = [f"/proc/{name}" for name in _KEYS if Path("/proc", name).exists()]
     masks = (part for name in names for part in ("--ro-bind", "/dev/null", name))
     return ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", *masks]
 
