@@ -132,18 +132,24 @@ class Theatre:
         """
         async with self.ledger(caps or Caps()) as (session, ledger, _):
             self.worlds[session] = world
-            agent = await self.client.start_workflow(
-                "AgentWorkflow",
-                agent_request(session, ledger.id, world, **facts),
-                id=f"session/{session}/agent",
-                task_queue=queues.WORKFLOWS,
-                result_type=AgentOutcome,
-            )
+            agent = await self.start_agent(session, ledger.id, world, **facts)
             try:
                 yield agent
             finally:
                 await self._end(agent, "stop", "the test is over")
                 del self.worlds[session]
+
+    async def start_agent(
+        self, session: str, ledger: str, world: World, **facts: Any
+    ) -> WorkflowHandle[Any, AgentOutcome]:
+        """Start one agent on a ledger that is there."""
+        return await self.client.start_workflow(
+            "AgentWorkflow",
+            agent_request(session, ledger, world, **facts),
+            id=f"session/{session}/agent",
+            task_queue=queues.WORKFLOWS,
+            result_type=AgentOutcome,
+        )
 
     async def _end(self, handle: WorkflowHandle[Any, Any], signal: str, *arguments: str) -> None:
         """End what still runs, in order."""

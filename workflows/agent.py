@@ -124,7 +124,8 @@ class AgentWorkflow:
             words.append(openings.WRAP_UP)
         if words:
             pending = (*state.pending, UserMessage(text="\n\n".join(words)))
-            self._agent.update(pending=pending, steers=())
+            told = (*state.told, *state.steers)
+            self._agent.update(pending=pending, steers=(), told=told)
 
     async def _run_calls(self, calls: tuple[ToolCall, ...]) -> list[ToolResult]:
         if not calls:
@@ -198,7 +199,7 @@ class AgentWorkflow:
             family=self._agent.model.family,
             scripted=state.scripted,
             is_estimated=state.is_estimated,
-            unheard=state.steers,
+            unheard=(*state.told, *state.steers),
         )
 
 

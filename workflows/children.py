@@ -18,7 +18,7 @@ from temporalio.exceptions import (
 )
 
 from workflows.agent import AgentWorkflow
-from workflows.cancellation import end_if_cancelled
+from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.contracts import PREPARE_WORKTREE, REMOVE_WORKTREE, PrepareWorktree, RemoveWorktree
 from workflows.domain.agent import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.ids import AgentId, Commit
@@ -113,7 +113,7 @@ async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
             request, f"remove the worktree of {order.agent}", queue=grounds.host_queue
         )
     except ActivityError as error:
-        if is_cancelled_exception(error):
+        if is_cancelled():
             raise
         workflow.logger.warning("worktree of %r not removed: %s", order.agent, error.cause)
 
@@ -156,9 +156,18 @@ async def tell_all(handles: Mapping[_Name, AgentHandle], signal: str) -> None:
         await tell(handle, signal)
 
 
-async def tell(handle: workflow.ChildWorkflowHandle[Any, Any], signal: str, *words: Any) -> None:
-    """Signal a child; one that has ended meanwhile needs no telling."""
+async def tell(handle: workflow.ChildWorkflowHandle[Any, Any], signal: str, *words: Any) -> bool:
+    """Signal a child; say whether it was delivered: one that has ended meanwhile hears nothing."""
     try:
         await handle.signal(signal, *words)
     except ApplicationError as gone:
         workflow.logger.info("signal %s to %r not delivered: %s", signal, handle.id, gone)
+        return False
+    return True
+
+
+async def end_of(handle: AgentHandle) -> AgentOutcome:
+    """Wait for an agent's end; a cancellation that came while it was told something reaches it."""
+    if is_cancelled():
+        handle.cancel()
+    return await handle

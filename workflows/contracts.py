@@ -14,7 +14,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 
 from workflows import queues
-from workflows.cancellation import end_if_cancelled
+from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.domain.agent import WorktreeRef
 from workflows.domain.config import HostPattern, ModelName, Routes, WorktreeConfig
 from workflows.domain.gate import GateReport, GateSpec
@@ -32,6 +32,9 @@ _HEARTBEAT = timedelta(seconds=30)
 
 Request = TypeVar("Request", bound=BaseModel)
 Outcome = TypeVar("Outcome")
+
+
+_LAST_CHANCE = timedelta(minutes=2)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class Contract(Generic[Request, Outcome]):
             summary: what a person reads in the Web UI, in plain words.
             queue: a host's own queue where the work needs that host's disk; None: the contract's.
             start_to_close: a bound other than the contract's.
-            is_last: run it even where the workflow was cancelled before.
+            is_last: run it even where the workflow was cancelled before; then it is given two
+                minutes in all, for nothing could cancel it again.
 
         Raises:
             ActivityError: after the retries that the contract allows.
@@ -77,6 +81,7 @@ class Contract(Generic[Request, Outcome]):
             result_type=self.outcome,
             task_queue=queue or self.queue,
             start_to_close_timeout=start_to_close or self.start_to_close,
+            schedule_to_close_timeout=_LAST_CHANCE if is_cancelled() else None,
             heartbeat_timeout=self.heartbeat,
             retry_policy=self.retry,
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

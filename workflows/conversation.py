@@ -12,7 +12,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from workflows.account import Account
-from workflows.cancellation import end_if_cancelled
+from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.contracts import CALL_MODEL, CallModel, ModelAnswered, PrefixLost
 from workflows.domain.agent import AgentEnd
 from workflows.domain.budget import KeyRefused
@@ -70,6 +70,7 @@ class Conversation:
             prefix=answer.head,
             conversation=(*state.conversation, *state.pending, said),
             pending=(),
+            told=(),
             prompt_tokens=answer.usage.input_tokens + answer.usage.output_tokens,
             is_compacted=False,
             unknown_outcomes=0,
@@ -91,11 +92,11 @@ class Conversation:
                 self._account.spend(quote)  # stopped with the call in flight
             raise
         except ActivityError as error:
-            if is_cancelled_exception(error):
-                if may_have_run(error):
+            if is_cancelled_exception(error) or is_cancelled():
+                if _may_be_billed(error):
                     self._account.spend(quote)
+                end_if_cancelled()
                 raise
-            end_if_cancelled()
             return await self._again(pending) if await self._failed(error, quote) else None
         if isinstance(outcome, PrefixLost):
             raise Ended(AgentEnd.PROVIDER, "the message store lost a conversation sent whole")

@@ -9,13 +9,14 @@ from temporalio.exceptions import (
     ActivityError,
     ApplicationError,
     ChildWorkflowError,
-    is_cancelled_exception,
 )
 
+from workflows.cancellation import is_cancelled
 from workflows.children import (
     AgentHandle,
     AgentOrder,
     all_done,
+    end_of,
     failure_text,
     remove_worktree,
     start_agent,
@@ -85,9 +86,8 @@ class DevelopWave:
     @workflow.signal
     async def steer(self, word: TaskWord) -> None:
         """Pass a person's word on to the task's agent, or keep it until that starts."""
-        if handle := self._handles.get(word.task):
-            await tell(handle, "steer", word.text)
-        else:
+        handle = self._handles.get(word.task)
+        if handle is None or not await tell(handle, "steer", word.text):
             self._words.setdefault(word.task, []).append(word.text)
 
     @workflow.signal
@@ -124,7 +124,7 @@ class DevelopWave:
             try:
                 return await self._develop(assignment)
             except (ActivityError, ChildWorkflowError) as error:
-                if is_cancelled_exception(error):
+                if is_cancelled():
                     raise
                 await self._give_up_account(assignment)
                 return _not_developed(assignment, None, AgentEnd.HOST, failure_text(error))
@@ -153,7 +153,7 @@ class DevelopWave:
         self._handles[task] = handle
         await self._hand_over(assignment, handle)
         try:
-            outcome = await handle
+            outcome = await end_of(handle)
         finally:
             del self._handles[task]
         self._words.setdefault(task, []).extend(outcome.unheard)
@@ -235,7 +235,7 @@ class DevelopWave:
         try:
             done = await FINISH_TASK.ask(finish, summary, queue=self._request.grounds.host_queue)
         except ActivityError as error:
-            if is_cancelled_exception(error):
+            if is_cancelled():
                 raise
             return _not_developed(assignment, base, AgentEnd.HOST, failure_text(error), outcome)
         if not isinstance(done, TaskCommitted):
@@ -251,8 +251,8 @@ class DevelopWave:
             last = await LAST_CHECKPOINT.ask(
                 ask, f"last checkpoint of {order.agent}", queue=grounds.host_queue
             )
-        except ActivityError as error:
-            if is_cancelled_exception(error):
+        except ActivityError:
+            if is_cancelled():
                 raise
             return outcome
         commit = last.checkpoint or outcome.checkpoint

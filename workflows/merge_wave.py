@@ -7,6 +7,7 @@ merge agents take the place of `_one` later; what goes in and comes out stays.
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
+from workflows.cancellation import is_cancelled
 from workflows.children import failure_text
 from workflows.contracts import (
     ADVANCE_BRANCH,
@@ -75,7 +76,7 @@ class MergeWave:
         try:
             return await self._one(changeset)
         except ActivityError as error:
-            if is_cancelled_exception(error):
+            if is_cancelled():
                 raise
             return HeldChangeset(id=changeset.id, reason=failure_text(error))
 
@@ -150,7 +151,7 @@ class MergeWave:
             summary = "deliver the branch to the repository"
             outcome = await DELIVER_BRANCH.ask(deliver, summary, is_last=True)
         except ActivityError as error:
-            if is_cancelled_exception(error):
+            if is_cancelled_exception(error) and is_cancelled():
                 raise
             return before, self._branch(before), failure_text(error)
         if isinstance(outcome, Delivered):

@@ -3,11 +3,13 @@
 from decimal import Decimal
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ChildWorkflowError
 
+from workflows.cancellation import is_cancelled
 from workflows.children import (
     AgentHandle,
     AgentOrder,
+    end_of,
     failure_text,
     remove_worktree,
     start_agent,
@@ -45,9 +47,9 @@ class PlanWave:
             self._handle = await start_agent(request.grounds, order, "planner")
             if self._is_paused:
                 await tell(self._handle, "pause")
-            outcome = await self._handle
+            outcome = await end_of(self._handle)
         except (ActivityError, ChildWorkflowError) as error:
-            if is_cancelled_exception(error):
+            if is_cancelled():
                 raise
             return PlanResult(
                 plan=None, reason=failure_text(error), cost_usd=Decimal(0), scripted=False

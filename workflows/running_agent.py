@@ -117,6 +117,11 @@ class RunningAgent:
         self.end_if_stopped()
 
     async def continue_as_new(self) -> None:
-        """Continue as new with all state, once handlers are drained; no ask may be open."""
+        """Continue as new with all state, once handlers are drained; no ask may be open.
+
+        Raises:
+            CancelledError: the workflow was cancelled before.
+        """
+        end_if_cancelled()
         await workflow.wait_condition(workflow.all_handlers_finished)
         workflow.continue_as_new(self.request.model_copy(update={"carried": self.state}))

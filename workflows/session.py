@@ -17,9 +17,9 @@ from temporalio.exceptions import (
     ApplicationError,
     ChildWorkflowError,
     FailureError,
-    is_cancelled_exception,
 )
 
+from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.children import failure_text, tell
 from workflows.develop_wave import DevelopWave
 from workflows.domain.budget import CapChanged, LedgerEvent
@@ -319,6 +319,7 @@ class SessionWorkflow:
             for each in schedule.next_starts(self._state, self._config, self._running()):
                 self._start(each)
         elif not self._waves:
+            end_if_cancelled()
             carried = self._request.model_copy(update={"carried": self._state})
             workflow.continue_as_new(carried)
         if self._waves:
@@ -388,7 +389,7 @@ class SessionWorkflow:
             result = await self._child(wave, key, request, f"{start.stage}: {subjects}")
             self._state = outcomes.take(self._state, result, workflow.now())
         except ChildWorkflowError as error:
-            if is_cancelled_exception(error):
+            if is_cancelled() or self._state.phase is SessionPhase.STOPPING:
                 raise
             self._state = outcomes.wave_lost(
                 self._state, start.tasks, start.changesets, failure_text(error), workflow.now()
@@ -428,7 +429,7 @@ class SessionWorkflow:
         try:
             while not task.done():
                 await self._hear(task)
-        except _Stopped:
+        except (_Stopped, asyncio.CancelledError):
             task.cancel()
             await workflow.wait([task])
             raise
@@ -439,7 +440,9 @@ class SessionWorkflow:
 
         Raises:
             _Stopped: one of them stopped the session.
+            CancelledError: the session was cancelled while others were told something.
         """
+        end_if_cancelled()
         await workflow.wait_condition(
             lambda: self._has_heard() or self._has_changed or (work is not None and work.done())
         )

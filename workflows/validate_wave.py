@@ -4,13 +4,14 @@ import asyncio
 from decimal import Decimal
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ChildWorkflowError
 
-from workflows.cancellation import end_if_cancelled
+from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.children import (
     AgentHandle,
     AgentOrder,
     all_done,
+    end_of,
     failure_text,
     remove_worktree,
     start_agent,
@@ -99,7 +100,7 @@ class ValidateWave:
             try:
                 return await self._judge(candidate, cost)
             except (ActivityError, ChildWorkflowError) as error:
-                if is_cancelled_exception(error):
+                if is_cancelled():
                     raise
                 return _refused(candidate, "abstention", failure_text(error), cost)
 
@@ -198,7 +199,7 @@ class ValidateWave:
         if self._is_paused:
             await tell(handle, "pause")
         try:
-            return await handle
+            return await end_of(handle)
         finally:
             del self._handles[order.agent]
 

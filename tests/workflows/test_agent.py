@@ -23,7 +23,7 @@ from workflows.contracts import (
     ToolsOutcome,
 )
 from workflows.domain.agent import AgentEnd, AgentLimits, AgentOutcome
-from workflows.domain.budget import Caps
+from workflows.domain.budget import Caps, LedgerView
 from workflows.domain.ids import Tree
 from workflows.domain.messages import ToolCall, ToolMessage, UserMessage
 from workflows.domain.models import Usage
@@ -286,6 +286,40 @@ async def test_a_cancellation_is_not_lost_on_a_call_that_ends_meanwhile(
     assert isinstance(failed.value.cause, CancelledError)
     assert len(world.calls) == 1
     assert world.tools == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "spent"),
+    [(FailureType.RATE_LIMITED, 0), (FailureType.OUTCOME_UNKNOWN, Decimal("0.10"))],
+)
+async def test_a_call_that_fails_while_its_agent_is_cancelled_counts_where_it_may_be_billed(
+    theatre: Theatre, kind: str, spent: Decimal
+):
+    world, hold = Scripted(usd_per_call=Decimal("0.10")), Hold()
+
+    async def refused() -> None:
+        await hold.outlast()
+        raise ApplicationError("no", type=kind)
+
+    world.on_call = lambda _: refused()
+    async with theatre.ledger(Caps()) as (session, ledger, _):
+        theatre.worlds[session] = world
+        agent = await theatre.start_agent(session, ledger.id, world)
+        await hold.reached.wait()
+        await agent.cancel()
+        await until_in_history(agent, is_activity_to_be_cancelled)
+        hold.release()
+        with pytest.raises(WorkflowFailureError):
+            await agent.result()
+        view = await ledger.query("state", result_type=LedgerView)
+    assert view.settled_usd == spent
+
+
+async def test_a_word_that_was_taken_up_and_never_answered_is_unheard(theatre: Theatre):
+    world = Scripted(usd_per_call=Decimal("0.10"))
+    caps = Caps(stop_usd=Decimal("0.05"))
+    outcome = await ended(theatre, world, caps=caps, steers=("mind the tests",))
+    assert (outcome.end, outcome.unheard) == (AgentEnd.CAP, ("mind the tests",))
 
 
 async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Theatre):

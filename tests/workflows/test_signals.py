@@ -553,6 +553,15 @@ async def test_stop_cancels_what_runs_and_every_task_that_is_not_over(theatre: T
     assert world.running == {}
 
 
+async def test_one_agent_that_is_cancelled_alone_costs_only_its_attempt(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b"}))
+    async with holding(theatre, world, held("dev.a.1"), approvals=MERGED_AS_IT_IS) as session:
+        agent = await agent_of(theatre, session, "dev.a.1")
+        await agent.cancel()
+        result = await session.result()
+    assert states(result) == {"a": ("merged", 2), "b": ("merged", 1)}
+
+
 class SlowSetUp(World):
     """A worktree that is set up to its end, whatever is cancelled meanwhile."""
 

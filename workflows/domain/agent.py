@@ -88,6 +88,8 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     started_at: datetime
     paused: timedelta = timedelta(0)
     steers: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    """What persons said that was taken up, and that no answer has followed yet."""
     """What persons said and the agent has not heard yet."""
     is_paused: bool = False
     stop_reason: str | None = None

@@ -40,6 +40,8 @@ _COURSE: Final = {
     (Is.TESTING, On.REOPENED): Is.COLLECTING,
     # a task that was left out of the merge was retried, and has work now
     (Is.MERGED, On.REOPENED): Is.COLLECTING,
+    # and was left out after all
+    (Is.COLLECTING, On.MERGED): Is.MERGED,
 }
 # the session ends before it is merged
 _DROPPED: Final = {(state, On.DROPPED): Is.DROPPED for state in frozenset(Is) - FINAL}
@@ -51,6 +53,13 @@ Answer = Literal["accept", "repeat", "stale", "not_waiting"]
 def can_move_changeset(changeset: Changeset, event: On) -> bool:
     """Tell whether a changeset can take an event in its state."""
     return (changeset.state, event) in TABLE
+
+
+def reopen(changeset: Changeset) -> Changeset:
+    """Return a changeset that collects its tasks' work again."""
+    if changeset.state is Is.COLLECTING:
+        return changeset
+    return move_changeset(changeset, On.REOPENED)
 
 
 def move_changeset(

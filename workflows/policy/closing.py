@@ -3,10 +3,10 @@
 Says nothing of how the session ended, and moves nothing that is final.
 """
 
-from workflows.domain.changeset import ChangesetEvent
+from workflows.domain.changeset import Changeset, ChangesetEvent
 from workflows.domain.session_state import SessionState
-from workflows.domain.task import TaskEvent
-from workflows.policy.changesets import can_move_changeset, move_changeset
+from workflows.domain.task import TaskEvent, TaskState
+from workflows.policy.changesets import FINAL, move_changeset, reopen
 from workflows.policy.outcomes import put, put_changeset
 from workflows.policy.tasks import can_move, move
 
@@ -22,7 +22,13 @@ def close(state: SessionState, reason: str) -> SessionState:
         if can_move(record, TaskEvent.CANCELLED):
             state = put(state, move(record, TaskEvent.CANCELLED, reason))
     for changeset in state.changesets:
-        if can_move_changeset(changeset, ChangesetEvent.DROPPED):
-            dropped = move_changeset(changeset, ChangesetEvent.DROPPED, reason=reason)
-            state = put_changeset(state, dropped)
+        if changeset.state not in FINAL:
+            state = put_changeset(state, _closed(state, changeset, reason))
     return state
+
+
+def _closed(state: SessionState, changeset: Changeset, reason: str) -> Changeset:
+    if any(state.records[task].state is TaskState.MERGED for task in changeset.tasks):
+        # Merged once already; what was retried of it did not come so far.
+        return move_changeset(reopen(changeset), ChangesetEvent.MERGED)
+    return move_changeset(changeset, ChangesetEvent.DROPPED, reason=reason)

@@ -34,7 +34,7 @@ from workflows.policy import notices
 from workflows.policy.amounts import counted
 from workflows.policy.changesets import move_changeset
 from workflows.policy.plan import changeset_of
-from workflows.policy.tasks import can_move, move
+from workflows.policy.tasks import FINAL, can_move, move
 
 _NOTES_KEPT = 6
 _GREEN_KEPT = 50
@@ -108,7 +108,8 @@ def _keep_word(state: SessionState, word: TaskWord, at: datetime) -> SessionStat
     """Keep what no agent heard for the task's next one, and say so where there is none to come."""
     record = state.records[word.task]
     state = put(state, _with(record, {"steers": (*record.steers, word.text)}))
-    text = f"no agent has heard {word.text[:200]!r} yet; the next one will"
+    comes = "there is none to come" if record.state in FINAL else "the next one will"
+    text = f"no agent has heard {word.text[:200]!r} yet; {comes}"
     return notice(state, NoticeKind.NOT_POSSIBLE, word.task, text, at)
 
 

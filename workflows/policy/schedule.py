@@ -26,7 +26,7 @@ from workflows.domain.stages import (
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy import decisions
-from workflows.policy.changesets import digest_of, move_changeset
+from workflows.policy.changesets import digest_of, move_changeset, reopen
 from workflows.policy.gates import is_green
 from workflows.policy.outcomes import put, put_changeset
 from workflows.policy.plan import form_changesets
@@ -105,6 +105,7 @@ def _settle_changeset(
     | all validated, or left out by a person      | awaits approval, or approved by rule  |
     | some validated, some failed                 | awaits a person, whatever the rule    |
     | some merged, the rest retried and validated | the same, as another change           |
+    | some merged, the rest left out or failed    | merged                                |
     """
     if changeset.state in {ChangesetState.TESTING, ChangesetState.DROPPED}:
         return changeset
@@ -117,11 +118,15 @@ def _settle_changeset(
     )
     rest = [each for each in records if each.state is not TaskState.VALIDATED]
     if any(each.state not in FINAL for each in rest) or not items:
-        return changeset if changeset.state is ChangesetState.MERGED else _reopen(changeset)
+        if changeset.state is ChangesetState.MERGED:
+            return changeset
+        reopened = reopen(changeset)
+        is_over = all(each.state in FINAL for each in rest) and len(records) < len(every)
+        return move_changeset(reopened, ChangesetEvent.MERGED) if is_over else reopened
     if changeset.state is not ChangesetState.COLLECTING:
         if changeset.digest == digest_of(items):
             return changeset
-        changeset = _reopen(changeset)  # a person skipped one of its tasks: it is another change
+        changeset = reopen(changeset)  # a person skipped one of its tasks: it is another change
     done = move_changeset(changeset, ChangesetEvent.COMPLETED, items=items, reason=_left_out(rest))
     is_whole = all(each.state is TaskState.SKIPPED for each in rest)
     is_pinned = done.digest == changeset.approved_digest
@@ -129,12 +134,6 @@ def _settle_changeset(
         by = changeset.approved_by if is_pinned else _RULE
         return move_changeset(done, ChangesetEvent.APPROVED, by=by, reason=done.reason)
     return done
-
-
-def _reopen(changeset: Changeset) -> Changeset:
-    if changeset.state is ChangesetState.COLLECTING:
-        return changeset
-    return move_changeset(changeset, ChangesetEvent.REOPENED)
 
 
 def _left_out(rest: list[TaskRecord]) -> str:

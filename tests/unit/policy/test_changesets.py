@@ -82,10 +82,10 @@ def test_every_state_can_reach_a_merge():
 
 
 def test_an_illegal_move_names_changeset_state_and_event():
-    assert not can_move_changeset(EMPTY, On.MERGED)
+    assert not can_move_changeset(EMPTY, On.QUEUED)
     assert can_move_changeset(EMPTY, On.COMPLETED)
-    with pytest.raises(IllegalMoveError, match=r"changeset 'c' is 'collecting'.*'merged'"):
-        move_changeset(EMPTY, On.MERGED)
+    with pytest.raises(IllegalMoveError, match=r"changeset 'c' is 'collecting'.*'queued'"):
+        move_changeset(EMPTY, On.QUEUED)
 
 
 def test_the_digest_is_the_one_that_was_published():

@@ -45,6 +45,15 @@ def test_what_was_approved_and_not_merged_is_still_said_to_be_approved():
     assert (after.state, after.approved_by) == (ChangesetState.DROPPED, "rule auto_if_green")
 
 
+@pytest.mark.parametrize("where", sorted(set(ChangesetState) - changesets.FINAL))
+def test_what_was_merged_in_part_is_merged(where: ChangesetState):
+    before = state(TaskState.MERGED)
+    (changeset,) = before.changesets
+    before = outcomes.put_changeset(before, changeset.model_copy(update={"state": where}))
+    (after,) = closing.close(before, "stopped by p").changesets
+    assert after.state is ChangesetState.MERGED
+
+
 def test_it_is_done_once():
     empty = state(TaskState.READY)
     both = schedule.adopt(empty, a_plan(a_task("a"), a_task("b")), CONFIG)

@@ -71,3 +71,8 @@ def test_a_task_left_out_of_a_merge_is_merged_once_it_was_retried(
     state = schedule.settle(outcomes.put(state, b.model_copy(update=facts)), config, NOON)
     (changeset,) = state.changesets
     assert (changeset.state, [each.task for each in changeset.items]) == (where, ["b"])
+
+    # Left out after all: what was merged is merged.
+    skipped = state.records[TaskId("b")].model_copy(update={"state": TaskState.SKIPPED})
+    (changeset,) = schedule.settle(outcomes.put(state, skipped), config, NOON).changesets
+    assert changeset.state is ChangesetState.MERGED
