@@ -59,8 +59,10 @@ async def find_way(repository: Path, session: str | None, branch: str | None) ->
     """
     from activities.adapters.git.fast_forward import Person
     from activities.adapters.git.landing import GitUserRepository
-    from activities.ports.git_errors import RepositoryRefusedError
+    from activities.ports.git_errors import GitError
+    from starter.programs import git_version
 
+    await git_version()
     user = GitUserRepository(preflight.git(), Person())
     try:
         mine = await user.inspect(repository, branch)
@@ -69,26 +71,32 @@ async def find_way(repository: Path, session: str | None, branch: str | None) ->
             raise CommandError(f"{what}; name yours with --branch")
         to = await _sessions_branch(mine.root, session, mine.base)
         theirs = await user.inspect(mine.root, f"refs/heads/{to}")
-    except RepositoryRefusedError as error:
+    except GitError as error:
         raise CommandError(str(error)) from error
     return Way(mine.root, mine.base_branch, mine.base, to, theirs.base)
 
 
-async def is_open(way: Way) -> bool:
-    """Tell whether there is something to move to, and it follows the person's branch."""
+async def open_way(repository: Path, session: str) -> Way | None:
+    """Return the way of what is checked out to a session's branch; None where nothing can move."""
     from activities.adapters.git.user import find
+    from activities.ports.git_errors import GitError
 
-    scope = (await find(way.repository)).scope()
-    ancestor = ("merge-base", "--is-ancestor", way.old, way.new)
-    done = await preflight.git().run(scope, *ancestor, accept=(0, 1))
-    return way.old != way.new and done.code == 0
+    try:
+        way = await find_way(repository, session, None)
+        scope = (await find(way.repository)).scope()
+        ancestor = ("merge-base", "--is-ancestor", way.old, way.new)
+        done = await preflight.git().run(scope, *ancestor, accept=(0, 1))
+    except (CommandError, GitError):
+        return None  # not on this machine, on no branch: then nothing is offered
+    return way if way.old != way.new and done.code == 0 else None
 
 
 async def go(way: Way, environment: Mapping[str, str] = os.environ) -> list[str]:
     """Move the branch, and the checkout that shows it; return what to say of it.
 
     Raises:
-        CommandError: something of the person's stands in the way; nothing was changed.
+        CommandError: something of the person's stands in the way, and nothing was changed; or git
+            failed in the middle (a filter, a full disk), and the message says what it left.
     """
     from activities.adapters.git.fast_forward import Person
     from activities.adapters.git.landing import GitUserRepository
@@ -102,8 +110,10 @@ async def go(way: Way, environment: Mapping[str, str] = os.environ) -> list[str]
     try:
         outcome = await GitUserRepository(preflight.git(), person).fast_forward(request)
     except GitError as error:
-        raise CommandError(f"{way.branch!r} was not moved: {error}") from error
+        raise CommandError(f"{way.branch!r} was not moved: {error}", ExitCode.FAILED) from error
     if not isinstance(outcome, Landed):
+        if outcome.reason == "failed":
+            raise CommandError(outcome.text, ExitCode.FAILED)
         raise CommandError(f"{outcome.text}; nothing was changed", ExitCode.STALE)
     along = f", with the checkout {shown(str(outcome.checkout))}" if outcome.checkout else ""
     return [
@@ -126,7 +136,7 @@ async def _sessions_branch(repository: Path, session: str | None, mine: Commit) 
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
-        raise CommandError(none, ExitCode.STALE)
+        raise CommandError(none, ExitCode.STALE if session is None else ExitCode.USAGE)
     names = ", ".join(name.removeprefix(_OURS) for name in fitting[:_NAMED])
     more = f" and {len(fitting) - _NAMED} more" if len(fitting) > _NAMED else ""
     raise CommandError(f"several sessions fit: {names}{more}; name one")

@@ -5,7 +5,6 @@ commands that answer are said, and the exit code tells that a person is needed.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -229,19 +228,22 @@ class Watch:
         await self._sessions.signal(self._session, *decision)
 
     async def _offer_fast_forward(self, now: ShownSession) -> None:
-        """Ask whether the person's branch shall follow, where it stands as the session found it."""
-        if now.outcome != "complete" or now.branch is None:
+        """Ask who has answered before whether their branch shall follow, where it can."""
+        if not self._asked or now.outcome != "complete" or now.branch is None:
             return
-        with contextlib.suppress(CommandError):  # not here, or on no branch: then nothing is asked
-            way = await fast_forward.find_way(Path(now.repository), now.session, None)
-            if not await fast_forward.is_open(way):
-                return
-            question = f"Fast-forward your branch {shown(way.branch)} to {shown(way.to)}?"
-            if await _answer(question, "yl") == "y":
-                try:
-                    _write(await fast_forward.go(way))
-                except CommandError as error:
-                    _write([str(error)])
+        way = await fast_forward.open_way(Path(now.repository), now.session)
+        if way is None:
+            return
+        question = f"Fast-forward your branch {shown(way.branch)} to {shown(way.to)}?"
+        try:
+            answer = await _answer(question, "yl")
+        except asyncio.CancelledError:
+            return  # Ctrl-C: later; the session is over, and how it ended was said
+        if answer == "y":
+            try:
+                _write(await fast_forward.go(way))
+            except CommandError as error:
+                _write([str(error)])
 
     def _end(self, now: ShownSession) -> ExitCode:
         kept = kept_work.lines(now, read_settings().host_dir)

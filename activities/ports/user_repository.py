@@ -81,12 +81,15 @@ class Landed(BaseModel, frozen=True, extra="forbid"):
 
 
 class Refused(BaseModel, frozen=True, extra="forbid"):
-    """Nothing was changed; the work waits."""
+    """Nothing was changed, but by `failed`; the work waits."""
 
     kind: Literal["refused"] = "refused"
-    reason: Literal["moved", "blocked", "checked_out", "not_forward", "overlap", "busy", "rights"]
+    reason: Literal[
+        "moved", "blocked", "checked_out", "not_forward", "overlap", "busy", "rights", "failed"
+    ]
     text: str
-    """For a person: what stands in the way and what to do."""
+    """For a person: what stands in the way and what to do; of `failed`, where git stopped in the
+    middle of moving a checkout: what it left there."""
 
 
 LandOutcome = Landed | Refused

@@ -29,8 +29,6 @@ def fast_forward(
 
 async def _fast_forward(repo: Path, session: str | None, branch: str | None) -> ExitCode:
     from starter import fast_forward
-    from starter.programs import git_version
 
-    await git_version()
     write(await fast_forward.go(await fast_forward.find_way(repo, session, branch)))
     return ExitCode.COMPLETE

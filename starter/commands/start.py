@@ -192,7 +192,11 @@ def _watch(
         decisions = read_decisions(options.decisions)
         unattended = Unattended(sessions, request.session, decisions, options.decisions.name)
     return Watch(
-        sessions, request.session, patient=patient, json=options.json, unattended=unattended
+        sessions,
+        request.session,
+        patient=patient,
+        json=options.json,
+        unattended=unattended,
     )
 
 

@@ -518,18 +518,44 @@ def test_at_a_terminal_a_person_is_asked(person: Person) -> None:
     assert "Fast-forward" not in terminal.seen
 
 
-@pytest.mark.parametrize(("answer", "moves"), [("y", True), ("", False)])
-def test_at_the_end_the_fast_forward_is_offered(person: Person, answer: str, moves: bool) -> None:
-    session = person.starts("--auto-approve").session
-    branch, before = f"blueflame/{session}", git(person.repo, "rev-parse", "HEAD")
+def at_the_offer(person: Person) -> tuple[Terminal, str, str]:
+    """Approve all at a terminal; return it at the offer, the session's branch and its commit."""
+    session = person.starts().session
+    branch = f"blueflame/{session}"
     work = git(person.repo, "commit-tree", "-p", "HEAD", "-m", "work", "HEAD^{tree}")
     git(person.repo, "branch", branch, work)
     terminal = Terminal(person.settings, "watch", session)
+    for question in ("Approve the plan?", "Merge c1?"):
+        terminal.reads_until(question)
+        terminal.types("y\n")
     terminal.reads_until(f"Fast-forward your branch main to {branch}? [y]es, [l]ater: ")
+    return terminal, branch, work
+
+
+@pytest.mark.parametrize(("answer", "moves"), [("y", True), ("", False)])
+def test_at_the_end_the_fast_forward_is_offered(person: Person, answer: str, moves: bool) -> None:
+    before = git(person.repo, "rev-parse", "HEAD")
+    terminal, branch, work = at_the_offer(person)
     terminal.types(f"{answer}\n")
     assert terminal.leaves() == ExitCode.COMPLETE
     assert git(person.repo, "rev-parse", "HEAD") == (work if moves else before)
     assert (f"main is at {branch} now" in terminal.seen) is moves
+
+
+def test_ctrl_c_at_the_offer_leaves_the_session_complete(person: Person) -> None:
+    terminal, _, _ = at_the_offer(person)
+    os.kill(terminal.process.pid, 2)
+    assert terminal.leaves() == ExitCode.COMPLETE
+    assert "detached" not in terminal.seen
+
+
+def test_who_was_asked_nothing_is_not_asked_at_the_end(person: Person) -> None:
+    session = person.starts("--auto-approve").session
+    work = git(person.repo, "commit-tree", "-p", "HEAD", "-m", "work", "HEAD^{tree}")
+    git(person.repo, "branch", f"blueflame/{session}", work)
+    terminal = Terminal(person.settings, "watch", session)
+    assert terminal.leaves() == ExitCode.COMPLETE
+    assert f"fast-forward {session}" in terminal.seen
 
 
 def test_r58_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:

@@ -18,7 +18,7 @@ from activities.adapters.git.names import shown
 from activities.adapters.git.preflight import copy_index
 from activities.adapters.git.user import Found, as_owner, find, resolve, without_programs
 from activities.adapters.git.user_worktrees import holding, under_way, worked_on
-from activities.ports.git_errors import GitCommandError
+from activities.ports.git_errors import GitCommandError, GitTimedOutError
 from activities.ports.user_repository import FastForwardRequest, Landed, LandOutcome, Refused
 from workflows.domain.ids import Commit
 
@@ -29,6 +29,8 @@ KEPT_SETTINGS = tuple(
     if setting.split("=")[0]
     in {"core.hooksPath", "core.fsmonitor", "submodule.recurse", "gc.auto", "maintenance.auto"}
 )
+_CHECKOUT_SECONDS = 60 * 60.0
+"""A filter may fetch much (LFS)."""
 KEPT_VARIABLES = ("LC_ALL", "GIT_TERMINAL_PROMPT", "GIT_PAGER", "GIT_EDITOR")
 
 
@@ -118,9 +120,9 @@ class _Checkout:
         try:
             arguments = ("merge", *options, "--no-stat", "-q", self._request.new)
             await self._git.run(scope, *arguments)
-        except GitCommandError as error:
+        except (GitCommandError, GitTimedOutError) as error:
             if await resolve(self._git, scope, ref) != self._request.new:
-                return self._overlap(error.stderr.strip())
+                return self._failed(str(error))
         return Landed(ref=ref, commit=self._request.new, checkout=self._found.root)
 
     def _scope(self, scope: Scope) -> Scope:
@@ -129,7 +131,16 @@ class _Checkout:
         # Options of the branch's own configuration may turn a merge into something else.
         plain = configuration([(f"branch.{self._request.branch}.mergeOptions", "")])
         base = {**self._person.environment, **home, **kept, **plain}
-        return replace(scope, settings=KEPT_SETTINGS, base=base)
+        limit = _CHECKOUT_SECONDS
+        return replace(scope, settings=KEPT_SETTINGS, base=base, limit_seconds=limit)
+
+    def _failed(self, what: str) -> Refused:
+        return Refused(
+            reason="failed",
+            text=f"git could not bring {str(self._found.root)!r} to {self._request.new}; `git "
+            f"status` there shows what it left, and {self._request.branch!r} is where it was: "
+            f"{what[:1000]}",
+        )
 
     def _overlap(self, what: str) -> Refused:
         return Refused(

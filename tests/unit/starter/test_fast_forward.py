@@ -108,7 +108,7 @@ async def test_of_several_one_is_named(mine: Repository) -> None:
 async def test_none_is_said(mine: Repository, session: str | None, words: str) -> None:
     error = await refused(mine, session)
     assert words in str(error)
-    assert error.code is ExitCode.STALE
+    assert error.code is (ExitCode.STALE if session is None else ExitCode.USAGE)
 
 
 async def test_a_branch_that_has_all_is_said(mine: Repository) -> None:
@@ -140,11 +140,30 @@ async def test_a_file_in_the_way_is_left_alone(mine: Repository) -> None:
     assert (mine.path / "b.txt").read_text() == "mine\n"
 
 
+async def test_a_checkout_that_git_cannot_finish_is_said_with_what_it_left(
+    mine: Repository,
+) -> None:
+    write(mine.path, {".gitattributes": "*.big filter=broken\n"})
+    mine.base = mine.commit("c.txt")
+    mine.session(FIRST, "b.big")
+    mine.git("config", "filter.broken.smudge", "false")
+    mine.git("config", "filter.broken.required", "true")
+    with pytest.raises(CommandError) as error:
+        await mine.forward()
+    assert error.value.code is ExitCode.FAILED
+    assert "`git status` there shows what it left" in str(error.value)
+    assert "nothing was changed" not in str(error.value)
+    assert mine.git("rev-parse", "main") == mine.base
+
+
+async def test_nothing_is_offered_where_there_is_no_repository(tmp_path: Path) -> None:
+    assert await fast_forward.open_way(tmp_path / "gone", FIRST) is None
+
+
 async def test_other_work_on_the_branch_is_kept(mine: Repository) -> None:
     mine.session(FIRST)
     mine.commit("c.txt")
-    way = await fast_forward.find_way(mine.path, None, None)
-    assert not await fast_forward.is_open(way)
+    assert await fast_forward.open_way(mine.path, FIRST) is None
     assert "does not follow 'main'; merge the session's branch yourself" in str(await refused(mine))
 
 
