@@ -72,7 +72,9 @@ class Watch:
         self._patient = patient
         self._json = json
         self._unattended = unattended
-        self._disk = Disk(read_settings().data_dir)
+        settings = read_settings()
+        # Elsewhere it is not this disk that matters.
+        self._disk = None if settings.has_external_server else Disk(settings.data_dir)
         self._session = session
         self._program = program()
         self._asked: set[str] = set()
@@ -132,7 +134,8 @@ class Watch:
 
     def _tell_disk(self) -> None:
         # Where documents are lines, it stands beside them.
-        write(self._disk.news(), views.style, beside=self._json)
+        if self._disk is not None:
+            write(self._disk.news(), views.style, beside=self._json)
 
     async def _whole(self) -> ShownSession:
         now = await self._sessions.view(self._session)
