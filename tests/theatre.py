@@ -20,16 +20,17 @@ import pytest_asyncio
 from temporalio import activity
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
-from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.client import Client, WorkflowHandle
 from temporalio.common import RawValue
 from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from tests.fakes.listener import Listener
 from tests.fakes.world import World, model, name_of
 from tests.servers import running_server
+from tests.waiting import PATIENCE
 from workers import wiring
 from workers.patience import patient
 from workers.roles import Role as WorkerRole
@@ -51,7 +52,6 @@ ROUTES = Routes(
 )
 ASK = Approvals()
 _BY_NAME = {contract.name: contract for contract in contracts.ALL}
-_PATIENCE_SECONDS = 20
 _BEAT_SECONDS = 0.05
 """Heartbeats bring cancellations; a test should not wait for them."""
 
@@ -153,10 +153,13 @@ class Theatre:
 
     async def _end(self, handle: WorkflowHandle[Any, Any], signal: str, *arguments: str) -> None:
         """End what still runs, in order."""
-        if (await handle.describe()).status is not WorkflowExecutionStatus.RUNNING:
-            return
-        await handle.signal(signal, args=arguments)
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        try:
+            await handle.signal(signal, args=arguments)
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return  # it has ended by itself, perhaps a moment ago
+            raise
+        async with asyncio.timeout(PATIENCE):
             await handle.result()
 
 
@@ -183,7 +186,7 @@ class Playing:
         """Wait until the picture is as wanted; fail with the picture where that never comes."""
         view = await self.view()
         try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
+            async with asyncio.timeout(PATIENCE):
                 while not holds(view):
                     await asyncio.sleep(0.01)
                     view = await self.view()
@@ -310,7 +313,7 @@ async def until_in_history(
     agent: WorkflowHandle[Any, Any], holds: Callable[[HistoryEvent], bool]
 ) -> None:
     """Wait until such an event is in a workflow's history."""
-    async with asyncio.timeout(_PATIENCE_SECONDS):
+    async with asyncio.timeout(PATIENCE):
         while not any(map(holds, (await agent.fetch_history()).events)):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
