@@ -216,10 +216,12 @@ def _refuse_root() -> None:
 def _result(ended: Ended) -> SandboxResult:
     """Translate; bubblewrap's own failure is told from the command's by our first process's word.
 
+    A time-out is none: on a machine that is too busy the command's time is over before it began.
+
     Raises:
         SandboxUnavailableError: the command was never reached.
     """
-    if _UP not in ended.private:
+    if _UP not in ended.private and ended.end != "timed_out":
         raise SandboxUnavailableError(explain(ended.private.decode(errors="replace")))
     left = re.search(rb"^left (\d+)$", ended.private, re.MULTILINE)
     by_itself = ended.end in ("exited", "signalled")

@@ -7,10 +7,10 @@ import re
 import signal
 from typing import Self
 
-from activities.adapters.sandbox.process import Child, readable, within
+from activities.adapters.sandbox.process import Child, readable
 
-_TOLD_S = 5.0
-"""Far longer than bubblewrap takes to name its process 1."""
+_TOLD_S = 30.0
+"""Far longer than bubblewrap takes to name its process 1, on a busy machine too."""
 
 
 class Namespace:
@@ -53,13 +53,15 @@ class Namespace:
         """Kill process 1, and with it all others.
 
         If it is not named yet, wait for that: killing bubblewrap outside alone would leave a
-        process 1 that waits for ever for its set-up, with the worktree's lock in its hand.
+        process 1 that waits for ever for its set-up, with the worktree's lock in its hand. Where
+        bubblewrap ends instead, there is none, and its number may be somebody else's already.
         """
-        await within(self._named.wait(), _TOLD_S)
+        await self._named_or_over()
+        self._learn()
         with contextlib.suppress(ProcessLookupError):
             if self._pidfd >= 0:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-            else:
+            elif not self._child.has_exited:
                 os.kill(self._child.pid, signal.SIGKILL)
 
     async def after_exit(self) -> int:
@@ -71,6 +73,14 @@ class Namespace:
         if self._pidfd >= 0:
             await readable(self._pidfd)
         return 0
+
+    async def _named_or_over(self) -> None:
+        ends = (self._named.wait(), self._child.exited())
+        waiting = [asyncio.ensure_future(each) for each in ends]
+        await asyncio.wait(waiting, timeout=_TOLD_S, return_when=asyncio.FIRST_COMPLETED)
+        for each in waiting:
+            each.cancel()
+        await asyncio.wait(waiting)
 
     def _learn(self) -> None:
         with contextlib.suppress(BlockingIOError):
