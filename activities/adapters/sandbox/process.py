@@ -25,8 +25,8 @@ from activities.uninterrupted import uninterrupted
 End = Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]
 Breach = Literal["out_of_memory", "out_of_disk"]
 
-GRACE = timedelta(seconds=1)
-"""Between SIGTERM and SIGKILL."""
+GRACE = timedelta(seconds=3)
+"""Between SIGTERM and SIGKILL; on a busy machine a program may wait a second for its turn."""
 
 _DRAIN_S = 0.5
 """How long the rest of the output is awaited once the first process has ended."""
