@@ -106,6 +106,12 @@ async def ask(port: int, request: bytes) -> bytes:
         writer.close()
 
 
+async def many_turns() -> None:
+    """Let the loop, in which both ends run, go round more often than a connection needs."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+
+
 def connect(host: str, port: int) -> bytes:
     return f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
 
@@ -301,8 +307,10 @@ async def test_few_names_are_looked_up_at_once(world: World):
     request = f"GET http://{HOST}:{world.port}/ HTTP/1.1\r\n\r\n".encode()
     async with proxy(world, Bounds(lookups=2)) as (_, port):
         asking = [asyncio.ensure_future(ask(port, request)) for _ in range(5)]
-        done, _ = await asyncio.wait(asking, timeout=0.05)
-        assert (done, len(world.asked)) == (set(), 2)
+        await until(lambda: len(world.asked) == 2, "the first two are looked up")
+        await many_turns()
+        assert len(world.asked) == 2
+        assert not any(each.done() for each in asking)
         answered.set()
         assert all(answer.endswith(b"hello") for answer in await asyncio.gather(*asking))
     assert len(world.asked) == len(asking)
@@ -340,8 +348,8 @@ async def test_more_connections_than_allowed_wait_for_their_turn(world: World):
         writer.write(connect(HOST, world.port))
         await held.readuntil(b"\r\n\r\n")
         waiting = asyncio.ensure_future(ask(port, request))
-        done, _ = await asyncio.wait({waiting}, timeout=0.05)
-        assert not done
+        await many_turns()
+        assert not waiting.done()
         writer.close()
         assert (await waiting).endswith(b"hello")
 
@@ -370,7 +378,7 @@ async def test_the_end_waits_for_nobody_who_does_not_read(world: World):
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.sendall(f"GET http://{HOST}:{world.port}/big HTTP/1.1\r\n\r\n".encode())
             assert await asyncio.to_thread(client.recv, 1) == b"\0"
-    await until(lambda: set(os.listdir("/proc/self/fd")) == before, "the end of all connections")
+    await until(lambda: set(os.listdir("/proc/self/fd")) <= before, "the end of all connections")
 
 
 def test_many_headers_are_read_in_one_pass():
