@@ -102,7 +102,7 @@ class Agent:
             checkpoint=self._at,
             calls=tuple(asked),
             claims=self._claims,
-            command_timeout=timedelta(seconds=20),
+            command_timeout=timedelta(minutes=2),
             at=WHEN,
         )
         done = await ActivityEnvironment().run(ToolActivities(self._host).run, request)

@@ -25,6 +25,7 @@ from activities.tools import BATCH, ToolActivities
 from activities.worktrees import WorktreeActivities
 from tests.fakes.locks import not_locked
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
+from tests.waiting import until
 from workflows.contracts import RUN_TOOLS, FinishTask, RunTools, ToolsOutcome, WorkRefused
 from workflows.domain.agent import WorktreeRef
 from workflows.domain.ids import AgentId, Commit, SessionId, TaskId
@@ -94,7 +95,7 @@ class Bench:
             checkpoint=at or self.home.base,
             calls=tuple(calls),
             claims=("**",),
-            command_timeout=timedelta(seconds=60),
+            command_timeout=timedelta(minutes=5),
             at=WHEN,
         )
 
@@ -128,8 +129,7 @@ async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
 
 async def started(bench: Bench) -> None:
     """Wait until the command of a batch has begun: only its own files tell."""
-    while not (bench.path / "begun.seen").exists():  # noqa: ASYNC110  (another process makes it)
-        await asyncio.sleep(0.01)
+    await until((bench.path / "begun.seen").exists, "the command has begun")
 
 
 def fails_with(kind: FailureType, failure: pytest.ExceptionInfo[ApplicationError]) -> bool:
@@ -236,7 +236,7 @@ async def test_a_worktree_that_is_gone_is_made_again(bench: Bench):
 async def test_a_stop_by_the_workflow_records_the_work_so_far(bench: Bench):
     """Field report R54."""
     environment = ActivityEnvironment()
-    request = bench.request(APPEND, "touch begun.seen; sleep 60", "echo never >> log.txt")
+    request = bench.request(APPEND, "touch begun.seen; sleep 600", "echo never >> log.txt")
     running = asyncio.ensure_future(environment.run(bench.activities().run, request))
     await started(bench)
     environment.cancel(ActivityCancellationDetails(cancel_requested=True))
@@ -259,7 +259,7 @@ async def test_a_worker_that_ends_or_is_given_up_records_no_half_turn(
     bench: Bench, details: ActivityCancellationDetails
 ):
     environment = ActivityEnvironment()
-    request = bench.request(APPEND, "test -e begun.seen || { touch begun.seen; sleep 60; }")
+    request = bench.request(APPEND, "test -e begun.seen || { touch begun.seen; sleep 600; }")
     running = asyncio.ensure_future(environment.run(bench.activities().run, request))
     await started(bench)
     environment.cancel(details)

@@ -64,7 +64,7 @@ def toolset(tree: Path, blobs: Blobs) -> Toolset:
         blobs=blobs,
         workspace=Workspace(path=tree),
         tools=("bash", "read", "edit", "write", "apply_patch"),
-        limits=Limits(timeout=timedelta(seconds=20)),
+        limits=Limits(timeout=timedelta(minutes=2)),
         may_write=only_free,
     )
 
@@ -120,18 +120,21 @@ async def test_a_syntax_error_names_its_own_line(call: Call):
 
 async def test_a_time_out_keeps_the_output_and_advises(call: Call):
     """Field report R32."""
-    observation = await call("bash", command="echo started; sleep 60", timeout_s=1)
+    for seconds in (1, 4, 16):  # a busy machine needs longer until it begins
+        observation = await call("bash", command="echo started; sleep 600", timeout_s=seconds)
+        if "(no output)" not in observation.result.text:
+            break
     assert observation.result.is_error
     assert observation.result.text.startswith(
-        "started\n[did not finish: ended after 1 s, its limit."
+        f"started\n[did not finish: ended after {seconds} s, its limit."
     )
-    assert "timeout_s (at most 20)" in observation.result.text
+    assert "timeout_s (at most 120)" in observation.result.text
 
 
 @pytest.mark.parametrize("asked", [None, 1, 600])
 async def test_no_call_gets_more_than_the_sessions_limit(toolset: Toolset, asked: int | None):
     short = replace(toolset, limits=Limits(timeout=timedelta(seconds=1)))
-    arguments: dict[str, JsonValue] = {"command": "sleep 60", "timeout_s": asked}
+    arguments: dict[str, JsonValue] = {"command": "sleep 600", "timeout_s": asked}
     observation = await short.run_call(ToolCall(id="1", name="bash", arguments=arguments))
     assert "ended after 1 s, its limit. Run a smaller part. " in observation.result.text
 
@@ -147,14 +150,14 @@ async def test_a_call_after_the_batchs_time_is_answered_and_not_run(toolset: Too
 
 async def test_a_command_gets_no_more_than_the_batch_has_left(toolset: Toolset):
     nearly = replace(toolset, time_left=lambda: timedelta(seconds=1))
-    call = ToolCall(id="1", name="bash", arguments={"command": "sleep 60"})
+    call = ToolCall(id="1", name="bash", arguments={"command": "sleep 600"})
     assert "ended after 1 s, its limit" in (await nearly.run_call(call)).result.text
 
 
 async def test_memory_is_named_as_the_cause(toolset: Toolset):
-    limits = Limits(memory_bytes=100 << 20, timeout=timedelta(seconds=60))
+    limits = Limits(memory_bytes=100 << 20)
     small = replace(toolset, tools=("bash",), limits=limits, may_write=None)
-    script = "python3 -c 'import time; x=bytearray(b\"1\"*300*10**6); time.sleep(60)'"
+    script = "python3 -c 'import time; x=bytearray(b\"1\"*300*10**6); time.sleep(600)'"
     call = ToolCall(id="1", name="bash", arguments={"command": script})
     observation = await small.run_call(call)
     assert "[did not finish: ended at more than 100 MiB of memory]" in observation.result.text

@@ -26,6 +26,7 @@ from tests.unit.activities.adapters.shell.disguises import (
     tokens,
 )
 from tests.unit.policy.command_table import DENIED
+from tests.waiting import PATIENCE
 from workflows.domain.models import Role
 from workflows.domain.tool_policy import Standing
 from workflows.policy.commands import command_denial
@@ -49,6 +50,7 @@ kill -KILL 0
 """
 _BOUNDED = 'ulimit -t 2 -f 1024; exec bash -c "$1"'
 _SECONDS = 10
+"""Of each text that nobody wrote: one that waits for something is cut."""
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +67,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def pushes(stage: Path, command: str) -> bool:
-    """Run a command, and tell whether it started `git push`."""
+def pushes(stage: Path, command: str, seconds: float = _SECONDS) -> bool:
+    """Run a command, and tell whether it started `git push` within that time."""
     witness = stage.parent / "witness"
     witness.unlink(missing_ok=True)
     still_open, inherited = os.pipe()
@@ -83,7 +85,7 @@ def pushes(stage: Path, command: str) -> bool:
         )
     os.close(inherited)
     # Readable, that is at its end, once bash and all that it left in the background are over.
-    select.select([still_open], [], [], _SECONDS)
+    select.select([still_open], [], [], seconds)
     os.close(still_open)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -98,7 +100,7 @@ def never_pushes_unseen(stage: Path, command: str) -> None:
 
 @pytest.mark.parametrize("wrap", [name for name in TEXT_WRAPS if name not in {"find", "xargs sh"}])
 def test_the_witness_sees_each_wrapping(stage: Path, wrap: str):
-    assert pushes(stage, TEXT_WRAPS[wrap]("git push"))
+    assert pushes(stage, TEXT_WRAPS[wrap]("git push"), PATIENCE)
 
 
 @shared_stage
