@@ -56,6 +56,8 @@ SETTINGS: tuple[str, ...] = (
 )
 
 GRACE_SECONDS = 2.0
+DEATH_SECONDS = 10.0
+"""SIGKILL acts at once, save on a busy machine and on what left the group."""
 STDERR_BYTES = 64 << 10
 PIPE_BYTES = 1 << 20
 OUTPUT_BYTES = 4 << 30
@@ -246,7 +248,7 @@ async def _abandon(starting: asyncio.Future[asyncio.subprocess.Process]) -> None
 
 
 async def _terminate(process: asyncio.subprocess.Process) -> None:
-    """Terminate, wait, kill, reap."""
+    """Terminate, wait, kill, reap; then wait for the group, as far as it holds the pipes."""
     # SIGTERM first: git then removes its own lock files.
     _signal_group(process, signal.SIGTERM)
     with contextlib.suppress(TimeoutError):
@@ -255,6 +257,17 @@ async def _terminate(process: asyncio.subprocess.Process) -> None:
     # Whether or not git itself is dead by now: a child of it may be deaf, and hold the pipes.
     _signal_group(process, signal.SIGKILL)
     await process.wait()
+    # Only at their end does asyncio close the pipes.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DEATH_SECONDS):
+            await _run_out(process)
+
+
+async def _run_out(process: asyncio.subprocess.Process) -> None:
+    for pipe in (process.stdout, process.stderr):
+        assert pipe is not None, "every command is started with pipes"
+        while await pipe.read(PIPE_BYTES):
+            pass
 
 
 def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:

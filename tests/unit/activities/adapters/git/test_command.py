@@ -11,6 +11,7 @@ import pytest
 from activities.adapters.git.command import Git, Scope, configuration
 from activities.ports.git_errors import GitCommandError, GitTimedOutError, OutputTooLargeError
 from tests.unit.activities.adapters.git.home import GIT
+from tests.waiting import PATIENCE
 
 
 def stand_in(folder: Path, script: str) -> Git:
@@ -93,6 +94,24 @@ async def test_cancelling_ends_the_whole_group(
     await dead.wait()
     asyncio.get_running_loop().remove_reader(watched)
     os.close(watched)
+
+
+async def test_cancelling_waits_for_whoever_still_holds_the_pipes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Else asyncio closes them never, and complains of it wherever that is noticed."""
+    monkeypatch.setattr("activities.adapters.git.command.GRACE_SECONDS", 0.05)
+    monkeypatch.setattr("activities.adapters.git.command.DEATH_SECONDS", PATIENCE)
+    for name in ("started", "go"):
+        os.mkfifo(tmp_path / name)
+    script = "setsid sh -c 'echo up >started; read x <go' & wait"
+    running = asyncio.create_task(stand_in(tmp_path, script).run(Scope(tmp_path), "x"))
+    await asyncio.to_thread((tmp_path / "started").read_text)
+    running.cancel()
+    assert not (await asyncio.wait({running}, timeout=0.3))[0]
+    await asyncio.to_thread((tmp_path / "go").write_text, "on\n")
+    with pytest.raises(asyncio.CancelledError):
+        await running
 
 
 @pytest.mark.parametrize("steps", range(12))
