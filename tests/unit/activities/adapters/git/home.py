@@ -31,6 +31,10 @@ def plain_git(where: Path, *arguments: str) -> str:
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "HOME": str(where),
             "GIT_CONFIG_NOSYSTEM": "1",
+            # Later versions of git go on with it in the background, and lock files come and go.
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "maintenance.auto",
+            "GIT_CONFIG_VALUE_0": "false",
             "GIT_AUTHOR_NAME": "Person",
             "GIT_AUTHOR_EMAIL": "person@example.org",
             "GIT_COMMITTER_NAME": "Person",

@@ -8,8 +8,6 @@ import pytest
 from activities.adapters.git.traps import Cache, disarm
 from tests.unit.activities.adapters.git.home import Home, write
 
-pytestmark = pytest.mark.timeout(60)
-
 TRAPS = [
     ".gitignore",
     ".gitattributes",
