@@ -4,10 +4,14 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     from uvicorn import Server
+
+_IDLE_S: Final = 600
+"""How long a connection may wait for its next request. Longer than any client keeps one: where the
+server closes it first, the next request meets a closed door, and may have been billed."""
 
 
 class Listening:
@@ -71,6 +75,7 @@ def _server(app: Any, ready: asyncio.Event) -> "Server":
         # What is passed on has the headers of whoever made it.
         server_header=False,
         date_header=False,
+        timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=1,
     )
     return _EmbeddedServer(config)

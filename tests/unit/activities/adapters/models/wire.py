@@ -33,6 +33,7 @@ from activities.ports.models import (
     RateLimitedError,
     ToolSchema,
 )
+from tests.waiting import PATIENCE
 from workflows.domain.messages import (
     AssistantMessage,
     Message,
@@ -88,7 +89,7 @@ def facts(provider: Provider, model: str = "simulated-1") -> ModelFacts:
     )
 
 
-def ask(provider: Provider, *messages: Message, timeout_s: float = 30) -> ModelRequest:
+def ask(provider: Provider, *messages: Message, timeout_s: float = PATIENCE) -> ModelRequest:
     return ModelRequest(
         model=facts(provider),
         system="You are careful.",
@@ -129,7 +130,7 @@ class Wire:
         return [entry[key] for entry in self.simulator.log.entries]
 
     async def call(
-        self, provider: Provider, *messages: Message, timeout_s: float = 30
+        self, provider: Provider, *messages: Message, timeout_s: float = PATIENCE
     ) -> ModelReply:
         return await self.registry.call(ask(provider, *messages, timeout_s=timeout_s))
 

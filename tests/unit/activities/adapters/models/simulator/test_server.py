@@ -13,6 +13,7 @@ import pytest
 from activities.adapters.models.simulator.server import Simulator, base_urls, serve
 from activities.documents import DocumentError
 from tests.unit.activities.adapters.models.wire import play
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[6]
 PLAYBOOK = "schema: 1\nname: s\nscenes: [{role: planner, turns: [{text: hi}]}]\n"
@@ -35,10 +36,10 @@ def test_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         url, has_engine = process.stdout.readline().split()
-        with httpx2.Client(trust_env=False) as client:
+        with httpx2.Client(trust_env=False, timeout=PATIENCE) as client:
             answer = client.get(url + "/_simulator/requests")
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=PATIENCE)
     assert answer.json() == {"schema": 1, "counts": [], "requests": []}
     assert has_engine == "False"
     assert said.strip().endswith("KeyboardInterrupt")
@@ -88,5 +89,5 @@ heavy = {"anthropic", "openai", "google.genai", "httpx2", "starlette", "uvicorn"
 print(json.dumps(sorted(heavy & set(sys.modules))))
 """
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, Wire
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -25,7 +26,9 @@ TURN = "{text: Hello there., calls: [{bash: {command: ls}}]"
 async def streamed(wire: Wire, path: str, body: Any) -> tuple[httpx2.Response, str]:
     keys = {"x-api-key": KEY, "authorization": f"Bearer {KEY}", "x-goog-api-key": KEY}
     async with (
-        httpx2.AsyncClient(base_url=wire.simulator.url, trust_env=False) as client,
+        httpx2.AsyncClient(
+            base_url=wire.simulator.url, trust_env=False, timeout=PATIENCE
+        ) as client,
         client.stream("POST", path, json=body, headers=keys) as response,
     ):
         return response, (await response.aread()).decode()

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, Wire
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -25,7 +26,9 @@ RESPONSE = {"functionResponse": {"name": "bash", "response": {"output": "ok"}}}
 async def post(wire: Wire, path: str, body: Any, **headers: str) -> httpx2.Response:
     keys = {"x-api-key": KEY, "authorization": f"Bearer {KEY}", "x-goog-api-key": KEY}
     content = body if isinstance(body, bytes) else json.dumps(body)
-    async with httpx2.AsyncClient(base_url=wire.simulator.url, trust_env=False) as client:
+    async with httpx2.AsyncClient(
+        base_url=wire.simulator.url, trust_env=False, timeout=PATIENCE
+    ) as client:
         return await client.post(path, content=content, headers=keys | headers)
 
 
@@ -230,7 +233,9 @@ async def test_the_log_counts_what_was_asked(wire: Wire) -> None:
     wire.play("{text: a}")
     for _ in range(2):
         await wire.call("openai")
-    async with httpx2.AsyncClient(base_url=wire.simulator.url, trust_env=False) as client:
+    async with httpx2.AsyncClient(
+        base_url=wire.simulator.url, trust_env=False, timeout=PATIENCE
+    ) as client:
         logged = (await client.get("/_simulator/requests")).json()
         models = (await client.get("/v1/models")).json()
     place = {"role": "developer", "task": "parse-dates", "attempt": 1, "turn": 1}

@@ -20,7 +20,7 @@ from tests.unit.activities.adapters.models.simulator.recording.studio import (
     STREAMED,
     Studio,
 )
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -34,7 +34,7 @@ TURNS = {
 
 async def raw(url: str, path: str, body: dict[str, Any]) -> tuple[int, list[Any], bytes]:
     async with (
-        httpx2.AsyncClient(trust_env=False) as client,
+        httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client,
         client.stream("POST", url + path, json=body, headers=HEADERS) as response,
     ):
         pieces = [piece async for piece in response.aiter_raw()]
@@ -57,7 +57,7 @@ async def test_a_stream_passes_piece_by_piece_and_its_end_is_the_callers(studio:
     """The provider never ends this one: what came is there, and leaving it leaves the provider."""
     studio.begin("{text: Hello there., error: {kind: stall, at: end}}")
     async with (
-        httpx2.AsyncClient(trust_env=False) as client,
+        httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client,
         client.stream(
             "POST", studio.url + "/v1/messages", json=STREAMED["/v1/messages"], headers=HEADERS
         ) as response,
@@ -127,7 +127,7 @@ async def test_a_request_passes_unchanged_and_answers_stay_encoded() -> None:
     body = b'{"a": \xc3\xa9}  '
     headers = [(b"accept-encoding", b"gzip"), (b"x-odd", b"caf\xe9"), (b"user-agent", b"me/1")]
     async with way_to(app) as way:
-        client = httpx2.AsyncClient(trust_env=False)
+        client = httpx2.AsyncClient(trust_env=False, timeout=PATIENCE)
         request = httpx2.Request(
             "PUT", f"{way.url}/v1/x%2Fy?a=%20b&a=c", headers=headers, content=body
         )
@@ -163,7 +163,10 @@ async def test_an_answer_that_is_too_long_passes_and_is_not_kept(more: int, endi
 
 async def test_a_path_of_nobody_is_refused_by_its_name() -> None:
     proxy = Proxy(Upstreams({}), print, print, trust_env=False)
-    async with Listening(proxy) as listening, httpx2.AsyncClient(trust_env=False) as client:
+    async with (
+        Listening(proxy) as listening,
+        httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client,
+    ):
         answer = await client.get(listening.url + "/v1/models")
     assert answer.status_code == 404
     assert "no provider is known for '/v1/models'; name it by --to" in answer.text
@@ -186,7 +189,10 @@ async def test_a_provider_that_says_nothing_at_all_may_have_billed() -> None:
             connection, _ = await loop.sock_accept(deaf)
             connection.close()
 
-        async with Listening(proxy) as listening, httpx2.AsyncClient(trust_env=False) as client:
+        async with (
+            Listening(proxy) as listening,
+            httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client,
+        ):
             hanging = asyncio.create_task(hang_up())
             answer = await client.post(listening.url + "/v1/responses", json={})
             await hanging

@@ -32,7 +32,7 @@ from tests.unit.activities.adapters.models.wire import (
     play,
     registry,
 )
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from workflows.domain.messages import UserMessage
 from workflows.domain.models import Provider
 from workflows.policy.openings import COMPACTION
@@ -144,7 +144,7 @@ async def test_a_summary_becomes_the_compaction(studio: Studio, provider: Provid
 @pytest.mark.parametrize("path", AT_ONCE)
 async def test_an_answer_may_come_at_once(studio: Studio, path: str) -> None:
     studio.begin("{text: Hello., calls: [{bash: {command: ls}}], error: {kind: cut, times: 1}}")
-    async with httpx2.AsyncClient(trust_env=False, headers=HEADERS) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE, headers=HEADERS) as client:
         with pytest.raises(httpx2.RemoteProtocolError):
             await client.post(studio.url + path, json=AT_ONCE[path])
         answer = await client.post(studio.url + path, json=AT_ONCE[path])
@@ -159,7 +159,7 @@ async def test_a_server_without_a_system_role_is_recorded_too(studio: Studio) ->
     body = {"model": "m", "messages": [USER | {"content": f"Be careful.\n\n{OPENING.text}"}]}
     said = {"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
     studio.simulator.interject(RawAnswer(200, {"choices": [said]}))
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
         await client.post(studio.url + "/v1/chat/completions", json=body)
     (turn,) = await studio.turns(1)
     assert turn.text == "Hi"
@@ -185,7 +185,7 @@ async def test_turns_of_a_server_that_knows_no_several_calls_are_in_a_row(studio
     caller.declare(Abilities(parallel_tool_calls=False))
     studio.simulator.interject(said("I look.", "read", "bash"))
     studio.simulator.interject(said("Done."))
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
         bodies: list[bytes] = []
 
         def keep(request: httpx2.Request) -> httpx2.Response:
@@ -378,7 +378,7 @@ async def test_a_key_in_the_address_is_known_too(studio: Studio) -> None:
     key = "address-canary-12345"
     studio.begin(f"{{text: '{key}'}}")
     path = "/v1beta/models/m:generateContent"
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
         url = f"{studio.url}{path}?key={key}"
         answer = await client.post(url, json=AT_ONCE[path], headers={"x-goog-api-key": "short"})
     assert key in answer.text
