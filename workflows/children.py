@@ -4,7 +4,8 @@ An agent's worktree is prepared before it and removed after it; its checkpoints 
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -28,7 +29,6 @@ from workflows.errors import FailureType
 from workflows.policy.protection import gate_files
 
 _T = TypeVar("_T")
-_Name = TypeVar("_Name", bound=str)
 AgentHandle = workflow.ChildWorkflowHandle[AgentWorkflow, AgentOutcome]
 
 
@@ -150,12 +150,6 @@ async def all_done(work: Iterable[Coroutine[Any, Any, _T]]) -> tuple[_T, ...]:
         await workflow.wait_condition(workflow.all_handlers_finished)
 
 
-async def tell_all(handles: Mapping[_Name, AgentHandle], signal: str) -> None:
-    """Signal every running agent of a wave, in an order that never changes."""
-    for _, handle in sorted(handles.items()):
-        await tell(handle, signal)
-
-
 async def tell(handle: workflow.ChildWorkflowHandle[Any, Any], signal: str, *words: Any) -> bool:
     """Signal a child; say whether it was delivered: one that has ended meanwhile hears nothing."""
     try:
@@ -166,8 +160,65 @@ async def tell(handle: workflow.ChildWorkflowHandle[Any, Any], signal: str, *wor
     return True
 
 
-async def end_of(handle: AgentHandle) -> AgentOutcome:
-    """Wait for an agent's end; a cancellation that came while it was told something reaches it."""
-    if is_cancelled():
-        handle.cancel()
-    return await handle
+class Agents:
+    """The running agents of a wave, and what is said to them: one thing after another.
+
+    Signals that are under way at the same time arrive in any order, and an agent that hears a
+    `resume` before its `pause` would hold for ever.
+    """
+
+    def __init__(self) -> None:
+        self.is_paused = False
+        """Whether no other agent may start."""
+        self._handles: dict[str, AgentHandle] = {}
+        self._telling = asyncio.Lock()
+
+    async def pause(self) -> None:
+        """Hold every agent at its turn boundary."""
+        self.is_paused = True
+        await self._tell_all("pause")
+
+    async def resume(self) -> None:
+        """Let them go on."""
+        self.is_paused = False
+        await self._tell_all("resume")
+
+    async def tell(self, name: str, signal: str, word: str) -> bool:
+        """Signal one agent; say whether it was delivered: who does not run hears nothing."""
+        async with self._telling:
+            handle = self._handles.get(name)
+            return handle is not None and await tell(handle, signal, word)
+
+    async def attend(
+        self, name: str, handle: AgentHandle, said: Callable[[], Iterable[tuple[str, str]]] = tuple
+    ) -> AgentOutcome:
+        """Wait for an agent's end, and tell it meanwhile what is said to it.
+
+        Args:
+            name: what it is told by.
+            handle: a fresh agent's.
+            said: answers the signals and words that have come for it while it was being started.
+        """
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._meet(name, handle, said)
+        try:
+            if is_cancelled():
+                handle.cancel()  # it came while the agent was told something
+            return await handle
+        finally:
+            self._handles.pop(name, None)
+
+    async def _meet(
+        self, name: str, handle: AgentHandle, said: Callable[[], Iterable[tuple[str, str]]]
+    ) -> None:
+        async with self._telling:
+            self._handles[name] = handle
+            for signal, word in said():
+                await tell(handle, signal, word)
+            if self.is_paused:
+                await tell(handle, "pause")
+
+    async def _tell_all(self, signal: str) -> None:
+        async with self._telling:
+            for _, handle in sorted(self._handles.items()):
+                await tell(handle, signal)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Iterator
 from decimal import Decimal
 
 from temporalio import workflow
@@ -13,15 +14,12 @@ from temporalio.exceptions import (
 
 from workflows.cancellation import is_cancelled
 from workflows.children import (
-    AgentHandle,
     AgentOrder,
+    Agents,
     all_done,
-    end_of,
     failure_text,
     remove_worktree,
     start_agent,
-    tell,
-    tell_all,
 )
 from workflows.contracts import (
     FINISH_TASK,
@@ -64,11 +62,10 @@ class DevelopWave:
     def __init__(self, request: DevelopRequest) -> None:
         self._request = request
         self._slots = asyncio.Semaphore(request.concurrency)
-        self._handles: dict[TaskId, AgentHandle] = {}
+        self._agents = Agents()
         self._words = {each.task.id: list(each.steers) for each in request.assignments}
         """What no agent has heard."""
         self._stopped: dict[TaskId, str] = {}
-        self._is_paused = False
 
     @workflow.run
     async def run(self, request: DevelopRequest) -> DevelopResult:
@@ -86,28 +83,24 @@ class DevelopWave:
     @workflow.signal
     async def steer(self, word: TaskWord) -> None:
         """Pass a person's word on to the task's agent, or keep it until that starts."""
-        handle = self._handles.get(word.task)
-        if handle is None or not await tell(handle, "steer", word.text):
+        if not await self._agents.tell(word.task, "steer", word.text):
             self._words.setdefault(word.task, []).append(word.text)
 
     @workflow.signal
     async def stop_task(self, word: TaskWord) -> None:
         """End one task's agent; its work so far is kept."""
         self._stopped[word.task] = word.text
-        if handle := self._handles.get(word.task):
-            await tell(handle, "stop", word.text)
+        await self._agents.tell(word.task, "stop", word.text)
 
     @workflow.signal
     async def pause(self) -> None:
         """Hold every agent at its turn boundary, and start no other."""
-        self._is_paused = True
-        await tell_all(self._handles, "pause")
+        await self._agents.pause()
 
     @workflow.signal
     async def resume(self) -> None:
         """Let them go on."""
-        self._is_paused = False
-        await tell_all(self._handles, "resume")
+        await self._agents.resume()
 
     @workflow.signal
     async def proceed(self) -> None:
@@ -120,7 +113,7 @@ class DevelopWave:
 
     async def _attempt(self, assignment: Assignment) -> DevelopItem:
         async with self._slots:
-            await workflow.wait_condition(lambda: not self._is_paused)
+            await workflow.wait_condition(lambda: not self._agents.is_paused)
             try:
                 return await self._develop(assignment)
             except (ActivityError, ChildWorkflowError) as error:
@@ -150,25 +143,18 @@ class DevelopWave:
         except BaseException:
             self._words[task] = [*order.steers, *self._words.get(task, ())]
             raise
-        self._handles[task] = handle
-        await self._hand_over(assignment, handle)
-        try:
-            outcome = await end_of(handle)
-        finally:
-            del self._handles[task]
+        outcome = await self._agents.attend(task, handle, lambda: self._said(task))
         self._words.setdefault(task, []).extend(outcome.unheard)
         item = await self._finish(assignment, base, order, outcome)
         await remove_worktree(self._request.grounds, order)
         return item
 
-    async def _hand_over(self, assignment: Assignment, handle: AgentHandle) -> None:
-        """Tell a fresh agent what was said while it was being started."""
-        for text in self._words.pop(assignment.task.id, ()):
-            await tell(handle, "steer", text)
-        if reason := self._stopped.get(assignment.task.id):
-            await tell(handle, "stop", reason)
-        if self._is_paused:
-            await tell(handle, "pause")
+    def _said(self, task: TaskId) -> Iterator[tuple[str, str]]:
+        """Yield what was said to a fresh agent while it was being started."""
+        for text in self._words.pop(task, ()):
+            yield "steer", text
+        if reason := self._stopped.get(task):
+            yield "stop", reason
 
     async def _base(self, assignment: Assignment) -> Commit | Waits:
         """Merge the validated dependencies that are not in the head yet."""

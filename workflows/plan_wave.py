@@ -7,13 +7,11 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError
 
 from workflows.cancellation import is_cancelled
 from workflows.children import (
-    AgentHandle,
     AgentOrder,
-    end_of,
+    Agents,
     failure_text,
     remove_worktree,
     start_agent,
-    tell,
 )
 from workflows.domain.agent import AgentEnd, AgentOutcome
 from workflows.domain.ids import AgentId
@@ -30,8 +28,7 @@ class PlanWave:
     """Purpose: a goal in, a valid plan out. Signals: `pause`, `resume`. Carries nothing over."""
 
     def __init__(self) -> None:
-        self._handle: AgentHandle | None = None
-        self._is_paused = False
+        self._agents = Agents()
 
     @workflow.run
     async def run(self, request: PlanRequest) -> PlanResult:
@@ -44,10 +41,8 @@ class PlanWave:
     async def _plan(self, request: PlanRequest) -> PlanResult:
         order = self._order(request)
         try:
-            self._handle = await start_agent(request.grounds, order, "planner")
-            if self._is_paused:
-                await tell(self._handle, "pause")
-            outcome = await end_of(self._handle)
+            handle = await start_agent(request.grounds, order, "planner")
+            outcome = await self._agents.attend(order.agent, handle)
         except (ActivityError, ChildWorkflowError) as error:
             if is_cancelled():
                 raise
@@ -60,16 +55,12 @@ class PlanWave:
     @workflow.signal
     async def pause(self) -> None:
         """Hold the planner at its turn boundary."""
-        self._is_paused = True
-        if self._handle is not None:
-            await tell(self._handle, "pause")
+        await self._agents.pause()
 
     @workflow.signal
     async def resume(self) -> None:
         """Let it go on."""
-        self._is_paused = False
-        if self._handle is not None:
-            await tell(self._handle, "resume")
+        await self._agents.resume()
 
     def _order(self, request: PlanRequest) -> AgentOrder:
         nonce = workflow.uuid4().hex[:12]

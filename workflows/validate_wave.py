@@ -8,15 +8,12 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError
 
 from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.children import (
-    AgentHandle,
     AgentOrder,
+    Agents,
     all_done,
-    end_of,
     failure_text,
     remove_worktree,
     start_agent,
-    tell,
-    tell_all,
 )
 from workflows.contracts import (
     CHECK_EVIDENCE,
@@ -73,8 +70,7 @@ class ValidateWave:
     def __init__(self, request: ValidateRequest) -> None:
         self._request = request
         self._slots = asyncio.Semaphore(request.concurrency)
-        self._handles: dict[AgentId, AgentHandle] = {}
-        self._is_paused = False
+        self._agents = Agents()
 
     @workflow.run
     async def run(self, request: ValidateRequest) -> ValidateResult:
@@ -85,14 +81,12 @@ class ValidateWave:
     @workflow.signal
     async def pause(self) -> None:
         """Hold every reviewer at its turn boundary, and start no other."""
-        self._is_paused = True
-        await tell_all(self._handles, "pause")
+        await self._agents.pause()
 
     @workflow.signal
     async def resume(self) -> None:
         """Let them go on."""
-        self._is_paused = False
-        await tell_all(self._handles, "resume")
+        await self._agents.resume()
 
     async def _candidate(self, candidate: Candidate) -> ValidateItem:
         cost = _Cost()
@@ -193,15 +187,9 @@ class ValidateWave:
 
     async def _heard(self, order: AgentOrder, summary: str) -> AgentOutcome:
         end_if_cancelled()
-        await workflow.wait_condition(lambda: not self._is_paused)
+        await workflow.wait_condition(lambda: not self._agents.is_paused)
         handle = await start_agent(self._request.grounds, order, summary)
-        self._handles[order.agent] = handle
-        if self._is_paused:
-            await tell(handle, "pause")
-        try:
-            return await end_of(handle)
-        finally:
-            del self._handles[order.agent]
+        return await self._agents.attend(order.agent, handle)
 
     async def _holds(self, candidate: Candidate, submission: Submission) -> tuple[bool, ...]:
         if not submission.evidence:

@@ -76,8 +76,8 @@ class Course:
     """Every model call as the provider saw it, repeats included, in order."""
     settled: Counter[tuple[str, int]]
     """By agent's workflow and turn: model calls that the history holds as answered."""
-    kills: tuple[int, ...] = ()
-    """For each kill, how many asks came before it."""
+    kills: tuple[tuple[int, int], ...] = ()
+    """For each kill, how many asks came before it, and before its victims were dead."""
     moments: tuple[float, ...] = field(default=(), compare=False)
     """When each different turn was first asked for, in seconds from the start; last, the end."""
 
@@ -91,11 +91,17 @@ class Watch:
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self.moments: list[float] = []
-        self.kills: list[int] = []
+        self.kills: list[tuple[int, int]] = []
 
-    def killed(self) -> None:
-        """Note that somebody is killed now."""
-        self.kills.append(len(self.asks()))
+    def killed(self, since: int | None = None) -> None:
+        """Note that somebody was killed, and is dead.
+
+        Args:
+            since: how many asks came before the kill; what is on its way then is heard of after
+                it. None: nothing was on its way.
+        """
+        asks = len(self.asks())
+        self.kills.append((asks if since is None else since, asks))
 
     def asks(self) -> list[Ask]:
         """Return all asks of this session so far."""
@@ -179,8 +185,10 @@ def striking(points: Sequence[Point]) -> Disturbance:
         for point in points:
             await watch.reached(point.after)
             await asyncio.sleep(point.delay)
-            watch.killed()
-            await stage.strike(point.victims)
+            before = len(watch.asks())
+            await stage.kill(point.victims)
+            watch.killed(before)
+            await stage.revive(point.victims)
 
     return disturb
 
@@ -288,7 +296,7 @@ def repeated_settled(course: Course) -> list[str]:
         before = last.get(ask.agent)
         if before is not None:
             earlier, at = before
-            killed = any(at < kill <= place for kill in course.kills)
+            killed = any(at < dead and kill <= place for kill, dead in course.kills)
             if ask.turn < earlier.turn or (ask.turn == earlier.turn and not killed):
                 faults.append(f"{ask} asked again after {earlier}")
         last[ask.agent] = (ask, place)

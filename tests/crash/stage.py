@@ -116,8 +116,9 @@ class Stage:
         self.folder = folder
         self.simulator = simulator
         self._lifeline = lifeline
-        # No port that an outgoing connection may take while the server is down.
-        port, ui_port = random.sample(range(20_000, 32_000), 2)
+        # No port that an outgoing connection may take while the server is down, nor another test:
+        # pytest-randomly seeds the usual generator alike in every process.
+        port, ui_port = random.SystemRandom().sample(range(20_000, 32_000), 2)
         self.settings = Settings(data_dir=folder / "data", temporal_port=port, ui_port=ui_port)
         layout.prepare(self.settings)
         self.address = choose_address(self.settings)
@@ -169,11 +170,19 @@ class Stage:
 
     async def strike(self, names: Sequence[str]) -> None:
         """Kill these at once, start them again, and wait until they serve."""
+        await self.kill(names)
+        await self.revive(names)
+
+    async def kill(self, names: Sequence[str]) -> None:
+        """Kill these at once, and wait until they are dead."""
         for name in names:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.actors[name].child.pid, signal.SIGKILL)
         for name in names:
             await self.actors[name].died()
+
+    async def revive(self, names: Sequence[str]) -> None:
+        """Start these again, and wait until they serve."""
         for name in names:
             await self.actors[name].start()
         if SERVER in names:

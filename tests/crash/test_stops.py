@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -14,8 +15,10 @@ from tests.crash.stage import Stage, stage
 from tests.waiting import PATIENCE, until
 from workflows.domain.session import SessionResult
 
-COMMAND = "mkdir -p slow; echo begun > slow/log.txt; sleep 987"
-"""Longer than a command or a test may take: only the stop can end it."""
+SECONDS = f"987.{os.getpid()}"
+"""Longer than a command or a test may take: only the stop can end it. No other process has it."""
+COMMAND = f"mkdir -p slow; echo begun > slow/log.txt; sleep {SECONDS}"
+SLEEPING = f"sleep\0{SECONDS}\0".encode()
 CALL_USD = Decimal("0.00014")
 """What each answered call of the playbook costs: 1,000 tokens in, 100 out."""
 
@@ -37,8 +40,8 @@ async def stopped(running: Stage, is_under_way: Callable[[], bool]) -> tuple[str
 async def test_r54_stop_ends_a_running_command_and_keeps_its_work(tmp_path: Path):
     async with stage(tmp_path, play.stalling(COMMAND)) as running:
         host = running.settings.host_dir
-        session, result = await stopped(running, lambda: is_running(b"sleep\x00987"))
-        assert not is_running(b"sleep\x00987")
+        session, result = await stopped(running, lambda: is_running(SLEEPING))
+        await until(lambda: not is_running(SLEEPING), "the command has ended")
         (bare,) = host.glob("repositories/*.git")
         kept = f"refs/blueflame/{session}/agents/dev.slow.1:slow/log.txt"
         assert play.git(bare, "-c", "safe.bareRepository=all", "show", kept) == "begun"

@@ -14,5 +14,6 @@ async def stage() -> AsyncIterator[Stage]:
     """The module's simulator and its callers; `stage.simulator.play(…)` begins a test."""
     async with Simulator(play("{text: unused}")) as simulator:
         stage = Stage(simulator)
+        await stage.warm_up()
         yield stage
         await stage.aclose()

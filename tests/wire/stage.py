@@ -1,5 +1,6 @@
 """The activity `models.call` with its real providers, in front of one simulator."""
 
+import itertools
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -89,11 +90,10 @@ class Stage:
     def __init__(self, simulator: Simulator) -> None:
         self.simulator = simulator
         urls = simulator.base_urls
-        short = timedelta(seconds=0.2)
         self.callers = {
             "": Caller(urls),
-            "idle": Caller(urls, idle=short),
-            "impatient": Caller(urls, limit=short),
+            "idle": Caller(urls, idle=timedelta(seconds=0.2)),
+            "impatient": Caller(urls, limit=timedelta(seconds=1)),
             "nobody": Caller(NOBODY),
         }
 
@@ -103,6 +103,11 @@ class Stage:
 
     def logged(self, key: str) -> list[object]:
         return [entry[key] for entry in self.simulator.log.entries]
+
+    async def warm_up(self) -> None:
+        """Let every caller ask every provider once: a short limit is no time to import a client."""
+        for caller, provider in itertools.product(self.callers.values(), PROVIDERS):
+            await ending(caller, provider)
 
     async def aclose(self) -> None:
         for caller in self.callers.values():

@@ -27,13 +27,15 @@ from workflows.contracts import (
     WorkRefused,
     WorktreeReady,
 )
+from workflows.domain.agent import AgentState
 from workflows.domain.budget import LedgerView
 from workflows.domain.config import Approvals, Concurrency, Pacing
 from workflows.domain.decision import UNNAMED
-from workflows.domain.ids import Commit, Tree
+from workflows.domain.ids import Commit, TaskId, Tree
 from workflows.domain.models import Role
 from workflows.domain.notice import NoticeKind
 from workflows.domain.session import SessionView
+from workflows.domain.stages import TaskWord
 from workflows.domain.violation import DiffRule, Violation
 from workflows.policy import signals
 
@@ -352,6 +354,25 @@ async def test_steer_is_kept_for_a_task_that_has_not_started(theatre: Theatre, w
         assert (await session.result()).outcome == "complete"
     heard = world.heard("dev.b.1", 1)
     assert 0 < heard.index("first this") < heard.index("then that")
+
+
+async def test_what_is_said_in_a_row_is_heard_in_that_order(theatre: Theatre):
+    """What a wave sends on at the same time would arrive in any order."""
+    world = World(planned({"id": "a"}))
+    hold = held("dev.a.1")
+    words = [f"word-{number:02}." for number in range(20)]
+    async with holding(theatre, world, hold) as session:
+        wave = theatre.client.get_workflow_handle(f"{session.handle.id}/1/develop")
+        for word in words:
+            await wave.signal("steer", TaskWord(task=TaskId("a"), text=word))
+        agent = await agent_of(theatre, session, "dev.a.1")
+
+        async def has_all() -> bool:
+            return len((await agent.query("state", result_type=AgentState)).steers) == len(words)
+
+        await until(has_all, "the agent has every word")
+        state = await agent.query("state", result_type=AgentState)
+    assert list(state.steers) == words
 
 
 class WithoutTools(World):
