@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncGenerator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from starter.errors import CommandError
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from workers.supervisor import Supervisor, SupervisorState
     from workflows.domain.session import SessionRequest
 
-_START: Final = timedelta(seconds=60)
+_START: Final = timedelta(minutes=3)
+"""Long enough for a busy machine; what fails is told at once."""
 _POLL_SECONDS: Final = 0.1
 
 
@@ -104,27 +105,6 @@ async def connected(settings: "Settings") -> "Client":
         raise CommandError(str(error), ExitCode.UNAVAILABLE) from error
 
 
-async def has_workers(client: "Client") -> bool:
-    """Tell whether somebody's workers served sessions within the last minute.
-
-    Of a server that is not ours: there they may run on other machines, and need none of ours.
-    """
-    from temporalio.api.enums.v1 import TaskQueueType
-    from temporalio.api.taskqueue.v1 import TaskQueue
-    from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
-
-    from workflows.queues import WORKFLOWS
-
-    request = DescribeTaskQueueRequest(
-        namespace=client.namespace,
-        task_queue=TaskQueue(name=WORKFLOWS),
-        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-    )
-    answer = await client.workflow_service.describe_task_queue(request)
-    recent = datetime.now(UTC) - timedelta(minutes=1)
-    return any(p.last_access_time.ToDatetime(UTC) > recent for p in answer.pollers)
-
-
 @contextlib.asynccontextmanager
 async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
     """Keep server and workers going while the block runs; the server answers when it is entered.
@@ -183,6 +163,8 @@ def _log_to_file(settings: "Settings") -> None:
     noted.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     said = logging.StreamHandler()
     said.setLevel(logging.ERROR)
+    for before in log.handlers:
+        before.close()
     log.handlers = [noted, said]
     logging.getLogger(LOGGER).handlers = [noted]
     log.setLevel(logging.INFO)
@@ -248,8 +230,11 @@ def _workers_fault(
     return None
 
 
-async def ensure_background(settings: "Settings") -> None:
+async def ensure_background(settings: "Settings") -> "SupervisorState":
     """Leave an `up` running in the background, unless something keeps the workers already.
+
+    Returns:
+        What the process that keeps them says of itself.
 
     Raises:
         CommandError: it does not come up; the message names its log.
@@ -259,15 +244,16 @@ async def ensure_background(settings: "Settings") -> None:
 
     _prepare(settings)
     log = settings.logs_dir / "up.log"
-    child = None if read_state(settings) else _spawn_up(settings, str(log))
+    child: int | None = None
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_START.total_seconds()):
-            while not ((state := read_state(settings)) and state.ready):
-                if child is not None and _has_ended(child):
-                    break
+            while child is None or not _has_ended(child):
+                state = read_state(settings)
+                if state is not None and state.ready:
+                    return state
+                if state is None and child is None:
+                    child = _spawn_up(settings, str(log))
                 await asyncio.sleep(_POLL_SECONDS)
-            else:
-                return
     said = last_line(log).removeprefix("error: ")
     why = f" ({said})" if said else ""
     raise CommandError(f"`up` did not come up{why}; see {str(log)!r}", ExitCode.UNAVAILABLE)

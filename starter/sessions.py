@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from pydantic import ValidationError
@@ -30,6 +31,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
+from starter.served import has_workers
 from starter.short_ids import fits
 from starter.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.turns import Turns
@@ -53,8 +55,11 @@ from workflows.policy import changesets, tasks
 
 WORKFLOW: Final = "SessionWorkflow"
 PREFIX: Final = "session/"
-QUERY_TIMEOUT: Final = timedelta(seconds=4)
+_QUERY: Final = timedelta(seconds=4)
 """Without a worker a query would wait for 30 s."""
+_BUSY_QUERY: Final = timedelta(seconds=15)
+"""How much longer a worker has that is there, on a machine with much to do."""
+_UNANSWERED: Final = {RPCStatusCode.CANCELLED, RPCStatusCode.DEADLINE_EXCEEDED}
 _GLANCE_SECONDS: Final = 2.0
 """A list waits no longer for the sessions that it shows."""
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -172,9 +177,8 @@ class Sessions:
 
     async def task(self, session: SessionId, task: str) -> TaskRecord | None:
         """Return one task in full; None where no worker answers or the task does not exist."""
-        handle = self._handle(session)
         with suppress(WorkflowQueryFailedError, RPCError):
-            answer: Any = await handle.query("task", task, rpc_timeout=QUERY_TIMEOUT)
+            answer: Any = await self._ask(session, "task", task)
             # A task that does not exist is answered with a sentence.
             return None if isinstance(answer, str) else TaskRecord.model_validate(answer)
         return None
@@ -186,7 +190,7 @@ class Sessions:
             CommandError: no worker answers.
         """
         try:
-            answer: Any = await self._handle(session).query("plan", rpc_timeout=QUERY_TIMEOUT)
+            answer: Any = await self._ask(session, "plan")
         except (WorkflowQueryFailedError, RPCError) as error:
             raise CommandError(
                 f"no worker answers for session {session!r}; `up --detach` starts one",
@@ -214,7 +218,7 @@ class Sessions:
         """Return how a closed session ended; where it left no result, why not."""
         handle = self._client.get_workflow_handle(f"{PREFIX}{session}", result_type=SessionResult)
         try:
-            return await handle.result(rpc_timeout=QUERY_TIMEOUT)
+            return await handle.result(rpc_timeout=_BUSY_QUERY)
         except WorkflowFailureError as error:
             # Its own words: as a text the error would begin with its type.
             return error.cause.message if isinstance(error.cause, FailureError) else str(error)
@@ -242,12 +246,27 @@ class Sessions:
 
     async def _query(self, session: SessionId) -> SessionView | None:
         try:
-            view: SessionView = await self._handle(session).query(
-                "state", result_type=SessionView, rpc_timeout=QUERY_TIMEOUT
-            )
+            view: SessionView = await self._ask(session, "state", result_type=SessionView)
         except (WorkflowQueryFailedError, RPCError):
             return None
         return view
+
+    async def _ask(
+        self, session: SessionId, query: str, *arguments: str, result_type: type | None = None
+    ) -> Any:
+        """Ask a session's worker; one that is there is waited for.
+
+        Raises:
+            WorkflowQueryFailedError: the session has no answer.
+            RPCError: no worker answers, or the server does not.
+        """
+        asked = partial(self._handle(session).query, query, args=arguments, result_type=result_type)
+        try:
+            return await asked(rpc_timeout=_QUERY)
+        except RPCError as error:
+            if error.status not in _UNANSWERED or not await has_workers(self._client):
+                raise
+        return await asked(rpc_timeout=_BUSY_QUERY)
 
     async def _from_memo(
         self, session: SessionId, description: WorkflowExecutionDescription

@@ -21,7 +21,7 @@ from activities.ports.endpoints import ProviderEntries, ProviderEntry
 from workers import layout
 from workers.atomic_file import replace_text
 from workers.children import Program, keep_running
-from workers.embedded import EmbeddedServer
+from workers.embedded import EmbeddedServer, answers
 from workers.locks import FileLock, is_held
 from workers.roles import Role, environment_for
 from workers.settings import Settings
@@ -76,14 +76,29 @@ class Supervisor:
             self._write_state(ready=False)
             await self._supervise()
         finally:
+            if self.supervises:
+                # Whoever holds the lock next must not be taken for what we were.
+                with contextlib.suppress(OSError):
+                    _state_path(self._settings).unlink()
             self.supervises = False
             self._lock.release()
 
     async def _wait_for_lock(self) -> None:
         while not self._lock.try_acquire():
-            self.server_ready.set()
-            self.workers_ready.set()
+            # A look at the lock takes it for a moment too: then nobody supervises.
+            if is_held(lock_path(self._settings)):
+                await self._look_at_the_other()
             await asyncio.sleep(_TAKEOVER_POLL_SECONDS)
+
+    async def _look_at_the_other(self) -> None:
+        """Set what is ready under the supervisor that holds the lock; it may just be starting."""
+        if not self.server_ready.is_set() and (
+            self._settings.has_external_server or await answers(self._settings)
+        ):
+            self.server_ready.set()
+        state = read_state(self._settings)
+        if state is not None and state.ready:
+            self.workers_ready.set()
 
     async def _supervise(self) -> None:
         async with self._server(), _lifeline() as end, asyncio.TaskGroup() as group:

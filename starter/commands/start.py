@@ -172,10 +172,11 @@ async def _run(options: RunOptions, beginning: "Beginning", *, patient: bool) ->
 
 async def _is_served_elsewhere(settings: "Settings") -> bool:
     from starter import engine
+    from starter.served import has_workers
 
     if not settings.has_external_server:
         return False
-    return await engine.has_workers(await engine.connected(settings))
+    return await has_workers(await engine.connected(settings))
 
 
 def _watch(

@@ -61,13 +61,10 @@ async def _up(playbook: Path | None) -> ExitCode:
 
 async def _up_in_background(playbook: Path | None) -> ExitCode:
     from starter import engine, views, worker_views
-    from workers.supervisor import read_state
 
     settings = _up_settings(playbook)
     engine.check_workers(settings)
-    await engine.ensure_background(settings)
-    state = read_state(settings)
-    assert state is not None
+    state = await engine.ensure_background(settings)
     write(worker_views.in_background(state.pid))
     write(worker_views.workers_marks(state.playbook, state.sandbox), views.style)
     return ExitCode.COMPLETE

@@ -42,7 +42,9 @@ class FakeSession:
     async def run(self, request: SessionRequest) -> SessionResult:
         approvals = request.config.approvals
         if approvals.plan == "ask":
-            await workflow.wait_condition(lambda: self.phase is not SessionPhase.AWAITING_PLAN)
+            await workflow.wait_condition(
+                lambda: self.phase is not SessionPhase.AWAITING_PLAN or self.stopped
+            )
         self.phase = SessionPhase.RUNNING
         if approvals.changeset == "ask":
             self.changeset = "awaiting_approval"

@@ -10,12 +10,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from tests.waiting import PATIENCE
 from workers.roles import Role
 from workers.settings import Settings
 from workers.supervisor import read_state
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60.0
 CONFIGURATION = """
 version: 1
 models: {planner: [scripted/a], developer: [scripted/a], reviewer: [scripted/b]}
@@ -45,18 +45,25 @@ def until(holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> N
 
 def is_alive(pid: int) -> bool:
     """Tell whether a process runs (a zombie does not)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    stat = _told(pid, "stat")
+    return stat != "" and stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def command_line(pid: int) -> list[str]:
+    """Return what a process was started with; nothing of one that has ended."""
+    return _told(pid, "cmdline").split("\0")
 
 
 def children(pid: int) -> list[int]:
     """Return the processes that `pid` started."""
-    listing = Path(f"/proc/{pid}/task/{pid}/children")
-    with contextlib.suppress(FileNotFoundError):
-        return [int(child) for child in listing.read_text().split()]
-    return []
+    return [int(child) for child in _told(pid, f"task/{pid}/children").split()]
+
+
+def _told(pid: int, file: str) -> str:
+    # A process may end between any two looks, also between the file's opening and its reading.
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/{file}").read_text()
+    return ""
 
 
 @contextlib.contextmanager
@@ -108,7 +115,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     started = children(process.pid)
     process.terminate()
     try:
-        process.wait(30)
+        process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -123,7 +130,7 @@ def kill(pid: int) -> None:
 def blueflame(
     settings: Settings, *arguments: str, more: Mapping[str, str] = MappingProxyType({})
 ) -> "subprocess.CompletedProcess[str]":
-    """Run one command to its end, without a terminal."""
+    """Run one command to its end, without a terminal; the test's own time is its limit."""
     return subprocess.run(
         [sys.executable, "-m", "starter", *arguments],
         env=environment(settings, **more),
@@ -132,7 +139,6 @@ def blueflame(
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=PATIENCE,
         check=False,
     )
 

@@ -13,7 +13,7 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import httpx2
@@ -103,9 +103,13 @@ def variables(tmp_path: Path, **more: str) -> dict[str, str]:
     return {**kept, **ports, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), **more}
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return found.getsockname()[1]
+@contextlib.contextmanager
+def kept_port() -> Generator[int]:
+    """Keep a port that no other program is given; a server may still listen on it."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        yield kept.getsockname()[1]
 
 
 async def blueflame(*arguments: str, tmp_path: Path, **more: str) -> tuple[int | None, str]:
@@ -141,26 +145,32 @@ async def recording(
     tmp_path: Path, file: Path, upstream: str, *more: str
 ) -> AsyncGenerator[Recording]:
     """Run `simulate --record` in front of a simulator, ready when the block is entered."""
-    port = free_port()
+    with kept_port() as port:
+        process = await _recorder(tmp_path, file, upstream, "--port", str(port), *more)
+        try:
+            assert process.stdout is not None
+            first = await process.stdout.readline()
+            assert first.startswith(b"RECORDING: "), first
+            yield Recording(f"http://127.0.0.1:{port}", process)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+async def _recorder(
+    tmp_path: Path, file: Path, upstream: str, *more: str
+) -> asyncio.subprocess.Process:
     places = [f"{name}={url}" for name, url in base_urls(upstream).items()]
     options = [part for place in places for part in ("--to", place)]
-    process = await asyncio.create_subprocess_exec(
+    return await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "starter", "simulate", str(file), "--record"),
-        *("--port", str(port), *options, *more),
+        *(*options, *more),
         env=variables(tmp_path),
         cwd=tmp_path,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    try:
-        assert process.stdout is not None
-        first = await process.stdout.readline()
-        assert first.startswith(b"RECORDING: "), first
-        yield Recording(f"http://127.0.0.1:{port}", process)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 def names(folder: Path) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import blueflame, children, is_alive, until
+from tests.e2e.processes import blueflame, children, command_line, is_alive, until
 from workers.settings import Settings
 from workers.supervisor import read_state
 
@@ -26,7 +26,7 @@ def _roles(pid: int) -> dict[str, int]:
     """Return the worker process of each role."""
     found: dict[str, int] = {}
     for child in children(pid):
-        words = Path(f"/proc/{child}/cmdline").read_text().split("\0")
+        words = command_line(child)
         if "--roles" in words:
             found[words[words.index("--roles") + 1]] = child
     return found

@@ -21,9 +21,16 @@ def test_free_ports_differ(tmp_path: Path) -> None:
 
 def test_the_ports_of_the_last_time_are_taken_again(tmp_path: Path) -> None:
     settings = _settings(tmp_path)
-    first = choose_address(settings)
-    replace_text(server_file(settings), first.model_dump_json())
-    assert choose_address(settings) == first
+    with socket.socket() as first, socket.socket() as second:
+        ports: list[int] = []
+        for kept in (first, second):
+            # Nobody else is given them, and a server may listen there.
+            kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            kept.bind(("127.0.0.1", 0))
+            ports.append(kept.getsockname()[1])
+        last = ServerAddress(address=f"127.0.0.1:{ports[0]}", ui=f"http://127.0.0.1:{ports[1]}")
+        replace_text(server_file(settings), last.model_dump_json())
+        assert choose_address(settings) == last
 
 
 def test_a_port_that_is_taken_is_passed_over(tmp_path: Path) -> None:

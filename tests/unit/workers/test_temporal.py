@@ -1,12 +1,13 @@
 """`workers.temporal`: which server, and what is said where there is none."""
 
+import socket
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
 from workers.atomic_file import replace_text
-from workers.embedded import choose_address
 from workers.settings import Settings
 from workers.temporal import (
     NoServerError,
@@ -16,8 +17,6 @@ from workers.temporal import (
     server_file,
     target,
 )
-
-SOON = timedelta(seconds=5)
 
 
 def test_without_a_server_it_says_how_to_get_one(tmp_path: Path) -> None:
@@ -60,8 +59,11 @@ def test_a_profile_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_is_away_is_named_with_the_reason(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, temporal_port=0, ui_port=0)
-    free = choose_address(settings).address
-    away = settings.model_copy(update={"temporal": {"TEMPORAL_ADDRESS": free}})
-    with pytest.raises(TemporalUnavailableError, match=f"'{free}' does not answer.*refused.*check"):
-        await connect(away, SOON)
+    with socket.socket() as kept:
+        # Nobody else is given the port, and nobody listens there.
+        kept.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{kept.getsockname()[1]}"
+        away = Settings(data_dir=tmp_path, temporal={"TEMPORAL_ADDRESS": address})
+        why = f"'{address}' does not answer.*refused.*check"
+        with pytest.raises(TemporalUnavailableError, match=why):
+            await connect(away, timedelta(seconds=PATIENCE))

@@ -21,7 +21,7 @@ sys.stdin.read()
 
 def test_a_parent_that_is_gone_already_starts_nothing() -> None:
     run = subprocess.run(
-        [sys.executable, "-I", "-S", TETHER, "1", "/bin/echo", "started"],
+        [sys.executable, "-I", "-S", TETHER, "-1", "/bin/echo", "started"],
         capture_output=True,
         text=True,
         check=False,

@@ -1,0 +1,46 @@
+"""`workers.supervisor`: whom it takes for another supervisor; its processes are in tests/e2e."""
+
+import asyncio
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from workers import layout
+from workers.locks import FileLock
+from workers.settings import Settings
+from workers.supervisor import Supervisor, SupervisorState, lock_path
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    made = Settings(data_dir=tmp_path / "data", temporal={"TEMPORAL_ADDRESS": "127.0.0.1:1"})
+    layout.prepare(made)
+    return made
+
+
+async def test_who_only_looks_at_the_lock_is_no_supervisor(settings: Settings) -> None:
+    supervisor = Supervisor(settings, {}, roles=())
+    with lock_path(settings).open("w") as look:
+        fcntl.flock(look, fcntl.LOCK_SH)
+        keeping = asyncio.create_task(supervisor.keep())
+        await asyncio.sleep(0)  # lets it try once
+        assert not supervisor.server_ready.is_set()
+    await keeping
+    assert supervisor.server_ready.is_set()
+    assert not (settings.data_dir / "workers.json").exists()
+
+
+async def test_who_stands_by_is_ready_when_the_other_one_is(settings: Settings) -> None:
+    other = FileLock(lock_path(settings))
+    assert other.try_acquire()
+    supervisor = Supervisor(settings, {}, roles=())
+    keeping = asyncio.create_task(supervisor.keep())
+    await supervisor.server_ready.wait()
+    assert not supervisor.workers_ready.is_set()
+    state = SupervisorState(pid=os.getpid(), ready=True, playbook=None)
+    (settings.data_dir / "workers.json").write_text(state.model_dump_json())
+    await supervisor.workers_ready.wait()
+    other.release()
+    await keeping
