@@ -1,6 +1,6 @@
 # The two commands of the README are `make demo` and `make test`; both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-crash fuzz coverage lint format types imports check lock bench clean
+.PHONY: help setup demo test test-slow test-crash test-jitter fuzz coverage lint format types imports check lock bench clean
 
 python := .venv/bin/python -P
 
@@ -21,6 +21,9 @@ test-slow: setup ## run the tests that are too long for every day
 
 test-crash: setup ## kill and stall workers and server under running sessions
 	@.venv/bin/python -m pytest -m crash --timeout 3600
+
+test-jitter: setup ## run the tests as on a machine with too much to do (half an hour); JITTER_SEED=1
+	@scripts/test -p tests.jitter --timeout 900
 
 fuzz: setup ## search for what the policy and the parsers get wrong; FUZZ_SECONDS=60 or longer
 	@scripts/fuzz
