@@ -2,21 +2,25 @@
 
 import contextlib
 import os
+import random
 import socket
 import subprocess
 import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from temporalio.client import Client
 
+from tests.waiting import PATIENCE
 from workers.embedded import choose_address, server_command, server_environment
 from workers.settings import Settings
 from workers.temporal import ServerAddress, connect
 
 _SHORT_RUNS = '--dynamic-config-value=history.workflowIdReuseMinimalInterval="1ms"'
 """Without it a run that continues as new within a second makes the next one wait for the rest."""
+_STARTS = 3
 
 
 @pytest.fixture(scope="session")
@@ -29,20 +33,41 @@ def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 @contextlib.contextmanager
 def running_server(directory: Path) -> Generator[ServerAddress]:
     """Run a server whose log and file stand in a directory; a run may be as short as a test's."""
-    address = choose_address(Settings(data_dir=directory, temporal_port=0, ui_port=0))
     with (directory / "temporal.log").open("wb") as log:
+        address, process = _started(directory, log)
+        try:
+            yield address
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+
+
+def rare_ports() -> tuple[int, int]:
+    """Draw two ports that no outgoing connection takes before, or while, nobody listens there.
+
+    Not from the usual generator: pytest-randomly seeds it alike in every process.
+    """
+    first, second = random.SystemRandom().sample(range(20_000, 32_000), 2)
+    return first, second
+
+
+def _started(directory: Path, log: BinaryIO) -> tuple[ServerAddress, "subprocess.Popen[bytes]"]:
+    """Start a server until one comes up: for its inner parts it takes ports that it found free."""
+    for _ in range(_STARTS):
+        port, ui_port = rare_ports()
+        settings = Settings(data_dir=directory, temporal_port=port, ui_port=ui_port)
+        address = choose_address(settings)
         process = subprocess.Popen(
             [*server_command(address, directory / "temporal.db"), _SHORT_RUNS],
             env=server_environment(os.environ),
             stdout=log,
             stderr=log,
         )
-        try:
-            _wait_for_port(address, process, directory / "temporal.log")
-            yield address
-        finally:
-            process.terminate()
-            process.wait(30)
+        if _answers(address, process):
+            return address, process
+        process.kill()
+        process.wait(PATIENCE)
+    pytest.fail(f"the server did not come up: {Path(log.name).read_text()[-500:]}")
 
 
 @pytest.fixture
@@ -57,11 +82,12 @@ async def temporal_client(temporal_settings: Settings) -> Client:
     return await connect(temporal_settings)
 
 
-def _wait_for_port(address: ServerAddress, process: "subprocess.Popen[bytes]", log: Path) -> None:
+def _answers(address: ServerAddress, process: "subprocess.Popen[bytes]") -> bool:
+    """Wait until a server accepts connections; false: it has ended."""
     host, _, port = address.address.rpartition(":")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
-            return
+            return True
         time.sleep(0.05)  # a port cannot be awaited
-    pytest.fail(f"the server did not come up: {log.read_text()[-500:]}")
+    return False

@@ -114,10 +114,10 @@ class Theatre:
         try:
             yield session, ledger, listener
         finally:
-            # Where time is skipped, these have met the server's time-out for workflows.
-            with contextlib.suppress(RPCError):
-                await ledger.signal("finish")
-                await listener.signal("leave")
+            # One may have ended; where time is skipped, by the server's time-out for workflows.
+            for each, word in ((ledger, "finish"), (listener, "leave")):
+                with contextlib.suppress(RPCError):
+                    await each.signal(word)
 
     @asynccontextmanager
     async def agent(
@@ -316,6 +316,26 @@ async def until_in_history(
     async with asyncio.timeout(PATIENCE):
         while not any(map(holds, (await agent.fetch_history()).events)):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+
+
+async def has_heard(agent: WorkflowHandle[Any, Any], signal: str) -> None:
+    """Wait until a signal is in the agent's history."""
+    await until_in_history(
+        agent,
+        lambda event: event.workflow_execution_signaled_event_attributes.signal_name == signal,
+    )
+
+
+async def tools_are_done(agent: WorkflowHandle[Any, Any]) -> None:
+    """Wait until the workflow has taken up the outcome of its first tools."""
+    await until_in_history(
+        agent,
+        lambda event: (
+            event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
+            and b"observations" in event.SerializeToString()
+        ),
+    )
+    await agent.query("state")
 
 
 async def scheduled(agent: WorkflowHandle[Any, Any]) -> list[str]:

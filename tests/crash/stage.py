@@ -7,7 +7,6 @@ provider would bill. Every process dies with this one (tether and lifeline), wha
 import asyncio
 import contextlib
 import os
-import random
 import signal
 import sys
 from collections import deque
@@ -22,6 +21,7 @@ from temporalio.client import Client
 
 from activities.adapters.models.simulator.server import Simulator
 from activities.playbook import Playbook
+from tests.servers import rare_ports
 from tests.waiting import PATIENCE
 from workers import layout, tether
 from workers.children import Child, Program, running
@@ -116,9 +116,7 @@ class Stage:
         self.folder = folder
         self.simulator = simulator
         self._lifeline = lifeline
-        # No port that an outgoing connection may take while the server is down, nor another test:
-        # pytest-randomly seeds the usual generator alike in every process.
-        port, ui_port = random.SystemRandom().sample(range(20_000, 32_000), 2)
+        port, ui_port = rare_ports()
         self.settings = Settings(data_dir=folder / "data", temporal_port=port, ui_port=ui_port)
         layout.prepare(self.settings)
         self.address = choose_address(self.settings)

@@ -5,9 +5,12 @@ that never ends well, every signal, a stop, and continue-as-new of session, ledg
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any
+
+from temporalio.service import RPCError
 
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Playing, Theatre
@@ -141,7 +144,8 @@ async def _approve_all(session: Playing) -> None:
     async def approved_to_the_end() -> bool:
         for each in (await session.view()).changesets:
             if each.digest is not None:
-                await session.say("approve_changeset", {"id": each.id, "digest": each.digest})
+                with contextlib.suppress(RPCError):  # it may have ended since it was looked at
+                    await session.say("approve_changeset", {"id": each.id, "digest": each.digest})
         return (await session.handle.describe()).close_time is not None
 
     await until(approved_to_the_end, "the session ends")

@@ -16,12 +16,18 @@ from tests.contract.test_sandbox import processes_in
 from tests.security.arena import Arena, Ran
 from tests.security.case import Case
 from tests.unit.activities.adapters.git.home import WHEN, write
+from tests.waiting import PATIENCE
 
 PRIVATE = (
     *("unshare", "--user", "--map-root-user", "--mount", "--net", "--uts", "--ipc", "--cgroup"),
     *("--pid", "--fork", "--kill-child", "--mount-proc"),
 )
 """Root of nothing: what a control does there ends with it, save on the arena's files."""
+
+SAMPLED = {"LINGER": "20", "PAUSE": "0.1"}
+"""Seconds that an attack on a limit that is sampled keeps what it has, and waits between parts: it
+ends with the first sample, which may be late where others take the processor."""
+UNSAMPLED = {"LINGER": "0", "PAUSE": "0"}
 
 _NAIVE = (
     "git add -A; git commit -qm x; git status; git diff HEAD~1; git checkout -qb evil; git log -p;"
@@ -33,11 +39,11 @@ _NAIVE = (
 
 async def confined(arena: Arena, case: Case) -> Ran:
     """Run an attack in the sandbox, and what the host does with its work afterwards."""
-    limits = Limits.model_validate({"timeout": timedelta(seconds=30), **case.limits})
+    limits = Limits.model_validate({"timeout": timedelta(seconds=PATIENCE), **case.limits})
     command = SandboxCommand(
         argv=("bash", "-c", case.attack),
         workspace=arena.workspace,
-        env=tuple(arena.environment(WORKSPACE, "/git").items()),
+        env=tuple((arena.environment(WORKSPACE, "/git") | SAMPLED).items()),
         limits=limits,
     )
 
@@ -90,6 +96,7 @@ async def _plain(arena: Arena, argv: tuple[str, ...], cwd: str) -> bytes:
         "GIT_CONFIG_NOSYSTEM": "1",
         "X_API_KEY": arena.secret.decode(),
         **place,
+        **UNSAMPLED,
     }
     with tempfile.TemporaryFile() as output:
         # Into a file: a daemon may hold a pipe open for ever.
@@ -104,7 +111,7 @@ async def _plain(arena: Arena, argv: tuple[str, ...], cwd: str) -> bytes:
             close_fds=False,
         )
         try:
-            await asyncio.to_thread(process.wait, 60)
+            await asyncio.to_thread(process.wait, PATIENCE)
         finally:
             process.kill()
             process.wait()

@@ -99,7 +99,8 @@ async def test_no_way_round_the_list(world: Listed, tree: Path, way: Way):
     others = (f"other.example.org:{world.plain}",)
     with_control = world.sandbox() if way.control == "listed" else UnconfinedSandbox()
     ran = await run(with_control, tree, "bash", "-c", way.attack, network=others, **facts)
-    assert world.connections, f"without the layer nothing was reached either: {ran.output!r}"
+    wanted = f"something is reached without the layer: {ran.output!r}"
+    await until(lambda: bool(world.connections), wanted)
     world.connections.clear()
     listing = (f"{NAME}:{world.encrypted}",)
     await run(world.sandbox(), tree, "bash", "-c", way.attack, network=listing, **facts)
@@ -176,8 +177,9 @@ async def test_the_command_inherits_no_descriptor_of_the_door(world: Listed, tre
     assert with_door.output == without.output
 
 
-def _held() -> tuple[set[str], set[asyncio.Task[object]]]:
-    return set(os.listdir("/proc/self/fd")), asyncio.all_tasks()
+def _held() -> set[object]:
+    """Return what is open and what runs."""
+    return {*os.listdir("/proc/self/fd"), *asyncio.all_tasks()}
 
 
 async def test_nothing_is_left_behind(world: Listed, tree: Path):
@@ -187,7 +189,7 @@ async def test_nothing_is_left_behind(world: Listed, tree: Path):
     ran = await run(box, tree, "bash", "-c", script, network=world.network)
     assert ran.survivors == 1
     assert BODY in ran.output
-    await until(lambda: _held() == before, "the end of all connections and tasks")
+    await until(lambda: _held() <= before, "the end of all connections and tasks")
 
 
 async def test_nothing_is_left_behind_by_a_cancelled_one(world: Listed, tree: Path):
@@ -200,7 +202,7 @@ async def test_nothing_is_left_behind_by_a_cancelled_one(world: Listed, tree: Pa
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await until(lambda: _held() == before, "the end of all connections and tasks")
+    await until(lambda: _held() <= before, "the end of all connections and tasks")
 
 
 # ------------------------------------------------------------------- the command is as without

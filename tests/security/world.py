@@ -23,6 +23,7 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.sandbox.toolchain import default_toolchain
 from activities.ports.sandbox import Limits, SandboxCommand, Workspace
 from tests.security.attacks.network import ABSTRACT, CASES, PATHS, TCP, UDP, Reach
+from tests.waiting import PATIENCE
 
 _SET_ADDRESS, _SET_FLAGS, _UP = 0x8916, 0x8914, 0x41
 _PREFIX = "blueflame-world-"
@@ -93,7 +94,7 @@ async def confined(case: Reach, workspace: Path, env: dict[str, str]) -> None:
             argv=("bash", "-c", case.attack),
             workspace=Workspace(path=workspace),
             env=tuple(env.items()),
-            limits=Limits(timeout=timedelta(seconds=20)),
+            limits=Limits(timeout=timedelta(seconds=PATIENCE)),
         )
     )
 
@@ -109,7 +110,7 @@ async def unconfined(case: Reach, workspace: Path, env: dict[str, str]) -> None:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        timeout=20,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -20,8 +20,8 @@ from activities.adapters.store import MemoryStore
 from activities.gate_runner import Checkout, GateRunner
 from activities.ports.sandbox import Limits, Workspace
 from activities.toolset.runner import Observation, Toolset
-from tests.fakes.world import World, answered, planned, tool
-from tests.theatre import Theatre
+from tests.fakes.world import Hold, World, answered, planned, tool
+from tests.theatre import Theatre, has_heard, scheduled, tools_are_done
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.agent import AgentEnd
 from workflows.domain.budget import Caps
@@ -114,14 +114,23 @@ async def test_an_output_limit_of_ten_tokens_is_told_until_the_answer_fits(theat
 
 async def test_a_cost_spike_pauses_before_the_cap(theatre: Theatre):
     world = World(FOUR, Decimal("0.50"))
+    hold = Hold()
+    world.on_tools = lambda _: hold.wait()  # by then each has told what it spent
     caps = Caps(stop_usd=Decimal(5), warn_usd=Decimal(4), burn_usd_per_minute=Decimal("0.40"))
     async with theatre.session(world, budget=caps) as session:
         view = await session.until(lambda view: view.phase == "paused")
         assert NoticeKind.BURN_RATE in [notice.kind for notice in view.notices]
-        assert world.spent < caps.stop_usd
-        calls = len(world.calls)
-        assert (await session.view()).phase == "paused"
-        assert len(world.calls) == calls
+        agents = [
+            theatre.client.get_workflow_handle(f"{session.handle.id}/1/develop/dev.{task}.1")
+            for task in "abcd"
+        ]
+        for agent in agents:
+            await has_heard(agent, "pause")
+        hold.release()
+        for agent in agents:
+            await tools_are_done(agent)
+            assert await scheduled(agent) == ["models.call", "tools.run"]
+        assert world.spent == 5 * world.usd < caps.stop_usd
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@
 **Caps**: agents that run at once never spend more than the session's cap.
 """
 
+import asyncio
 from decimal import Decimal
 
 import pytest
@@ -28,6 +29,7 @@ from workflows.domain.agent import AgentLimits
 from workflows.domain.budget import Caps
 from workflows.domain.config import Concurrency
 from workflows.domain.ids import Tree
+from workflows.domain.models import Role
 from workflows.ledger import SessionLedger
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -99,9 +101,28 @@ CAP = Decimal("0.13")
 CALL = Decimal("0.01")
 
 
+class Together(World):
+    """Developers are answered for the first time once all have asked: none is stopped before."""
+
+    def __init__(self, developers: int) -> None:
+        plan = planned(*({"id": f"t{number}"} for number in range(developers)))
+        super().__init__(plan, usd_per_call=CALL)
+        self._developers = developers
+        self._have_asked = asyncio.Event()
+        self.on_call = lambda call: self._first() if self._is_first(call) else None
+
+    def _is_first(self, call: CallModel) -> bool:
+        return call.role is Role.DEVELOPER and call.turn == 1
+
+    async def _first(self) -> None:
+        if sum(map(self._is_first, self.calls)) == self._developers:
+            self._have_asked.set()
+        await self._have_asked.wait()
+
+
 async def spend(theatre: Theatre, queue: str = "workflows") -> Decimal:
     """Let eight agents work at once with little money, and return what the calls cost."""
-    world = World(planned(*({"id": f"t{number}"} for number in range(8))), usd_per_call=CALL)
+    world = Together(8)
     async with theatre.session(
         world,
         queue=queue,
@@ -110,7 +131,7 @@ async def spend(theatre: Theatre, queue: str = "workflows") -> Decimal:
         on_cap="stop",
     ) as session:
         await session.result()
-    assert len([agent for agent in world.agents() if agent.startswith("dev")]) > 4
+    assert len([agent for agent in world.agents() if agent.startswith("dev")]) == 8
     return world.spent
 
 

@@ -1,5 +1,6 @@
 """A key or its credit that is refused: every agent that needs it holds until a person resumes."""
 
+import asyncio
 from collections.abc import Callable
 from decimal import Decimal
 
@@ -22,17 +23,26 @@ KEY_KINDS = [FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED]
 
 
 class Refusing(World):
-    """A world in which the calls that `needs` names are refused until the key is mended."""
+    """A world in which the calls that `needs` names are refused until the key is mended.
+
+    The first are refused once there is one for each task: a refusal pauses the session, and who
+    has not asked by then would hold for that.
+    """
 
     def __init__(self, kind: str, needs: Callable[[CallModel], bool], *tasks: str) -> None:
         plan = planned(*[{"id": task} for task in tasks or ("a",)])
         super().__init__(plan, Decimal("0.01"))
         self.is_mended = False
+        self._expected = len(tasks) or 1
+        self._have_asked = asyncio.Event()
         self._kind = kind
         self._needs = needs
         self.on_call = lambda call: None if self.is_mended or not needs(call) else self._refuse()
 
     async def _refuse(self) -> ModelOutcome | None:
+        if len(self.refused()) >= self._expected:
+            self._have_asked.set()
+        await self._have_asked.wait()
         raise ApplicationError(f"it said {self._kind}", type=self._kind)
 
     def refused(self) -> list[str]:
@@ -69,6 +79,7 @@ async def test_an_agent_holds_with_its_conversation_and_goes_on_with_the_same_ca
 async def test_a_held_agent_can_be_stopped(theatre: Theatre) -> None:
     world = Refusing(FailureType.AUTHENTICATION_FAILED, lambda _: True)
     async with theatre.agent(world) as agent:
+        await until_in_history(agent, _tells_of_the_key)
         await agent.signal("stop", "enough")
         outcome = await agent.result()
     assert outcome.end is AgentEnd.STOPPED

@@ -18,9 +18,20 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from tests.fakes.world import Hold, World, name_of, planned
-from tests.theatre import ASK, Playing, Theatre, scheduled, states, until_in_history
+from tests.theatre import (
+    ASK,
+    Playing,
+    Theatre,
+    has_heard,
+    scheduled,
+    states,
+    tools_are_done,
+    until_in_history,
+)
 from tests.waiting import until
 from workflows.contracts import (
+    DeliverBranch,
+    DeliveryOutcome,
     FinishTask,
     PrepareWorktree,
     TaskCommitted,
@@ -28,7 +39,7 @@ from workflows.contracts import (
     WorktreeReady,
 )
 from workflows.domain.agent import AgentState
-from workflows.domain.budget import LedgerView
+from workflows.domain.budget import Caps, LedgerView
 from workflows.domain.config import Approvals, Concurrency, Pacing
 from workflows.domain.decision import UNNAMED
 from workflows.domain.ids import Commit, TaskId, Tree
@@ -90,14 +101,6 @@ async def agent_of(theatre: Theatre, session: Playing, agent: str) -> WorkflowHa
     raise AssertionError(f"{agent} never ran")
 
 
-async def has_heard(agent: WorkflowHandle[Any, Any], signal: str) -> None:
-    """Wait until a signal is in the agent's history."""
-    await until_in_history(
-        agent,
-        lambda event: event.workflow_execution_signaled_event_attributes.signal_name == signal,
-    )
-
-
 @asynccontextmanager
 async def holding(
     theatre: Theatre, world: World, hold: Hold, **config: Any
@@ -141,11 +144,13 @@ async def test_reject_plan_asks_the_planner_again_with_the_notes(theatre: Theatr
 
 async def test_who_decided_what_is_in_the_picture_and_in_the_result(theatre: Theatre):
     world = World(planned({"id": "a"}))
+    world.on_call = hold = held("plan.2")
     async with theatre.session(world, approvals=ASK) as session:
         await session.until(is_in("awaiting_plan"))
         for who in ("ann", "bob"):
             await session.say("reject_plan", {"notes": f"{who} minds", "by": who})
-        await session.until(lambda _: "plan.2" in world.agents())
+        await session.until(noticed(NoticeKind.NOT_POSSIBLE))
+        hold.release()
         await session.until(is_in("awaiting_plan"))
         await session.say("approve_plan", {"by": "ann"})
         digest = digest_of(view := await session.until(awaits("a")), "a")
@@ -206,13 +211,26 @@ async def test_signals_before_the_plan_exists_are_named_not_lost(theatre: Theatr
 # --- changesets -----------------------------------------------------------------------------
 
 
+class LateDelivery(World):
+    """Nothing is delivered until the test lets it be: the session cannot end before."""
+
+    def __init__(self) -> None:
+        super().__init__(planned({"id": "a"}))
+        self.hold = Hold()
+
+    async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
+        await self.hold.wait()
+        return await super().deliver(request)
+
+
 async def test_approve_changeset_twice_is_one_merge(theatre: Theatre):
     """Field report R19."""
-    world = World(planned({"id": "a"}))
+    world = LateDelivery()
     async with theatre.session(world, approvals=ATTENDED) as session:
         digest = digest_of(await session.until(awaits("a")), "a")
         for _ in range(2):
             await session.say("approve_changeset", {"id": "a", "digest": digest})
+        world.hold.release()
         result = await session.result()
     assert states(result) == {"a": ("merged", 1)}
     assert len(world.delivered) == 1
@@ -235,11 +253,12 @@ async def test_a_stale_approval_is_a_notice_and_the_new_content_still_waits(thea
 
 async def test_of_approval_and_rejection_at_once_the_first_counts(theatre: Theatre):
     """Field report R19."""
-    world = World(planned({"id": "a"}))
+    world = LateDelivery()
     async with theatre.session(world, approvals=ATTENDED) as session:
         digest = digest_of(await session.until(awaits("a")), "a")
         await session.say("approve_changeset", {"id": "a", "digest": digest})
         await session.say("reject_changeset", {"id": "a", "reason": "no"})
+        world.hold.release()
         result = await session.result()
         view = await session.view()
     assert states(result) == {"a": ("merged", 1)}
@@ -467,8 +486,9 @@ async def test_work_that_the_cap_held_up_goes_on_once_there_is_money(
     theatre: Theatre, usd: str, waits_as: str, attempt: int
 ):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.05"))
-    async with theatre.session(world, approvals=MERGED_AS_IT_IS, attempts=1) as session:
-        await session.say("set_budget", {"usd": float(usd)})
+    async with theatre.session(
+        world, approvals=MERGED_AS_IT_IS, attempts=1, budget=Caps(stop_usd=Decimal(usd))
+    ) as session:
         await session.until(lambda view: [each.state for each in view.tasks] == [waits_as])
         await session.until(is_in("paused"))
         await session.say("set_budget", {"usd": 5})
@@ -538,18 +558,6 @@ async def test_no_call_happens_between_pause_and_resume(theatre: Theatre):
         await session.say("resume")
         assert (await session.result()).outcome == "complete"
     assert len(world.calls) > before
-
-
-async def tools_are_done(agent: WorkflowHandle[Any, Any]) -> None:
-    """Wait until the workflow has taken up the outcome of its first tools."""
-    await until_in_history(
-        agent,
-        lambda event: (
-            event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
-            and b"observations" in event.SerializeToString()
-        ),
-    )
-    await agent.query("state")
 
 
 async def test_resume_without_a_pause_is_a_notice(theatre: Theatre):

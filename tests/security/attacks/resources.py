@@ -16,6 +16,10 @@ def _counting(name: str, make: str, limit: int, control: str = WORKS, **limits: 
     return Case(name, python(text), counted(limit), control, limits=limits)
 
 
+_LINGER = 'import os, time; time.sleep(float(os.environ["LINGER"]))'
+"""What is sampled is kept for a while; see `runs.SAMPLED`."""
+_UP = "until [ -s pid ]; do sleep 0.01; done"
+"""What was started in the background has got there."""
 _FORK = "(lambda pid: pid or __import__('time').sleep(20) or os._exit(0))(os.fork())"
 
 AMOUNTS = (
@@ -74,7 +78,7 @@ AMOUNTS = (
     ),
     Case(
         "many middling files",
-        "for i in $(seq 60); do head -c 4M /dev/zero >big$i; done; sleep 2",
+        "for i in $(seq 60); do head -c 4M /dev/zero >big$i; sleep $PAUSE; done; sleep $LINGER",
         grown("big", 200 * _MB),
         limits={"disk_bytes": 40 * _MB},
     ),
@@ -92,7 +96,7 @@ AMOUNTS = (
     ),
     Case(
         "output of a daemon",
-        "setsid head -c 3000000 /dev/zero & sleep 0.3",
+        f"setsid sh -c 'head -c 3000000 /dev/zero; echo >pid' & {_UP}",
         flooded(100_000),
         limits={"output_bytes": 100_000},
     ),
@@ -106,19 +110,19 @@ def _memory(name: str, script: str) -> Case:
 MEMORY = (
     _memory(
         "memory of one process",
-        "python3 -c 'import time; x = bytearray(b\"1\") * (200 << 20); time.sleep(1)' && true",
+        f"python3 -c 'x = bytearray(b\"1\") * (200 << 20); {_LINGER}' && true",
     ),
     _memory(
         "memory of several",
-        "for i in 1 2 3 4; do python3 -c 'import time; x = bytearray(b\"1\") * (50 << 20); time.sleep(1)' & done; wait",
+        f"for i in 1 2 3 4; do python3 -c 'x = bytearray(b\"1\") * (50 << 20); {_LINGER}' & done; wait",
     ),
     _memory(
         "memory in nameless files",
-        "python3 -c 'import os, time; f = os.memfd_create(\"x\"); os.write(f, bytes(200 << 20)); time.sleep(1)'",
+        f"python3 -c 'import os; f = os.memfd_create(\"x\"); os.write(f, bytes(200 << 20)); {_LINGER}'",
     ),
     _memory(
         "memory that is shared",
-        "python3 -c 'import mmap, time; x = mmap.mmap(-1, 200 << 20); x.write(bytes(200 << 20)); time.sleep(1)'",
+        f"python3 -c 'import mmap; x = mmap.mmap(-1, 200 << 20); x.write(bytes(200 << 20)); {_LINGER}'",
     ),
 )
 
@@ -142,21 +146,19 @@ SEGMENTS = Case(
 
 _BEAT = "sh -c 'echo $$ >pid; exec sleep 600'"
 DAEMONS = (
-    Case("a background process", f"{_BEAT} & sleep 0.1", survived, way="left"),
-    Case("nohup", f"nohup {_BEAT} >/dev/null 2>&1 & sleep 0.1", survived, way="left"),
-    Case("disown", f"{_BEAT} & disown; sleep 0.1", survived, way="left"),
-    Case(
-        "a session of its own", f"setsid {_BEAT} >/dev/null 2>&1 & sleep 0.1", survived, way="left"
-    ),
+    Case("a background process", f"{_BEAT} & {_UP}", survived, way="left"),
+    Case("nohup", f"nohup {_BEAT} >/dev/null 2>&1 & {_UP}", survived, way="left"),
+    Case("disown", f"{_BEAT} & disown; {_UP}", survived, way="left"),
+    Case("a session of its own", f"setsid {_BEAT} >/dev/null 2>&1 & {_UP}", survived, way="left"),
     Case(
         "a double fork",
-        f"(setsid sh -c '{_BEAT.replace(chr(39), chr(34))} &' &) >/dev/null 2>&1; sleep 0.1",
+        f"(setsid sh -c '{_BEAT.replace(chr(39), chr(34))} &' &) >/dev/null 2>&1; {_UP}",
         survived,
         way="left",
     ),
     Case(
         "a session with an empty environment",
-        f"env -i /usr/bin/setsid /bin/{_BEAT} >/dev/null 2>&1 & sleep 0.1",
+        f"env -i /usr/bin/setsid /bin/{_BEAT} >/dev/null 2>&1 & {_UP}",
         survived,
         way="left",
     ),
@@ -168,20 +170,20 @@ DAEMONS = (
             " os.setsid()\n"
             " for one in range(1, 64):\n"
             "  if one not in (9, 19, 32, 33): signal.signal(one, signal.SIG_IGN)\n"
-            " if os.fork() == 0: time.sleep(600)\n"
+            " if os.fork() == 0: open('pid', 'w').write('up'); time.sleep(600)\n"
             " os._exit(0)\n"
-            "time.sleep(0.1)"
+            "while not os.path.exists('pid'): time.sleep(0.01)"
         ),
         survived,
         way="left",
     ),
     Case(
         "stopped, so that it cannot be asked",
-        f"{_BEAT} & sleep 0.1; kill -STOP $(cat pid)",
+        f"{_BEAT} & {_UP}; kill -STOP $(cat pid)",
         survived,
         way="left",
     ),
-    Case("with the output kept open", f"{_BEAT} & echo up; sleep 0.1", survived, way="left"),
+    Case("with the output kept open", f"{_BEAT} & echo up; {_UP}", survived, way="left"),
 )
 
 CASES = (*AMOUNTS, *MEMORY, SEGMENTS, *DAEMONS)
