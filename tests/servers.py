@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from workers.embedded import choose_address, server_command, server_environment
+from tests.ports import kept_port
+from tests.waiting import PATIENCE
+from workers.embedded import server_command, server_environment
 from workers.settings import Settings
 from workers.temporal import ServerAddress, connect
 
@@ -29,8 +31,8 @@ def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 @contextlib.contextmanager
 def running_server(directory: Path) -> Generator[ServerAddress]:
     """Run a server whose log and file stand in a directory; a run may be as short as a test's."""
-    address = choose_address(Settings(data_dir=directory, temporal_port=0, ui_port=0))
-    with (directory / "temporal.log").open("wb") as log:
+    with (directory / "temporal.log").open("wb") as log, kept_port() as port, kept_port() as ui:
+        address = ServerAddress(address=f"127.0.0.1:{port}", ui=f"http://127.0.0.1:{ui}")
         process = subprocess.Popen(
             [*server_command(address, directory / "temporal.db"), _SHORT_RUNS],
             env=server_environment(os.environ),
@@ -42,7 +44,7 @@ def running_server(directory: Path) -> Generator[ServerAddress]:
             yield address
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ async def temporal_client(temporal_settings: Settings) -> Client:
 
 def _wait_for_port(address: ServerAddress, process: "subprocess.Popen[bytes]", log: Path) -> None:
     host, _, port = address.address.rpartition(":")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
             return
