@@ -13,8 +13,9 @@ from typing import BinaryIO
 import pytest
 from temporalio.client import Client
 
+from tests.ports import kept_port
 from tests.waiting import PATIENCE
-from workers.embedded import choose_address, server_command, server_environment
+from workers.embedded import server_command, server_environment
 from workers.settings import Settings
 from workers.temporal import ServerAddress, connect
 
@@ -33,8 +34,9 @@ def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 @contextlib.contextmanager
 def running_server(directory: Path) -> Generator[ServerAddress]:
     """Run a server whose log and file stand in a directory; a run may be as short as a test's."""
-    with (directory / "temporal.log").open("wb") as log:
-        address, process = _started(directory, log)
+    with (directory / "temporal.log").open("wb") as log, kept_port() as port, kept_port() as ui:
+        address = ServerAddress(address=f"127.0.0.1:{port}", ui=f"http://127.0.0.1:{ui}")
+        process = _started(address, directory, log)
         try:
             yield address
         finally:
@@ -51,12 +53,9 @@ def rare_ports() -> tuple[int, int]:
     return first, second
 
 
-def _started(directory: Path, log: BinaryIO) -> tuple[ServerAddress, "subprocess.Popen[bytes]"]:
+def _started(address: ServerAddress, directory: Path, log: BinaryIO) -> "subprocess.Popen[bytes]":
     """Start a server until one comes up: for its inner parts it takes ports that it found free."""
     for _ in range(_STARTS):
-        port, ui_port = rare_ports()
-        settings = Settings(data_dir=directory, temporal_port=port, ui_port=ui_port)
-        address = choose_address(settings)
         process = subprocess.Popen(
             [*server_command(address, directory / "temporal.db"), _SHORT_RUNS],
             env=server_environment(os.environ),
@@ -64,7 +63,7 @@ def _started(directory: Path, log: BinaryIO) -> tuple[ServerAddress, "subprocess
             stderr=log,
         )
         if _answers(address, process):
-            return address, process
+            return process
         process.kill()
         process.wait(PATIENCE)
     pytest.fail(f"the server did not come up: {Path(log.name).read_text()[-500:]}")

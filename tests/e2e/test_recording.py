@@ -9,11 +9,10 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import httpx2
@@ -23,6 +22,7 @@ from activities.adapters.models.simulator.server import Simulator, base_urls
 from activities.playbook import parse_playbook, read_playbook
 from starter.exit_codes import ExitCode
 from tests.e2e.processes import ROOT, repository
+from tests.ports import kept_port
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, play
 from tests.waiting import until
 
@@ -101,15 +101,6 @@ def variables(tmp_path: Path, **more: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
     ports = {"BLUEFLAME_TEMPORAL_PORT": "0", "BLUEFLAME_UI_PORT": "0"}
     return {**kept, **ports, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), **more}
-
-
-@contextlib.contextmanager
-def kept_port() -> Generator[int]:
-    """Keep a port that no other program is given; a server may still listen on it."""
-    with socket.socket() as kept:
-        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        kept.bind(("127.0.0.1", 0))
-        yield kept.getsockname()[1]
 
 
 async def blueflame(*arguments: str, tmp_path: Path, **more: str) -> tuple[int | None, str]:
@@ -193,7 +184,7 @@ def tree(folder: Path) -> str:
 
 
 @pytest.mark.sandbox
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 async def test_a_session_that_was_recorded_is_delivered_again(tmp_path: Path) -> None:
     file, config = tmp_path / "recorded.yaml", tmp_path / "config.yaml"
     config.write_text(CONFIGURATION)

@@ -10,7 +10,7 @@ from tests.e2e.processes import blueflame, children, command_line, is_alive, unt
 from workers.settings import Settings
 from workers.supervisor import read_state
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 KEYS = {"ANTHROPIC_API_KEY": "canary-a", "X_API_KEY": "canary-x", "GITHUB_TOKEN": "canary-t"}
 

@@ -1,13 +1,19 @@
 """`starter.sessions`: ids, and what is over; what asks the server is in tests/e2e."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from temporalio.api.taskqueue.v1 import PollerInfo
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueResponse
+from temporalio.service import RPCError, RPCStatusCode
 
-from starter.sessions import decider, ended, make_id
+from starter.errors import CommandError
+from starter.sessions import Sessions, decider, ended, make_id
 from tests.unit.starter.shown import changeset, session, task
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.session import SessionResult
@@ -61,3 +67,47 @@ def test_nothing_is_open_in_a_session_that_is_over(result: SessionResult | str) 
     # What was final stays as it was.
     for was, now in zip(SEEN.tasks, over.tasks, strict=True):
         assert now.state == (was.state if was.state in tasks.FINAL else "cancelled")
+
+
+class Busy:
+    """A client whose worker answers the second query, as far as a session's plan needs it."""
+
+    namespace = "default"
+
+    def __init__(self, asked_ago: timedelta | None) -> None:
+        """Args: when a worker last asked for work; None: none did."""
+        self.queries = 0
+        self._answer = DescribeTaskQueueResponse()
+        if asked_ago is not None:
+            poller = PollerInfo()
+            poller.last_access_time.FromDatetime(datetime.now(UTC) - asked_ago)
+            self._answer.pollers.append(poller)
+
+    @property
+    def workflow_service(self) -> "Busy":
+        return self
+
+    async def describe_task_queue(self, request: object) -> DescribeTaskQueueResponse:
+        return self._answer
+
+    def get_workflow_handle(self, name: str) -> "Busy":
+        return self
+
+    async def query(self, *_: object, **__: object) -> None:
+        self.queries += 1
+        if self.queries == 1:
+            raise RPCError("Timeout expired", RPCStatusCode.CANCELLED, b"")
+
+
+async def test_a_worker_that_is_there_is_waited_for() -> None:
+    busy: Any = Busy(timedelta())
+    assert await Sessions(busy).plan(SEEN.session) is None
+    assert busy.queries == 2
+
+
+@pytest.mark.parametrize("asked_ago", [None, timedelta(minutes=3)])
+async def test_a_worker_that_is_gone_is_not_waited_for(asked_ago: timedelta | None) -> None:
+    gone: Any = Busy(asked_ago)
+    with pytest.raises(CommandError, match="no worker answers"):
+        await Sessions(gone).plan(SEEN.session)
+    assert gone.queries == 1

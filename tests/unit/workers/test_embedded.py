@@ -3,6 +3,7 @@
 import socket
 from pathlib import Path
 
+from tests.ports import kept_port
 from workers.atomic_file import replace_text
 from workers.embedded import FLAGS, choose_address, find_program, server_command
 from workers.settings import Settings
@@ -21,14 +22,8 @@ def test_free_ports_differ(tmp_path: Path) -> None:
 
 def test_the_ports_of_the_last_time_are_taken_again(tmp_path: Path) -> None:
     settings = _settings(tmp_path)
-    with socket.socket() as first, socket.socket() as second:
-        ports: list[int] = []
-        for kept in (first, second):
-            # Nobody else is given them, and a server may listen there.
-            kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            kept.bind(("127.0.0.1", 0))
-            ports.append(kept.getsockname()[1])
-        last = ServerAddress(address=f"127.0.0.1:{ports[0]}", ui=f"http://127.0.0.1:{ports[1]}")
+    with kept_port() as port, kept_port() as ui:
+        last = ServerAddress(address=f"127.0.0.1:{port}", ui=f"http://127.0.0.1:{ui}")
         replace_text(server_file(settings), last.model_dump_json())
         assert choose_address(settings) == last
 

@@ -1,11 +1,11 @@
 """`workers.temporal`: which server, and what is said where there is none."""
 
-import socket
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from tests.ports import kept_port
 from tests.waiting import PATIENCE
 from workers.atomic_file import replace_text
 from workers.settings import Settings
@@ -59,10 +59,8 @@ def test_a_profile_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_is_away_is_named_with_the_reason(tmp_path: Path) -> None:
-    with socket.socket() as kept:
-        # Nobody else is given the port, and nobody listens there.
-        kept.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{kept.getsockname()[1]}"
+    with kept_port() as port:
+        address = f"127.0.0.1:{port}"
         away = Settings(data_dir=tmp_path, temporal={"TEMPORAL_ADDRESS": address})
         why = f"'{address}' does not answer.*refused.*check"
         with pytest.raises(TemporalUnavailableError, match=why):
