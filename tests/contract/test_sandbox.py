@@ -166,6 +166,21 @@ async def test_what_a_command_leaves_is_ended_and_counted(bash: Run, workspace: 
     assert not processes_in(workspace)
 
 
+UNREAPED = """
+import os
+child = os.fork() or os._exit(0)
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+open("here", "w")
+open("never")
+"""
+"""Stays, with a child that has ended and stays in the table of processes."""
+
+
+async def test_what_has_ended_is_not_counted_as_left(bash: Run):
+    script = f"mkfifo never; python3 -c '{UNREAPED}' & until [ -e here ]; do sleep 0.02; done"
+    assert (await bash(script)).survivors == 1
+
+
 async def test_a_time_out_asks_first_and_keeps_the_output(bash: Run):
     script = "trap 'echo asked; exit 0' TERM; echo started; while :; do sleep 0.05; done"
     result = await timed_out(bash, script)

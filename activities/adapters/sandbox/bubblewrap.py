@@ -58,12 +58,16 @@ echo up >&2
 read -r go <&2 || exit
 (exec "$@" 2>&1)
 code=$?
-set -- /proc/[0-9]*
-echo "left $(($# - 2))" >&2
+left=-2
+for one in /proc/[0-9]*/stat; do
+    read -r stat <"$one" && case ${stat##*) } in [ZX]*) ;; *) left=$((left + 1)) ;; esac
+done
+echo "left $left" >&2
 exit $code
 """
 """The first process inside: sets the kernel's limits (the number of processes is counted for each
-sandbox only if it is set here), runs the command, then counts who is left beside bubblewrap and it.
+sandbox only if it is set here), runs the command, then counts who is left beside bubblewrap and it,
+without those that have ended and are not reaped yet.
 
 Descriptor 2 is a channel of ours: bubblewrap complains there too, so that its failure to start is
 never taken for the command's. The command itself gets the output as its 2. It is not started until

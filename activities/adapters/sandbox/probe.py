@@ -19,8 +19,9 @@ from activities.ports.sandbox import (
 
 _OLDEST = (0, 8)
 _NO_CVE_FROM = (0, 12)
-_PROBE_TIMEOUT = timedelta(seconds=40)
-"""A start takes a twentieth of a second; whoever asks has a minute (`contracts.CLAIM_HOST`)."""
+_PROBE_TIMEOUT = timedelta(seconds=30)
+_VERSION_TIMEOUT = timedelta(seconds=20)
+"""Either takes a twentieth of a second; whoever asks has a minute (`contracts.CLAIM_HOST`)."""
 
 _MENDS = (
     (
@@ -128,7 +129,11 @@ def _version(program: str) -> tuple[int, ...] | None:
     """Ask bubblewrap for its version; None where it does not answer."""
     try:
         asked = subprocess.run(
-            (program, "--version"), capture_output=True, timeout=10, check=False, env={}
+            (program, "--version"),
+            capture_output=True,
+            timeout=_VERSION_TIMEOUT.total_seconds(),
+            check=False,
+            env={},
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
