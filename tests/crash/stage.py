@@ -111,11 +111,10 @@ class Actor:
 class Stage:
     """All actors by name: `server`, and one for each role."""
 
-    def __init__(self, folder: Path, simulator: Simulator, lifeline: int) -> None:
+    def __init__(self, folder: Path, simulator: Simulator) -> None:
         folder.chmod(0o755)
         self.folder = folder
         self.simulator = simulator
-        self._lifeline = lifeline
         # No port that an outgoing connection may take while the server is down, nor another test:
         # pytest-randomly seeds the usual generator alike in every process.
         port, ui_port = random.SystemRandom().sample(range(20_000, 32_000), 2)
@@ -202,15 +201,17 @@ class Stage:
         )
         environment |= {"PYTHONPATH": str(layout.packages_root())}
         environment |= self.settings.as_environment()
-        environment["BLUEFLAME_SERVER"] = self.address.address
         return Program(
             name=f"worker {role}",
-            argv=(*command, "--lifeline", str(self._lifeline)),
+            argv=(*command, "--supervised"),
             environment=environment,
             directory=self.settings.data_dir,
             log=self.settings.logs_dir / f"worker-{role}.log",
-            inherited=(self._lifeline,),
+            told=self._address,
         )
+
+    async def _address(self) -> str:
+        return self.address.address
 
     def _provider_environment(self) -> dict[str, str]:
         urls = self.simulator.base_urls
@@ -236,15 +237,12 @@ async def stage(
         host: makes the command line of the host worker.
     """
     async with Simulator(playbook) as simulator:
-        read_end, write_end = os.pipe()
-        built = await asyncio.to_thread(Stage, folder, simulator, read_end)
+        built = await asyncio.to_thread(Stage, folder, simulator)
         try:
             await built.open(host)
             yield built
         finally:
             await built.close()
-            os.close(write_end)
-            os.close(read_end)
 
 
 def _server_program(settings: Settings, address: ServerAddress) -> Program:
