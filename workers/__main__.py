@@ -46,14 +46,14 @@ def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> 
         _say(f"error: {error}")
         return 2
     _allow_descriptors()
-    asyncio.run(_serve(settings, roles, options.lifeline, code))
+    asyncio.run(_serve(settings, roles, code, is_supervised=options.supervised))
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m workers", description="A worker process.")
     parser.add_argument("--roles", required=True, help=f"comma-separated: {', '.join(Role)}")
-    parser.add_argument("--lifeline", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--supervised", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
@@ -96,18 +96,28 @@ def _allow_descriptors() -> None:
 
 
 async def _serve(
-    settings: Settings, roles: Sequence[Role], lifeline: int | None, code: "Code | None"
+    settings: Settings, roles: Sequence[Role], code: "Code | None", *, is_supervised: bool
 ) -> None:
-    from workers import lifeline as watched
-    from workers.serving import Code, serve
+    # What this imports takes as long as the server's own start: it goes on meanwhile.
+    from workers import lifeline
+    from workers.serving import Code, offers, serve
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    if lifeline is not None:
-        watched.watch(lifeline, stop)
-    await serve(settings, roles, stop, _say, code or Code())
+    offered = offers(settings, roles, code or Code())
+    if is_supervised:
+        server = await _unless_stopped(lifeline.watch(sys.stdin.fileno(), stop), stop)
+        settings = settings.model_copy(update={"server": server or settings.server})
+    await serve(settings, offered, stop, _say)
+
+
+async def _unless_stopped(awaited: "asyncio.Future[str]", stop: asyncio.Event) -> str | None:
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait([awaited, stopped], return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    return awaited.result() if awaited.done() else None
 
 
 def _say(line: str) -> None:

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -43,6 +43,9 @@ class Program:
     log: Path
     inherited: tuple[int, ...] = ()
     """Descriptors that the child gets under the same numbers."""
+    told: Callable[[], Awaitable[str]] | None = None
+    """Makes the one line that the child reads from its standard input, which then stays open for
+    as long as this process lives; None: it has no input."""
     grace: timedelta = timedelta(seconds=20)
     """Between SIGTERM and SIGKILL."""
 
@@ -101,27 +104,28 @@ async def running(program: Program, on_line: Callable[[str], None]) -> AsyncGene
     # A pipe of our own: asyncio would wait for the end of its pipe as well as for the process's,
     # and whatever the process left behind may hold that for ever.
     read_end, write_end = os.pipe()
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *program.argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=write_end,
-            stderr=write_end,
-            env=dict(program.environment),
-            cwd=program.directory,
-            pass_fds=program.inherited,
-            start_new_session=True,
-        )
-    except BaseException:
-        os.close(read_end)
-        raise
-    finally:
-        os.close(write_end)
-    child = Child(program, process, asyncio.create_task(_pump(read_end, program.log, on_line)))
-    try:
-        yield child
-    finally:
-        await _finish(asyncio.create_task(child.stop()))
+    with _input(program) as given:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *program.argv,
+                stdin=given,
+                stdout=write_end,
+                stderr=write_end,
+                env=dict(program.environment),
+                cwd=program.directory,
+                pass_fds=program.inherited,
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(read_end)
+            raise
+        finally:
+            os.close(write_end)
+        child = Child(program, process, asyncio.create_task(_pump(read_end, program.log, on_line)))
+        try:
+            yield child
+        finally:
+            await _finish(asyncio.create_task(child.stop()))
 
 
 async def keep_running(program: Program, on_line: Callable[[str], None]) -> None:
@@ -144,6 +148,27 @@ def back_off() -> Iterator[float]:
     yield from BACK_OFF
     while True:
         yield BACK_OFF[-1]
+
+
+@contextlib.contextmanager
+def _input(program: Program) -> Generator[int]:
+    """Hold what a program reads: nothing, or a pipe that ends with the block, or with us."""
+    if program.told is None:
+        yield asyncio.subprocess.DEVNULL
+        return
+    read_end, write_end = os.pipe()
+    telling = asyncio.create_task(_tell(write_end, program.told))
+    try:
+        yield read_end
+    finally:
+        telling.cancel()
+        os.close(read_end)
+        os.close(write_end)
+
+
+async def _tell(write_end: int, line: Callable[[], Awaitable[str]]) -> None:
+    # It fits into the pipe, and both ends are open here: this neither waits nor fails.
+    os.write(write_end, f"{await line()}\n".encode())
 
 
 async def _run_once(program: Program, on_line: Callable[[str], None]) -> str:

@@ -87,11 +87,16 @@ def find_program() -> Path:
 class EmbeddedServer:
     """Keeps the bundled server of one data directory alive."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, ready: asyncio.Event) -> None:
+        """Keep nothing yet.
+
+        Args:
+            settings: the process's.
+            ready: is set as long as a server answers, ours or another process's.
+        """
         self._settings = settings
         self._lock = FileLock(settings.data_dir / "temporal.lock")
-        self.ready = asyncio.Event()
-        """Set as long as a server answers, ours or another process's."""
+        self._ready = ready
         self._failures = 0
         self._was_up = False
 
@@ -103,6 +108,7 @@ class EmbeddedServer:
                 says why. Once it was up, it is started again for ever.
         """
         await self._wait_for_lock()
+        self._ready.clear()
         try:
             for delay in back_off():
                 reason = await self._run_once()
@@ -122,15 +128,15 @@ class EmbeddedServer:
         except (OSError, RPCError, TemporalUnavailableError) as error:
             return str(error)
         finally:
-            self.ready.clear()
+            self._ready.clear()
         return "it ended"
 
     async def _wait_for_lock(self) -> None:
         # Another process of ours runs the server, or one that it left is just dying.
         while not self._lock.try_acquire():
-            if not self.ready.is_set() and await answers(self._settings):
+            if not self._ready.is_set() and await answers(self._settings):
                 self._was_up = True
-                self.ready.set()
+                self._ready.set()
             await asyncio.sleep(_LOCK_POLL_SECONDS)
 
     @contextlib.asynccontextmanager
@@ -140,7 +146,7 @@ class EmbeddedServer:
             replace_text(server_file(self._settings), address.model_dump_json())
             client = await _wait_until_healthy(self._settings, child)
             await _set_retention(client)
-            self.ready.set()
+            self._ready.set()
             yield child
 
     def _address(self) -> ServerAddress:

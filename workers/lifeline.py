@@ -1,52 +1,83 @@
-"""A worker's own watch over its supervisor: when the pipe ends, the supervisor is dead.
+"""A worker's own watch over its supervisor, whose end of a pipe is the worker's standard input.
 
-A pipe and not a signal on the parent's death: that one is lost when a process changes its user, as
-the host worker does.
+First it brings one line, the server's address, as soon as there is one; when it ends, the
+supervisor is dead. A pipe and not a signal on the parent's death: that one is lost when a process
+changes its user, as the host worker does.
 """
 
 import asyncio
 import os
 import threading
 import time
+from pathlib import Path
 from typing import Final
 
 _LAST_RESORT_SECONDS: Final = 25.0
 """More than the grace of a worker: after it, a stuck process ends whatever it does."""
+_CHUNK: Final = 1_024
 
 
 def watch(
     descriptor: int, stop: asyncio.Event, last_resort_seconds: float = _LAST_RESORT_SECONDS
-) -> None:
+) -> "asyncio.Future[str]":
     """Set `stop` when the supervisor is gone; end the process if that does not help.
 
     A thread does it, so that a blocked event loop cannot keep the process alive.
 
     Args:
-        descriptor: the reading end of the supervisor's pipe; taken over.
+        descriptor: the reading end of the supervisor's pipe; taken over, and nothing is left to
+            read there for what this process starts.
         stop: of the running loop.
         last_resort_seconds: from the pipe's end to the process's.
+
+    Returns:
+        The line that comes first; never, where the supervisor is gone before.
     """
-    os.set_inheritable(descriptor, False)  # noqa: FBT003 (takes no keyword)
+    pipe = os.dup(descriptor)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), descriptor)
     loop = asyncio.get_running_loop()
+    line: asyncio.Future[str] = loop.create_future()
     thread = threading.Thread(
         target=_wait,
-        args=(descriptor, loop, stop, last_resort_seconds),
+        args=(pipe, loop, line, stop, last_resort_seconds),
         daemon=True,
         name="lifeline",
     )
     thread.start()
+    return line
 
 
 def _wait(
-    descriptor: int,
+    pipe: int,
     loop: asyncio.AbstractEventLoop,
+    line: "asyncio.Future[str]",
     stop: asyncio.Event,
     last_resort_seconds: float,
 ) -> None:
-    os.read(descriptor, 1)
     try:
+        first, has_come = _line(pipe)
+        if has_come:
+            loop.call_soon_threadsafe(_settle, line, first)
+            os.read(pipe, 1)
         loop.call_soon_threadsafe(stop.set)
     except RuntimeError:
         return  # The loop is closed: the process is ending already.
     time.sleep(last_resort_seconds)
     os._exit(1)
+
+
+def _line(pipe: int) -> tuple[str, bool]:
+    """Return what comes until a line's end, and whether that came."""
+    read = b""
+    while chunk := os.read(pipe, _CHUNK):
+        read += chunk
+        line, end, _ = read.partition(b"\n")
+        if end:
+            return line.decode(), True
+    return "", False
+
+
+def _settle(line: "asyncio.Future[str]", text: str) -> None:
+    if not line.done():
+        line.set_result(text)

@@ -44,27 +44,37 @@ class Code:
     activities: Callable[[Role, Settings], list[wiring.Activity]] = wiring.activities_for
 
 
+@dataclass(frozen=True)
+class Offer:
+    """What one role runs, imported and made."""
+
+    role: Role
+    workflows: list[type]
+    activities: list[wiring.Activity]
+
+
+def offers(settings: Settings, roles: Sequence[Role], code: Code = Code()) -> list[Offer]:
+    """Import and make what the roles run; no server is needed for it."""
+    return [Offer(role, code.workflows(role), code.activities(role, settings)) for role in roles]
+
+
 async def serve(
-    settings: Settings,
-    roles: Sequence[Role],
-    stop: asyncio.Event,
-    say: Callable[[str], None],
-    code: Code = Code(),
+    settings: Settings, offered: Sequence[Offer], stop: asyncio.Event, say: Callable[[str], None]
 ) -> None:
     """Serve the roles until `stop` is set, then end gracefully.
 
     Args:
         settings: the process's.
-        roles: what to do.
+        offered: what each role runs.
         stop: set by a signal, or when the supervisor is gone.
         say: takes lines for a person and for the supervisor.
-        code: what the roles run.
     """
+    roles = [offer.role for offer in offered]
     client = await _connect_patiently(settings, stop, say)
     if client is None:
         return
     journal = await _journal(client, settings, roles)
-    workers = [w for role in roles for w in _workers(client, role, settings, journal, code)]
+    workers = [w for offer in offered for w in _workers(client, offer, settings, journal)]
     try:
         async with asyncio.TaskGroup() as group:
             running = [group.create_task(worker.run()) for worker in workers]
@@ -108,33 +118,25 @@ async def _journal(client: Client, settings: Settings, roles: Sequence[Role]) ->
     return journal
 
 
-def _workers(
-    client: Client, role: Role, settings: Settings, journal: Journal, code: Code
-) -> list[Worker]:
-    activities = code.activities(role, settings)
-    workflows = code.workflows(role)
-    if not activities and not workflows:
+def _workers(client: Client, offer: Offer, settings: Settings, journal: Journal) -> list[Worker]:
+    if not offer.activities and not offer.workflows:
         return []
-    task_queues = [str(role)]
-    if role is Role.HOST:
+    task_queues = [str(offer.role)]
+    if offer.role is Role.HOST:
         task_queues = [queues.HOST, queues.host_queue(layout.host_name(settings))]
     return [
-        patient(
-            Worker(client, task_queue=task_queue, **_options(role, journal, workflows, activities))
-        )
+        patient(Worker(client, task_queue=task_queue, **_options(offer, journal)))
         for task_queue in task_queues
     ]
 
 
-def _options(
-    role: Role, journal: Journal, workflows: list[type], activities: list[wiring.Activity]
-) -> dict[str, Any]:
+def _options(offer: Offer, journal: Journal) -> dict[str, Any]:
     return {
-        "workflows": workflows,
-        "activities": activities,
+        "workflows": offer.workflows,
+        "activities": offer.activities,
         "workflow_runner": workflow_runner(),
         "interceptors": [JournalInterceptor(journal), HeartbeatInterceptor()],
-        "max_concurrent_activities": _CONCURRENT_ACTIVITIES[role],
+        "max_concurrent_activities": _CONCURRENT_ACTIVITIES[offer.role],
         "sticky_queue_schedule_to_start_timeout": _STICKY,
         "graceful_shutdown_timeout": GRACE,
         "max_heartbeat_throttle_interval": _HEARTBEATS,

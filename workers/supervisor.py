@@ -1,8 +1,9 @@
 """Server and workers of one machine: started once per data directory, kept alive, ended together.
 
 Whoever holds `<data>/workers.lock` supervises; every other process uses what it finds, and takes
-over when the holder is gone. The workers watch the end of a pipe that only the supervisor holds,
-so none outlives it, whatever killed it.
+over when the holder is gone. All are started at once, and the workers are told the server's address
+when it answers. They watch the end of the pipe that told them, which only the supervisor holds, so
+none outlives it, whatever killed it.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, Literal
@@ -36,7 +37,7 @@ READY_LINE: Final = "blueflame worker ready"
 _TAKEOVER_POLL_SECONDS: Final = 0.5
 
 Command = Callable[[Role], Sequence[str]]
-"""Makes the command line of one role's worker; the lifeline's descriptor is added to it."""
+"""Makes the command line of one role's worker; `--supervised` is added to it."""
 
 
 def worker_command(role: Role) -> Sequence[str]:
@@ -63,7 +64,7 @@ class Supervisor:
         self.supervises = False
         """True while this process is the one that keeps the workers alive."""
         self.server_ready = asyncio.Event()
-        """Set once a server answers."""
+        """Set as long as a server answers."""
         self.workers_ready = asyncio.Event()
         """Set once every role has been ready, here or under another supervisor."""
 
@@ -72,6 +73,7 @@ class Supervisor:
         layout.prepare(self._settings)
         try:
             await self._wait_for_lock()
+            self.server_ready.clear()  # the one that another process kept may be gone
             self.supervises = True
             self._write_state(ready=False)
             await self._supervise()
@@ -101,28 +103,27 @@ class Supervisor:
             self.workers_ready.set()
 
     async def _supervise(self) -> None:
-        async with self._server(), _lifeline() as end, asyncio.TaskGroup() as group:
-            for role in self._roles:
-                program = self._program(role, end)
-                group.create_task(keep_running(program, self._listener(role)))
-
-    @contextlib.asynccontextmanager
-    async def _server(self) -> AsyncGenerator[None]:
         # The server is entered first and left last: workers finish their tasks while it answers.
+        async with _kept(self._keep_server()) as server, _kept(self._keep_workers()) as workers:
+            done, _ = await asyncio.wait([server, workers], return_when=asyncio.FIRST_COMPLETED)
+            for failed in done:
+                failed.result()
+
+    async def _keep_server(self) -> None:
         if self._settings.has_external_server:
             self.server_ready.set()
-            yield
-            return
-        server = EmbeddedServer(self._settings)
-        keeper = asyncio.create_task(server.keep())
-        try:
-            await _first(server.ready, keeper)
-            self.server_ready.set()
-            yield
-        finally:
-            keeper.cancel()
-            # Its failure was told where it was waited for.
-            await asyncio.wait([keeper])
+            await asyncio.Event().wait()
+        await EmbeddedServer(self._settings, self.server_ready).keep()
+
+    async def _keep_workers(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for role in self._roles:
+                group.create_task(keep_running(self._program(role), self._listener(role)))
+
+    async def _address(self) -> str:
+        """Return what a worker is told: the server's address once it answers, or nothing."""
+        await self.server_ready.wait()
+        return "" if self._settings.has_external_server else target(self._settings)
 
     def _write_state(self, *, ready: bool) -> None:
         state = SupervisorState(
@@ -151,20 +152,18 @@ class Supervisor:
             # They serve all the same; only who looks from outside does not know it.
             _log.warning("%r not written: %s", str(_state_path(self._settings)), error)
 
-    def _program(self, role: Role, lifeline: int) -> Program:
+    def _program(self, role: Role) -> Program:
         settings = self._settings
         environment = environment_for([role], self._environment, settings.key_variables)
         environment["PYTHONPATH"] = str(layout.packages_root())
         environment |= settings.as_environment()
-        if not settings.has_external_server:
-            environment["BLUEFLAME_SERVER"] = target(settings)
         return Program(
             name=f"worker {role}",
-            argv=(*self._command(role), "--lifeline", str(lifeline)),
+            argv=(*self._command(role), "--supervised"),
             environment=environment,
             directory=settings.data_dir,
             log=settings.logs_dir / f"worker-{role}.log",
-            inherited=(lifeline,),
+            told=self._address,
             grace=GRACE + timedelta(seconds=5),
         )
 
@@ -204,21 +203,11 @@ def lock_path(settings: Settings) -> Path:
 
 
 @contextlib.asynccontextmanager
-async def _lifeline() -> AsyncGenerator[int]:
-    # Both ends are close-on-exec; children get the reading end by name and nobody the other.
-    read_end, write_end = os.pipe()
+async def _kept(work: Coroutine[None, None, None]) -> AsyncGenerator[asyncio.Task[None]]:
+    """Let something go on while the block runs; end it on leaving, and wait for that."""
+    task = asyncio.create_task(work)
     try:
-        yield read_end
+        yield task
     finally:
-        os.close(write_end)
-        os.close(read_end)
-
-
-async def _first(event: asyncio.Event, keeper: asyncio.Task[None]) -> None:
-    waiter = asyncio.create_task(event.wait())
-    try:
-        await asyncio.wait([waiter, keeper], return_when=asyncio.FIRST_COMPLETED)
-        if keeper.done():
-            keeper.result()
-    finally:
-        waiter.cancel()
+        task.cancel()
+        await asyncio.wait([task])

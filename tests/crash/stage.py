@@ -111,11 +111,10 @@ class Actor:
 class Stage:
     """All actors by name: `server`, and one for each role."""
 
-    def __init__(self, folder: Path, simulator: Simulator, lifeline: int) -> None:
+    def __init__(self, folder: Path, simulator: Simulator) -> None:
         folder.chmod(0o755)
         self.folder = folder
         self.simulator = simulator
-        self._lifeline = lifeline
         port, ui_port = rare_ports()
         self.settings = Settings(data_dir=folder / "data", temporal_port=port, ui_port=ui_port)
         layout.prepare(self.settings)
@@ -200,15 +199,17 @@ class Stage:
         )
         environment |= {"PYTHONPATH": str(layout.packages_root())}
         environment |= self.settings.as_environment()
-        environment["BLUEFLAME_SERVER"] = self.address.address
         return Program(
             name=f"worker {role}",
-            argv=(*command, "--lifeline", str(self._lifeline)),
+            argv=(*command, "--supervised"),
             environment=environment,
             directory=self.settings.data_dir,
             log=self.settings.logs_dir / f"worker-{role}.log",
-            inherited=(self._lifeline,),
+            told=self._address,
         )
+
+    async def _address(self) -> str:
+        return self.address.address
 
     def _provider_environment(self) -> dict[str, str]:
         urls = self.simulator.base_urls
@@ -234,15 +235,12 @@ async def stage(
         host: makes the command line of the host worker.
     """
     async with Simulator(playbook) as simulator:
-        read_end, write_end = os.pipe()
-        built = await asyncio.to_thread(Stage, folder, simulator, read_end)
+        built = await asyncio.to_thread(Stage, folder, simulator)
         try:
             await built.open(host)
             yield built
         finally:
             await built.close()
-            os.close(write_end)
-            os.close(read_end)
 
 
 def _server_program(settings: Settings, address: ServerAddress) -> Program:

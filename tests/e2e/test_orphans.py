@@ -20,7 +20,7 @@ from tests.e2e.slow_work import SlowRequest, SlowWorkflow, activities, workflows
 from workers import layout
 from workers.orphans import Journal, fail_orphans
 from workers.roles import Role
-from workers.serving import Code, serve
+from workers.serving import Code, offers, serve
 from workers.settings import Settings
 from workflows.queues import WORKFLOWS
 
@@ -51,8 +51,8 @@ def _worker(settings: Settings) -> "Generator[subprocess.Popen[bytes]]":
 async def _serving(settings: Settings) -> AsyncGenerator[None]:
     layout.prepare(settings)
     stop = asyncio.Event()
-    code = Code(workflows, activities)
-    task = asyncio.create_task(serve(settings, [Role.WORKFLOWS], stop, lambda _line: None, code))
+    offered = offers(settings, [Role.WORKFLOWS], Code(workflows, activities))
+    task = asyncio.create_task(serve(settings, offered, stop, lambda _line: None))
     try:
         yield
     finally:

@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -129,6 +130,30 @@ async def test_a_cancelled_owner_reaps_all_the_same(tmp_path: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await owner
     assert _ends(pid)
+
+
+async def test_a_child_is_told_its_line_when_it_is_known_and_its_input_stays_open(
+    tmp_path: Path,
+) -> None:
+    lines = Lines()
+    known = asyncio.Event()
+
+    async def line() -> str:
+        await known.wait()
+        return "the address"
+
+    code = (
+        "import select, sys; print('up', flush=True); print(input(), flush=True)\n"
+        "print(select.select([sys.stdin], [], [], 0)[0], flush=True)\n"
+        "print(sys.stdin.read() == '', flush=True)"
+    )
+    program = replace(_program(tmp_path, code), told=line)
+    async with running(program, lines):
+        assert await lines.until(1) == ["up"]
+        known.set()
+        assert await lines.until(3) == ["up", "the address", "[]"]
+    # It was ended while it read on.
+    assert lines.all == ["up", "the address", "[]"]
 
 
 async def test_a_child_that_ends_is_started_again(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`workers.lifeline`: the end of the supervisor's pipe stops a worker, and ends a stuck one.
+"""`workers.lifeline`: the supervisor's line arrives; the end of its pipe stops a worker.
 
 Each worker is a process of its own: the last resort ends whatever process it is in.
 """
@@ -14,8 +14,10 @@ from workers import lifeline
 
 async def main():
     stop = asyncio.Event()
-    lifeline.watch(0, stop, last_resort_seconds=float(sys.argv[2]))
-    print("ready", flush=True)
+    line = lifeline.watch(0, stop, last_resort_seconds=float(sys.argv[2]))
+    print("ready", sys.stdin.read(), flush=True)
+    if sys.argv[1] == "told":
+        print(await line, flush=True)
     if sys.argv[1] == "stuck":
         time.sleep(600)
     await stop.wait()
@@ -27,7 +29,11 @@ print("stopped", flush=True)
 
 @pytest.mark.parametrize(
     ("course", "last_resort", "code", "word"),
-    [("well", "600", 0, "stopped\n"), ("stuck", "0.1", 1, "")],
+    [
+        ("well", "600", 0, "stopped\n"),
+        ("told", "600", 0, "stopped\n"),
+        ("stuck", "0.1", 1, ""),
+    ],
 )
 def test_the_pipes_end_ends_the_worker(course: str, last_resort: str, code: int, word: str) -> None:
     command = (sys.executable, "-c", WORKER, course, last_resort)
@@ -36,7 +42,12 @@ def test_the_pipes_end_ends_the_worker(course: str, last_resort: str, code: int,
     ) as worker:
         assert worker.stdin is not None
         assert worker.stdout is not None
-        assert worker.stdout.readline() == "ready\n"
+        # What it starts, and itself, reads nothing there any more: the pipe has been taken.
+        assert worker.stdout.readline() == "ready \n"
+        if course == "told":
+            worker.stdin.write("127.0.0.1:7233\n")
+            worker.stdin.flush()
+            assert worker.stdout.readline() == "127.0.0.1:7233\n"
         assert worker.poll() is None
         worker.stdin.close()
         assert worker.stdout.read() == word
