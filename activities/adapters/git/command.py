@@ -258,7 +258,7 @@ async def _terminate(process: asyncio.subprocess.Process) -> None:
     _signal_group(process, signal.SIGKILL)
     await process.wait()
     # Only at their end does asyncio close the pipes.
-    with contextlib.suppress(TimeoutError):
+    with contextlib.suppress(OSError):  # a time-out is one, too
         async with asyncio.timeout(DEATH_SECONDS):
             await _run_out(process)
 
