@@ -209,7 +209,7 @@ async def theatre(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Th
     directory = tmp_path_factory.mktemp("theatre")
     with running_server(directory) as address:
         settings = Settings(data_dir=directory / "data", server=address.address)
-        theatre = Theatre(await connect(settings))
+        theatre = Theatre(await connect(settings, timedelta(seconds=PATIENCE)))
         async with serving(theatre):
             yield theatre
 
