@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Generator, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO
 
@@ -78,7 +79,7 @@ def temporal_settings(temporal_server: ServerAddress, tmp_path: Path) -> Setting
 @pytest.fixture
 async def temporal_client(temporal_settings: Settings) -> Client:
     """A client with our data converter."""
-    return await connect(temporal_settings)
+    return await connect(temporal_settings, timedelta(seconds=PATIENCE))
 
 
 def _answers(address: ServerAddress, process: "subprocess.Popen[bytes]") -> bool:

@@ -209,7 +209,7 @@ async def theatre(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Th
     directory = tmp_path_factory.mktemp("theatre")
     with running_server(directory) as address:
         settings = Settings(data_dir=directory / "data", server=address.address)
-        theatre = Theatre(await connect(settings))
+        theatre = Theatre(await connect(settings, timedelta(seconds=PATIENCE)))
         async with serving(theatre):
             yield theatre
 
@@ -220,13 +220,23 @@ async def light_theatre() -> AsyncGenerator[Theatre]:
 
     For nothing else: it loses cancellations, and then later tests wait for ever.
     """
-    program = Path(sys.executable).with_name("temporal-test-server")
-    async with await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=str(program), data_converter=pydantic_data_converter
-    ) as environment:
+    async with await _light_server() as environment:
         theatre = Theatre(environment.client)
         async with serving(theatre):
             yield theatre
+
+
+async def _light_server(starts: int = 12) -> WorkflowEnvironment:
+    """Start it until it comes up: the SDK waits five seconds, and a busy machine may be slower."""
+    program = Path(sys.executable).with_name("temporal-test-server")
+    try:
+        return await WorkflowEnvironment.start_time_skipping(
+            test_server_existing_path=str(program), data_converter=pydantic_data_converter
+        )
+    except RuntimeError:
+        if starts == 1:
+            raise
+        return await _light_server(starts - 1)
 
 
 @asynccontextmanager

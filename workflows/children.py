@@ -190,17 +190,20 @@ class Agents:
             return handle is not None and await tell(handle, signal, word)
 
     async def attend(
-        self, name: str, handle: AgentHandle, said: Callable[[], Iterable[tuple[str, str]]] = tuple
+        self,
+        name: str,
+        handle: AgentHandle,
+        greet: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> AgentOutcome:
         """Wait for an agent's end, and tell it meanwhile what is said to it.
 
         Args:
             name: what it is told by.
             handle: a fresh agent's.
-            said: answers the signals and words that have come for it while it was being started.
+            greet: tells it what was said while it was being started, before anything else.
         """
         with contextlib.suppress(asyncio.CancelledError):
-            await self._meet(name, handle, said)
+            await self._meet(name, handle, greet)
         try:
             if is_cancelled():
                 handle.cancel()  # it came while the agent was told something
@@ -209,12 +212,15 @@ class Agents:
             self._handles.pop(name, None)
 
     async def _meet(
-        self, name: str, handle: AgentHandle, said: Callable[[], Iterable[tuple[str, str]]]
+        self,
+        name: str,
+        handle: AgentHandle,
+        greet: Callable[[], Coroutine[Any, Any, None]] | None,
     ) -> None:
         async with self._telling:
             self._handles[name] = handle
-            for signal, word in said():
-                await tell(handle, signal, word)
+            if greet is not None:
+                await greet()
             if self.is_paused:
                 await tell(handle, "pause")
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
 from decimal import Decimal
 
 from temporalio import workflow
@@ -14,12 +13,14 @@ from temporalio.exceptions import (
 
 from workflows.cancellation import is_cancelled
 from workflows.children import (
+    AgentHandle,
     AgentOrder,
     Agents,
     all_done,
     failure_text,
     remove_worktree,
     start_agent,
+    tell,
 )
 from workflows.contracts import (
     FINISH_TASK,
@@ -143,18 +144,19 @@ class DevelopWave:
         except BaseException:
             self._words[task] = [*order.steers, *self._words.get(task, ())]
             raise
-        outcome = await self._agents.attend(task, handle, lambda: self._said(task))
-        self._words.setdefault(task, []).extend(outcome.unheard)
+        outcome = await self._agents.attend(task, handle, lambda: self._greet(task, handle))
+        self._words[task] = [*outcome.unheard, *self._words.get(task, ())]
         item = await self._finish(assignment, base, order, outcome)
         await remove_worktree(self._request.grounds, order)
         return item
 
-    def _said(self, task: TaskId) -> Iterator[tuple[str, str]]:
-        """Yield what was said to a fresh agent while it was being started."""
+    async def _greet(self, task: TaskId, handle: AgentHandle) -> None:
+        """Tell a fresh agent what was said while it was being started; what it misses is kept."""
         for text in self._words.pop(task, ()):
-            yield "steer", text
+            if not await tell(handle, "steer", text):
+                self._words.setdefault(task, []).append(text)
         if reason := self._stopped.get(task):
-            yield "stop", reason
+            await tell(handle, "stop", reason)
 
     async def _base(self, assignment: Assignment) -> Commit | Waits:
         """Merge the validated dependencies that are not in the head yet."""

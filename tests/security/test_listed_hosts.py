@@ -93,7 +93,10 @@ async def test_a_refused_host_is_told_to_the_command_and_to_the_person(world: Li
 # -------------------------------------------------------------------------- what is not reached
 
 
-@pytest.mark.parametrize("way", [pytest.param(way, id=way.name) for way in CASES])
+@pytest.mark.parametrize(
+    "way",
+    [pytest.param(w, id=w.name, marks=[has_curl] if "curl" in w.attack else ()) for w in CASES],
+)
 async def test_no_way_round_the_list(world: Listed, tree: Path, way: Way):
     facts = {"PLAIN": world.plain, "OTHER": world.plain}
     others = (f"other.example.org:{world.plain}",)
@@ -128,6 +131,7 @@ async def test_names_are_not_resolved_inside(world: Listed, tree: Path):
     assert world.asked == []
 
 
+@has_curl
 @pytest.mark.parametrize(
     "answers",
     [("127.0.0.1",), ("169.254.169.254",), ("8.8.8.8", "127.0.0.1"), ("::ffff:127.0.0.1",)],
@@ -148,6 +152,7 @@ async def test_a_listed_name_that_leads_inside_is_not_followed(
 # --------------------------------------------------------------------------- who else has it
 
 
+@has_curl
 async def test_other_commands_have_no_door_while_one_is_open(world: Listed, tree: Path):
     fetch = f"curl -sS http://{NAME}:{world.plain}/"
     os.mkfifo(tree / "open")
@@ -182,6 +187,7 @@ def _held() -> set[object]:
     return {*os.listdir("/proc/self/fd"), *asyncio.all_tasks()}
 
 
+@has_curl
 async def test_nothing_is_left_behind(world: Listed, tree: Path):
     box = world.sandbox()
     before = _held()
@@ -192,6 +198,7 @@ async def test_nothing_is_left_behind(world: Listed, tree: Path):
     await until(lambda: _held() <= before, "the end of all connections and tasks")
 
 
+@has_curl
 async def test_nothing_is_left_behind_by_a_cancelled_one(world: Listed, tree: Path):
     before = _held()
     held = f"curl -sS http://{NAME}:{world.plain}/; sleep 60"

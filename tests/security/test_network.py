@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,13 @@ def reached(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, in
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+has_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, id=c.name, marks=[has_curl] if "curl" in c.attack else ()) for c in CASES],
+)
 def test_nothing_is_reached(reached: dict[str, tuple[int, int]], case: Reach):
     without, inside = reached[case.name]
     assert without > 0, "without the layer nothing was reached either"

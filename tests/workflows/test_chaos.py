@@ -22,6 +22,7 @@ from activities.ports.sandbox import Limits, Workspace
 from activities.toolset.runner import Observation, Toolset
 from tests.fakes.world import Hold, World, answered, planned, tool
 from tests.theatre import Theatre, has_heard, scheduled, tools_are_done
+from tests.waiting import PATIENCE
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.agent import AgentEnd
 from workflows.domain.budget import Caps
@@ -154,7 +155,7 @@ async def seen(
         blobs=MemoryStore(),
         workspace=Workspace(path=tree, writable=writable),
         tools=("bash", "read", "edit", "write"),
-        limits=Limits(timeout=timedelta(seconds=30)),
+        limits=Limits(timeout=timedelta(seconds=PATIENCE)),
     )
     return await toolset.run_call(ToolCall(id="1", name=name, arguments=arguments))
 
@@ -169,7 +170,7 @@ async def judged(tree: Path, script: str) -> GateResult:
 
     runner = GateRunner(BubblewrapSandbox(), MemoryStore())
     gate = GateSpec(name="check", argv=("sh", "-c", script))
-    limits = Limits(timeout=timedelta(seconds=30))
+    limits = Limits(timeout=timedelta(seconds=PATIENCE))
     (result,) = await runner.run([gate], Checkout(Workspace(path=tree), restore), limits)
     return result
 

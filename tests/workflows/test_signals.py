@@ -17,7 +17,7 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from tests.fakes.world import Hold, World, name_of, planned
+from tests.fakes.world import Hold, World, answered, name_of, planned
 from tests.theatre import (
     ASK,
     Playing,
@@ -30,9 +30,11 @@ from tests.theatre import (
 )
 from tests.waiting import until
 from workflows.contracts import (
+    CallModel,
     DeliverBranch,
     DeliveryOutcome,
     FinishTask,
+    ModelOutcome,
     PrepareWorktree,
     TaskCommitted,
     WorkRefused,
@@ -375,15 +377,20 @@ async def test_steer_is_kept_for_a_task_that_has_not_started(theatre: Theatre, w
     assert 0 < heard.index("first this") < heard.index("then that")
 
 
+async def steered(theatre: Theatre, session: Playing, words: list[str]) -> None:
+    """Say words for task `a` to the wave itself, as fast as it goes."""
+    wave = theatre.client.get_workflow_handle(f"{session.handle.id}/1/develop")
+    for word in words:
+        await wave.signal("steer", TaskWord(task=TaskId("a"), text=word))
+
+
 async def test_what_is_said_in_a_row_is_heard_in_that_order(theatre: Theatre):
     """What a wave sends on at the same time would arrive in any order."""
     world = World(planned({"id": "a"}))
     hold = held("dev.a.1")
     words = [f"word-{number:02}." for number in range(20)]
     async with holding(theatre, world, hold) as session:
-        wave = theatre.client.get_workflow_handle(f"{session.handle.id}/1/develop")
-        for word in words:
-            await wave.signal("steer", TaskWord(task=TaskId("a"), text=word))
+        await steered(theatre, session, words)
         agent = await agent_of(theatre, session, "dev.a.1")
 
         async def has_all() -> bool:
@@ -392,6 +399,25 @@ async def test_what_is_said_in_a_row_is_heard_in_that_order(theatre: Theatre):
         await until(has_all, "the agent has every word")
         state = await agent.query("state", result_type=AgentState)
     assert list(state.steers) == words
+
+
+async def test_what_an_agent_misses_that_ends_at_once_is_kept_for_the_next(theatre: Theatre):
+    world = SlowSetUp({"id": "a"})
+    world.on_call = lambda call: refusal(call) if call.agent == "dev.a.1" else None
+    words = [f"word-{number:02}." for number in range(40)]
+    async with theatre.session(world, approvals=ATTENDED) as session:
+        await world.hold.reached.wait()
+        await steered(theatre, session, words)
+        world.hold.release()
+        await session.until(awaits("a"))
+    heard = world.heard("dev.a.2", 1)
+    places = [heard.find(word) for word in words]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+async def refusal(call: CallModel) -> ModelOutcome:
+    return answered(call, stop="refusal", text="I will not.")
 
 
 class WithoutTools(World):
