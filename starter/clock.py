@@ -14,10 +14,10 @@ async def skew(settings: "Settings") -> timedelta:
     Compared with the installation of this program and, on another machine's server, with the start
     of its newest workflow.
     """
-    now = datetime.now(UTC)
     installed = datetime.fromtimestamp(Path(__file__).stat().st_mtime, UTC)  # noqa: ASYNC240 (one stat)
     latest = max(installed, await _newest_start(settings) or installed)
-    return max(latest - now, timedelta(0))
+    # Read last: what began while we asked is no sign of a clock that is behind.
+    return max(latest - datetime.now(UTC), timedelta(0))
 
 
 async def _newest_start(settings: "Settings") -> datetime | None:

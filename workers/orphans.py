@@ -114,9 +114,11 @@ async def fail_orphans(client: Client, directory: Path) -> int:
         if not _take(lock):
             continue
         try:
-            for token in _tokens(journal):
-                failed += await _fail(client, token.read_bytes())
-                token.unlink(missing_ok=True)
+            # An owner that ends in order removes it, maybe just now: nothing is open then.
+            with contextlib.suppress(FileNotFoundError):
+                for token in _tokens(journal):
+                    failed += await _fail(client, token.read_bytes())
+                    token.unlink(missing_ok=True)
             shutil.rmtree(journal, ignore_errors=True)
         finally:
             lock.release()

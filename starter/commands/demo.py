@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workers.supervisor import Supervisor
     from workflows.domain.session import SessionRequest
 
-_WORKERS_SECONDS = 90
+_WORKERS_SECONDS = 180
 
 
 def demo(
