@@ -62,6 +62,16 @@ class Theatre:
     def __init__(self, client: Client) -> None:
         self.client = client
         self.worlds: dict[str, World] = {}
+        self._lost: BaseException | None = None
+
+    async def lose(self, why: BaseException) -> None:
+        """Note that a worker has ended: no test can be played any more."""
+        self._lost = why
+
+    def check(self) -> None:
+        """Fail where a worker has ended: without it this would wait for ever."""
+        if self._lost is not None:
+            pytest.fail(f"a worker of the theatre has ended: {self._lost.__cause__!r}")
 
     @activity.defn(dynamic=True)
     async def act(self, inputs: Sequence[RawValue]) -> Any:
@@ -83,6 +93,7 @@ class Theatre:
         self, world: World, queue: str = queues.WORKFLOWS, **config: Any
     ) -> AsyncGenerator["Playing"]:
         """Start a session in a world; at last end it."""
+        self.check()
         wanted = request(**config)
         self.worlds[wanted.session] = world
         handle = await self.client.start_workflow(
@@ -103,6 +114,7 @@ class Theatre:
         self, caps: Caps, **facts: Any
     ) -> AsyncGenerator[tuple[str, WorkflowHandle[Any, Any], WorkflowHandle[Any, Any]]]:
         """Start a ledger alone: the session's id, the ledger, and who listens for the session."""
+        self.check()
         session = uuid.uuid4().hex[:10]
         listener = await self.client.start_workflow(
             "Listener", id=f"session/{session}", task_queue=queues.WORKFLOWS
@@ -249,6 +261,7 @@ async def serving(theatre: Theatre) -> AsyncGenerator[None]:
                     theatre.client,
                     task_queue=queue,
                     activities=[theatre.act],
+                    on_fatal_error=theatre.lose,
                     max_heartbeat_throttle_interval=timedelta(seconds=_BEAT_SECONDS),
                 )
             )
@@ -259,6 +272,7 @@ async def serving(theatre: Theatre) -> AsyncGenerator[None]:
                     task_queue=queues.WORKFLOWS,
                     workflows=[*wiring.workflows_for(WorkerRole.WORKFLOWS), Listener],
                     workflow_runner=workflow_runner(),
+                    on_fatal_error=theatre.lose,
                 )
             )
         )
