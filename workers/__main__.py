@@ -5,6 +5,7 @@ It reads the settings once, gives up root where the role asks for it, and serves
 
 import argparse
 import asyncio
+import gc
 import os
 import resource
 import signal
@@ -98,7 +99,9 @@ def _allow_descriptors() -> None:
 async def _serve(
     settings: Settings, roles: Sequence[Role], code: "Code | None", *, is_supervised: bool
 ) -> None:
-    # What this imports takes as long as the server's own start: it goes on meanwhile.
+    # What is imported takes longer than the server's own start: the server is not waited for, and
+    # what lives as long as the process is not searched for garbage, neither now nor later.
+    gc.disable()
     from workers import lifeline
     from workers.serving import Code, offers, serve
 
@@ -107,6 +110,8 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     offered = offers(settings, roles, code or Code())
+    gc.freeze()
+    gc.enable()
     if is_supervised:
         server = await _unless_stopped(lifeline.watch(sys.stdin.fileno(), stop), stop)
         settings = settings.model_copy(update={"server": server or settings.server})
