@@ -83,7 +83,7 @@ class Transport:
         return self._limits.get(host, {})
 
     async def aclose(self) -> None:
-        """Close the connections; the next use makes a new client."""
+        """Close the connections: what was made with the client is of no use any more."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
