@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workers.supervisor import Supervisor, SupervisorState
     from workflows.domain.session import SessionRequest
 
-_START: Final = timedelta(minutes=3)
+_START: Final = timedelta(minutes=4)
 """Long enough for a busy machine; what fails is told at once."""
 _POLL_SECONDS: Final = 0.1
 

@@ -85,7 +85,7 @@ async def temporal_client(temporal_settings: Settings) -> Client:
 def _answers(address: ServerAddress, process: "subprocess.Popen[bytes]") -> bool:
     """Wait until a server accepts connections; false: it has ended."""
     host, _, port = address.address.rpartition(":")
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PATIENCE / 2  # one more start fits into a test's time
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
             return True

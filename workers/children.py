@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iter
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from workers.bounded_log import BoundedLog
 
@@ -101,10 +101,10 @@ async def running(program: Program, on_line: Callable[[str], None]) -> AsyncGene
     Raises:
         OSError: it cannot be started.
     """
-    # A pipe of our own: asyncio would wait for the end of its pipe as well as for the process's,
-    # and whatever the process left behind may hold that for ever.
-    read_end, write_end = os.pipe()
     with _input(program) as given:
+        # A pipe of our own: asyncio would wait for the end of its pipe as well as for the
+        # process's, and whatever the process left behind may hold that for ever.
+        read_end, write_end = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
                 *program.argv,
@@ -157,18 +157,20 @@ def _input(program: Program) -> Generator[int]:
         yield asyncio.subprocess.DEVNULL
         return
     read_end, write_end = os.pipe()
-    telling = asyncio.create_task(_tell(write_end, program.told))
+    with os.fdopen(read_end, "rb", 0) as given, os.fdopen(write_end, "wb", 0) as pipe:
+        telling = asyncio.create_task(_tell(program.name, program.told, pipe))
+        try:
+            yield given.fileno()
+        finally:
+            telling.cancel()
+
+
+async def _tell(name: str, line: Callable[[], Awaitable[str]], pipe: BinaryIO) -> None:
     try:
-        yield read_end
-    finally:
-        telling.cancel()
-        os.close(read_end)
-        os.close(write_end)
-
-
-async def _tell(write_end: int, line: Callable[[], Awaitable[str]]) -> None:
-    # It fits into the pipe, and both ends are open here: this neither waits nor fails.
-    os.write(write_end, f"{await line()}\n".encode())
+        pipe.write(f"{await line()}\n".encode())  # it fits into the pipe: this does not wait
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the program must not wait for ever
+        _log.warning("%s cannot be told what it waits for: %s", name, error)
+        pipe.close()
 
 
 async def _run_once(program: Program, on_line: Callable[[str], None]) -> str:

@@ -87,17 +87,19 @@ def find_program() -> Path:
 class EmbeddedServer:
     """Keeps the bundled server of one data directory alive."""
 
-    def __init__(self, settings: Settings, ready: asyncio.Event) -> None:
+    def __init__(self, settings: Settings, ready: asyncio.Event, *, is_known: bool) -> None:
         """Keep nothing yet.
 
         Args:
             settings: the process's.
             ready: is set as long as a server answers, ours or another process's.
+            is_known: somebody was told the address that the server had last.
         """
         self._settings = settings
         self._lock = FileLock(settings.data_dir / "temporal.lock")
         self._ready = ready
         self._failures = 0
+        self._is_known = is_known
         self._was_up = False
 
     async def keep(self) -> None:
@@ -115,7 +117,8 @@ class EmbeddedServer:
                 self._failures += 1
                 if self._failures >= _FIRST_TRIES and not self._was_up:
                     raise TemporalUnavailableError(reason)
-                _log.warning("Temporal server: %s; started again in %s s", reason, delay)
+                level = logging.ERROR if self._failures == _FIRST_TRIES else logging.WARNING
+                _log.log(level, "Temporal server: %s; started again in %s s", reason, delay)
                 await asyncio.sleep(delay)
         finally:
             self._lock.release()
@@ -123,7 +126,7 @@ class EmbeddedServer:
     async def _run_once(self) -> str:
         try:
             async with self._started() as child:
-                self._was_up = True
+                self._is_known = self._was_up = True
                 await child.wait()
         except (OSError, RPCError, TemporalUnavailableError) as error:
             return str(error)
@@ -135,7 +138,7 @@ class EmbeddedServer:
         # Another process of ours runs the server, or one that it left is just dying.
         while not self._lock.try_acquire():
             if not self._ready.is_set() and await answers(self._settings):
-                self._was_up = True
+                self._is_known = True
                 self._ready.set()
             await asyncio.sleep(_LOCK_POLL_SECONDS)
 
@@ -151,7 +154,7 @@ class EmbeddedServer:
 
     def _address(self) -> ServerAddress:
         address, last = choose_address(self._settings), read_server_file(self._settings)
-        if self._was_up and last is not None and address.address != last.address:
+        if self._is_known and last is not None and address.address != last.address:
             # Workers and whoever watches know it by that address, and would call it for ever.
             raise TemporalUnavailableError(
                 f"another program has taken its address {last.address!r}; end that program, or "

@@ -19,6 +19,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
+from activities.uninterrupted import uninterrupted
 from workers import layout
 from workers.atomic_file import replace_text
 from workers.children import Program, keep_running
@@ -64,7 +65,7 @@ class Supervisor:
         self.supervises = False
         """True while this process is the one that keeps the workers alive."""
         self.server_ready = asyncio.Event()
-        """Set as long as a server answers."""
+        """Set once a server answers; cleared while one that is kept here does not."""
         self.workers_ready = asyncio.Event()
         """Set once every role has been ready, here or under another supervisor."""
 
@@ -73,10 +74,12 @@ class Supervisor:
         layout.prepare(self._settings)
         try:
             await self._wait_for_lock()
-            self.server_ready.clear()  # the one that another process kept may be gone
+            # The one that another process kept may be gone; who was told its address knows it.
+            is_known = self.server_ready.is_set()
+            self.server_ready.clear()
             self.supervises = True
             self._write_state(ready=False)
-            await self._supervise()
+            await self._supervise(is_known=is_known)
         finally:
             if self.supervises:
                 # Whoever holds the lock next must not be taken for what we were.
@@ -102,18 +105,21 @@ class Supervisor:
         if state is not None and state.ready:
             self.workers_ready.set()
 
-    async def _supervise(self) -> None:
+    async def _supervise(self, *, is_known: bool) -> None:
         # The server is entered first and left last: workers finish their tasks while it answers.
-        async with _kept(self._keep_server()) as server, _kept(self._keep_workers()) as workers:
+        async with (
+            _kept(self._keep_server(is_known=is_known)) as server,
+            _kept(self._keep_workers()) as workers,
+        ):
             done, _ = await asyncio.wait([server, workers], return_when=asyncio.FIRST_COMPLETED)
             for failed in done:
                 failed.result()
 
-    async def _keep_server(self) -> None:
+    async def _keep_server(self, *, is_known: bool) -> None:
         if self._settings.has_external_server:
             self.server_ready.set()
             await asyncio.Event().wait()
-        await EmbeddedServer(self._settings, self.server_ready).keep()
+        await EmbeddedServer(self._settings, self.server_ready, is_known=is_known).keep()
 
     async def _keep_workers(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -210,4 +216,9 @@ async def _kept(work: Coroutine[None, None, None]) -> AsyncGenerator[asyncio.Tas
         yield task
     finally:
         task.cancel()
-        await asyncio.wait([task])
+        # Whatever is cancelled meanwhile: the lock is ours until nothing runs any more.
+        await uninterrupted(_end(task))
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    await asyncio.wait([task])

@@ -417,7 +417,7 @@ class Advanced(BaseModel, frozen=True, extra="forbid"):
 
 
 CLAIM_HOST = Contract[ClaimHost, HostClaim](
-    "hosts.claim", ClaimHost, HostClaim, queues.HOST, timedelta(minutes=1), _retry(5)
+    "hosts.claim", ClaimHost, HostClaim, queues.HOST, timedelta(minutes=2), _retry(5)
 )
 IMPORT_BASE = Contract[ImportBase, ImportedBase](
     "repository.import",

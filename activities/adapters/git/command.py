@@ -248,19 +248,22 @@ async def _abandon(starting: asyncio.Future[asyncio.subprocess.Process]) -> None
 
 
 async def _terminate(process: asyncio.subprocess.Process) -> None:
-    """Terminate, wait, kill, reap; then wait for the group, as far as it holds the pipes."""
+    """Terminate, wait, kill, reap, and wait for the group as far as it holds the pipes."""
     # SIGTERM first: git then removes its own lock files.
     _signal_group(process, signal.SIGTERM)
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(GRACE_SECONDS):
-            await process.wait()
+    await _ended(process, GRACE_SECONDS)
     # Whether or not git itself is dead by now: a child of it may be deaf, and hold the pipes.
     _signal_group(process, signal.SIGKILL)
-    await process.wait()
-    # Only at their end does asyncio close the pipes.
+    await _ended(process, DEATH_SECONDS)
+
+
+async def _ended(process: asyncio.subprocess.Process, seconds: float) -> None:
+    """Wait for its end, but no longer than that."""
     with contextlib.suppress(OSError):  # a time-out is one, too
-        async with asyncio.timeout(DEATH_SECONDS):
+        async with asyncio.timeout(seconds):
+            # asyncio tells of the end, and closes the pipes, only once they are read to theirs.
             await _run_out(process)
+            await process.wait()
 
 
 async def _run_out(process: asyncio.subprocess.Process) -> None:

@@ -59,8 +59,10 @@ read -r go <&2 || exit
 (exec "$@" 2>&1)
 code=$?
 left=-2
-for one in /proc/[0-9]*/stat; do
-    read -r stat <"$one" && case ${stat##*) } in [ZX]*) ;; *) left=$((left + 1)) ;; esac
+for one in /proc/[0-9]*/status; do
+    state=
+    while read -r key state _ && [ "$key" != State: ]; do :; done 2>/dev/null <"$one"
+    case $state in [ZX] | "") ;; *) left=$((left + 1)) ;; esac
 done
 echo "left $left" >&2
 exit $code

@@ -156,6 +156,20 @@ async def test_a_child_is_told_its_line_when_it_is_known_and_its_input_stays_ope
     assert lines.all == ["up", "the address", "[]"]
 
 
+async def test_a_child_that_cannot_be_told_meets_the_end_of_its_input(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def line() -> str:
+        raise OSError("no address")
+
+    lines = Lines()
+    program = replace(_program(tmp_path, "import sys; print(sys.stdin.read() == '')"), told=line)
+    async with running(program, lines) as child:
+        assert await lines.until(1) == ["True"]
+        assert await child.wait() == 0
+    assert "child cannot be told what it waits for: no address" in caplog.text
+
+
 async def test_a_child_that_ends_is_started_again(tmp_path: Path) -> None:
     lines = Lines()
     keeping = asyncio.create_task(keep_running(_program(tmp_path, "print('up')"), lines))

@@ -3,14 +3,16 @@
 import asyncio
 import fcntl
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from workers import layout
-from workers.locks import FileLock
+from workers.locks import FileLock, is_held
+from workers.roles import Role
 from workers.settings import Settings
-from workers.supervisor import Supervisor, SupervisorState, lock_path
+from workers.supervisor import READY_LINE, Supervisor, SupervisorState, lock_path
 
 
 @pytest.fixture
@@ -44,3 +46,34 @@ async def test_who_stands_by_is_ready_when_the_other_one_is(settings: Settings) 
     await supervisor.workers_ready.wait()
     other.release()
     await keeping
+
+
+async def test_cancelled_twice_it_keeps_its_lock_until_nothing_runs_any_more(
+    settings: Settings, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "go")
+    slow_to_end = (
+        "import signal, sys\n"
+        "def end(*_):\n"
+        f"    sys.exit(open({str(tmp_path / 'go')!r}).read())\n"
+        "signal.signal(signal.SIGTERM, end)\n"
+        f"print({READY_LINE!r}, flush=True)\n"
+        "while True: signal.pause()"
+    )
+    supervisor = Supervisor(
+        settings,
+        {"PATH": os.environ["PATH"]},
+        command=lambda _: (sys.executable, "-c", slow_to_end),
+        roles=(Role.LAND,),
+    )
+    keeping = asyncio.create_task(supervisor.keep())
+    await supervisor.workers_ready.wait()
+    for _ in range(2):
+        keeping.cancel()
+        done, _ = await asyncio.wait({keeping}, timeout=0.2)
+        assert not done
+    assert is_held(lock_path(settings))
+    await asyncio.to_thread((tmp_path / "go").write_text, "")
+    with pytest.raises(asyncio.CancelledError):
+        await keeping
+    assert not is_held(lock_path(settings))

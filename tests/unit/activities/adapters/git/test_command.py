@@ -114,6 +114,32 @@ async def test_cancelling_waits_for_whoever_still_holds_the_pipes(
         await running
 
 
+async def test_what_writes_too_much_and_is_deaf_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("activities.adapters.git.command.GRACE_SECONDS", 0.05)
+    scope = Scope(tmp_path, limit_bytes=1 << 20)
+    with pytest.raises(OutputTooLargeError):
+        await stand_in(tmp_path, f"{DEAF}; exec cat /dev/zero").run(scope, "x")
+
+
+async def test_who_left_the_group_and_holds_the_pipes_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("activities.adapters.git.command.GRACE_SECONDS", 0.05)
+    monkeypatch.setattr("activities.adapters.git.command.DEATH_SECONDS", 0.05)
+    for name in ("started", "go"):
+        os.mkfifo(tmp_path / name)
+    script = f"{DEAF}; setsid sh -c 'echo up >started; read x <go' & wait"
+    running = asyncio.create_task(stand_in(tmp_path, script).run(Scope(tmp_path), "x"))
+    await asyncio.to_thread((tmp_path / "started").read_text)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    # The test's own: what it holds must not outlive it.
+    await asyncio.to_thread((tmp_path / "go").write_text, "on\n")
+
+
 @pytest.mark.parametrize("steps", range(12))
 async def test_cancelling_during_the_start_leaves_nothing(tmp_path: Path, steps: int):
     watched, held = os.pipe()
