@@ -255,6 +255,8 @@ async def _terminate(process: asyncio.subprocess.Process) -> None:
     # Whether or not git itself is dead by now: a child of it may be deaf, and hold the pipes.
     _signal_group(process, signal.SIGKILL)
     await _ended(process, DEATH_SECONDS)
+    # asyncio has no public way to close the pipes that somebody else still holds.
+    vars(process)["_transport"].close()
 
 
 async def _ended(process: asyncio.subprocess.Process, seconds: float) -> None:
