@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import random
 import socket
 import subprocess
 import time
@@ -43,15 +42,6 @@ def running_server(directory: Path) -> Generator[ServerAddress]:
         finally:
             process.terminate()
             process.wait(PATIENCE)
-
-
-def rare_ports() -> tuple[int, int]:
-    """Draw two ports that no outgoing connection takes before, or while, nobody listens there.
-
-    Not from the usual generator: pytest-randomly seeds it alike in every process.
-    """
-    first, second = random.SystemRandom().sample(range(20_000, 32_000), 2)
-    return first, second
 
 
 def _started(address: ServerAddress, directory: Path, log: BinaryIO) -> "subprocess.Popen[bytes]":

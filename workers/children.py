@@ -16,6 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from activities.uninterrupted import uninterrupted
 from workers.bounded_log import BoundedLog
 
 _log = logging.getLogger(__name__)
@@ -125,7 +126,7 @@ async def running(program: Program, on_line: Callable[[str], None]) -> AsyncGene
         try:
             yield child
         finally:
-            await _finish(asyncio.create_task(child.stop()))
+            await uninterrupted(child.stop())
 
 
 async def keep_running(program: Program, on_line: Callable[[str], None]) -> None:
@@ -179,19 +180,6 @@ async def _run_once(program: Program, on_line: Callable[[str], None]) -> str:
             return f"exit code {await child.wait()}"
     except OSError as error:
         return f"not started: {error}"
-
-
-async def _finish(task: asyncio.Task[None]) -> None:
-    # A second cancellation must not leave a child behind: it is noted, and raised after the end.
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            cancelled = True
-    task.result()
-    if cancelled:
-        raise asyncio.CancelledError
 
 
 async def _pump(read_end: int, path: Path, on_line: Callable[[str], None]) -> None:

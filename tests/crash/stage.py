@@ -21,7 +21,7 @@ from temporalio.client import Client
 
 from activities.adapters.models.simulator.server import Simulator
 from activities.playbook import Playbook
-from tests.servers import rare_ports
+from tests.ports import kept_port
 from tests.waiting import PATIENCE
 from workers import layout, tether
 from workers.children import Child, Program, running
@@ -111,11 +111,10 @@ class Actor:
 class Stage:
     """All actors by name: `server`, and one for each role."""
 
-    def __init__(self, folder: Path, simulator: Simulator) -> None:
+    def __init__(self, folder: Path, simulator: Simulator, port: int, ui_port: int) -> None:
         folder.chmod(0o755)
         self.folder = folder
         self.simulator = simulator
-        port, ui_port = rare_ports()
         self.settings = Settings(data_dir=folder / "data", temporal_port=port, ui_port=ui_port)
         layout.prepare(self.settings)
         self.address = choose_address(self.settings)
@@ -234,13 +233,15 @@ async def stage(
         playbook: what the simulated models say.
         host: makes the command line of the host worker.
     """
-    async with Simulator(playbook) as simulator:
-        built = await asyncio.to_thread(Stage, folder, simulator)
-        try:
-            await built.open(host)
-            yield built
-        finally:
-            await built.close()
+    # The ports are kept while the server is down, too.
+    with kept_port() as port, kept_port() as ui_port:
+        async with Simulator(playbook) as simulator:
+            built = await asyncio.to_thread(Stage, folder, simulator, port, ui_port)
+            try:
+                await built.open(host)
+                yield built
+            finally:
+                await built.close()
 
 
 def _server_program(settings: Settings, address: ServerAddress) -> Program:
