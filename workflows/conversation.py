@@ -71,6 +71,7 @@ class Conversation:
             conversation=(*state.conversation, *state.pending, said),
             pending=(),
             told=(),
+            heard=(*state.heard, *state.told),
             prompt_tokens=answer.usage.input_tokens + answer.usage.output_tokens,
             is_compacted=False,
             unknown_outcomes=0,
@@ -210,7 +211,8 @@ class Conversation:
         opening = openings.resumed(
             agent.request.opening, agent.state.turn, answer.text if answer else ""
         )
-        fresh = UserMessage(text="\n\n".join([opening, *words]))
+        heard = map(openings.steered, agent.state.heard)
+        fresh = UserMessage(text="\n\n".join([opening, *heard, *words]))
         agent.update(prefix=None, conversation=(), pending=(fresh,), prompt_tokens=0)
         await self._account.settle_ask()
         await agent.continue_as_new()

@@ -504,7 +504,7 @@ async def test_near_the_window_it_sums_up_once_and_begins_anew(theatre: Theatre)
         return answered(call, *calls, usage=usage, cost_usd=Decimal("0.01"))
 
     world.on_call = lambda call: give(script(call))
-    outcome = await ended(theatre, world)
+    outcome = await ended(theatre, world, steers=("mind the tests",))
     assert (outcome.end, outcome.turns) == (AgentEnd.SUBMITTED, 3)
     asked, begun = world.calls[2:]
     assert asked.prefix is not None
@@ -512,6 +512,7 @@ async def test_near_the_window_it_sums_up_once_and_begins_anew(theatre: Theatre)
     assert isinstance(begun.messages[0], UserMessage)
     assert begun.messages[0].text.startswith("Role: developer\nTask: a\nAttempt: 1\nTurn: 2\n\nDo")
     assert "half is done" in begun.messages[0].text
+    assert "mind the tests" in begun.messages[0].text
     assert outcome.spent_usd == Decimal("0.04")
 
 

@@ -44,11 +44,10 @@ from workflows.domain.agent import AgentState
 from workflows.domain.budget import Caps, LedgerView
 from workflows.domain.config import Approvals, Concurrency, Pacing
 from workflows.domain.decision import UNNAMED
-from workflows.domain.ids import Commit, TaskId, Tree
+from workflows.domain.ids import Commit, Tree
 from workflows.domain.models import Role
 from workflows.domain.notice import NoticeKind
 from workflows.domain.session import SessionView
-from workflows.domain.stages import TaskWord
 from workflows.domain.violation import DiffRule, Violation
 from workflows.policy import signals
 
@@ -377,11 +376,10 @@ async def test_steer_is_kept_for_a_task_that_has_not_started(theatre: Theatre, w
     assert 0 < heard.index("first this") < heard.index("then that")
 
 
-async def steered(theatre: Theatre, session: Playing, words: list[str]) -> None:
-    """Say words for task `a` to the wave itself, as fast as it goes."""
-    wave = theatre.client.get_workflow_handle(f"{session.handle.id}/1/develop")
+async def steered(session: Playing, words: list[str]) -> None:
+    """Say words to the agent of task `a`, as fast as it goes."""
     for word in words:
-        await wave.signal("steer", TaskWord(task=TaskId("a"), text=word))
+        await session.say("steer_task", {"id": "a", "text": word})
 
 
 async def test_what_is_said_in_a_row_is_heard_in_that_order(theatre: Theatre):
@@ -390,7 +388,7 @@ async def test_what_is_said_in_a_row_is_heard_in_that_order(theatre: Theatre):
     hold = held("dev.a.1")
     words = [f"word-{number:02}." for number in range(20)]
     async with holding(theatre, world, hold) as session:
-        await steered(theatre, session, words)
+        await steered(session, words)
         agent = await agent_of(theatre, session, "dev.a.1")
 
         async def has_all() -> bool:
@@ -401,19 +399,38 @@ async def test_what_is_said_in_a_row_is_heard_in_that_order(theatre: Theatre):
     assert list(state.steers) == words
 
 
-async def test_what_an_agent_misses_that_ends_at_once_is_kept_for_the_next(theatre: Theatre):
+async def test_what_one_agent_heard_the_next_one_hears_again(theatre: Theatre):
+    """Each is a new one, and knows nothing of what was said to the one before."""
+    world = World(planned({"id": "a"}))
+    hold = held("dev.a.1")
+    world.on_call = lambda call: (
+        refusal(call) if (call.agent, call.turn) == ("dev.a.1", 2) else hold(call)
+    )
+    async with theatre.session(world, approvals=ATTENDED) as session:
+        await hold.reached.wait()
+        await steered(session, ["use the old name"])
+        await has_heard(await agent_of(theatre, session, "dev.a.1"), "steer")
+        hold.release()
+        await session.until(awaits("a"))
+        assert notices(await session.view(), NoticeKind.NOT_POSSIBLE) == {}
+    for agent, turn in (("dev.a.1", 2), ("dev.a.2", 1)):
+        assert world.heard(agent, turn).count("use the old name") == 1
+
+
+async def test_what_an_agent_misses_that_ends_at_once_the_next_one_hears(theatre: Theatre):
     world = SlowSetUp({"id": "a"})
     world.on_call = lambda call: refusal(call) if call.agent == "dev.a.1" else None
     words = [f"word-{number:02}." for number in range(40)]
     async with theatre.session(world, approvals=ATTENDED) as session:
         await world.hold.reached.wait()
-        await steered(theatre, session, words)
+        await steered(session, words)
         world.hold.release()
         await session.until(awaits("a"))
     heard = world.heard("dev.a.2", 1)
     places = [heard.find(word) for word in words]
     assert -1 not in places
     assert places == sorted(places)
+    assert [heard.count(word) for word in words] == [1] * len(words)
 
 
 async def refusal(call: CallModel) -> ModelOutcome:
@@ -437,7 +454,9 @@ async def test_what_nobody_heard_is_kept_for_the_next_agent(theatre: Theatre):
         await session.say("steer_task", {"id": "b", "text": "then that"})
         hold.release()
         view = (await session.result(), await session.view())[1]
-    assert notices(view, NoticeKind.NOT_POSSIBLE)["b"].startswith("no agent has heard")
+    assert notices(view, NoticeKind.NOT_POSSIBLE)["b"].startswith(
+        "the agent of attempt 1 has not heard"
+    )
     heard = world.heard("dev.b.2", 1)
     assert 0 < heard.index("first this") < heard.index("then that")
 
@@ -455,6 +474,17 @@ async def test_steer_of_a_submitted_or_merged_task_is_a_notice_with_its_state(th
         texts = notices(view, NoticeKind.NOT_POSSIBLE)
         assert "is merged" in texts["a"]
         assert "is validated" in texts["b"]
+        assert "Reject its changeset" in texts["b"]
+
+
+async def test_what_a_task_is_told_has_an_end_that_is_said(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+    async with holding(theatre, world, held("dev.a.1")) as session:
+        for number in range(11):
+            await session.say("steer_task", {"id": "b", "text": f"{number:04}" * 2_500})
+        view = await session.until(noticed(NoticeKind.NOT_POSSIBLE))
+        await session.say("stop")
+    assert "no more fit" in notices(view, NoticeKind.NOT_POSSIBLE)["b"]
 
 
 async def test_set_priority_changes_the_order(theatre: Theatre):

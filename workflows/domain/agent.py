@@ -88,9 +88,11 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     started_at: datetime
     paused: timedelta = timedelta(0)
     steers: tuple[str, ...] = ()
+    """What persons said and no turn has taken up yet."""
     told: tuple[str, ...] = ()
-    """What persons said that was taken up, and that no answer has followed yet."""
-    """What persons said and the agent has not heard yet."""
+    """What was taken up, and no answer has followed yet."""
+    heard: tuple[str, ...] = ()
+    """What an answer has followed; a conversation that begins anew begins with it."""
     is_paused: bool = False
     stop_reason: str | None = None
     """Set by the signal `stop`."""

@@ -80,6 +80,7 @@ class Assignment(BaseModel, frozen=True, extra="forbid"):
     restart_from: Commit | None = None
     notes: tuple[str, ...] = ()
     steers: tuple[str, ...] = ()
+    """What persons said to the task's agents so far."""
 
 
 class DevelopRequest(BaseModel, frozen=True, extra="forbid"):

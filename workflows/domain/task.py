@@ -79,7 +79,7 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     notes: tuple[str, ...] = ()
     """What failed so far, and what persons said; given to the next attempt."""
     steers: tuple[str, ...] = ()
-    """Steering given while no agent ran; handed over at the next start."""
+    """What persons said to its agents; each attempt hears all of it, as each agent is a new one."""
     author_family: str | None = None
     cost_usd: Decimal = Decimal(0)
     reason: str = ""

@@ -67,7 +67,7 @@ def take(state: SessionState, result: StageResult, at: datetime) -> SessionState
             for item in result.items:
                 state = develop_item(state, item, at)
             for word in result.unheard:
-                state = _keep_word(state, word, at)
+                state = _unheard(state, word, at)
         case ValidateResult():
             for each in result.items:
                 state = validate_item(state, each, at)
@@ -104,12 +104,16 @@ def wave_lost(
     return notice(state, NoticeKind.NOT_POSSIBLE, "", f"a wave failed: {text}", at)
 
 
-def _keep_word(state: SessionState, word: TaskWord, at: datetime) -> SessionState:
-    """Keep what no agent heard for the task's next one, and say so where there is none to come."""
+def _unheard(state: SessionState, word: TaskWord, at: datetime) -> SessionState:
+    """Say what an attempt's agent had ended before it heard, and whether another will hear it."""
     record = state.records[word.task]
-    state = put(state, _with(record, {"steers": (*record.steers, word.text)}))
-    comes = "there is none to come" if record.state in FINAL else "the next one will"
-    text = f"no agent has heard {word.text[:200]!r} yet; {comes}"
+    if record.state in FINAL:
+        comes = "there is none to come"
+    elif can_move(record, TaskEvent.DEVELOPMENT_STARTED):
+        comes = "the next one will"
+    else:
+        comes = "another will only if the work is rejected"
+    text = f"the agent of attempt {record.attempt} has not heard {word.text[:200]!r}; {comes}"
     return notice(state, NoticeKind.NOT_POSSIBLE, word.task, text, at)
 
 

@@ -255,7 +255,7 @@ def start(state: SessionState, starts: StageStart) -> SessionState:
     for task in starts.tasks:
         record = state.records[task]
         if starts.stage == "develop":
-            record = record.model_copy(update={"attempt": record.attempt + 1, "steers": ()})
+            record = record.model_copy(update={"attempt": record.attempt + 1})
             state = put(state, move(record, TaskEvent.DEVELOPMENT_STARTED))
         else:
             state = put(state, move(record, TaskEvent.VALIDATION_STARTED))

@@ -38,9 +38,17 @@ from workflows.policy.money import read_usd
 from workflows.policy.plan import brief, plan_faults
 from workflows.policy.schedule import adopt
 from workflows.policy.shape import shape_faults
-from workflows.policy.tasks import can_move, move
+from workflows.policy.tasks import FINAL, can_move, move
 
-_RUNNING_STATES = frozenset({TaskState.DEVELOPING})
+_STEERABLE = frozenset(
+    {TaskState.PENDING, TaskState.READY, TaskState.BLOCKED, TaskState.DEVELOPING}
+)
+_INSTEAD = {
+    TaskState.MERGED: "Start a session for what is still to be done",
+    **dict.fromkeys(FINAL - {TaskState.MERGED}, "Retry it with notes instead"),
+}
+_STEERS_CHARACTERS = 100_000
+"""How much of what persons said a task keeps: each of its attempts begins with all of it."""
 _RULE = "rule auto"
 _FAULTS = 3
 """How many faults of an input a notice names: it is one line for a person."""
@@ -244,14 +252,19 @@ def _steer(case: _Case, signal: SteerTask) -> Applied:
     record = case.record(signal.id)
     if record is None:
         return case.unknown("task", signal.id)
-    if record.state in _RUNNING_STATES:
-        effect = Effect(kind="steer", task=record.task.id, text=signal.text)
-        return Applied(state=case.state, effects=(effect,))
-    if record.state in {TaskState.PENDING, TaskState.READY, TaskState.BLOCKED}:
-        heard = record.model_copy(update={"steers": (*record.steers, signal.text)})
-        return Applied(state=outcomes.put(case.state, heard))
-    text = f"task {signal.id!r} is {record.state}: no agent hears this. Retry it with notes instead"
-    return case.not_possible(signal.id, text)
+    if record.state not in _STEERABLE:
+        instead = _INSTEAD.get(record.state, "Reject its changeset with a reason instead")
+        text = f"task {signal.id!r} is {record.state}: no agent hears this. {instead}"
+        return case.not_possible(signal.id, text)
+    steers = (*record.steers, signal.text)
+    if sum(map(len, steers)) > _STEERS_CHARACTERS:
+        text = f"task {signal.id!r} was told {len(record.steers)} words that each attempt hears"
+        return case.not_possible(signal.id, f"{text}, and no more fit")
+    state = outcomes.put(case.state, record.model_copy(update={"steers": steers}))
+    if record.state is not TaskState.DEVELOPING:
+        return Applied(state=state)
+    effect = Effect(kind="steer", task=record.task.id, text=signal.text)
+    return Applied(state=state, effects=(effect,))
 
 
 def _prioritise(case: _Case, signal: SetPriority) -> Applied:
@@ -279,7 +292,7 @@ def _set_budget(case: _Case, signal: SetBudget) -> Applied:
 
 
 def _proceed(case: _Case, _: Nothing) -> Applied:
-    if not any(each.state in _RUNNING_STATES for each in case.state.records.values()):
+    if not any(each.state is TaskState.DEVELOPING for each in case.state.records.values()):
         return case.not_possible("", "no development runs that could be closed early")
     return Applied(state=case.state, effects=(Effect(kind="proceed"),))
 
