@@ -194,7 +194,7 @@ def _hint(network: tuple[str, ...], output: str) -> tuple[str, ...]:
         return ()
     if network:
         return ("set-up reaches a network only through HTTP_PROXY and HTTPS_PROXY",)
-    return ("'worktree.network' lists no host, so set-up has no network",)
+    return ("in a sandbox set-up has no network where 'worktree.network' lists no host",)
 
 
 def _empty(ignored: tuple[str, ...]) -> WorkRefused:

@@ -1,6 +1,10 @@
 """The goal of a session: typed, from a file, or from the standard input."""
 
+import asyncio
+import contextlib
+import os
 import sys
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +16,7 @@ _MOST_BYTES: Final = 400_000
 """More than any goal may have; the session's own limit is told by its model."""
 
 
-def read_goal(goal: str | None, file: Path | None) -> str:
+async def read_goal(goal: str | None, file: Path | None) -> str:
     """Return what a person wants, from one of its three places.
 
     Args:
@@ -31,7 +35,7 @@ def read_goal(goal: str | None, file: Path | None) -> str:
     if file is not None:
         text = _read(file)
     else:
-        text = _standard_input() if goal == _STANDARD_INPUT else goal or ""
+        text = await _standard_input() if goal == _STANDARD_INPUT else goal or ""
     return goal_text(text)
 
 
@@ -42,8 +46,38 @@ def _read(file: Path) -> str:
         return _decode(opened.read(_MOST_BYTES + 1), str(file))
 
 
-def _standard_input() -> str:
-    return _decode(sys.stdin.buffer.read(_MOST_BYTES + 1), "the standard input")
+async def _standard_input() -> str:
+    """Read beside the loop: a read that blocks it would keep Ctrl-C waiting."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[bytes | Exception] = loop.create_future()
+
+    def settle(outcome: bytes | Exception) -> None:
+        if not done.done():
+            done.set_result(outcome)
+
+    def read() -> None:
+        outcome = _all_of_standard_input()
+        with contextlib.suppress(RuntimeError):  # interrupted: nobody waits, the loop is closed
+            loop.call_soon_threadsafe(settle, outcome)
+
+    threading.Thread(target=read, daemon=True, name="standard input").start()
+    outcome = await done
+    if isinstance(outcome, Exception):
+        raise CommandError(f"the standard input cannot be read: {outcome}") from outcome
+    return _decode(outcome, "the standard input")
+
+
+def _all_of_standard_input() -> bytes | Exception:
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  (started with it closed)
+        return ValueError("it is closed")
+    # Not through `sys.stdin`: its lock, still held at the end of the program, would abort that.
+    descriptor, data = sys.stdin.fileno(), bytearray()
+    try:
+        while len(data) <= _MOST_BYTES and (part := os.read(descriptor, 1 << 16)):
+            data += part
+    except OSError as error:
+        return error
+    return bytes(data)
 
 
 def _decode(data: bytes, name: str) -> str:

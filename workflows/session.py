@@ -556,6 +556,9 @@ class SessionWorkflow:
         for event in self._ledger_events:
             self._update(ledger_usd=event.settled_usd)
         self._ledger_events.clear()
+        while self._inbox:
+            name, _, _ = self._inbox.pop(0)
+            self._state = signals.too_late(self._state, name, workflow.now())
         self._enter(SessionPhase.ENDED, self._state.reason)
 
     def _result(self, outcome: str, reason: str) -> SessionResult:

@@ -245,7 +245,7 @@ async def _request(
     from starter.typed import check_playbook
     from workflows.domain.session import SessionRequest
 
-    goal = read_goal(options.goal, options.file)
+    goal = await read_goal(options.goal, options.file)
     if options.playbook is not None:
         check_playbook(options.playbook)
     repository = await preflight.examine(options.repo.absolute(), options.base)

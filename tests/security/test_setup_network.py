@@ -93,7 +93,7 @@ async def test_without_a_list_set_up_has_no_network(situation: Situation, world:
 @pytest.mark.parametrize(
     ("network", "said"),
     [
-        ((), "'worktree.network' lists no host, so set-up has no network"),
+        ((), "in a sandbox set-up has no network where 'worktree.network' lists no host"),
         ((f"{NAME}:1",), "set-up reaches a network only through HTTP_PROXY and HTTPS_PROXY"),
     ],
 )

@@ -669,8 +669,12 @@ async def test_no_agent_starts_after_a_stop(theatre: Theatre):
             wave,
             lambda event: event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
         )
+        await session.say("set_budget", {"usd": 50})
+        await has_heard(session.handle, "set_budget")
         world.hold.release()
         result = await session.result()
+        said = notices(await session.view(), NoticeKind.NOT_POSSIBLE)
+    assert "came when the session was ending" in said["set_budget"]
     assert states(result) == {"a": ("cancelled", 1)}
     assert {call.agent for call in world.calls} == {"plan.1"}
 

@@ -105,6 +105,12 @@ def too_many(state: SessionState, name: str, inputs: int, at: datetime) -> Appli
     return Applied(state=outcomes.notice(state, NoticeKind.BAD_SIGNAL, name, text, at))
 
 
+def too_late(state: SessionState, name: str, at: datetime) -> SessionState:
+    """Return the state with the notice that a signal came while the session was ending."""
+    text = f"signal {name[:100]!r} came when the session was ending already: it changed nothing"
+    return outcomes.notice(state, NoticeKind.NOT_POSSIBLE, name[:100], text, at)
+
+
 class _Case:
     """One signal's circumstances."""
 
