@@ -1,9 +1,9 @@
 """A pytest plugin, `-p tests.jitter`: the run as on a machine that has too much to do.
 
-Calls to Temporal, and the activities that a test plays, begin and answer late; the processes of the
-run stand still for moments. Both at random, by `JITTER_SEED`. What fails then leans on timing: more
-often than not it is the code, and not its test. Some can only fail in this way: those that stop a
-process themselves, and find it running.
+Calls to Temporal, the steps of workflows and the activities that a test plays begin and answer
+late; the processes of the run stand still for moments. Both at random, by `JITTER_SEED`. What fails
+then leans on timing: more often than not it is the code, and not its test. Some can only fail in
+this way: those that stop a process themselves, and find it running.
 """
 
 import asyncio
@@ -19,7 +19,9 @@ from typing import Any, Final, cast
 import pytest
 import temporalio.bridge.client
 from temporalio import activity
+from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.common import RawValue
+from temporalio.worker._workflow import _WorkflowWorker  # pyright: ignore[reportPrivateUsage]
 
 _WORKER: Final = os.environ.get("PYTEST_XDIST_WORKER", "")
 _chance = random.Random(f"{os.environ.get('JITTER_SEED', '1')}{_WORKER}")
@@ -30,11 +32,13 @@ _APART_S: Final = 0.3
 """At most so long, in each case."""
 
 _call = temporalio.bridge.client.Client.call
+_step = _WorkflowWorker._handle_activation  # pyright: ignore[reportPrivateUsage]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make calls late from here on, and let processes stand still."""
     temporalio.bridge.client.Client.call = _late_call
+    _WorkflowWorker._handle_activation = _late_step  # pyright: ignore[reportPrivateUsage]
     if not _WORKER:
         over = threading.Event()
         stalling = threading.Thread(target=_stall, args=(over,), daemon=True, name="jitter")
@@ -49,6 +53,11 @@ async def _late_call(self: temporalio.bridge.client.Client, **call: Any) -> Any:
         return await _call(self, **call)
     finally:
         await _pause()
+
+
+async def _late_step(self: _WorkflowWorker, act: WorkflowActivation) -> None:
+    await _pause()
+    await _step(self, act)
 
 
 def pytest_sessionstart() -> None:
