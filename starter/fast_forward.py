@@ -13,7 +13,7 @@ from typing import Final
 from starter import preflight
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
-from starter.short_ids import fits
+from starter.short_ids import fits, too_short
 from starter.terminal import shown
 from workflows.domain.ids import Commit
 
@@ -127,7 +127,8 @@ async def _sessions_branch(repository: Path, session: str | None, mine: Commit) 
     every = await _branches(repository)
     if session is not None:
         fitting = [name for name in every if fits(name.removeprefix(_OURS), session)]
-        none = f"no session that fits {session!r} has a branch in {str(repository)!r}"
+        where = f"in {str(repository)!r}{too_short(session)}"
+        none = f"no session that fits {session!r} has a branch {where}"
     else:
         fitting = await _branches(repository, f"--no-merged={mine}")
         none = f"your branch has all that sessions brought to {str(repository)!r}"

@@ -32,7 +32,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from starter.errors import CommandError
 from starter.exit_codes import ExitCode
 from starter.served import has_workers
-from starter.short_ids import fits
+from starter.short_ids import fits, too_short
 from starter.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.turns import Turns
 from starter.waits import provider_waits
@@ -128,7 +128,8 @@ class Sessions:
         """Return the session that is meant: by id, or the latest open one, or the latest.
 
         Args:
-            wanted: an id, or the beginning or end of one that fits no other; None: not said.
+            wanted: an id, or at least four characters of its beginning or end that fit no other;
+                None: not said.
 
         Raises:
             CommandError: there is none, or several fit.
@@ -139,8 +140,8 @@ class Sessions:
         fitting = [s for s in sessions if wanted is None or fits(s.session, wanted)]
         if not sessions:
             raise CommandError("there is no session yet; `run GOAL` starts one")
-        if not fitting:
-            raise CommandError(f"no session fits {wanted!r}; `ls` lists them")
+        if wanted is not None and not fitting:
+            raise CommandError(f"no session fits {wanted!r}{too_short(wanted)}; `ls` lists them")
         if wanted is not None and len(fitting) > 1:
             raise CommandError(f"several sessions fit {wanted!r}; give more of the id")
         running = [s for s in fitting if s.status == "running"]
