@@ -107,11 +107,8 @@ def wave_lost(
 def _unheard(state: SessionState, word: TaskWord, at: datetime) -> SessionState:
     """Say what an attempt's agent had ended before it heard, and whether another will hear it."""
     record = state.records[word.task]
-    if record.state in FINAL:
-        comes = "there is none to come"
-    elif can_move(record, TaskEvent.DEVELOPMENT_STARTED):
-        comes = "the next one will"
-    else:
+    comes = "there is none to come" if record.state in FINAL else "the next one will"
+    if record.state is TaskState.DEVELOPED:
         comes = "another will only if the work is rejected"
     text = f"the agent of attempt {record.attempt} has not heard {word.text[:200]!r}; {comes}"
     return notice(state, NoticeKind.NOT_POSSIBLE, word.task, text, at)
