@@ -7,7 +7,7 @@ LEAST: Final = 4
 
 
 def fits(session: str, typed: str) -> bool:
-    """Tell whether a typed part of at least `LEAST` characters names a session; case is one."""
+    """Tell whether a typed part of at least `LEAST` characters names a session, in any case."""
     part = typed.lower()
     return len(part) >= LEAST and (session.startswith(part) or session.endswith(part))
 
