@@ -5,10 +5,10 @@ from pathlib import Path
 
 from temporalio import activity
 
-from activities.failures import mapped
-from activities.host import no_fail_point
-from activities.ports.store import BlobStore
+from activities.activity_failures import mapped
+from activities.ports.blob_store_port import BlobStore
 from activities.ports.user_repository import Landed, LandRequest, UserRepository
+from activities.repository.host_data import no_fail_point
 from workflows.contracts import DeliverBranch, Delivered, DeliveryOutcome, DeliveryRefused
 
 

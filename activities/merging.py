@@ -2,9 +2,9 @@
 
 from temporalio import activity
 
-from activities.failures import mapped
-from activities.host import Host
+from activities.activity_failures import mapped
 from activities.ports.host_repository import Merged, MergePart
+from activities.repository.host_data import Host
 from workflows.contracts import (
     AdvanceBranch,
     Advanced,

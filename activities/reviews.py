@@ -2,10 +2,10 @@
 
 from temporalio import activity
 
-from activities.failures import mapped
-from activities.host import Host
+from activities.activity_failures import mapped
 from activities.ports.host_repository import HostRepository
-from activities.redaction import redact_bytes
+from activities.repository.host_data import Host
+from activities.text.redaction import redact_bytes
 from workflows.contracts import CheckEvidence, DiffText, EvidenceChecked, ReadDiff
 from workflows.domain.ids import Commit
 from workflows.domain.verdict import Evidence

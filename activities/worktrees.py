@@ -5,12 +5,18 @@ import re
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.diff_check import check_diff
-from activities.failures import mapped
-from activities.host import Host, checkpoint_ref, workspace, worktree_name, write_copied
+from activities.activity_failures import mapped
 from activities.ports.host_repository import HostRepository, TaskCommit
-from activities.ports.sandbox import Limits, Sandbox, SandboxCommand, Workspace
-from activities.redaction import redact_bytes
+from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, Workspace
+from activities.repository.diff_check import check_diff
+from activities.repository.host_data import (
+    Host,
+    checkpoint_ref,
+    workspace,
+    worktree_name,
+    write_copied,
+)
+from activities.text.redaction import redact_bytes
 from workflows.contracts import (
     CopiedFile,
     FinishOutcome,

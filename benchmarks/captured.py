@@ -13,25 +13,25 @@ from typing import Any, Final
 import httpx2
 from pydantic import SecretStr
 
+from activities.adapters.blob_store import MemoryStore
 from activities.adapters.models.anthropic import AnthropicProvider
 from activities.adapters.models.catalogue import resolve
 from activities.adapters.models.gemini import GeminiProvider
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.openai import OpenAIProvider
-from activities.adapters.models.simulator.frames import FRAMES
+from activities.adapters.models.simulator.stream_events import FRAMES
 from activities.adapters.models.transport import Transport
-from activities.adapters.store import MemoryStore
-from activities.brief import brief_of
-from activities.conversation import Conversations
-from activities.models import ModelActivities
-from activities.ports.models import ModelProvider
+from activities.message_chain import Conversations
+from activities.model_calls import ModelActivities
+from activities.ports.model_provider import ModelProvider
+from activities.repository.repository_brief import brief_of
 from workflows.contracts import CallModel, ModelAnswered
+from workflows.domain.agent.messages import Message, ToolMessage, ToolResult, UserMessage
+from workflows.domain.agent.model_values import Provider, Role
 from workflows.domain.gate import GateSpec
 from workflows.domain.ids import AgentId, SessionId
-from workflows.domain.messages import Message, ToolMessage, ToolResult, UserMessage
-from workflows.domain.models import Provider, Role
 from workflows.domain.plan import Plan
-from workflows.policy import openings
+from workflows.policy.agent import opening_messages
 
 MODELS: Final[Mapping[Provider, str]] = {
     "anthropic": "claude-sonnet-5-5",
@@ -73,12 +73,12 @@ def opening_of(role: Role) -> str:
     """Return the first message of an agent with an example of a task."""
     match role:
         case Role.PLANNER:
-            return openings.planner("Round prices as banks do.", BRIEF, (), 1, NONCE)
+            return opening_messages.planner("Round prices as banks do.", BRIEF, (), 1, NONCE)
         case Role.DEVELOPER:
-            text = openings.developer(_TASK, 1, _GATES, (), NONCE)
-            return openings.with_repository(text, BRIEF, NONCE)
+            text = opening_messages.developer(_TASK, 1, _GATES, (), NONCE)
+            return opening_messages.with_repository(text, BRIEF, NONCE)
         case Role.REVIEWER:
-            return openings.reviewer(_TASK, 1, "+    return round(price, 2)", NONCE)
+            return opening_messages.reviewer(_TASK, 1, "+    return round(price, 2)", NONCE)
 
 
 class Captured:
@@ -138,7 +138,7 @@ def _results(answered: ModelAnswered, *, is_steered: bool) -> tuple[Message, ...
         ToolResult(call_id=call.id, name=call.name, text=f"     1\tline {call.id}")
         for call in answered.tool_calls
     ]
-    said = (UserMessage(text=openings.steered("Mind the edges.")),) if is_steered else ()
+    said = (UserMessage(text=opening_messages.steered("Mind the edges.")),) if is_steered else ()
     return (ToolMessage(results=tuple(results)), *said)
 
 

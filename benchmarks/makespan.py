@@ -41,10 +41,10 @@ from benchmarks.stage import (
     stage,
     start_session,
 )
-from workflows.domain.config import Approvals, Pacing
 from workflows.domain.plan import Plan
-from workflows.domain.session import SessionResult
-from workflows.domain.session_state import SessionPhase
+from workflows.domain.session.session_config import Approvals, Pacing
+from workflows.domain.session.session_state import SessionPhase
+from workflows.domain.session.session_values import SessionResult
 
 SLOTS = 4
 LATENCY_S = 0.2

@@ -7,10 +7,10 @@ import statistics
 import time
 from pathlib import Path
 
-from activities.diff_check import check_diff
+from activities.repository.diff_check import check_diff
 from tests.unit.activities.adapters.git.home import WHEN, Home, write
 from workflows.contracts import FinishTask
-from workflows.domain.agent import WorktreeRef
+from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.ids import Commit, TaskId
 
 FILES = 1_000

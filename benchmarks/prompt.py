@@ -16,7 +16,7 @@ import re
 
 from benchmarks.captured import MODELS, NONCE, Captured, is_prefix_stable, opening_of
 from benchmarks.stage import report
-from workflows.domain.models import Role
+from workflows.domain.agent.model_values import Role
 
 _DATA = re.compile(rf'<data {NONCE} label="[^"]*">\n(.*?)\n</data {NONCE}>', re.DOTALL)
 

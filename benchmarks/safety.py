@@ -24,18 +24,18 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.shell.grammar import parse
-from activities.ports.sandbox import SandboxCommand, Workspace
-from activities.redaction import KnownSecrets
+from activities.adapters.shell.bash_parser import parse
+from activities.ports.sandbox_port import SandboxCommand, Workspace
+from activities.text.redaction import KnownSecrets
 from benchmarks.postcheck import thousand_files
 from benchmarks.stage import report
 from tests.dropped import dropped_plan
-from tests.unit.policy.command_table import ALLOWED, DENIED
-from workers.privileges import enter
-from workflows.domain.models import Role
-from workflows.domain.tool_policy import Standing
-from workflows.policy.commands import command_denial
-from workflows.policy.secrets import without_secrets
+from tests.unit.policy.commands.command_table import ALLOWED, DENIED
+from workers.hosting.privileges import enter
+from workflows.domain.agent.model_values import Role
+from workflows.domain.agent.tool_policy import Standing
+from workflows.policy.commands.judgement import command_denial
+from workflows.policy.review.secret_patterns import without_secrets
 
 RUNS = 20
 """Of each command; the best counts."""

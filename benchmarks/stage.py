@@ -18,14 +18,14 @@ from typing import Any
 from temporalio.client import Client, WorkflowHandle
 
 from workers.roles import Role
+from workers.server.supervisor import Supervisor
 from workers.settings import Settings
-from workers.supervisor import Supervisor
-from workers.temporal import connect
+from workers.temporal.connection import connect
 from workflows import queues
-from workflows.domain.config import Approvals, Concurrency, Routes, SessionConfig
 from workflows.domain.ids import SessionId
 from workflows.domain.plan import Plan
-from workflows.domain.session import SessionRequest, SessionResult
+from workflows.domain.session.session_config import Approvals, Concurrency, Routes, SessionConfig
+from workflows.domain.session.session_values import SessionRequest, SessionResult
 
 ROUTES = Routes(
     planner=("scripted/alpha",), developer=("scripted/alpha",), reviewer=("scripted/beta",)

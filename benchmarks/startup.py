@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.stage import report
-from starter.exit_codes import ExitCode
-from starter.sessions import Sessions
+from starter.console.exit_codes import ExitCode
+from starter.sessions.session_client import Sessions
 from tests.e2e.processes import end, environment, repository, until
+from workers.server.supervisor import read_state
 from workers.settings import Settings
-from workers.supervisor import read_state
-from workers.temporal import connect
+from workers.temporal.connection import connect
 from workflows.domain.ids import SessionId
 
 _RUNS: Final = 5

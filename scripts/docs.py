@@ -1,8 +1,8 @@
 """Generate docs/configuration.md, docs/commands.md and the JSON Schema of `blueflame.yaml`.
 
 Commands are described by their own help. Names, values and defaults of the configuration come from
-the models that read them, what a key means from `starter.configuration_meanings`; what a variable
-means is written here. A key without a meaning, or a meaning without a key, is an error.
+the models that read them, what a key means from `starter.configuration.key_meanings`; what a
+variable means is written here. A key without a meaning, or a meaning without a key, is an error.
 """
 
 import sys
@@ -21,16 +21,17 @@ from pydantic_core import PydanticUndefined
 from typer.cli import get_docs_for_click
 from typer.main import get_command
 
-from activities import gitleaks
-from starter import cli, configuration_schema
-from starter import configuration_file as file
-from starter import configuration_values as values
-from starter.configuration_meanings import MEANINGS
-from starter.own_name import NAME
+from activities.gates import gitleaks
+from starter import cli
+from starter.configuration import file_shape as file
+from starter.configuration import json_schema
+from starter.configuration import value_types as values
+from starter.configuration.key_meanings import MEANINGS
+from starter.console.program_name import NAME
 from workers.settings import Settings
-from workflows.domain.config import SessionConfig
-from workflows.domain.models import BUILT_IN
-from workflows.domain.tool_policy import RULE_NAMES
+from workflows.domain.agent.model_values import BUILT_IN
+from workflows.domain.agent.tool_policy import RULE_NAMES
+from workflows.domain.session.session_config import SessionConfig
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -409,7 +410,7 @@ def main() -> int:
     wanted = {
         "configuration.md": page(),
         "commands.md": commands_page(),
-        "blueflame.schema.json": configuration_schema.text(),
+        "blueflame.schema.json": json_schema.text(),
     }
     if "--check" not in sys.argv[1:]:
         for name, text in wanted.items():

@@ -8,7 +8,7 @@ import asyncio
 from pathlib import Path
 
 from benchmarks.captured import MODELS, Captured, rendered
-from workflows.domain.models import Role
+from workflows.domain.agent.model_values import Role
 
 SNAPSHOTS = Path(__file__).parents[1] / "tests/unit/activities/prompts/first_requests"
 

@@ -71,8 +71,8 @@ def picture(root: Path) -> dict[str, str]:
 
 async def run_session(scratch: Path, repository: Path) -> tuple[int, str, list[dict[str, object]]]:
     """Run the session against a simulator; return exit code, output, and what was asked of it."""
-    from activities.adapters.models.simulator.server import Simulator
-    from activities.playbook import parse_playbook
+    from activities.adapters.models.scripted.playbook import parse_playbook
+    from activities.adapters.models.simulator.simulator_server import Simulator
 
     script = ROOT / "examples/real_run/playbook.yaml"
     playbook = parse_playbook(script.read_text(encoding="utf-8"), script.name)

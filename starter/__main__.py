@@ -14,13 +14,13 @@ def main() -> None:
     """Run the command line.
 
     Raises:
-        SystemExit: always; `starter.exit_codes` lists the codes.
+        SystemExit: always; `starter.console.exit_codes` lists the codes.
     """
     _open_streams()
     _become_safe()
     try:
         from starter.cli import app
-        from starter.terminal import make_streams_forgiving
+        from starter.console.terminal import make_streams_forgiving
 
         make_streams_forgiving()
         app()

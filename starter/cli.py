@@ -11,26 +11,26 @@ import typer
 from typer.core import TyperGroup
 
 from starter.commands import (
-    check,
+    approve_and_reject,
     cleanup,
     codec,
-    config,
-    decide,
-    demo,
-    fast_forward,
-    follow,
-    look,
-    models,
-    plan,
+    doctor,
+    fast_forward_command,
+    init_and_config,
+    inspection,
+    log,
+    models_command,
+    plan_command,
+    run,
     simulate,
-    start,
-    steer,
+    steering,
     up,
 )
-from starter.errors import CommandError
-from starter.inside import outside_only
-from starter.own_name import NAME
-from starter.terminal import fail
+from starter.console.command_errors import CommandError
+from starter.console.nested_session import outside_only
+from starter.console.program_name import NAME
+from starter.console.terminal import fail
+from starter.demo import demo_command
 
 _COMPLETION: Final = frozenset({"--install-completion", "--show-completion"})
 
@@ -91,16 +91,32 @@ def _options(
 
 
 _GROUPS = (
-    (demo.demo, check.doctor, config.init, models.models, up.up, start.run),
-    (look.ls, look.status, look.watch, look.task, look.diff, follow.log, plan.plan),
-    (decide.approve, decide.reject, fast_forward.fast_forward),
-    (steer.skip, steer.retry, steer.steer, steer.priority),
-    (steer.budget, steer.proceed, steer.pause, steer.resume, steer.stop),
+    (demo_command.demo, doctor.doctor, init_and_config.init, models_command.models, up.up, run.run),
+    (
+        inspection.ls,
+        inspection.status,
+        inspection.watch,
+        inspection.task,
+        inspection.diff,
+        log.log,
+        plan_command.plan,
+    ),
+    (approve_and_reject.approve, approve_and_reject.reject, fast_forward_command.fast_forward),
+    (steering.skip, steering.retry, steering.steer, steering.priority),
+    (steering.budget, steering.proceed, steering.pause, steering.resume, steering.stop),
     (cleanup.cleanup, codec.codec, simulate.simulate),
 )
-_ACTING = {demo.demo, up.up, start.run, *_GROUPS[2], *_GROUPS[3], *_GROUPS[4], cleanup.cleanup}
+_ACTING = {
+    demo_command.demo,
+    up.up,
+    run.run,
+    *_GROUPS[2],
+    *_GROUPS[3],
+    *_GROUPS[4],
+    cleanup.cleanup,
+}
 """`plan` and `models` act with some of their options only, and see to it themselves."""
 for _group in _GROUPS:
     for _command in _group:
         app.command()(outside_only(_command) if _command in _ACTING else _command)
-app.add_typer(config.config, name="config")
+app.add_typer(init_and_config.config, name="config")

@@ -1,9 +1,10 @@
 """A pytest plugin: started as root, the test run drops its privileges first, as a worker does.
 
 Nearly everything that Blue Flame does on a host happens as an unprivileged user, and bubblewrap
-must not be started by root. So `pytest` as root executes itself again through `workers.privileges`,
-and all tests run unprivileged, in the same way as for an ordinary user. Tests that need real root
-carry the marker `root`; they are skipped then, and `pytest --as-root -m root` runs them.
+must not be started by root. So `pytest` as root executes itself again through
+`workers.hosting.privileges`, and all tests run unprivileged, in the same way as for an ordinary
+user. Tests that need real root carry the marker `root`; they are skipped then, and `pytest
+--as-root -m root` runs them.
 """
 
 import os
@@ -14,8 +15,8 @@ from pathlib import Path
 import pytest
 from _pytest.capture import CaptureManager  # the only way to hand the terminal on
 
-from activities.adapters.sandbox.toolchain import default_toolchain
-from workers.privileges import DROPPED_ID, PrivilegeError, PrivilegePlan, enter
+from activities.adapters.sandbox.shown_programs import default_toolchain
+from workers.hosting.privileges import DROPPED_ID, PrivilegeError, PrivilegePlan, enter
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -15,9 +15,9 @@ from temporalio.client import Client
 
 from tests.ports import kept_port
 from tests.waiting import PATIENCE
-from workers.embedded import server_command, server_environment
+from workers.server.dev_server import server_command, server_environment
 from workers.settings import Settings
-from workers.temporal import ServerAddress, connect
+from workers.temporal.connection import ServerAddress, connect
 
 _SHORT_RUNS = '--dynamic-config-value=history.workflowIdReuseMinimalInterval="1ms"'
 """Without it a run that continues as new within a second makes the next one wait for the rest."""

@@ -32,19 +32,19 @@ from tests.fakes.world import World, model, name_of
 from tests.servers import running_server
 from tests.waiting import PATIENCE
 from workers import wiring
-from workers.patience import patient
 from workers.roles import Role as WorkerRole
-from workers.serving import workflow_runner
 from workers.settings import Settings
-from workers.temporal import connect
+from workers.temporal.connection import connect
+from workers.temporal.step_deadline import patient
+from workers.worker_serving import workflow_runner
 from workflows import contracts, queues
-from workflows.domain.agent import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
+from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
+from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import Caps, LedgerRequest
-from workflows.domain.config import Approvals, Routes, SessionConfig
 from workflows.domain.ids import AgentId, SessionId
-from workflows.domain.models import Role
 from workflows.domain.plan import Plan
-from workflows.domain.session import SessionRequest, SessionResult, SessionView
+from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
+from workflows.domain.session.session_values import SessionRequest, SessionResult, SessionView
 from workflows.domain.task import TaskRecord
 
 ROUTES = Routes(

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from workers.privileges import DROPPED_ID
+from workers.hosting.privileges import DROPPED_ID
 
 PROGRAM = "linux.uml"
 _PLACE = "BLUEFLAME_TEST_CGROUP"
@@ -37,7 +37,7 @@ _ENTER = f"""\
 import os, sys
 sys.path.insert(0, os.getcwd())
 from pathlib import Path
-from workers.delegation import claim
+from workers.hosting.cgroup_delegation import claim
 uid = int(os.environ["TESTS_UID"])
 claim(Path(os.environ["{_PLACE}"]), uid, uid)
 ids = (f"--reuid={{uid}}", f"--regid={{uid}}", "--clear-groups", "--no-new-privs")

@@ -13,16 +13,16 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from activities.adapters.sandbox.toolchain import default_toolchain
-from workers.delegation import DelegationError, claim, place_of
-from workers.layout import packages_root
-from workers.log import write_log_to
-from workers.privileges import PrivilegeError, PrivilegePlan, enter, prepare_data_dir
+from activities.adapters.sandbox.shown_programs import default_toolchain
+from workers.hosting.cgroup_delegation import DelegationError, claim, place_of
+from workers.hosting.data_layout import packages_root
+from workers.hosting.privileges import PrivilegeError, PrivilegePlan, enter, prepare_data_dir
 from workers.roles import Role, UnknownRoleError, parse_roles
 from workers.settings import Settings
+from workers.worker_log import write_log_to
 
 if TYPE_CHECKING:
-    from workers.serving import Code
+    from workers.worker_serving import Code
 
 
 _OPEN_FILES = 1 << 16
@@ -102,8 +102,8 @@ async def _serve(
     # What is imported takes longer than the server's own start: the server is not waited for, and
     # what lives as long as the process is not searched for garbage, neither now nor later.
     gc.disable()
-    from workers import lifeline
-    from workers.serving import Code, offers, serve
+    from workers.server import lifeline
+    from workers.worker_serving import Code, offers, serve
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -1,6 +1,7 @@
 """What a process of ours takes from its environment: read once, in `__main__`, and passed down.
 
-It decides no policy and creates nothing on disk; `workers.layout` makes the directories.
+It decides no policy and creates nothing on disk; `workers.hosting.data_layout` makes the
+directories.
 """
 
 import json
@@ -14,9 +15,9 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
-from workers.payload_keys import read_keys
-from workers.privileges import DROPPED_ID
-from workflows.domain.models import Provider
+from workers.hosting.privileges import DROPPED_ID
+from workers.temporal.payload_keys import read_keys
+from workflows.domain.agent.model_values import Provider
 
 
 class HomelessError(Exception):

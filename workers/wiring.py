@@ -5,7 +5,7 @@ does not need. Adapters are made here and given to the activity classes; no deci
 
     role        queue                modules
     workflows   workflows            workflows: session, the four waves, agent, ledger
-    models      models               activities.models
+    models      models               activities.model_calls
     host        host, host/<name>    activities: hosts, repository, worktrees, tools, gates,
                                      reviews, merging
     land        land                 activities: repository, landing
@@ -18,7 +18,7 @@ from workers.roles import Role
 from workers.settings import Settings
 
 if TYPE_CHECKING:
-    from activities.host import Host
+    from activities.repository.host_data import Host
 
 Activity = Callable[..., Any]
 
@@ -68,12 +68,12 @@ def _workflows() -> Sequence[type]:
 
 
 def _models(settings: Settings) -> Sequence[Activity]:
+    from activities.adapters.blob_store import LocalStore
     from activities.adapters.models.catalogue import Catalogue
     from activities.adapters.models.providers import ProviderRegistry
-    from activities.adapters.store import LocalStore
-    from activities.conversation import Conversations
-    from activities.models import ModelActivities
-    from workers.providers import provider_settings
+    from activities.message_chain import Conversations
+    from activities.model_calls import ModelActivities
+    from workers.provider_wiring import provider_settings
 
     given = provider_settings(settings)
     registry = ProviderRegistry(given)
@@ -84,19 +84,19 @@ def _models(settings: Settings) -> Sequence[Activity]:
 
 
 def _host(settings: Settings) -> Sequence[Activity]:
-    from workers.hosting import make_host
+    from workers.hosting.host_wiring import make_host
 
     return host_activities(make_host(settings))
 
 
 def host_activities(host: "Host") -> Sequence[Activity]:
     """Return what role `host` offers on the given means."""
-    from activities.gates import GateActivities
-    from activities.hosts import HostActivities
+    from activities.base_import import ImportActivities
+    from activities.gate_runs import GateActivities
+    from activities.host_claims import HostActivities
     from activities.merging import MergingActivities
-    from activities.repository import ImportActivities
     from activities.reviews import ReviewActivities
-    from activities.tools import ToolActivities
+    from activities.tool_batches import ToolActivities
     from activities.worktrees import WorktreeActivities
 
     worktrees, reviews, merging = (
@@ -121,13 +121,13 @@ def host_activities(host: "Host") -> Sequence[Activity]:
 
 
 def _land(settings: Settings) -> Sequence[Activity]:
-    from activities.adapters.git.command import Git
-    from activities.adapters.git.fast_forward import Person
-    from activities.adapters.git.landing import GitUserRepository
-    from activities.adapters.store import LocalStore
+    from activities.adapters.blob_store import LocalStore
+    from activities.adapters.git.git_command import Git
+    from activities.adapters.git.user.branch_landing import GitUserRepository
+    from activities.adapters.git.user.fast_forward import Person
+    from activities.base_import import ExportActivities
     from activities.landing import LandingActivities
-    from activities.repository import ExportActivities
-    from workers.hosting import FailPoint, git_program
+    from workers.hosting.host_wiring import FailPoint, git_program
 
     repository = GitUserRepository(Git(git_program()), Person())
     store = LocalStore(settings.store_dir)

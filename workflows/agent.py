@@ -9,16 +9,16 @@ from typing import Final
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from workflows.account import Account
+from workflows.agents.account import Account
+from workflows.agents.conversation import Conversation
+from workflows.agents.running_agent import Ended, RunningAgent
 from workflows.contracts import RUN_TOOLS, RunTools
-from workflows.conversation import Conversation
-from workflows.domain.agent import AgentEnd, AgentOutcome, AgentRequest, AgentState
+from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome, AgentRequest, AgentState
+from workflows.domain.agent.messages import ToolCall, ToolMessage, ToolResult, UserMessage
 from workflows.domain.budget import Grant
-from workflows.domain.messages import ToolCall, ToolMessage, ToolResult, UserMessage
 from workflows.failures import failure_words
-from workflows.policy import agent as policy
-from workflows.policy import openings, submissions
-from workflows.running_agent import Ended, RunningAgent
+from workflows.policy.agent import opening_messages, submission_check
+from workflows.policy.agent import turn_decisions as policy
 
 _REPAIRS: Final = 1
 
@@ -118,10 +118,10 @@ class AgentWorkflow:
         state, limits, now = self._agent.state, self._request.limits, workflow.now()
         if end := policy.limit_reached(state, limits, now):
             raise Ended(end, f"after {state.turn} turns")
-        words = [openings.steered(text) for text in state.steers]
+        words = [opening_messages.steered(text) for text in state.steers]
         if policy.is_wrap_up_due(state, limits, now):
             self._agent.update(is_warned=True)
-            words.append(openings.WRAP_UP)
+            words.append(opening_messages.WRAP_UP)
         if words:
             pending = (*state.pending, UserMessage(text="\n\n".join(words)))
             told = (*state.told, *state.steers)
@@ -161,7 +161,7 @@ class AgentWorkflow:
 
     def _submit(self, call: ToolCall) -> ToolResult:
         """End the agent with an acceptable submission, or answer what is wrong with it."""
-        fault = submissions.fault(self._request.role, call.arguments)
+        fault = submission_check.fault(self._request.role, call.arguments)
         if fault is None:
             raise Ended(AgentEnd.SUBMITTED, submission=call.arguments)
         if self._agent.state.repairs >= _REPAIRS:

@@ -15,15 +15,15 @@ from temporalio.common import RetryPolicy
 
 from workflows import queues
 from workflows.cancellation import end_if_cancelled, is_cancelled
-from workflows.domain.agent import WorktreeRef
-from workflows.domain.config import HostPattern, ModelName, Routes, WorktreeConfig
+from workflows.domain.agent.agent_values import WorktreeRef
+from workflows.domain.agent.messages import Message, ToolCall
+from workflows.domain.agent.model_values import GivenFacts, ModelFacts, Role, Usage
+from workflows.domain.agent.tool_policy import ToolName, ToolPolicy
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, TaskId, Tree
-from workflows.domain.messages import Message, ToolCall
-from workflows.domain.models import GivenFacts, ModelFacts, Role, Usage
 from workflows.domain.repository import Base, CopiedFile
-from workflows.domain.session_state import ResolvedRoutes
-from workflows.domain.tool_policy import ToolName, ToolPolicy
+from workflows.domain.session.session_config import HostPattern, ModelName, Routes, WorktreeConfig
+from workflows.domain.session.session_state import ResolvedRoutes
 from workflows.domain.verdict import Evidence
 from workflows.domain.violation import DiffLimits, Violation
 from workflows.errors import NEVER_RETRIED, UNKNOWN_OUTCOME

@@ -11,8 +11,7 @@ from temporalio.exceptions import (
     ChildWorkflowError,
 )
 
-from workflows.cancellation import is_cancelled
-from workflows.children import (
+from workflows.agents.agent_lifecycle import (
     AgentHandle,
     AgentOrder,
     Agents,
@@ -22,6 +21,7 @@ from workflows.children import (
     start_agent,
     tell,
 )
+from workflows.cancellation import is_cancelled
 from workflows.contracts import (
     FINISH_TASK,
     LAST_CHECKPOINT,
@@ -32,11 +32,11 @@ from workflows.contracts import (
     MergeConflict,
     TaskCommitted,
 )
-from workflows.domain.agent import AgentEnd, AgentOutcome
+from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
+from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import AccountClosed
 from workflows.domain.ids import AgentId, Commit, TaskId
-from workflows.domain.models import Role
-from workflows.domain.stages import (
+from workflows.domain.session.wave_values import (
     Assignment,
     Developed,
     DevelopItem,
@@ -46,10 +46,10 @@ from workflows.domain.stages import (
     TaskWord,
     Waits,
 )
-from workflows.policy import openings
-from workflows.policy.limits import limits_for
-from workflows.policy.postcheck import told
-from workflows.policy.protection import gate_files
+from workflows.policy.agent import opening_messages
+from workflows.policy.agent.agent_limits import limits_for
+from workflows.policy.commands.protection import gate_files
+from workflows.policy.review.diff_rules import told
 
 
 @workflow.defn(name="DevelopWave", failure_exception_types=[Exception])
@@ -184,14 +184,14 @@ class DevelopWave:
         task = assignment.task
         grounds = self._request.grounds
         nonce = workflow.uuid4().hex[:12]
-        opening = openings.developer(
+        opening = opening_messages.developer(
             task, assignment.attempt, grounds.gates, assignment.notes, nonce
         )
         return AgentOrder(
             agent=_agent(assignment),
             role=Role.DEVELOPER,
             route=self._request.route,
-            opening=openings.with_repository(opening, self._request.brief, nonce),
+            opening=opening_messages.with_repository(opening, self._request.brief, nonce),
             start=assignment.restart_from or base,
             limits=limits_for(Role.DEVELOPER, task.kind, grounds.turns),
             claims=task.claims,

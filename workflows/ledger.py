@@ -22,7 +22,7 @@ from workflows.domain.budget import (
     LedgerRequest,
     LedgerView,
 )
-from workflows.policy import amounts, money
+from workflows.policy.money import amounts_in_words, grants
 
 _BURN_NOTICE_EVERY = timedelta(minutes=1)
 
@@ -89,9 +89,9 @@ class SessionLedger:
         """The accounts in sum."""
         return LedgerView(
             cap_usd=self._accounts.cap_usd,
-            committed_usd=money.committed(self._accounts),
-            settled_usd=money.settled(self._accounts),
-            burn_usd_per_minute=money.burn_rate(self._accounts.samples, workflow.now()),
+            committed_usd=grants.committed(self._accounts),
+            settled_usd=grants.settled(self._accounts),
+            burn_usd_per_minute=grants.burn_rate(self._accounts.samples, workflow.now()),
         )
 
     def _is_long(self) -> bool:
@@ -102,14 +102,14 @@ class SessionLedger:
         now = workflow.now()
         match message:
             case Ask():
-                self._accounts, grant = money.answer_ask(self._accounts, message, now)
+                self._accounts, grant = grants.answer_ask(self._accounts, message, now)
                 await self._answer(message, grant)
             case AccountClosed():
-                self._accounts = money.close_account(
+                self._accounts = grants.close_account(
                     self._accounts, message.agent, message.settled_usd, now
                 )
             case CapChanged():
-                self._accounts = money.set_cap(self._accounts, message.usd)
+                self._accounts = grants.set_cap(self._accounts, message.usd)
             case KeyRefused():
                 await self._tell("key_refused", message.text)
         await self._watch(now)
@@ -117,20 +117,26 @@ class SessionLedger:
     async def _answer(self, ask: Ask, grant: Grant) -> None:
         await _signal(ask.workflow_id, "granted", grant)
         if grant.usd == 0 and not ask.is_ahead:
-            cap = amounts.money(self._accounts.cap_usd)
+            cap = amounts_in_words.money(self._accounts.cap_usd)
             await self._tell("cap_reached", f"the cap of {cap} leaves no room for a further call")
 
     async def _watch(self, now: datetime) -> None:
         caps = self._request.caps
-        settled = money.settled(self._accounts)
+        settled = grants.settled(self._accounts)
         if settled >= caps.warn_usd > 0 and not self._is_warned:
             self._is_warned = True
-            spent, cap = amounts.money(settled), amounts.money(self._accounts.cap_usd)
+            spent, cap = (
+                amounts_in_words.money(settled),
+                amounts_in_words.money(self._accounts.cap_usd),
+            )
             await self._tell("warning", f"{spent} is spent; the cap is {cap}")
-        rate = money.burn_rate(self._accounts.samples, now)
+        rate = grants.burn_rate(self._accounts.samples, now)
         if rate > caps.burn_usd_per_minute and self._may_tell_burn(now):
             self._burn_told_at = now
-            now_usd, limit = amounts.money(rate), amounts.money(caps.burn_usd_per_minute)
+            now_usd, limit = (
+                amounts_in_words.money(rate),
+                amounts_in_words.money(caps.burn_usd_per_minute),
+            )
             await self._tell("burn_rate", f"{now_usd} a minute is above the limit of {limit}")
 
     def _may_tell_burn(self, now: datetime) -> bool:
@@ -139,7 +145,7 @@ class SessionLedger:
     async def _tell(self, kind: str, text: str) -> None:
         facts = {
             "kind": kind,
-            "settled_usd": money.settled(self._accounts),
+            "settled_usd": grants.settled(self._accounts),
             "cap_usd": self._accounts.cap_usd,
             "text": text,
         }

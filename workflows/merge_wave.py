@@ -7,8 +7,8 @@ merge agents take the place of `_one` later; what goes in and comes out stays.
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
+from workflows.agents.agent_lifecycle import failure_text
 from workflows.cancellation import is_cancelled
-from workflows.children import failure_text
 from workflows.contracts import (
     ADVANCE_BRANCH,
     DELIVER_BRANCH,
@@ -23,7 +23,7 @@ from workflows.contracts import (
 )
 from workflows.domain.gate import GateReport
 from workflows.domain.ids import Commit, Digest, TaskId, Tree
-from workflows.domain.stages import (
+from workflows.domain.session.wave_values import (
     HeldChangeset,
     MergedChangeset,
     MergeItem,
@@ -32,7 +32,7 @@ from workflows.domain.stages import (
     QueuedChangeset,
     ReturnedChangeset,
 )
-from workflows.policy.gates import judge_gates
+from workflows.policy.review.gate_comparison import judge_gates
 
 
 @workflow.defn(name="MergeWave", failure_exception_types=[Exception])

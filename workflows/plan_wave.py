@@ -5,22 +5,22 @@ from decimal import Decimal
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError
 
-from workflows.cancellation import is_cancelled
-from workflows.children import (
+from workflows.agents.agent_lifecycle import (
     AgentOrder,
     Agents,
     failure_text,
     remove_worktree,
     start_agent,
 )
-from workflows.domain.agent import AgentEnd, AgentOutcome
+from workflows.cancellation import is_cancelled
+from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
+from workflows.domain.agent.model_values import Role
 from workflows.domain.ids import AgentId
-from workflows.domain.models import Role
 from workflows.domain.plan import Plan
-from workflows.domain.stages import PlanRequest, PlanResult
-from workflows.policy import openings
-from workflows.policy.limits import limits_for
-from workflows.policy.plan import read_plan
+from workflows.domain.session.wave_values import PlanRequest, PlanResult
+from workflows.policy.agent import opening_messages
+from workflows.policy.agent.agent_limits import limits_for
+from workflows.policy.plan.plan_check import read_plan
 
 
 @workflow.defn(name="PlanWave", failure_exception_types=[Exception])
@@ -68,7 +68,7 @@ class PlanWave:
             agent=AgentId(f"plan.{request.number}"),
             role=Role.PLANNER,
             route=request.route,
-            opening=openings.planner(
+            opening=opening_messages.planner(
                 request.goal, request.brief, request.notes, request.number, nonce
             ),
             start=request.base,

@@ -20,19 +20,19 @@ from workflows.contracts import (
     ResolveModels,
     RunGates,
 )
+from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.budget import LedgerRequest
 from workflows.domain.gate import GateReport
-from workflows.domain.models import ModelFacts, Role
-from workflows.domain.notice import NoticeKind
-from workflows.domain.session import SessionRequest
-from workflows.domain.session_state import ResolvedRoutes, SessionState
-from workflows.domain.stages import Grounds
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_state import ResolvedRoutes, SessionState
+from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.wave_values import Grounds
 from workflows.ledger import SessionLedger
-from workflows.policy.agent import FIXED_BYTES, max_output_tokens
-from workflows.policy.disk import estimate_bytes
-from workflows.policy.limits import limits_for
-from workflows.policy.money import quote
-from workflows.policy.verdicts import route_fault
+from workflows.policy.agent.agent_limits import limits_for
+from workflows.policy.agent.turn_decisions import FIXED_BYTES, max_output_tokens
+from workflows.policy.money.disk_need import estimate_bytes
+from workflows.policy.money.grants import quote
+from workflows.policy.review.verdict_rules import route_fault
 
 
 def ledger_id(request: SessionRequest) -> str:

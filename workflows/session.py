@@ -19,17 +19,17 @@ from temporalio.exceptions import (
     FailureError,
 )
 
+from workflows.agents.agent_lifecycle import failure_text, tell
 from workflows.cancellation import end_if_cancelled, is_cancelled
-from workflows.children import failure_text, tell
 from workflows.develop_wave import DevelopWave
 from workflows.domain.budget import CapChanged, LedgerEvent
 from workflows.domain.gate import GateReport
 from workflows.domain.ids import TaskId
-from workflows.domain.notice import NoticeKind
 from workflows.domain.plan import Plan
-from workflows.domain.session import SessionRequest, SessionResult, SessionView
-from workflows.domain.session_state import SessionPhase, SessionState
-from workflows.domain.stages import (
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_values import SessionRequest, SessionResult, SessionView
+from workflows.domain.session.wave_values import (
     DevelopRequest,
     MergeRequest,
     PlanRequest,
@@ -40,9 +40,9 @@ from workflows.domain.stages import (
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.merge_wave import MergeWave
 from workflows.plan_wave import PlanWave
-from workflows.policy import closing, outcomes, schedule, signals, views
-from workflows.policy.gates import base_notices
-from workflows.policy.plan import plan_faults
+from workflows.policy.plan.plan_check import plan_faults
+from workflows.policy.review.gate_comparison import base_notices
+from workflows.policy.session import closing, decisions, scheduling, session_view, wave_outcomes
 from workflows.preparation import baseline, grounds, ledger_id, prepare, start_ledger
 from workflows.validate_wave import ValidateWave
 
@@ -73,7 +73,7 @@ class SessionWorkflow:
         self._inbox: list[tuple[str, JsonValue, tuple[JsonValue, ...]]] = []
         self._ledger_events: list[LedgerEvent] = []
         self._waves: dict[str, asyncio.Task[None]] = {}
-        self._starts: dict[str, schedule.StageStart] = {}
+        self._starts: dict[str, scheduling.StageStart] = {}
         self._handles: dict[str, asyncio.Task[workflow.ChildWorkflowHandle[Any, Any]]] = {}
         self._baseline: asyncio.Task[GateReport] | None = None
         self._has_changed = False
@@ -200,7 +200,7 @@ class SessionWorkflow:
     @workflow.query
     def state(self) -> SessionView:
         """The whole picture without long texts."""
-        return views.view(self._request, self._state)
+        return session_view.view(self._request, self._state)
 
     @workflow.query
     def plan(self) -> Plan | None:
@@ -221,19 +221,19 @@ class SessionWorkflow:
         prepared = await self._attend(prepare(self._request))
         self._update(**prepared.facts)
         for kind, text in prepared.warnings:
-            self._state = outcomes.notice(self._state, kind, text[:60], text, workflow.now())
+            self._state = wave_outcomes.notice(self._state, kind, text[:60], text, workflow.now())
         self._baseline = asyncio.create_task(baseline(self._request, self._state))
 
     async def _plan(self) -> None:
         """Plan until a plan is approved; a plan that a person brought is not asked for."""
         if self._request.plan is not None:
             _check(self._request.plan)
-            self._state = schedule.adopt(self._state, self._request.plan, self._config)
+            self._state = scheduling.adopt(self._state, self._request.plan, self._config)
         while not self._state.is_plan_approved:
             if self._state.plan is None or self._wants_new_plan:
                 await self._make_plan()
             if self._state.plan is not None and self._config.approvals.plan == "auto":
-                self._state = signals.approve_plan_by_rule(self._state, workflow.now())
+                self._state = decisions.approve_plan_by_rule(self._state, workflow.now())
                 break
             await self._await_plan_decision()
         self._enter(SessionPhase.RUNNING)
@@ -253,7 +253,7 @@ class SessionWorkflow:
             is_estimated=self._state.is_estimated or result.is_estimated,
         )
         if result.plan is not None:
-            self._state = schedule.adopt(self._state, result.plan, self._config)
+            self._state = scheduling.adopt(self._state, result.plan, self._config)
         elif self._config.approvals.plan == "auto":
             raise ApplicationError(result.reason, type="NoPlan")
         else:
@@ -291,16 +291,16 @@ class SessionWorkflow:
         self._update(baseline=report)
         for text in (*report.notices, *base_notices(report)):
             kind, at = NoticeKind.REPOSITORY, workflow.now()
-            self._state = outcomes.notice(self._state, kind, text, text, at)
+            self._state = wave_outcomes.notice(self._state, kind, text, text, at)
 
-    async def _work(self) -> schedule.Ending:
+    async def _work(self) -> scheduling.Ending:
         """Start what can start and take up what comes, until nothing is left to do."""
         if self._baseline is not None:
             self._take_baseline(await self._attend(_result_of(self._baseline)))
         while True:
             if self._state.halt:
                 reason = self._state.halt
-                await self._apply(signals.halt(self._state, self._config, reason))
+                await self._apply(decisions.halt(self._state, self._config, reason))
             if self._state.phase is SessionPhase.STOPPING:
                 raise _Stopped
             # What was said while others were told goes first: neither a continuation nor an end
@@ -312,11 +312,11 @@ class SessionWorkflow:
             self._show()
             await self._hear()
 
-    def _step(self) -> schedule.Ending | None:
+    def _step(self) -> scheduling.Ending | None:
         """Settle the state and start waves; answer the ending where there is nothing left."""
-        self._state = schedule.settle(self._state, self._config, workflow.now())
+        self._state = scheduling.settle(self._state, self._config, workflow.now())
         if not self._is_long():
-            for each in schedule.next_starts(self._state, self._config, self._running()):
+            for each in scheduling.next_starts(self._state, self._config, self._running()):
                 self._start(each)
         elif not self._waves:
             end_if_cancelled()
@@ -325,7 +325,7 @@ class SessionWorkflow:
         if self._waves:
             self._update(reason="")
             return None
-        ending = schedule.ending(self._state, self._config)
+        ending = scheduling.ending(self._state, self._config)
         if ending.kind != "waits":
             return ending
         self._update(reason=ending.reason)
@@ -339,23 +339,23 @@ class SessionWorkflow:
     def _has_heard(self) -> bool:
         return bool(self._inbox or self._ledger_events)
 
-    def _running(self) -> schedule.Running:
+    def _running(self) -> scheduling.Running:
         counts = {"develop": 0, "validate": 0, "merge": 0}
         for start in self._starts.values():
             counts[start.stage] += len(start.tasks) or 1
-        return schedule.Running(
+        return scheduling.Running(
             develop=counts["develop"], validation=counts["validate"], merge=counts["merge"]
         )
 
-    def _start(self, start: schedule.StageStart) -> None:
+    def _start(self, start: scheduling.StageStart) -> None:
         request = self._stage_request(start)
-        self._state = schedule.start(self._state, start)
+        self._state = scheduling.start(self._state, start)
         key = f"{self._state.cycle}/{start.stage}"
         self._starts[key] = start
         self._waves[key] = asyncio.create_task(self._run_wave(key, start, request))
 
     def _stage_request(
-        self, start: schedule.StageStart
+        self, start: scheduling.StageStart
     ) -> DevelopRequest | ValidateRequest | MergeRequest:
         state, config = self._state, self._config
         if state.routes is None or state.baseline is None:
@@ -365,7 +365,7 @@ class SessionWorkflow:
             return DevelopRequest(
                 grounds=common,
                 route=state.routes.developer,
-                assignments=tuple(schedule.assignment(state, each) for each in start.tasks),
+                assignments=tuple(scheduling.assignment(state, each) for each in start.tasks),
                 concurrency=config.concurrency.develop,
                 brief=state.brief,
             )
@@ -373,25 +373,25 @@ class SessionWorkflow:
             return ValidateRequest(
                 grounds=common,
                 route=state.routes.reviewer,
-                candidates=tuple(schedule.candidate(state, each) for each in start.tasks),
+                candidates=tuple(scheduling.candidate(state, each) for each in start.tasks),
                 baseline=state.baseline,
                 head=state.head,
                 head_baseline=state.head_baseline,
                 concurrency=config.concurrency.validation,
             )
-        return schedule.merge_request(state, common, start.changesets)
+        return scheduling.merge_request(state, common, start.changesets)
 
-    async def _run_wave(self, key: str, start: schedule.StageStart, request: BaseModel) -> None:
+    async def _run_wave(self, key: str, start: scheduling.StageStart, request: BaseModel) -> None:
         """Run one wave to its end and take up what it came to."""
         wave = {"develop": DevelopWave, "validate": ValidateWave, "merge": MergeWave}[start.stage]
         subjects = ", ".join((*start.tasks, *start.changesets))
         try:
             result = await self._child(wave, key, request, f"{start.stage}: {subjects}")
-            self._state = outcomes.take(self._state, result, workflow.now())
+            self._state = wave_outcomes.take(self._state, result, workflow.now())
         except ChildWorkflowError as error:
             if is_cancelled() or self._state.phase is SessionPhase.STOPPING:
                 raise
-            self._state = outcomes.wave_lost(
+            self._state = wave_outcomes.wave_lost(
                 self._state, start.tasks, start.changesets, failure_text(error), workflow.now()
             )
         except Exception as error:  # noqa: BLE001  (kept: `_hear` raises it where it is seen)
@@ -453,9 +453,9 @@ class SessionWorkflow:
             name, payload, more = self._inbox.pop(0)
             at = workflow.now()
             applied = (
-                signals.too_many(self._state, name, len(more) + 1, at)
+                decisions.too_many(self._state, name, len(more) + 1, at)
                 if more
-                else signals.apply(self._state, self._config, name, payload, at)
+                else decisions.apply(self._state, self._config, name, payload, at)
             )
             await self._apply(applied)
         while self._ledger_events:
@@ -477,12 +477,12 @@ class SessionWorkflow:
                     word = TaskWord(task=task, text=f"the task is {state} meanwhile")
                     await self._tell(key, "stop_task", word)
 
-    async def _apply(self, applied: signals.Applied) -> None:
+    async def _apply(self, applied: decisions.Applied) -> None:
         self._state = applied.state
         for effect in applied.effects:
             await self._effect(effect)
 
-    async def _effect(self, effect: signals.Effect) -> None:
+    async def _effect(self, effect: decisions.Effect) -> None:
         match effect.kind:
             case "steer":
                 await self._tell_task(effect)
@@ -500,7 +500,7 @@ class SessionWorkflow:
             case "stop":
                 pass  # the phase says it; `_hear` acts on it once every signal is taken up
 
-    async def _tell_task(self, effect: signals.Effect) -> None:
+    async def _tell_task(self, effect: decisions.Effect) -> None:
         if effect.task is None:
             return
         word = TaskWord(task=effect.task, text=effect.text)
@@ -524,11 +524,11 @@ class SessionWorkflow:
             "burn_rate": NoticeKind.BURN_RATE,
             "key_refused": NoticeKind.PROVIDER,
         }[event.kind]
-        self._state = outcomes.notice(self._state, kind, "", event.text, workflow.now())
+        self._state = wave_outcomes.notice(self._state, kind, "", event.text, workflow.now())
         if event.kind == "warning":
             return
         self._update(is_cap_reached=self._state.is_cap_reached or event.kind == "cap_reached")
-        await self._apply(signals.halt(self._state, self._config, event.text))
+        await self._apply(decisions.halt(self._state, self._config, event.text))
 
     # --- the end -----------------------------------------------------------------------------
 
@@ -558,7 +558,7 @@ class SessionWorkflow:
         self._ledger_events.clear()
         while self._inbox:
             name, _, _ = self._inbox.pop(0)
-            self._state = signals.too_late(self._state, name, workflow.now())
+            self._state = decisions.too_late(self._state, name, workflow.now())
         self._enter(SessionPhase.ENDED, self._state.reason)
 
     def _result(self, outcome: str, reason: str) -> SessionResult:
@@ -570,7 +570,7 @@ class SessionWorkflow:
             "branch": self._state.branch,
             "head": self._state.head,
             "spent_usd": self._state.spent_usd,
-            "tasks": views.task_lines(self._state),
+            "tasks": session_view.task_lines(self._state),
             "scripted": self._state.scripted,
             "is_estimated": self._state.is_estimated,
             "plan_approved_by": self._state.plan_approved_by,
@@ -583,12 +583,12 @@ class SessionWorkflow:
 
     def _enter(self, phase: SessionPhase, reason: str = "") -> None:
         """Go to another phase; the memo keeps its picture, which needs no worker to be read."""
-        self._state = signals.enter(self._state, phase, reason)
+        self._state = decisions.enter(self._state, phase, reason)
         self._show()
-        workflow.upsert_memo({"view": views.short(self.state())})
+        workflow.upsert_memo({"view": session_view.short(self.state())})
 
     def _show(self) -> None:
-        workflow.set_current_details(views.details(self._state))
+        workflow.set_current_details(session_view.details(self._state))
 
     def _update(self, **changes: Any) -> None:
         self._state = self._state.model_copy(update=changes)

@@ -6,8 +6,7 @@ from decimal import Decimal
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError
 
-from workflows.cancellation import end_if_cancelled, is_cancelled
-from workflows.children import (
+from workflows.agents.agent_lifecycle import (
     AgentOrder,
     Agents,
     all_done,
@@ -15,6 +14,7 @@ from workflows.children import (
     remove_worktree,
     start_agent,
 )
+from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.contracts import (
     CHECK_EVIDENCE,
     READ_DIFF,
@@ -24,11 +24,11 @@ from workflows.contracts import (
     ReadDiff,
     RunGates,
 )
-from workflows.domain.agent import AgentEnd, AgentOutcome
+from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
+from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.gate import GateReport
 from workflows.domain.ids import AgentId
-from workflows.domain.models import ModelFacts, Role
-from workflows.domain.stages import (
+from workflows.domain.session.wave_values import (
     Candidate,
     Refused,
     Validated,
@@ -37,10 +37,10 @@ from workflows.domain.stages import (
     ValidateResult,
 )
 from workflows.domain.verdict import Submission, Verdict
-from workflows.policy import openings
-from workflows.policy.gates import judge_gates
-from workflows.policy.limits import limits_for
-from workflows.policy.verdicts import judge, pick_reviewer, read_submission
+from workflows.policy.agent import opening_messages
+from workflows.policy.agent.agent_limits import limits_for
+from workflows.policy.review.gate_comparison import judge_gates
+from workflows.policy.review.verdict_rules import judge, pick_reviewer, read_submission
 
 _REVIEWS = 2
 """How often a reviewer is asked: an abstention gets one more try, never a pass."""
@@ -210,7 +210,7 @@ class ValidateWave:
             agent=AgentId(f"review.{task.id}.{candidate.attempt}.{number}"),
             role=Role.REVIEWER,
             route=(reviewer,),
-            opening=openings.reviewer(task, candidate.attempt, diff, nonce),
+            opening=opening_messages.reviewer(task, candidate.attempt, diff, nonce),
             start=candidate.commit,
             limits=limits_for(Role.REVIEWER, task.kind, self._request.grounds.turns),
         )

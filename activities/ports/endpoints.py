@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field, field_validator
 
-from workflows.domain.models import BUILT_IN, Provider
+from workflows.domain.agent.model_values import BUILT_IN, Provider
 
 MAX_TIMEOUT_S = 1_080
 """The workflow gives a call up after 20 minutes; the provider's failure has to come before."""

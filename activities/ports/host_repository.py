@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from activities.ports.user_repository import BaseBundle
 from workflows.domain.ids import Commit, SessionId, TaskId, Tree
-from workflows.policy.postcheck import AddedLines, ChangedFile
+from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
 FindingKind = Literal["nested_git", "submodule", "not_regular", "name", "symlink", "lfs"]
 

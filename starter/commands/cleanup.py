@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from starter.commands.shared import JsonOption
-from starter.errors import CommandError
-from starter.exit_codes import ExitCode
-from starter.terminal import execute, write
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.terminal import execute, write
+from starter.input.session_options import JsonOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from starter.cleaning import Cleaned
+    from starter.machine.cleanup_request import Cleaned
 
 _AGE: Final = re.compile(r"(\d{1,4})(d|h|m)", re.ASCII)
 _UNITS: Final = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
@@ -35,15 +35,15 @@ def cleanup(
 
 
 async def _cleanup(age: str, *, dry_run: bool, json: bool) -> ExitCode:
-    from starter import documents
-    from starter.cleaning import clean_up
-    from starter.engine import connected, read_settings
+    from starter.console import json_output
+    from starter.machine.cleanup_request import clean_up
+    from starter.machine.engine import connected, read_settings
 
     older_than = read_age(age)
     settings = read_settings()
     cleaned = await clean_up(await connected(settings), settings, older_than, dry_run=dry_run)
     if json:
-        return documents.write(cleaned)
+        return json_output.write(cleaned)
     write(lines(cleaned))
     return ExitCode.COMPLETE
 

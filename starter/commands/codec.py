@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from starter.engine import read_settings
-from starter.errors import CommandError
-from starter.exit_codes import ExitCode
-from starter.terminal import execute, write
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.terminal import execute, write
+from starter.machine.engine import read_settings
 
 
 def codec(
@@ -27,7 +27,7 @@ def codec(
 
 
 async def _new_key(name: str) -> ExitCode:
-    from workers.payload_keys import PayloadKeyError, new_key
+    from workers.temporal.payload_keys import PayloadKeyError, new_key
 
     try:
         write([new_key(name)])
@@ -37,8 +37,8 @@ async def _new_key(name: str) -> ExitCode:
 
 
 async def _serve(port: int, origins: tuple[str, ...]) -> ExitCode:
-    from workers.codec_server import serve
-    from workers.temporal import payload_codec, read_server_file
+    from workers.temporal.codec_server import serve
+    from workers.temporal.connection import payload_codec, read_server_file
 
     settings = read_settings()
     if settings.payload_keys is None:

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from starter.errors import CommandError
-from starter.exit_codes import ExitCode
-from starter.terminal import execute, fail, shown, write
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.terminal import execute, fail, shown, write
 
 
 def simulate(
@@ -40,16 +40,16 @@ def simulate(
 
 
 async def _simulate(playbook: Path, port: int) -> ExitCode:
-    from activities.adapters.models.simulator.server import serve
-    from activities.documents import DocumentError
-    from starter import views
+    from activities.adapters.models.simulator.simulator_server import serve
+    from activities.yaml_documents.model_reader import DocumentError
+    from starter.views import session_words
 
     try:
         await serve(
             playbook,
             "127.0.0.1",
             port,
-            lambda _url: write(views.simulating(str(playbook), port)),
+            lambda _url: write(session_words.simulating(str(playbook), port)),
         )
     except DocumentError as error:
         raise CommandError(str(error)) from None
@@ -62,16 +62,16 @@ async def _record(playbook: Path, port: int, to: tuple[str, ...], *, force: bool
     from activities.adapters.models.simulator.recording.recorder import Recorder
     from activities.adapters.models.simulator.recording.transcript import Keeping, Transcript
     from activities.adapters.models.simulator.recording.upstreams import Upstreams
-    from starter import recording
-    from starter.engine import settings_as_they_are, with_own_providers
+    from starter.input import recording_options
+    from starter.machine.engine import settings_as_they_are, with_own_providers
     from workers.atomic_file import replace_text
-    from workers.providers import addresses, known_keys
+    from workers.provider_wiring import addresses, known_keys
 
-    recording.require_place(playbook, force=force)
-    given = recording.given_addresses(to)
+    recording_options.require_place(playbook, force=force)
+    given = recording_options.given_addresses(to)
     settings = with_own_providers(settings_as_they_are())
     upstreams = Upstreams(addresses(settings) | given)
-    recording.refuse_itself(upstreams.own(port))
+    recording_options.refuse_itself(upstreams.own(port))
     keeping = Keeping(partial(replace_text, playbook), _warn)
     transcript = Transcript(playbook.stem, keeping, known_keys(settings))
     recorder = Recorder(upstreams, transcript, port)
@@ -80,12 +80,12 @@ async def _record(playbook: Path, port: int, to: tuple[str, ...], *, force: bool
             await stack.enter_async_context(recorder)
         except OSError as error:
             raise _taken(port, error) from None
-        write(recording.begun(str(playbook), recorder.url, upstreams.urls))
+        write(recording_options.begun(str(playbook), recorder.url, upstreams.urls))
         try:
             await asyncio.Event().wait()
         finally:
             await stack.aclose()
-            write(recording.ended(str(playbook), transcript.takes))
+            write(recording_options.ended(str(playbook), transcript.takes))
     return ExitCode.COMPLETE
 
 

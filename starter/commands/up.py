@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starter.exit_codes import ExitCode
-from starter.terminal import execute, write
+from starter.console.exit_codes import ExitCode
+from starter.console.terminal import execute, write
 
 if TYPE_CHECKING:
     from workers.settings import Settings
@@ -28,8 +28,8 @@ def up(
 
 
 def _up_settings(playbook: Path | None) -> "Settings":
-    from starter import engine
-    from starter.typed import check_playbook
+    from starter.input.run_arguments import check_playbook
+    from starter.machine import engine
 
     settings = engine.with_own_providers(engine.read_settings())
     if playbook is not None:
@@ -39,40 +39,43 @@ def _up_settings(playbook: Path | None) -> "Settings":
 
 
 async def _up(playbook: Path | None) -> ExitCode:
-    from starter import engine, views, worker_views
-    from workers.supervisor import read_state
-    from workers.temporal import read_server_file
+    from starter.machine import engine
+    from starter.views import session_words, worker_words
+    from workers.server.supervisor import read_state
+    from workers.temporal.connection import read_server_file
 
     settings = _up_settings(playbook)
     state = read_state(settings)
     kept = settings if state is None else state
     if state is not None:
-        write(worker_views.standing_by(state.pid))
+        write(worker_words.standing_by(state.pid))
     async with engine.running(settings) as supervisor:
         server = read_server_file(settings)
         if server is not None and not settings.has_external_server:
-            write(worker_views.serving(server.address, server.ui))
-        write(worker_views.workers_marks(kept.playbook, kept.sandbox), views.style)
+            write(worker_words.serving(server.address, server.ui))
+        write(worker_words.workers_marks(kept.playbook, kept.sandbox), session_words.style)
         await supervisor.workers_ready.wait()
-        write(worker_views.WORKERS_READY)
+        write(worker_words.WORKERS_READY)
         await asyncio.Event().wait()
     return ExitCode.COMPLETE
 
 
 async def _up_in_background(playbook: Path | None) -> ExitCode:
-    from starter import engine, views, worker_views
+    from starter.machine import engine
+    from starter.views import session_words, worker_words
 
     settings = _up_settings(playbook)
     engine.check_workers(settings)
     state = await engine.ensure_background(settings)
-    write(worker_views.in_background(state.pid))
-    write(worker_views.workers_marks(state.playbook, state.sandbox), views.style)
+    write(worker_words.in_background(state.pid))
+    write(worker_words.workers_marks(state.playbook, state.sandbox), session_words.style)
     return ExitCode.COMPLETE
 
 
 async def _stop_background() -> ExitCode:
-    from starter import engine, worker_views
+    from starter.machine import engine
+    from starter.views import worker_words
 
     stopped = await engine.stop_supervisor(engine.read_settings())
-    write(worker_views.stopped(was_there=stopped))
+    write(worker_words.stopped(was_there=stopped))
     return ExitCode.COMPLETE

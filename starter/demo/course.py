@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from starter import deciding, views
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.decisions import decision_checks
 from starter.demo import wording
-from starter.errors import CommandError
-from starter.exit_codes import ExitCode
+from starter.views import session_words
 from workflows.domain.ids import SessionId, TaskId
-from workflows.domain.session import SessionPhase, TaskLine
+from workflows.domain.session.session_values import SessionPhase, TaskLine
 from workflows.domain.task import TaskState
 
 if TYPE_CHECKING:
-    from starter.sessions import Sessions
-    from starter.shown_session import ShownSession
+    from starter.sessions.session_client import Sessions
+    from starter.sessions.shown_session import ShownSession
 
 Say = Callable[[Iterable[str]], None]
 
@@ -57,7 +58,7 @@ class Course:
         self._say = say
         self._before: dict[TaskId, TaskLine] = {}
         self._notes: dict[TaskId, int] = {}
-        self._decided: set[deciding.Ask] = set()
+        self._decided: set[decision_checks.Ask] = set()
         self._told: set[str] = set()
 
     async def follow(self) -> "ShownSession":
@@ -84,7 +85,8 @@ class Course:
         if lost or unchanged_s > self._pace.patience_s:
             what = f"lost {', '.join(lost)}" if lost else "stands still"
             raise CommandError(
-                f"the demo's session {what}: {views.state(now)}; `status` and the logs tell more",
+                f"the demo's session {what}: {session_words.state(now)}; "
+                "`status` and the logs tell more",
                 ExitCode.FAILED,
             )
 
@@ -125,15 +127,15 @@ class Course:
     async def _decide(self, now: "ShownSession") -> None:
         if now.phase is SessionPhase.AWAITING_PLAN and now.tasks:
             await self._approve_plan(now)
-        for changeset in views.waiting(now):
-            ask = deciding.changeset(now, changeset.id, None)
+        for changeset in session_words.waiting(now):
+            ask = decision_checks.changeset(now, changeset.id, None)
             if ask not in self._decided:
                 await asyncio.sleep(self._pace.pause_s)
                 self._say([wording.changeset_approved(changeset)])
                 await self._approve(ask)
 
     async def _approve_plan(self, now: "ShownSession") -> None:
-        ask = deciding.plan(now)
+        ask = decision_checks.plan(now)
         if ask in self._decided:
             return
         records = [await self._sessions.task(self._session, task.id) for task in now.tasks]
@@ -142,9 +144,9 @@ class Course:
         self._say([wording.plan_approved()])
         await self._approve(ask)
 
-    async def _approve(self, ask: deciding.Ask) -> None:
-        from starter.sessions import decider
+    async def _approve(self, ask: decision_checks.Ask) -> None:
+        from starter.sessions.session_client import decider
 
         self._decided.add(ask)
-        signal, content = deciding.approval(ask, decider())
+        signal, content = decision_checks.approval(ask, decider())
         await self._sessions.signal(self._session, signal, content)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from workflows.domain.ids import SessionId
-from workflows.domain.stages import (
+from workflows.domain.session.wave_values import (
     MergeResult,
     Refused,
     ReturnedChangeset,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from starter.errors import CommandError
+from starter.console.command_errors import CommandError
 
 SUITE: Final = ("python", "-B", "-m", "unittest", "discover")
 _COUNTED: Final = re.compile(rb"^Ran (\d+) tests? in ", re.MULTILINE)
@@ -81,7 +81,7 @@ def _new_folder(parent: Path | None) -> Path:
 
 
 def _material() -> Path:
-    from workers.layout import packages_root
+    from workers.hosting.data_layout import packages_root
 
     material = packages_root() / "examples" / "demo"
     if not material.is_dir():
@@ -99,7 +99,7 @@ async def run_suite(stage: Stage, revision: str) -> SuiteRun:
     into it are ours.
     """
     from activities.adapters.sandbox.unconfined import UnconfinedSandbox
-    from activities.ports.sandbox import SandboxCommand, Workspace
+    from activities.ports.sandbox_port import SandboxCommand, Workspace
 
     clone = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="clone-", dir=stage.folder))
     await git(clone, "clone", "--quiet", "--no-hardlinks", str(stage.repository), ".")
@@ -120,9 +120,9 @@ async def git(folder: Path, *arguments: str) -> str:
     Raises:
         CommandError: it fails.
     """
-    from activities.adapters.git.command import Git, Scope
+    from activities.adapters.git.git_command import Git, Scope
     from activities.ports.git_errors import GitCommandError
-    from workers.hosting import GitMissingError, git_program
+    from workers.hosting.host_wiring import GitMissingError, git_program
 
     scope = Scope(cwd=folder, settings=()).having(GIT_ALLOW_PROTOCOL="file")
     try:

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
+from starter.console.terminal import one_line, shown
 from starter.demo.evidence import Seen
 from starter.demo.stage import SUITE, Stage, SuiteRun
-from starter.marks import NO_SANDBOX
-from starter.shown_session import ShownSession
-from starter.terminal import one_line, shown
-from starter.views import names_more
-from workflows.domain.notice import Notice
+from starter.sessions.shown_session import ShownSession
+from starter.views.safety_labels import NO_SANDBOX
+from starter.views.session_words import names_more
 from workflows.domain.plan import Task
-from workflows.domain.session import ChangesetLine
-from workflows.domain.stages import Refused
-from workflows.policy.amounts import money
+from workflows.domain.session.notice import Notice
+from workflows.domain.session.session_values import ChangesetLine
+from workflows.domain.session.wave_values import Refused
+from workflows.policy.money.amounts_in_words import money
 
 _INTRODUCTION: Final = (
     "Blue Flame's demo: a goal in, reviewed and merged work out, offline.",

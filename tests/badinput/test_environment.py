@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 import pytest
 
-from starter.exit_codes import ExitCode
+from starter.console.exit_codes import ExitCode
 from tests.badinput import odd_repositories as odd
 from tests.badinput.command import Command
 from tests.e2e.processes import ROOT
@@ -422,9 +422,9 @@ def test_a_clock_that_is_behind_is_told(command: Command, tmp_path: Path):
         (packages / name).symlink_to(ROOT / name)
     for place in (ROOT / "starter").iterdir():
         (packages / "starter" / place.name).symlink_to(place)
-    clock = packages / "starter/clock.py"
+    clock = packages / "starter/machine/clock.py"
     clock.unlink()
-    shutil.copy(ROOT / "starter/clock.py", clock)
+    shutil.copy(ROOT / "starter/machine/clock.py", clock)
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).timestamp()
     os.utime(clock, (tomorrow, tomorrow))
     code = "import sys; sys.argv[:] = ['x', 'doctor']; from starter.__main__ import main; main()"

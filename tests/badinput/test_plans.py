@@ -12,12 +12,13 @@ from unicodedata import normalize
 import pytest
 from pydantic import JsonValue
 
-from workflows.domain.config import Routes, SessionConfig
-from workflows.domain.models import Role
-from workflows.domain.notice import NoticeKind
-from workflows.domain.session_state import SessionPhase, SessionState
-from workflows.policy import signals, submissions
-from workflows.policy.plan import read_plan
+from workflows.domain.agent.model_values import Role
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_config import Routes, SessionConfig
+from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.policy.agent import submission_check
+from workflows.policy.plan.plan_check import read_plan
+from workflows.policy.session import decisions
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ROUTE = ("scripted/author",)
@@ -227,12 +228,12 @@ TAKEN: dict[str, list[Any]] = {
 
 
 def _to_the_planner(tasks: JsonValue) -> str:
-    return submissions.fault(Role.PLANNER, {"tasks": tasks}) or ""
+    return submission_check.fault(Role.PLANNER, {"tasks": tasks}) or ""
 
 
 def _to_the_person(tasks: Any) -> str:
     payload: JsonValue = {"plan": {"tasks": tasks}}
-    applied = signals.apply(WAITS, CONFIG, "replace_plan", payload, AT)
+    applied = decisions.apply(WAITS, CONFIG, "replace_plan", payload, AT)
     assert applied.state.plan is None
     assert not applied.state.is_plan_approved
     (notice,) = applied.state.notices

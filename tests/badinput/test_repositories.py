@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from starter.exit_codes import ExitCode
+from starter.console.exit_codes import ExitCode
 from tests.badinput import odd_repositories as odd
 from tests.badinput.command import Command
 from tests.unit.activities.adapters.git.home import BRANCH, Home, fingerprint, write

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from activities.adapters.store import LocalStore, MemoryStore, digest_of
-from activities.ports.store import BlobMissingError, BlobStore
+from activities.adapters.blob_store import LocalStore, MemoryStore, digest_of
+from activities.ports.blob_store_port import BlobMissingError, BlobStore
 from workflows.domain.ids import Digest
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
-from activities.ports.sandbox import (
+from activities.ports.sandbox_port import (
     INSIDE,
     Limits,
     Sandbox,

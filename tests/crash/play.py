@@ -12,12 +12,12 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
 
-from activities.playbook import Playbook
+from activities.adapters.models.scripted.playbook import Playbook
 from workflows import queues
-from workflows.domain.config import Approvals, Pacing, Routes, SessionConfig
 from workflows.domain.gate import GateSpec
 from workflows.domain.ids import SessionId
-from workflows.domain.session import SessionRequest, SessionResult
+from workflows.domain.session.session_config import Approvals, Pacing, Routes, SessionConfig
+from workflows.domain.session.session_values import SessionRequest, SessionResult
 
 ROUTES = Routes(
     planner=("openai/gpt-4.1-nano",),

@@ -19,17 +19,18 @@ from typing import Final
 
 from temporalio.client import Client
 
-from activities.adapters.models.simulator.server import Simulator
-from activities.playbook import Playbook
+from activities.adapters.models.scripted.playbook import Playbook
+from activities.adapters.models.simulator.simulator_server import Simulator
 from tests.ports import kept_port
 from tests.waiting import PATIENCE
-from workers import layout, tether
-from workers.children import Child, Program, running
-from workers.embedded import choose_address, server_command, server_environment
+from workers.hosting import data_layout
 from workers.roles import Role, environment_for
+from workers.server import tether
+from workers.server.dev_server import choose_address, server_command, server_environment
+from workers.server.kept_processes import Child, Program, running
+from workers.server.supervisor import READY_LINE, Command, worker_command
 from workers.settings import Settings
-from workers.supervisor import READY_LINE, Command, worker_command
-from workers.temporal import ServerAddress, TemporalUnavailableError, connect
+from workers.temporal.connection import ServerAddress, TemporalUnavailableError, connect
 
 SERVER: Final = "server"
 
@@ -116,7 +117,7 @@ class Stage:
         self.folder = folder
         self.simulator = simulator
         self.settings = Settings(data_dir=folder / "data", temporal_port=port, ui_port=ui_port)
-        layout.prepare(self.settings)
+        data_layout.prepare(self.settings)
         self.address = choose_address(self.settings)
         self.settings = self.settings.model_copy(update={"server": self.address.address})
         self.actors: dict[str, Actor] = {}
@@ -196,7 +197,7 @@ class Stage:
         environment = environment_for(
             [role], {**_own_environment(), **self._provider_environment()}
         )
-        environment |= {"PYTHONPATH": str(layout.packages_root())}
+        environment |= {"PYTHONPATH": str(data_layout.packages_root())}
         environment |= self.settings.as_environment()
         return Program(
             name=f"worker {role}",

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from activities.playbook import Playbook
+from activities.adapters.models.scripted.playbook import Playbook
 from tests.crash import kills, play
 from tests.crash.stage import stage
 from workers.roles import Role
-from workflows.domain.config import Approvals, Pacing
+from workflows.domain.session.session_config import Approvals, Pacing
 
 SMALL = play.playbook({"left": (), "top": ("left",)}, turns=2)
 

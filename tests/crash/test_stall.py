@@ -17,7 +17,7 @@ from tests.crash import play
 from tests.crash.stage import Stage, stage
 from tests.waiting import PATIENCE, until
 from workers.roles import Role
-from workers.supervisor import worker_command
+from workers.server.supervisor import worker_command
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
 

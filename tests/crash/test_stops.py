@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from starter.sessions import PREFIX
+from starter.sessions.session_client import PREFIX
 from tests.crash import play
 from tests.crash.stage import Stage, stage
 from tests.waiting import PATIENCE, until
-from workflows.domain.session import SessionResult
+from workflows.domain.session.session_values import SessionResult
 
 SECONDS = f"987.{os.getpid()}"
 """Longer than a command or a test may take: only the stop can end it. No other process has it."""

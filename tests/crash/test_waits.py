@@ -8,15 +8,15 @@ import pytest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import ResetActivityRequest
 
-from starter.sessions import PREFIX
-from starter.shown_session import ProviderWait
-from starter.waits import provider_waits
+from starter.sessions.provider_waits import provider_waits
+from starter.sessions.session_client import PREFIX
+from starter.sessions.shown_session import ProviderWait
 from tests.crash import play
 from tests.crash.stage import Stage, stage
 from tests.waiting import PATIENCE, until
 from workers.roles import Role
 from workflows.domain.ids import SessionId
-from workflows.domain.session import SessionResult
+from workflows.domain.session.session_values import SessionResult
 
 HOURS = timedelta(seconds=18_000)
 

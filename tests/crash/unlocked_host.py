@@ -5,10 +5,10 @@ import sys
 from tests.fakes.locks import not_locked
 from workers import wiring
 from workers.__main__ import main
-from workers.hosting import make_host
+from workers.hosting.host_wiring import make_host
 from workers.roles import Role
-from workers.serving import Code
 from workers.settings import Settings
+from workers.worker_serving import Code
 
 
 def _activities(role: Role, settings: Settings) -> list[wiring.Activity]:

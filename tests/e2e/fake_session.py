@@ -10,7 +10,7 @@ from temporalio.common import RawValue
 with workflow.unsafe.imports_passed_through():
     from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
     from workflows.domain.plan import Plan, Task
-    from workflows.domain.session import (
+    from workflows.domain.session.session_values import (
         ChangesetLine,
         SessionPhase,
         SessionRequest,

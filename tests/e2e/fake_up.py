@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from tests.e2e.processes import fake_command, standing_by_mark
 from workers.roles import Role
+from workers.server.supervisor import Supervisor
 from workers.settings import Settings
-from workers.supervisor import Supervisor
 
 
 async def main() -> None:

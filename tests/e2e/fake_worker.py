@@ -5,7 +5,7 @@ import sys
 from tests.e2e.fake_session import FakeSession
 from workers.__main__ import main
 from workers.roles import Role
-from workers.serving import Code
+from workers.worker_serving import Code
 
 
 def _workflows(role: Role) -> list[type]:

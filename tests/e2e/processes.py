@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from tests.waiting import PATIENCE
 from workers.roles import Role
+from workers.server.supervisor import read_state
 from workers.settings import Settings
-from workers.supervisor import read_state
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = """

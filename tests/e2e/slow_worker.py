@@ -4,7 +4,7 @@ import sys
 
 from tests.e2e.slow_work import activities, workflows
 from workers.__main__ import main
-from workers.serving import Code
+from workers.worker_serving import Code
 
 if __name__ == "__main__":
     sys.exit(main(code=Code(workflows, activities)))

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from activities.adapters.store import LocalStore
+from activities.adapters.blob_store import LocalStore
 from starter.cli import app
-from starter.exit_codes import ExitCode
-from starter.marks import SCRIPTED
-from starter.sessions import decider
-from starter.shown_session import ShownSession
+from starter.console.exit_codes import ExitCode
+from starter.sessions.session_client import decider
+from starter.sessions.shown_session import ShownSession
+from starter.views.safety_labels import SCRIPTED
 from tests.e2e.fake_session import TITLE
 from tests.e2e.processes import (
     CONFIGURATION,
@@ -34,7 +34,7 @@ from tests.e2e.processes import (
     up,
 )
 from workers.settings import Settings
-from workers.temporal import connect
+from workers.temporal.connection import connect
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("commands"), pytest.mark.timeout(600)]
 

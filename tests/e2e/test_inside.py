@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from starter.exit_codes import ExitCode
+from starter.console.exit_codes import ExitCode
 from tests.e2e.processes import blueflame, environment, repository
 from workers.settings import Settings
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from activities.adapters.models.simulator.server import Simulator
-from activities.playbook import parse_playbook
-from starter.exit_codes import ExitCode
+from activities.adapters.models.scripted.playbook import parse_playbook
+from activities.adapters.models.simulator.simulator_server import Simulator
+from starter.console.exit_codes import ExitCode
 from tests.e2e.processes import ROOT
 
 pytestmark = pytest.mark.e2e

@@ -17,11 +17,11 @@ from temporalio.exceptions import CancelledError
 from tests import waiting
 from tests.e2e.processes import end, environment, kill, until
 from tests.e2e.slow_work import SlowRequest, SlowWorkflow, activities, workflows
-from workers import layout
-from workers.orphans import Journal, fail_orphans
+from workers.hosting import data_layout
 from workers.roles import Role
-from workers.serving import Code, offers, serve
 from workers.settings import Settings
+from workers.temporal.orphaned_activities import Journal, fail_orphans
+from workers.worker_serving import Code, offers, serve
 from workflows.queues import WORKFLOWS
 
 pytestmark = pytest.mark.e2e
@@ -49,7 +49,7 @@ def _worker(settings: Settings) -> "Generator[subprocess.Popen[bytes]]":
 
 @contextlib.asynccontextmanager
 async def _serving(settings: Settings) -> AsyncGenerator[None]:
-    layout.prepare(settings)
+    data_layout.prepare(settings)
     stop = asyncio.Event()
     offered = offers(settings, [Role.WORKFLOWS], Code(workflows, activities))
     task = asyncio.create_task(serve(settings, offered, stop, lambda _line: None))
@@ -118,7 +118,7 @@ async def test_a_polite_end_leaves_nothing_to_hand_back(
     with _worker(temporal_settings) as worker:
         await _began(began, "attempt 1")
         end(worker)
-    journal = layout.journal_dir(temporal_settings, on_host=False)
+    journal = data_layout.journal_dir(temporal_settings, on_host=False)
     assert list(journal.iterdir()) == []
     # It finished its activity in the grace; another one takes the workflow to its end.
     async with _serving(temporal_settings):

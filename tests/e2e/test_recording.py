@@ -18,9 +18,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from activities.adapters.models.simulator.server import Simulator, base_urls
-from activities.playbook import parse_playbook, read_playbook
-from starter.exit_codes import ExitCode
+from activities.adapters.models.scripted.playbook import parse_playbook, read_playbook
+from activities.adapters.models.simulator.simulator_server import Simulator, base_urls
+from starter.console.exit_codes import ExitCode
 from tests.e2e.processes import ROOT, repository
 from tests.ports import kept_port
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, play

@@ -28,10 +28,10 @@ from tests.e2e.processes import (
     up,
     up_standing_by,
 )
-from workers.locks import is_held
+from workers.file_locks import is_held
+from workers.server.supervisor import read_state
 from workers.settings import Settings
-from workers.supervisor import read_state
-from workers.temporal import read_server_file
+from workers.temporal.connection import read_server_file
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

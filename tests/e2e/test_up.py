@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.processes import blueflame, children, command_line, is_alive, until
+from workers.server.supervisor import read_state
 from workers.settings import Settings
-from workers.supervisor import read_state
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

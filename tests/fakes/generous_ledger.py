@@ -4,7 +4,7 @@ from temporalio import workflow
 
 from workflows.domain.budget import LedgerMessage, LedgerRequest, LedgerView
 from workflows.ledger import SessionLedger
-from workflows.policy import money
+from workflows.policy.money import grants
 
 
 @workflow.defn(name="SessionLedger")
@@ -22,6 +22,6 @@ class GenerousLedger(SessionLedger):
 
     async def _serve(self, message: LedgerMessage) -> None:
         cap = self._accounts.cap_usd
-        self._accounts = money.set_cap(self._accounts, cap + money.committed(self._accounts))
+        self._accounts = grants.set_cap(self._accounts, cap + grants.committed(self._accounts))
         await super()._serve(message)
-        self._accounts = money.set_cap(self._accounts, cap)
+        self._accounts = grants.set_cap(self._accounts, cap)

@@ -16,12 +16,18 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
-from activities.ports.models import ModelReply, ModelRequest
+from activities.ports.model_provider import ModelReply, ModelRequest
 from workers import wiring
 from workers.roles import Role
 from workers.settings import Settings
-from workflows.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from workflows.domain.models import Usage
+from workflows.domain.agent.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from workflows.domain.agent.model_values import Usage
 
 OBEYED: Final = "obeyed"
 """The file in the data directory that has a line `role task name` for each order obeyed."""
@@ -33,7 +39,7 @@ _HEADER = re.compile(r"Role: (\w+)\nTask: (\S+)")
 
 
 class Gullible:
-    """Implements `activities.ports.models.ModelProvider`."""
+    """Implements `activities.ports.model_provider.ModelProvider`."""
 
     def __init__(self, obeyed: Path) -> None:
         self._obeyed = obeyed
@@ -138,13 +144,13 @@ def _reply(calls: list[ToolCall]) -> ModelReply:
 
 
 def activities(role: Role, settings: Settings) -> list[wiring.Activity]:
-    """For `workers.serving.Code`: what each role offers, with this model in the place of all."""
+    """Return what each role offers, with this model in the place of all."""
     if role is not Role.MODELS:
         return wiring.activities_for(role, settings)
+    from activities.adapters.blob_store import LocalStore
     from activities.adapters.models.catalogue import Catalogue
-    from activities.adapters.store import LocalStore
-    from activities.conversation import Conversations
-    from activities.models import ModelActivities
+    from activities.message_chain import Conversations
+    from activities.model_calls import ModelActivities
 
     models = ModelActivities(
         Conversations(LocalStore(settings.store_dir)),

@@ -49,12 +49,12 @@ from workflows.contracts import (
     ToolsOutcome,
     WorktreeReady,
 )
+from workflows.domain.agent.messages import ToolCall
+from workflows.domain.agent.model_values import ModelFacts, Prices, Role, Usage
 from workflows.domain.gate import GateReport, GateResult
 from workflows.domain.ids import Commit, Digest, Tree
-from workflows.domain.messages import ToolCall
-from workflows.domain.models import ModelFacts, Prices, Role, Usage
 from workflows.domain.repository import Base
-from workflows.domain.session_state import ResolvedRoutes
+from workflows.domain.session.session_state import ResolvedRoutes
 
 _OUTPUT_TOKENS = 1_000
 

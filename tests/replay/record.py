@@ -27,10 +27,10 @@ from temporalio.worker import Worker
 from tests.replay import fingerprints, scenarios
 from tests.theatre import Theatre
 from workers import wiring
-from workers.embedded import choose_address, server_command
 from workers.roles import Role
-from workers.serving import workflow_runner
+from workers.server.dev_server import choose_address, server_command
 from workers.settings import Settings
+from workers.worker_serving import workflow_runner
 from workflows import queues
 
 HISTORIES: Final = Path(__file__).with_name("histories")

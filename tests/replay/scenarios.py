@@ -16,11 +16,11 @@ from tests.fakes.world import Hold, World, approve, name_of, planned, reject, to
 from tests.theatre import Playing, Theatre
 from tests.waiting import PATIENCE, until
 from workflows.contracts import CallModel, MergeCommits, MergeConflict
-from workflows.domain.config import Approvals, Pacing
+from workflows.domain.agent.messages import ToolCall
+from workflows.domain.agent.model_values import Role
 from workflows.domain.gate import GateSpec
-from workflows.domain.messages import ToolCall
-from workflows.domain.models import Role
-from workflows.domain.session import SessionView
+from workflows.domain.session.session_config import Approvals, Pacing
+from workflows.domain.session.session_values import SessionView
 
 Scenario = Callable[[Theatre], Awaitable[str]]
 """Plays a session to its end and returns its workflow id."""

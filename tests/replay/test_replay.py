@@ -16,8 +16,8 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from tests.replay.record import HISTORIES, load
 from workers import wiring
 from workers.roles import Role
-from workers.serving import workflow_runner
-from workflows.policy import signals
+from workers.worker_serving import workflow_runner
+from workflows.policy.session import decisions
 
 REMEDY = (
     "running sessions would fail: gate the change by workflow.patched, or, where no session that "
@@ -83,7 +83,7 @@ def test_every_signal_of_a_person_is_in_a_history():
         for path in recorded(workflow="SessionWorkflow")
         for event in load(path).events
     }
-    assert set(signals.NAMES) <= sent
+    assert set(decisions.NAMES) <= sent
 
 
 def test_sessions_ledgers_and_agents_that_continued_are_there():

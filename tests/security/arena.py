@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from activities.adapters.git.repository import GitHostRepository
-from activities.ports.sandbox import Workspace
+from activities.adapters.git.host_git import GitHostRepository
+from activities.ports.sandbox_port import Workspace
 from tests.contract.test_sandbox import processes_in
 from tests.unit.activities.adapters.git.home import Home, plain_git, write
 

@@ -4,7 +4,7 @@ import sys
 
 from tests.fakes.gullible import activities
 from workers.__main__ import main
-from workers.serving import Code
+from workers.worker_serving import Code
 
 if __name__ == "__main__":
     sys.exit(main(code=Code(activities=activities)))

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.egress import Outside
+from activities.adapters.sandbox.egress.egress_proxy import Outside
 
 NAME = "files.example.org"
 BODY = b"hello from the world"

@@ -9,9 +9,9 @@ import tempfile
 from datetime import timedelta
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.toolchain import default_toolchain
+from activities.adapters.sandbox.shown_programs import default_toolchain
 from activities.ports.host_repository import MergePart
-from activities.ports.sandbox import WORKSPACE, Limits, SandboxCommand
+from activities.ports.sandbox_port import WORKSPACE, Limits, SandboxCommand
 from tests.contract.test_sandbox import processes_in
 from tests.security.arena import Arena, Ran
 from tests.security.case import Case

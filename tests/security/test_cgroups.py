@@ -18,7 +18,7 @@ import pytest
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.sandbox.cgroups import sweep_cgroups
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
-from activities.ports.sandbox import (
+from activities.ports.sandbox_port import (
     Limits,
     Sandbox,
     SandboxCommand,
@@ -27,7 +27,7 @@ from activities.ports.sandbox import (
     Workspace,
 )
 from tests.user_mode_linux import PROGRAM, delegated, run_python
-from workers.delegation import LEAF, DelegationError, claim, place_of
+from workers.hosting.cgroup_delegation import LEAF, DelegationError, claim, place_of
 
 Bash = Callable[..., Awaitable[SandboxResult]]
 LIMIT = 100 << 20
@@ -213,7 +213,7 @@ OWN = """
 import os, sys
 from pathlib import Path
 (Path(sys.argv[1]) / "cgroup.procs").write_text("0")
-from workers.delegation import claim, place_of
+from workers.hosting.cgroup_delegation import claim, place_of
 for _ in range(2):
     claim(place_of("own"), os.getuid(), os.getgid())
 print(Path("/proc/self/cgroup").read_text().strip(), place_of("own"))

@@ -20,14 +20,14 @@ from temporalio.client import Client
 from tests.fakes.gullible import OBEYED
 from tests.waiting import PATIENCE, until
 from workers.roles import Role
+from workers.server.supervisor import Supervisor, worker_command
 from workers.settings import Settings
-from workers.supervisor import Supervisor, worker_command
-from workers.temporal import connect
+from workers.temporal.connection import connect
 from workflows import queues
-from workflows.domain.config import Approvals, Concurrency, Routes, SessionConfig
 from workflows.domain.gate import GateSpec
 from workflows.domain.ids import SessionId
-from workflows.domain.session import SessionRequest, SessionResult, SessionView
+from workflows.domain.session.session_config import Approvals, Concurrency, Routes, SessionConfig
+from workflows.domain.session.session_values import SessionRequest, SessionResult, SessionView
 
 CANARY = "canary-5e55ion"
 SESSION = SessionId("01injections000000000000000")

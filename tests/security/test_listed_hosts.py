@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
-from activities.ports.sandbox import (
+from activities.ports.sandbox_port import (
     Limits,
     Sandbox,
     SandboxCommand,

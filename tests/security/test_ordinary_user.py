@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.dropped import ROOT, dropped_plan
-from workers.privileges import PrivilegePlan
+from workers.hosting.privileges import PrivilegePlan
 
 _NAME = "blueflame-attacks"
 _RUN = (

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from activities.adapters.git.names import shown as shown_path
+from activities.adapters.git.worktrees.collected_names import shown as shown_path
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.ports.sandbox import SandboxCommand, Workspace
-from activities.readable_text import excerpt
-from starter.terminal import shown
+from activities.ports.sandbox_port import SandboxCommand, Workspace
+from activities.text.readable_text import excerpt
+from starter.console.terminal import shown
 
 ATTACKS = {
     "clears the screen": r"\e[2J\e[H",

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.toolchain import default_toolchain
-from activities.ports.sandbox import (
+from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.ports.sandbox_port import (
     Limits,
     SandboxCommand,
     SandboxResult,

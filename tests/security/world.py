@@ -20,8 +20,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.toolchain import default_toolchain
-from activities.ports.sandbox import Limits, SandboxCommand, Workspace
+from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.ports.sandbox_port import Limits, SandboxCommand, Workspace
 from tests.security.attacks.network import ABSTRACT, CASES, PATHS, TCP, UDP, Reach
 from tests.waiting import PATIENCE
 

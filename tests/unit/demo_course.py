@@ -10,22 +10,28 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from activities.adapters.blob_store import MemoryStore
+from activities.adapters.models.scripted.playbook import Playbook, answer
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
-from activities.adapters.store import MemoryStore
-from activities.playbook import Playbook, answer
-from activities.ports.sandbox import Workspace
-from activities.toolset.judging import judge_call, judge_write
-from activities.toolset.runner import Toolset
-from activities.toolset.schemas import sandbox_tools
+from activities.ports.sandbox_port import Workspace
+from activities.toolset.call_judgement import judge_call, judge_write
+from activities.toolset.tool_runner import Toolset
+from activities.toolset.tool_schemas import sandbox_tools
+from workflows.domain.agent.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from workflows.domain.agent.model_values import Role
+from workflows.domain.agent.tool_policy import Standing
 from workflows.domain.ids import TaskId
-from workflows.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from workflows.domain.models import Role
 from workflows.domain.plan import Plan, Task
-from workflows.domain.tool_policy import Standing
 from workflows.domain.verdict import Evidence, Submission
-from workflows.policy import openings
-from workflows.policy.agent import SUBMITTING
-from workflows.policy.verdicts import read_submission
+from workflows.policy.agent import opening_messages
+from workflows.policy.agent.turn_decisions import SUBMITTING
+from workflows.policy.review.verdict_rules import read_submission
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "examples" / "demo" / "repository"
@@ -55,7 +61,7 @@ class Course:
         """Play one attempt from `start` and return the commit of its work."""
         self.git("checkout", "--detach", start)
         found = self.task(task)
-        opening = openings.developer(found, attempt, (), [notes] if notes else [], "0")
+        opening = opening_messages.developer(found, attempt, (), [notes] if notes else [], "0")
         await self.play(Role.DEVELOPER, opening, found.claims)
         self.git("add", "--all")
         self.git("commit", "--message", f"{task} {attempt}")
@@ -65,7 +71,7 @@ class Course:
         """Play the review of a commit."""
         self.git("checkout", "--detach", commit)
         diff = self.git("show", commit)
-        opening = openings.reviewer(self.task(task), attempt, diff, "0")
+        opening = opening_messages.reviewer(self.task(task), attempt, diff, "0")
         submission = read_submission(await self.play(Role.REVIEWER, opening, ()))
         assert isinstance(submission, Submission), submission
         assert self.git("status", "--porcelain") == ""

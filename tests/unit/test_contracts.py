@@ -6,7 +6,8 @@ from typing import Any, get_type_hints
 import pytest
 from temporalio import activity
 
-from workers import layout, wiring
+from workers import wiring
+from workers.hosting import data_layout
 from workers.roles import Role
 from workers.settings import Settings
 from workflows import contracts
@@ -18,7 +19,7 @@ from workflows.errors import FailureType
 def offered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Role, Any]]:
     """Every activity that any role offers, by its name."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("data"))
-    layout.prepare(settings)
+    data_layout.prepare(settings)
     offered: dict[str, tuple[Role, Any]] = {}
     for role in Role:
         for each in wiring.activities_for(role, settings):

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from activities.gate_detection import detect_gates
-from activities.playbook import Playbook, parse_playbook
+from activities.adapters.models.scripted.playbook import Playbook, parse_playbook
+from activities.gates.detection import detect_gates
 from tests.unit.demo_course import PLAYBOOK, SAMPLE, Course, git
-from workflows.domain.config import Pacing
-from workflows.domain.models import ModelFacts, Role
+from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.plan import Plan
+from workflows.domain.session.session_config import Pacing
 from workflows.domain.task import TaskRecord, TaskState
-from workflows.policy.plan import form_changesets, read_plan
-from workflows.policy.ready import next_batch
-from workflows.policy.verdicts import judge
+from workflows.policy.plan.plan_check import form_changesets, read_plan
+from workflows.policy.review.verdict_rules import judge
+from workflows.policy.session.readiness import next_batch
 
 REVIEWER = ModelFacts(
     provider="scripted",

@@ -18,7 +18,7 @@ import pytest
 import typer.main
 from pydantic import BaseModel
 
-from activities.playbook import (
+from activities.adapters.models.scripted.playbook import (
     ErrorKind,
     Playbook,
     Scene,
@@ -26,22 +26,22 @@ from activities.playbook import (
     ScriptedTurn,
     parse_playbook,
 )
-from activities.ports.models import Stop
-from activities.toolset.schemas import schema, tools_for
+from activities.ports.model_provider import Stop
+from activities.toolset.tool_schemas import schema, tools_for
 from starter.cli import app
-from starter.configuration_file import read_file
-from starter.decisions import read_decisions
-from starter.exit_codes import ExitCode
-from workflows.domain.agent import AgentEnd
+from starter.configuration.file_shape import read_file
+from starter.console.exit_codes import ExitCode
+from starter.decisions.decisions_file import read_decisions
+from workflows.domain.agent.agent_values import AgentEnd
+from workflows.domain.agent.model_values import Prices, Role, Usage
 from workflows.domain.changeset import ChangesetState
-from workflows.domain.config import Routes, SessionConfig
-from workflows.domain.models import Prices, Role, Usage
-from workflows.domain.notice import NoticeKind
 from workflows.domain.plan import Plan
-from workflows.domain.session_state import SessionPhase, SessionState
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_config import Routes, SessionConfig
+from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskState
-from workflows.policy import signals
-from workflows.policy.plan import plan_faults, read_plan
+from workflows.policy.plan.plan_check import plan_faults, read_plan
+from workflows.policy.session import decisions
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -262,16 +262,16 @@ def documented_signals() -> dict[str, str]:
 
 
 def test_every_signal_is_documented_and_none_other():
-    assert tuple(documented_signals()) == signals.NAMES
+    assert tuple(documented_signals()) == decisions.NAMES
 
 
-@pytest.mark.parametrize("name", signals.NAMES)
+@pytest.mark.parametrize("name", decisions.NAMES)
 def test_the_documented_input_is_understood(name: str):
     route = ("scripted/author",)
     config = SessionConfig(routes=Routes(planner=route, developer=route, reviewer=route))
     at = datetime(2026, 1, 1, tzinfo=UTC)
     state = SessionState(started_at=at, cap_usd=Decimal(10), phase=SessionPhase.AWAITING_PLAN)
-    applied = signals.apply(state, config, name, json.loads(documented_signals()[name]), at)
+    applied = decisions.apply(state, config, name, json.loads(documented_signals()[name]), at)
     kinds = {notice.kind for notice in applied.state.notices}
     # There are no tasks yet: that is another matter than an input that is not understood.
     assert kinds <= {NoticeKind.UNKNOWN_SUBJECT, NoticeKind.NOT_POSSIBLE}
@@ -282,7 +282,7 @@ def test_the_documented_input_is_understood(name: str):
 
 def test_signals_by_temporal_are_real_ones():
     said = re.findall(r"--name (\w+)", read(DOCS / "operating.md"))
-    assert set(said) <= set(signals.NAMES)
+    assert set(said) <= set(decisions.NAMES)
     assert said
 
 

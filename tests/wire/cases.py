@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from activities.adapters.models.simulator.app import RawAnswer
+from activities.adapters.models.simulator.simulator_app import RawAnswer
 from tests.unit.activities.adapters.models.wire import PROVIDERS, streamed
-from workflows.domain.models import Provider
+from workflows.domain.agent.model_values import Provider
 
 
 class Case(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from activities.adapters.models.simulator.server import Simulator
+from activities.adapters.models.simulator.simulator_server import Simulator
 from tests.unit.activities.adapters.models.wire import play
 from tests.wire.stage import Stage
 

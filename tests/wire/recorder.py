@@ -9,15 +9,15 @@ import httpx2
 from pydantic import SecretStr
 
 from activities.adapters.models.anthropic import AnthropicProvider
+from activities.adapters.models.dialects.gemini_content import FOREIGN_SIGNATURE
 from activities.adapters.models.gemini import GeminiProvider
-from activities.adapters.models.gemini_content import FOREIGN_SIGNATURE
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.openai import OpenAIProvider
 from activities.adapters.models.openai_chat import ChatProvider
 from activities.adapters.models.transport import Transport
-from activities.ports.models import ModelProvider, ModelReply, ModelRequest
+from activities.ports.model_provider import ModelProvider, ModelReply, ModelRequest
 from tests.unit.activities.adapters.models.wire import KEY, PROVIDERS, local
-from workflows.domain.models import Provider
+from workflows.domain.agent.model_values import Provider
 
 _FIELDS = ("signature", "encrypted_content", "thoughtSignature", "data")
 

@@ -8,18 +8,18 @@ from pydantic import SecretStr
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
+from activities.adapters.blob_store import MemoryStore
 from activities.adapters.models.keys import KeySource
 from activities.adapters.models.providers import ProviderRegistry, ProviderSettings
-from activities.adapters.models.simulator.server import Simulator
+from activities.adapters.models.simulator.simulator_server import Simulator
 from activities.adapters.models.transport import IDLE
-from activities.adapters.store import MemoryStore
-from activities.conversation import Conversations
-from activities.models import ModelActivities
+from activities.message_chain import Conversations
+from activities.model_calls import ModelActivities
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, PROVIDERS, facts, local
 from workflows.contracts import CallModel, ModelAnswered, ModelOutcome
+from workflows.domain.agent.messages import Message
+from workflows.domain.agent.model_values import Provider, Role
 from workflows.domain.ids import AgentId, Digest, SessionId
-from workflows.domain.messages import Message
-from workflows.domain.models import Provider, Role
 
 _MINUTE = timedelta(minutes=1)
 NOBODY = dict.fromkeys(PROVIDERS, "http://127.0.0.1:9")

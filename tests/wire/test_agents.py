@@ -12,9 +12,9 @@ from tests.unit.activities.adapters.models.wire import PROVIDERS, facts, play
 from tests.waiting import until
 from tests.wire.stage import Stage
 from workflows.contracts import CallModel, ModelOutcome
-from workflows.domain.agent import AgentEnd, AgentOutcome
+from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
+from workflows.domain.agent.model_values import Provider
 from workflows.domain.budget import Caps
-from workflows.domain.models import Provider
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -6,23 +6,23 @@ import pytest
 import pytest_asyncio
 from temporalio.testing import ActivityEnvironment
 
-from activities.adapters.store import MemoryStore
-from activities.conversation import Conversations
-from activities.models import ModelActivities
+from activities.adapters.blob_store import MemoryStore
+from activities.message_chain import Conversations
+from activities.model_calls import ModelActivities
 from tests.unit.activities.adapters.models.wire import OPENING, PROVIDERS, facts, play
 from tests.wire.recorder import Recorder, found, recording
 from tests.wire.stage import Stage, asked
 from workflows.contracts import ModelAnswered
-from workflows.domain.ids import Digest
-from workflows.domain.messages import (
+from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
     ToolMessage,
     ToolResult,
     UserMessage,
 )
-from workflows.domain.models import Provider
-from workflows.policy import openings
+from workflows.domain.agent.model_values import Provider
+from workflows.domain.ids import Digest
+from workflows.policy.agent import opening_messages
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -83,9 +83,9 @@ class Talk:
 
     async def compact(self, provider: Provider, turns: int) -> None:
         """Ask for a summary and begin anew with it, as an agent does near the window's end."""
-        self.pending = (*self.pending, UserMessage(text=openings.COMPACTION))
+        self.pending = (*self.pending, UserMessage(text=opening_messages.COMPACTION))
         summary = await self.turn(provider)
-        opening = openings.resumed(OPENING.text, turns, summary.text)
+        opening = opening_messages.resumed(OPENING.text, turns, summary.text)
         self.head, self.pending = None, (UserMessage(text=opening),)
 
 

@@ -11,10 +11,10 @@ from tests.unit.activities.adapters.models.wire import play
 from tests.wire.cases import Case, all_cases
 from tests.wire.stage import Stage, ending
 from workflows.contracts import ModelAnswered
-from workflows.domain.models import Role
+from workflows.domain.agent.model_values import Role
 from workflows.errors import FailureType
-from workflows.policy.agent import Answer, next_move
-from workflows.policy.model_failures import FailedCall, FailedKind, after_failure
+from workflows.policy.agent.model_failures import FailedCall, FailedKind, after_failure
+from workflows.policy.agent.turn_decisions import Answer, next_move
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -14,20 +14,20 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
+from activities.adapters.blob_store import MemoryStore
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.store import MemoryStore
-from activities.ports.sandbox import Workspace
-from activities.toolset.runner import Toolset
-from activities.toolset.schemas import sandbox_tools
+from activities.ports.sandbox_port import Workspace
+from activities.toolset.tool_runner import Toolset
+from activities.toolset.tool_schemas import sandbox_tools
 from tests.unit.activities.adapters.models.wire import OPENING, PROVIDERS, play
 from tests.wire.stage import Stage, ending
 from workflows.contracts import CALL_MODEL
+from workflows.domain.agent.messages import Message, ToolCall, ToolMessage, ToolResult
+from workflows.domain.agent.model_values import Provider, Role
 from workflows.domain.ids import Digest
-from workflows.domain.messages import Message, ToolCall, ToolMessage, ToolResult
-from workflows.domain.models import Provider, Role
 from workflows.errors import FailureType
-from workflows.policy.submissions import fault
-from workflows.policy.verdicts import read_submission
+from workflows.policy.agent.submission_check import fault
+from workflows.policy.review.verdict_rules import read_submission
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

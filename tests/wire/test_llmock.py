@@ -25,10 +25,10 @@ from activities.adapters.models.openai import OpenAIProvider
 from activities.adapters.models.openai_chat import ChatProvider
 from activities.adapters.models.transport import Transport
 from activities.ports.endpoints import ProviderEntry
-from activities.ports.models import ModelProvider, OutcomeUnknownError
+from activities.ports.model_provider import ModelProvider, OutcomeUnknownError
 from tests.unit.activities.adapters.models.wire import PROVIDERS, ask
 from tests.waiting import until
-from workflows.domain.models import Provider
+from workflows.domain.agent.model_values import Provider
 
 PROGRAM = shutil.which("llmock")
 pytestmark = [

@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 import pytest_asyncio
 
-from activities.adapters.models.scripted import ScriptedProvider
+from activities.adapters.models.scripted.playbook import Playbook, parse_playbook
+from activities.adapters.models.scripted.scripted_provider import ScriptedProvider
 from activities.adapters.models.simulator.recording.recorder import Recorder
 from activities.adapters.models.simulator.recording.transcript import Keeping, Transcript
 from activities.adapters.models.simulator.recording.upstreams import Upstreams
-from activities.adapters.models.simulator.server import Simulator, base_urls
-from activities.playbook import Playbook, parse_playbook
-from activities.ports.models import ModelError, ModelReply, ModelRequest
+from activities.adapters.models.simulator.simulator_server import Simulator, base_urls
+from activities.ports.model_provider import ModelError, ModelReply, ModelRequest
 from tests.unit.activities.adapters.models.wire import (
     OPENING,
     PROVIDERS,
@@ -24,8 +24,8 @@ from tests.unit.activities.adapters.models.wire import (
     play,
     registry,
 )
-from workflows.domain.messages import Message, UserMessage
-from workflows.domain.models import Provider
+from workflows.domain.agent.messages import Message, UserMessage
+from workflows.domain.agent.model_values import Provider
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

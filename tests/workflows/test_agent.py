@@ -22,11 +22,11 @@ from workflows.contracts import (
     RunTools,
     ToolsOutcome,
 )
-from workflows.domain.agent import AgentEnd, AgentLimits, AgentOutcome
+from workflows.domain.agent.agent_values import AgentEnd, AgentLimits, AgentOutcome
+from workflows.domain.agent.messages import ToolCall, ToolMessage, UserMessage
+from workflows.domain.agent.model_values import Usage
 from workflows.domain.budget import Caps, LedgerView
 from workflows.domain.ids import Tree
-from workflows.domain.messages import ToolCall, ToolMessage, UserMessage
-from workflows.domain.models import Usage
 from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -12,8 +12,8 @@ from temporalio.api.enums.v1 import EventType
 from tests.fakes.world import Hold, World, planned
 from tests.theatre import Theatre, until_in_history
 from workflows import contracts
-from workflows.domain.config import Approvals
 from workflows.domain.gate import GateSpec
+from workflows.domain.session.session_config import Approvals
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -15,22 +15,22 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
+from activities.adapters.blob_store import MemoryStore
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.store import MemoryStore
-from activities.gate_runner import Checkout, GateRunner
-from activities.ports.sandbox import Limits, Workspace
-from activities.toolset.runner import Observation, Toolset
+from activities.gates.execution import Checkout, GateRunner
+from activities.ports.sandbox_port import Limits, Workspace
+from activities.toolset.tool_runner import Observation, Toolset
 from tests.fakes.world import Hold, World, answered, planned, tool
 from tests.theatre import Theatre, has_heard, scheduled, tools_are_done
 from tests.waiting import PATIENCE
 from workflows.contracts import CallModel, ModelOutcome
-from workflows.domain.agent import AgentEnd
+from workflows.domain.agent.agent_values import AgentEnd
+from workflows.domain.agent.messages import ToolCall
+from workflows.domain.agent.model_values import Usage
 from workflows.domain.budget import Caps
 from workflows.domain.gate import GateResult, GateSpec
-from workflows.domain.messages import ToolCall
-from workflows.domain.models import Usage
-from workflows.domain.notice import NoticeKind
-from workflows.domain.session import SessionResult
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_values import SessionResult
 from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

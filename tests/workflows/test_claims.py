@@ -16,7 +16,7 @@ from tests.fakes.world import World, planned, tool
 from tests.theatre import Theatre, light_theatre
 from workers import wiring
 from workers.roles import Role as WorkerRole
-from workers.serving import workflow_runner
+from workers.worker_serving import workflow_runner
 from workflows.contracts import (
     CallModel,
     ModelOutcome,
@@ -25,11 +25,11 @@ from workflows.contracts import (
     RunTools,
     ToolsOutcome,
 )
-from workflows.domain.agent import AgentLimits
+from workflows.domain.agent.agent_values import AgentLimits
+from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import Caps
-from workflows.domain.config import Concurrency
 from workflows.domain.ids import Tree
-from workflows.domain.models import Role
+from workflows.domain.session.session_config import Concurrency
 from workflows.ledger import SessionLedger
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -11,10 +11,10 @@ from tests.fakes.world import Hold, World, name_of, planned
 from tests.theatre import Theatre, states
 from workers import wiring
 from workers.roles import Role as WorkerRole
-from workers.serving import workflow_runner
+from workers.worker_serving import workflow_runner
 from workflows.contracts import DeliverBranch, Delivered, RunGates
-from workflows.domain.config import Approvals
 from workflows.domain.gate import GateReport, GateSpec
+from workflows.domain.session.session_config import Approvals
 from workflows.domain.task import TaskState
 from workflows.ledger import SessionLedger
 

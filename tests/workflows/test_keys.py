@@ -11,10 +11,10 @@ from temporalio.exceptions import ApplicationError
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre, states, until_in_history
 from workflows.contracts import CallModel, ModelOutcome
-from workflows.domain.agent import AgentEnd, AgentState
-from workflows.domain.models import Role
-from workflows.domain.notice import NoticeKind
-from workflows.domain.session import SessionView
+from workflows.domain.agent.agent_values import AgentEnd, AgentState
+from workflows.domain.agent.model_values import Role
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_values import SessionView
 from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -11,6 +11,8 @@ from temporalio.exceptions import ApplicationError
 from tests.fakes.world import Hold, World, planned, tool
 from tests.theatre import Theatre, states
 from workflows.contracts import CallModel, ModelOutcome, RunTools
+from workflows.domain.agent.messages import ToolCall
+from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import (
     AccountClosed,
     Ask,
@@ -21,10 +23,8 @@ from workflows.domain.budget import (
     LedgerView,
 )
 from workflows.domain.ids import AgentId
-from workflows.domain.messages import ToolCall
-from workflows.domain.models import Role
-from workflows.domain.notice import NoticeKind
-from workflows.domain.session import SessionView
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_values import SessionView
 from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

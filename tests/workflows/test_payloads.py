@@ -13,10 +13,10 @@ from activities.toolset.observations import WHOLE_CHARACTERS
 from tests.fakes.world import World, planned, tool
 from tests.theatre import ASK, Playing, Theatre, states
 from workflows.contracts import Observation, RunTools, ToolsOutcome
-from workflows.domain.agent import AgentEnd, AgentLimits
+from workflows.domain.agent.agent_values import AgentEnd, AgentLimits
+from workflows.domain.agent.model_values import Role
 from workflows.domain.ids import Tree
-from workflows.domain.models import Role
-from workflows.domain.notice import NoticeKind
+from workflows.domain.session.notice import NoticeKind
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

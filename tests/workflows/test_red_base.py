@@ -12,9 +12,9 @@ from workflows.contracts import (
     RunGates,
     TaskCommitted,
 )
-from workflows.domain.config import Approvals
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Commit, Tree
+from workflows.domain.session.session_config import Approvals
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

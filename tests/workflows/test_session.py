@@ -6,7 +6,7 @@ import pytest
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import CancelledError
 
-from starter.sessions import Sessions
+from starter.sessions.session_client import Sessions
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Playing, Theatre, played, request, states
 from workflows.contracts import (
@@ -20,13 +20,13 @@ from workflows.contracts import (
     RunGates,
     WorkRefused,
 )
-from workflows.domain.config import Approvals, Pacing, WorktreeConfig
+from workflows.domain.agent.messages import ToolCall, UserMessage
+from workflows.domain.agent.model_values import Role
+from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import SessionId
-from workflows.domain.messages import ToolCall, UserMessage
-from workflows.domain.models import Role
-from workflows.domain.notice import NoticeKind
-from workflows.domain.tool_policy import ToolPolicy
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -40,16 +40,16 @@ from workflows.contracts import (
     WorkRefused,
     WorktreeReady,
 )
-from workflows.domain.agent import AgentState
+from workflows.domain.agent.agent_values import AgentState
+from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import Caps, LedgerView
-from workflows.domain.config import Approvals, Concurrency, Pacing
-from workflows.domain.decision import UNNAMED
 from workflows.domain.ids import Commit, Tree
-from workflows.domain.models import Role
-from workflows.domain.notice import NoticeKind
-from workflows.domain.session import SessionView
+from workflows.domain.session.decision import UNNAMED
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_config import Approvals, Concurrency, Pacing
+from workflows.domain.session.session_values import SessionView
 from workflows.domain.violation import DiffRule, Violation
-from workflows.policy import signals
+from workflows.policy.session import decisions
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -698,7 +698,7 @@ async def test_every_signal_names_a_payload_that_it_cannot_read(theatre: Theatre
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ASK) as session:
         await session.until(is_in("awaiting_plan"))
-        for name in signals.NAMES:
+        for name in decisions.NAMES:
             await session.say(name, {"id": 1})
             await session.say(name, "x")
             await session.handle.signal(name, args=[{}, {}])
@@ -708,7 +708,7 @@ async def test_every_signal_names_a_payload_that_it_cannot_read(theatre: Theatre
             return {each.subject: each.count for each in bad}
 
         view = await session.until(lambda view: sum(counts(view).values()) == 42)
-        assert counts(view) == dict.fromkeys(signals.NAMES, 3)
+        assert counts(view) == dict.fromkeys(decisions.NAMES, 3)
         assert view.phase == "awaiting_plan"
 
 

@@ -1,4 +1,4 @@
-"""`starter.telling` and a session: what it will not do is said to whoever asked for it."""
+"""`sent_signals` and a session: what it will not do is said to whoever asked for it."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from starter import deciding
-from starter.errors import CommandError
-from starter.exit_codes import ExitCode
-from starter.sessions import Sessions
-from starter.telling import tell
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.decisions import decision_checks
+from starter.sessions.sent_signals import tell
+from starter.sessions.session_client import Sessions
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.ids import SessionId
-from workflows.domain.session import RetryTask, SetPriority
+from workflows.domain.session.session_values import RetryTask, SetPriority
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 AUTO: dict[str, Any] = {"approvals": {"plan": "auto", "changeset": "auto_if_green"}}
@@ -57,7 +57,7 @@ async def test_who_decides_second_is_told(theatre: Theatre) -> None:
         session = SessionId(playing.handle.id.removeprefix("session/"))
         await playing.until(lambda view: view.phase == "awaiting_plan" and bool(view.tasks))
         view = await sessions.view(session)
-        decision = deciding.approval(deciding.plan(view), "me")
+        decision = decision_checks.approval(decision_checks.plan(view), "me")
         await tell(sessions, view, *decision)
         with pytest.raises(CommandError, match="the plan is approved already") as refused:
             await tell(sessions, view, *decision)

@@ -1,4 +1,4 @@
-"""`starter.turns` on real histories: what was recorded of the agents, read without a worker."""
+"""`turn_history` on real histories: what was recorded of the agents, read without a worker."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -9,12 +9,12 @@ import pytest
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.exceptions import ApplicationError
 
-from starter import turn_views
-from starter.turns import Happening, Turns, task_of
+from starter.sessions.turn_history import Happening, Turns, task_of
+from starter.views import turn_words
 from tests.fakes.world import World, answered, planned
 from tests.theatre import Theatre
 from workflows.contracts import CallModel, ModelOutcome
-from workflows.domain.models import Usage
+from workflows.domain.agent.model_values import Usage
 from workflows.domain.plan import Plan
 from workflows.errors import FailureType
 
@@ -107,7 +107,7 @@ async def test_a_failed_call_is_told_with_its_words(theatre: Theatre) -> None:
             found = await turns.past()
     failed = next(each for each in found if each.kind == "failed")
     assert failed.text == "models.call: the request \u001b[2J is wrong"
-    assert "    models.call: the request \\x1b[2J is wrong" in turn_views.happening(failed)
+    assert "    models.call: the request \\x1b[2J is wrong" in turn_words.happening(failed)
 
 
 @pytest.mark.parametrize("agent", ["plan.1", "dev.a.1", "review.a.1.1"])

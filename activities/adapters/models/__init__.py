@@ -1,1 +1,1 @@
-"""One adapter per model dialect; all implement `activities.ports.models.ModelProvider`."""
+"""One adapter per model dialect; all implement `activities.ports.model_provider.ModelProvider`."""

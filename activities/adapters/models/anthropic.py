@@ -9,15 +9,20 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from activities.adapters.models.anthropic_messages import read_reply, wire_request
-from activities.adapters.models.anthropic_stream import MessageAssembly
+from activities.adapters.models.dialects.anthropic_messages import read_reply, wire_request
+from activities.adapters.models.dialects.anthropic_stream import MessageAssembly
+from activities.adapters.models.dialects.foreign_json import Json
+from activities.adapters.models.error_classes import Reported, decide
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import retry_after
 from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.transport import Transport
-from activities.adapters.models.verdicts import Reported, decide
-from activities.adapters.models.wire import Json
-from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
+from activities.ports.model_provider import (
+    ModelError,
+    ModelReply,
+    ModelRequest,
+    OutcomeUnknownError,
+)
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
@@ -26,7 +31,7 @@ BASE_URL = "https://api.anthropic.com"
 
 
 class AnthropicProvider(SdkProvider["AsyncAnthropic"]):
-    """Calls the Messages API; implements `activities.ports.models.ModelProvider`."""
+    """Calls the Messages API; implements `activities.ports.model_provider.ModelProvider`."""
 
     def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
         """Args: the shared client; the keys; the server, without the path."""

@@ -13,8 +13,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from activities.ports.endpoints import ProviderEntry
-from activities.ports.models import InvalidRequestError
-from workflows.domain.models import BUILT_IN, GivenFacts, ModelFacts, Prices, Provider, Rates
+from activities.ports.model_provider import InvalidRequestError
+from workflows.domain.agent.model_values import (
+    BUILT_IN,
+    GivenFacts,
+    ModelFacts,
+    Prices,
+    Provider,
+    Rates,
+)
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, TieredPrices

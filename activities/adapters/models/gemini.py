@@ -11,16 +11,21 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from activities.adapters.models.gemini_content import read_reply, wire_request
-from activities.adapters.models.gemini_stream import ContentAssembly
+from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
+from activities.adapters.models.dialects.gemini_content import read_reply, wire_request
+from activities.adapters.models.dialects.gemini_stream import ContentAssembly
+from activities.adapters.models.error_classes import Reported, decide
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import parse_wait, retry_after
 from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.streams import lively, whole
 from activities.adapters.models.transport import Transport
-from activities.adapters.models.verdicts import Reported, decide
-from activities.adapters.models.wire import Json, table, tables, text
-from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
+from activities.ports.model_provider import (
+    ModelError,
+    ModelReply,
+    ModelRequest,
+    OutcomeUnknownError,
+)
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -30,7 +35,7 @@ BASE_URL = "https://generativelanguage.googleapis.com"
 
 
 class GeminiProvider(SdkProvider["Client"]):
-    """Calls generateContent; implements `activities.ports.models.ModelProvider`."""
+    """Calls generateContent; implements `activities.ports.model_provider.ModelProvider`."""
 
     def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
         """Args: the shared client; the keys; the server, without version and path."""

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import SecretStr
 
-from activities.ports.models import AuthenticationFailedError
-from workflows.domain.models import Provider
+from activities.ports.model_provider import AuthenticationFailedError
+from workflows.domain.agent.model_values import Provider
 
 KeySource = SecretStr | Callable[[], Awaitable[SecretStr]]
 """A key, or what is asked for it."""

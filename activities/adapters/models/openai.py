@@ -7,15 +7,20 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from activities.adapters.models.dialects.foreign_json import Json, table, text
+from activities.adapters.models.dialects.openai_responses import failure, read_reply, wire_request
+from activities.adapters.models.dialects.openai_stream import ResponseAssembly
+from activities.adapters.models.error_classes import Reported, decide
 from activities.adapters.models.keys import KeyRing
-from activities.adapters.models.openai_responses import failure, read_reply, wire_request
-from activities.adapters.models.openai_stream import ResponseAssembly
 from activities.adapters.models.retry_after import retry_after
 from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.transport import Transport
-from activities.adapters.models.verdicts import Reported, decide
-from activities.adapters.models.wire import Json, table, text
-from activities.ports.models import ModelError, ModelReply, ModelRequest, OutcomeUnknownError
+from activities.ports.model_provider import (
+    ModelError,
+    ModelReply,
+    ModelRequest,
+    OutcomeUnknownError,
+)
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
@@ -55,7 +60,7 @@ class OpenAISdkProvider(SdkProvider["AsyncOpenAI"]):
 
 
 class OpenAIProvider(OpenAISdkProvider):
-    """Calls the Responses API; implements `activities.ports.models.ModelProvider`."""
+    """Calls the Responses API; implements `activities.ports.model_provider.ModelProvider`."""
 
     def __init__(self, transport: Transport, keys: KeyRing, base_url: str = BASE_URL) -> None:
         """Args: the shared client; the keys; the server, with `/v1`."""

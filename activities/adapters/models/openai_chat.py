@@ -7,25 +7,25 @@ may answer at once.
 
 from typing import TYPE_CHECKING, Any, cast
 
-from activities.adapters.models.chat_completions import failure, read_reply, wire_request
-from activities.adapters.models.chat_stream import ChatAssembly, announced
+from activities.adapters.models.dialects.chat_completions import failure, read_reply, wire_request
+from activities.adapters.models.dialects.chat_stream import ChatAssembly, announced
+from activities.adapters.models.dialects.foreign_json import Json
+from activities.adapters.models.error_classes import Reported
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.openai import OpenAISdkProvider, raw_events
 from activities.adapters.models.sdk_provider import raw_body
 from activities.adapters.models.streams import whole
 from activities.adapters.models.transport import Transport
-from activities.adapters.models.verdicts import Reported
-from activities.adapters.models.wire import Json
 from activities.ports.endpoints import ProviderEntry
-from activities.ports.models import ModelReply, ModelRequest
-from workflows.domain.models import Provider
+from activities.ports.model_provider import ModelReply, ModelRequest
+from workflows.domain.agent.model_values import Provider
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 
 class ChatProvider(OpenAISdkProvider):
-    """Calls one compatible server; implements `activities.ports.models.ModelProvider`."""
+    """Calls one compatible server; implements `activities.ports.model_provider.ModelProvider`."""
 
     def __init__(
         self, name: Provider, entry: ProviderEntry, transport: Transport, keys: KeyRing

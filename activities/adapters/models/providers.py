@@ -13,19 +13,19 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from activities.adapters.models.keys import KeyRing, KeySource
+from activities.adapters.models.scripted.playbook import Playbook
 from activities.adapters.models.transport import IDLE, Transport
-from activities.playbook import Playbook
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
-from activities.ports.models import (
+from activities.ports.model_provider import (
     AuthenticationFailedError,
     InvalidRequestError,
     ModelProvider,
     ModelReply,
     ModelRequest,
 )
-from activities.redaction import KnownSecrets
-from activities.text import clean_json
-from workflows.domain.models import ModelFacts, Provider
+from activities.text.redaction import KnownSecrets
+from activities.text.surrogates import clean_json
+from workflows.domain.agent.model_values import ModelFacts, Provider
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class ProviderRegistry:
-    """All providers of one process; implements `activities.ports.models.ModelProvider` for each."""
+    """All providers of one process; implements the port `ModelProvider` for each."""
 
     def __init__(self, settings: ProviderSettings) -> None:
         """Args: keys, base URLs and the playbook. Nothing is imported or connected yet."""
@@ -170,7 +170,7 @@ class ProviderRegistry:
         return request.model_copy(update={"timeout": entry.timeout})
 
     def _scripted(self) -> ModelProvider:
-        from activities.adapters.models.scripted import ScriptedProvider
+        from activities.adapters.models.scripted.scripted_provider import ScriptedProvider
 
         if self._settings.playbook is None:
             raise InvalidRequestError(

@@ -9,19 +9,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
-from activities.adapters.models.boundary import check_conversation
+from activities.adapters.models.dialects.foreign_json import Json
+from activities.adapters.models.dialects.neutral_messages import check_conversation
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.streams import Assembly, whole
 from activities.adapters.models.transport import SdkClient, Transport, exchange
-from activities.adapters.models.wire import Json
-from activities.ports.models import ModelError, ModelReply, ModelRequest
-from workflows.domain.models import Provider
+from activities.ports.model_provider import ModelError, ModelReply, ModelRequest
+from workflows.domain.agent.model_values import Provider
 
 C = TypeVar("C")
 
 
 class SdkProvider(ABC, Generic[C]):
-    """One provider over its SDK; implements `activities.ports.models.ModelProvider`."""
+    """One provider over its SDK; implements `activities.ports.model_provider.ModelProvider`."""
 
     def __init__(self, name: Provider, transport: Transport, keys: KeyRing, base_url: str) -> None:
         """Args: whose key it takes; the shared client; the keys; the SDK's base URL."""

@@ -18,8 +18,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
-from activities.adapters.models.wire import Json, table
-from activities.ports.models import (
+from activities.adapters.models.dialects.foreign_json import Json, table
+from activities.ports.model_provider import (
     ModelError,
     OutcomeUnknownError,
     ProviderUnavailableError,

@@ -14,13 +14,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from activities.ports.models import (
+from activities.ports.model_provider import (
     InvalidRequestError,
     ModelError,
     OutcomeUnknownError,
     ProviderUnavailableError,
 )
-from activities.text import clean
+from activities.text.surrogates import clean
 
 if TYPE_CHECKING:
     from httpx2 import AsyncBaseTransport, AsyncClient, Response, Timeout

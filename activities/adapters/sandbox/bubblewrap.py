@@ -3,8 +3,8 @@
 What is arranged stands in `arrangement`, the forbidden system calls in `seccomp`, the limits on the
 whole in `watchdog`, start and end in `process`, the reach of those inside in `namespace`, the way
 out that set-up may be given in `doorway`. Here they come together. This deliberately does not drop
-privileges: `workers.privileges` does that once per worker, and as real root nothing is started (a
-command could reach `/proc/sys` with root's rights even without a capability).
+privileges: `workers.hosting.privileges` does that once per worker, and as real root nothing is
+started (a command could reach `/proc/sys` with root's rights even without a capability).
 """
 
 import asyncio
@@ -16,20 +16,15 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from activities.adapters.sandbox import seccomp
-from activities.adapters.sandbox.arrangement import (
+from activities.adapters.sandbox.bwrap_arguments import (
     Plan,
     arguments,
     environment,
     scratch_mounts,
 )
+from activities.adapters.sandbox.bwrap_probe import explain, probe_bubblewrap
 from activities.adapters.sandbox.cgroups import kernel_limits
-from activities.adapters.sandbox.descriptors import Descriptors
-from activities.adapters.sandbox.doorway import VARIABLES, answered, through
-from activities.adapters.sandbox.egress import Egress, Outside
-from activities.adapters.sandbox.namespace import Namespace
-from activities.adapters.sandbox.orphans import sweep_orphans
-from activities.adapters.sandbox.probe import explain, probe_bubblewrap
-from activities.adapters.sandbox.process import (
+from activities.adapters.sandbox.child_process import (
     Breach,
     Child,
     Ended,
@@ -37,9 +32,14 @@ from activities.adapters.sandbox.process import (
     open_files,
     run_bounded,
 )
-from activities.adapters.sandbox.toolchain import default_toolchain
-from activities.adapters.sandbox.watchdog import ProcMeter, Watchdog
-from activities.ports.sandbox import (
+from activities.adapters.sandbox.descriptors import Descriptors
+from activities.adapters.sandbox.egress.egress_proxy import Egress, Outside
+from activities.adapters.sandbox.egress.network_socket import VARIABLES, answered, through
+from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
+from activities.adapters.sandbox.pid_namespace import Namespace
+from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
+from activities.ports.sandbox_port import (
     SandboxCommand,
     SandboxProbe,
     SandboxResult,

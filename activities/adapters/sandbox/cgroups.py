@@ -1,8 +1,8 @@
 """Limits that the kernel itself keeps for a whole command: a cgroup (version 2) of its own.
 
-Only where a person delegated a place for them; `workers.delegation` prepares it. They count what
-the watchdog's samples miss: socket and pipe buffers, detached shared memory, and whatever is taken
-between two samples. Source: the kernel's `admin-guide/cgroup-v2`.
+Only where a person delegated a place for them; `workers.hosting.cgroup_delegation` prepares it.
+They count what the watchdog's samples miss: socket and pipe buffers, detached shared memory, and
+whatever is taken between two samples. Source: the kernel's `admin-guide/cgroup-v2`.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from activities.adapters.sandbox.process import Ended
-from activities.ports.sandbox import Limits, SandboxUnavailableError
+from activities.adapters.sandbox.child_process import Ended
+from activities.ports.sandbox_port import Limits, SandboxUnavailableError
 from activities.uninterrupted import uninterrupted
 
 _OWN_PROCESSES = 4

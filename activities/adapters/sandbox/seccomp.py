@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from activities.ports.sandbox import SandboxUnavailableError
+from activities.ports.sandbox_port import SandboxUnavailableError
 
 _NAMESPACES = "unshare setns"
 _MOUNTS = (

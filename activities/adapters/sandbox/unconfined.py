@@ -17,9 +17,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from activities.adapters.sandbox.arrangement import environment
+from activities.adapters.sandbox.bwrap_arguments import environment
 from activities.adapters.sandbox.cgroups import kernel_limits
-from activities.adapters.sandbox.process import (
+from activities.adapters.sandbox.child_process import (
     Child,
     Ended,
     Spawn,
@@ -27,9 +27,9 @@ from activities.adapters.sandbox.process import (
     readable,
     run_bounded,
 )
-from activities.adapters.sandbox.toolchain import default_toolchain
-from activities.adapters.sandbox.watchdog import ProcMeter, Watchdog, session_of
-from activities.ports.sandbox import (
+from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog, session_of
+from activities.ports.sandbox_port import (
     SandboxCommand,
     SandboxProbe,
     SandboxResult,

@@ -1,1 +1,1 @@
-"""Reads bash: a text becomes the neutral tree of `workflows.domain.command`, or is unreadable."""
+"""Reads bash: a text becomes a `shell_tree` of the domain, or is unreadable."""

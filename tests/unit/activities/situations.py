@@ -11,14 +11,14 @@ from typing import NamedTuple
 from pydantic import JsonValue
 from temporalio.testing import ActivityEnvironment
 
-from activities.adapters.git.repository import GitHostRepository
-from activities.adapters.store import MemoryStore
-from activities.gates import GateActivities
-from activities.host import Host, worktree_name
+from activities.adapters.blob_store import MemoryStore
+from activities.adapters.git.host_git import GitHostRepository
+from activities.base_import import ExportActivities, ImportActivities
+from activities.gate_runs import GateActivities
 from activities.merging import MergingActivities
-from activities.ports.sandbox import Sandbox
-from activities.repository import ExportActivities, ImportActivities
-from activities.tools import ToolActivities
+from activities.ports.sandbox_port import Sandbox
+from activities.repository.host_data import Host, worktree_name
+from activities.tool_batches import ToolActivities
 from activities.worktrees import WorktreeActivities
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
 from workflows.contracts import (
@@ -33,13 +33,13 @@ from workflows.contracts import (
     RunTools,
     TaskCommitted,
 )
-from workflows.domain.agent import WorktreeRef
-from workflows.domain.config import WorktreeConfig
+from workflows.domain.agent.agent_values import WorktreeRef
+from workflows.domain.agent.messages import ToolCall
+from workflows.domain.agent.model_values import Role
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import AgentId, Commit, Digest, TaskId
-from workflows.domain.messages import ToolCall
-from workflows.domain.models import Role
 from workflows.domain.repository import Base, CopiedFile
+from workflows.domain.session.session_config import WorktreeConfig
 
 KEY = "k" * 32
 Call = tuple[str, Mapping[str, JsonValue]]

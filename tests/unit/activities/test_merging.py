@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.adapters.git.repository import GitHostRepository
+from activities.adapters.blob_store import MemoryStore
+from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.store import MemoryStore
-from activities.host import Host
 from activities.merging import MergingActivities
+from activities.repository.host_data import Host
 from tests.unit.activities.adapters.git.home import SESSION, Home
 from workflows.contracts import AdvanceBranch
 from workflows.domain.ids import Commit, Digest

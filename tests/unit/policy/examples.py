@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from workflows.domain.agent.model_values import ModelFacts, Prices
 from workflows.domain.ids import TaskId
-from workflows.domain.models import ModelFacts, Prices
 from workflows.domain.plan import Plan, Task
 from workflows.domain.task import TaskRecord, TaskState
 

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from starter.shown_session import ShownSession
-from workflows.domain.config import Pacing
+from starter.sessions.shown_session import ShownSession
 from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
-from workflows.domain.session import ChangesetLine, SessionPhase, TaskLine
+from workflows.domain.session.session_config import Pacing
+from workflows.domain.session.session_values import ChangesetLine, SessionPhase, TaskLine
 from workflows.domain.task import TaskState
 
 HOSTILE = "[/red] [link=x]y[/link] \u001b[2J \u2713 \u202e <script>alert(1)</script> | `x`"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from workers.providers import provider_settings
+from workers.provider_wiring import provider_settings
 from workers.settings import Settings
 
 

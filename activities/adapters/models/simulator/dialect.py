@@ -7,10 +7,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from activities.adapters.models.wire import Json
-from activities.playbook import Place, ScriptedAnswer, ScriptedError
-from activities.text import clean
-from workflows.domain.messages import Message
+from activities.adapters.models.dialects.foreign_json import Json
+from activities.adapters.models.scripted.playbook import Place, ScriptedAnswer, ScriptedError
+from activities.text.surrogates import clean
+from workflows.domain.agent.messages import Message
 
 _MAC_BYTES = 96
 

@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.captured import MODELS, Captured, is_prefix_stable, opening_of, rendered
 from benchmarks.prompt import data_bytes
-from workflows.domain.models import Provider, Role
-from workflows.policy.agent import FIXED_BYTES
+from workflows.domain.agent.model_values import Provider, Role
+from workflows.policy.agent.turn_decisions import FIXED_BYTES
 
 SNAPSHOTS = Path(__file__).parent / "first_requests"
 

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from starter.shown_session import ShownSession
-from workflows.domain.config import Pacing
+from starter.sessions.shown_session import ShownSession
 from workflows.domain.ids import SessionId
-from workflows.domain.session import SessionPhase
+from workflows.domain.session.session_config import Pacing
+from workflows.domain.session.session_values import SessionPhase
 
 SESSION = SessionId("s1")
 

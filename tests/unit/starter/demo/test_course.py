@@ -5,15 +5,15 @@ from typing import Any, cast
 
 import pytest
 
+from starter.console.command_errors import CommandError
 from starter.demo.course import Course, Pace
-from starter.errors import CommandError
-from starter.sessions import Sessions
-from starter.shown_session import ShownSession
+from starter.sessions.session_client import Sessions
+from starter.sessions.shown_session import ShownSession
 from tests.unit.starter.demo.examples import SESSION, view
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import SessionId, TaskId
 from workflows.domain.plan import Task
-from workflows.domain.session import ChangesetLine, SessionPhase, TaskLine
+from workflows.domain.session.session_values import ChangesetLine, SessionPhase, TaskLine
 from workflows.domain.task import TaskRecord, TaskState
 
 QUICK = Pace(look_s=0, pause_s=0)

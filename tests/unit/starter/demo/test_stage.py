@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from starter.console.command_errors import CommandError
 from starter.demo import stage
-from starter.errors import CommandError
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from starter.demo.evidence import Seen
 from starter.demo.stage import Stage, SuiteRun
 from tests.unit.starter.demo.examples import view
 from workflows.domain.ids import ChangesetId, TaskId
-from workflows.domain.notice import Notice, NoticeKind
-from workflows.domain.stages import Refused, ReturnedChangeset
+from workflows.domain.session.notice import Notice, NoticeKind
+from workflows.domain.session.wave_values import Refused, ReturnedChangeset
 
 STAGE = Stage(Path("/d"), Path("/d/orderdesk"), Path("/p.yaml"), "Finish the release")
 

@@ -7,9 +7,9 @@ after each one (or several that came meanwhile) the whole playbook is saved.
 import asyncio
 from typing import Self
 
-from activities.adapters.models.simulator.listening import Listening
-from activities.adapters.models.simulator.recording.captured import Captured
-from activities.adapters.models.simulator.recording.proxy import Asked, Proxy
+from activities.adapters.models.simulator.http_listener import Listening
+from activities.adapters.models.simulator.recording.captured_answer import Captured
+from activities.adapters.models.simulator.recording.recording_proxy import Asked, Proxy
 from activities.adapters.models.simulator.recording.transcript import Transcript
 from activities.adapters.models.simulator.recording.upstreams import Destination, Upstreams
 

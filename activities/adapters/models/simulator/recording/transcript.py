@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from activities.adapters.models.simulator.recording.asked import body_of, place_of
-from activities.adapters.models.simulator.recording.captured import MOST_BYTES, Captured
-from activities.adapters.models.simulator.recording.hearing import Heard, Hearing
-from activities.adapters.models.simulator.recording.proxy import Asked
-from activities.adapters.models.simulator.recording.secrets import Secrets
-from activities.adapters.models.simulator.recording.takes import Takes
+from activities.adapters.models.dialects.foreign_json import text
+from activities.adapters.models.scripted.playbook import Place, Playbook
+from activities.adapters.models.scripted.playbook_text import playbook_text
+from activities.adapters.models.simulator.recording.answer_reader import Heard, Hearing
+from activities.adapters.models.simulator.recording.captured_answer import MOST_BYTES, Captured
+from activities.adapters.models.simulator.recording.key_removal import Secrets
+from activities.adapters.models.simulator.recording.recorded_playbook import Takes
+from activities.adapters.models.simulator.recording.recording_proxy import Asked
+from activities.adapters.models.simulator.recording.request_position import body_of, place_of
 from activities.adapters.models.simulator.recording.upstreams import Destination
-from activities.adapters.models.wire import text
-from activities.playbook import Place, Playbook
-from activities.playbook_text import playbook_text
-from activities.ports.models import ModelError
+from activities.ports.model_provider import ModelError
 
 
 class Keeping(NamedTuple):

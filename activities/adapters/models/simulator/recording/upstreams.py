@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from workflows.domain.models import Provider
+from workflows.domain.agent.model_values import Provider
 
 DialectName = Literal["anthropic", "openai", "chat", "gemini"]
 

@@ -5,10 +5,10 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from activities.adapters.git.command import Git
-from activities.adapters.git.fast_forward import Person
-from activities.adapters.git.landing import GitUserRepository
-from activities.adapters.git.repository import GitHostRepository
+from activities.adapters.git.git_command import Git
+from activities.adapters.git.host_git import GitHostRepository
+from activities.adapters.git.user.branch_landing import GitUserRepository
+from activities.adapters.git.user.fast_forward import Person
 from activities.ports.host_repository import CheckpointRequest, Collected, TaskCommit
 from activities.ports.user_repository import LandOutcome, LandRequest
 from workflows.domain.ids import Commit, SessionId, TaskId

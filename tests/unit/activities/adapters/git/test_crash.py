@@ -8,9 +8,9 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from activities.adapters.git.command import Completed, Git, Scope
-from activities.adapters.git.landing import GitUserRepository
-from activities.adapters.git.repository import GitHostRepository
+from activities.adapters.git.git_command import Completed, Git, Scope
+from activities.adapters.git.host_git import GitHostRepository
+from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.ports.host_repository import MergePart, TaskCommit
 from activities.ports.user_repository import FastForwardRequest, LandRequest
 from tests.unit.activities.adapters.git.home import (

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from activities.adapters.models.simulator.server import Simulator
+from activities.adapters.models.simulator.simulator_server import Simulator
 from tests.unit.activities.adapters.models.wire import PROVIDERS, Wire, play
-from workflows.domain.models import Provider
+from workflows.domain.agent.model_values import Provider
 
 
 @pytest.fixture(params=PROVIDERS)

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from activities.ports.endpoints import Abilities
-from activities.ports.models import (
+from activities.ports.model_provider import (
     AuthenticationFailedError,
     ContextOverflowError,
     CreditExhaustedError,
@@ -21,7 +21,7 @@ from activities.ports.models import (
     Stop,
 )
 from tests.unit.activities.adapters.models.wire import OPENING, Handmade
-from workflows.domain.messages import (
+from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
     ProviderRaw,
@@ -30,7 +30,7 @@ from workflows.domain.messages import (
     ToolResult,
     UserMessage,
 )
-from workflows.domain.models import Usage
+from workflows.domain.agent.model_values import Usage
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

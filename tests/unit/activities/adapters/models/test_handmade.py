@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from activities.adapters.models.openai_responses import wire_request
-from activities.ports.models import (
+from activities.adapters.models.dialects.openai_responses import wire_request
+from activities.ports.model_provider import (
     AuthenticationFailedError,
     ContextOverflowError,
     CreditExhaustedError,
@@ -20,14 +20,14 @@ from activities.ports.models import (
     RateLimitedError,
 )
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, Handmade, ask, streamed
-from workflows.domain.messages import (
+from workflows.domain.agent.messages import (
     AssistantMessage,
     ToolCall,
     ToolMessage,
     ToolResult,
     UserMessage,
 )
-from workflows.domain.models import Provider
+from workflows.domain.agent.model_values import Provider
 
 Answer = tuple[int, Any]
 

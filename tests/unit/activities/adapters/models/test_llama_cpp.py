@@ -17,15 +17,15 @@ from pydantic import SecretStr
 from activities.adapters.models.catalogue import Catalogue
 from activities.adapters.models.providers import ProviderRegistry, ProviderSettings
 from activities.ports.endpoints import ProviderEntry
-from activities.ports.models import (
+from activities.ports.model_provider import (
     AuthenticationFailedError,
     ContextOverflowError,
     ModelReply,
     ModelRequest,
 )
 from tests.unit.activities.adapters.models.test_providers import NOVEMBER
-from workflows.domain.messages import Message, UserMessage
-from workflows.domain.models import GivenFacts, GivenPrices
+from workflows.domain.agent.messages import Message, UserMessage
+from workflows.domain.agent.model_values import GivenFacts, GivenPrices
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,16 +9,16 @@ from pydantic import SecretStr
 from activities.adapters.models.catalogue import Catalogue, resolve
 from activities.adapters.models.keys import FRESH_S, KeyRing
 from activities.adapters.models.providers import ProviderRegistry, ProviderSettings
-from activities.adapters.models.simulator.server import Simulator
+from activities.adapters.models.simulator.simulator_server import Simulator
 from activities.ports.endpoints import ProviderEntry
-from activities.ports.models import (
+from activities.ports.model_provider import (
     AuthenticationFailedError,
     InvalidRequestError,
     OutcomeUnknownError,
 )
 from tests.unit.activities.adapters.models.wire import OPENING, ask, facts, play
-from workflows.domain.messages import UserMessage
-from workflows.domain.models import GivenFacts, GivenPrices, Provider
+from workflows.domain.agent.messages import UserMessage
+from workflows.domain.agent.model_values import GivenFacts, GivenPrices, Provider
 
 
 async def test_the_scripted_provider_needs_its_playbook() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from activities.adapters.models.catalogue import resolve
-from activities.playbook import parse_playbook
+from activities.adapters.models.scripted.playbook import parse_playbook
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 PLAYBOOK = """

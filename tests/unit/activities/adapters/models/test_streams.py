@@ -11,19 +11,19 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from activities.adapters.models.anthropic_stream import MessageAssembly
-from activities.adapters.models.chat_stream import END, ChatAssembly, announced
-from activities.adapters.models.gemini_stream import ContentAssembly
-from activities.adapters.models.openai_stream import ResponseAssembly
-from activities.adapters.models.simulator.anthropic import AnthropicDialect
-from activities.adapters.models.simulator.chat import ChatDialect
+from activities.adapters.models.dialects.anthropic_stream import MessageAssembly
+from activities.adapters.models.dialects.chat_stream import END, ChatAssembly, announced
+from activities.adapters.models.dialects.gemini_stream import ContentAssembly
+from activities.adapters.models.dialects.openai_stream import ResponseAssembly
+from activities.adapters.models.scripted.playbook import answer, locate
+from activities.adapters.models.simulator.chat_dialect import ChatDialect
 from activities.adapters.models.simulator.dialect import Dialect
-from activities.adapters.models.simulator.frames import FRAMES
-from activities.adapters.models.simulator.gemini import GeminiDialect
-from activities.adapters.models.simulator.openai import OpenAIDialect
+from activities.adapters.models.simulator.gemini_dialect import GeminiDialect
+from activities.adapters.models.simulator.messages_dialect import AnthropicDialect
+from activities.adapters.models.simulator.responses_dialect import OpenAIDialect
+from activities.adapters.models.simulator.stream_events import FRAMES
 from activities.adapters.models.streams import Assembly, lively, whole
-from activities.playbook import answer, locate
-from activities.ports.models import (
+from activities.ports.model_provider import (
     AuthenticationFailedError,
     InvalidRequestError,
     ModelError,
@@ -31,7 +31,7 @@ from activities.ports.models import (
     ProviderUnavailableError,
     RateLimitedError,
 )
-from activities.redaction import KnownSecrets
+from activities.text.redaction import KnownSecrets
 from tests.unit.activities.adapters.models.wire import OPENING, play
 
 DIALECTS: list[tuple[Dialect, Callable[[], Assembly]]] = [

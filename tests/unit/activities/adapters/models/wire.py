@@ -15,11 +15,11 @@ from activities.adapters.models.keys import KeyRing, KeySource
 from activities.adapters.models.openai import OpenAIProvider
 from activities.adapters.models.openai_chat import ChatProvider
 from activities.adapters.models.providers import ProviderRegistry, ProviderSettings
-from activities.adapters.models.simulator.server import Simulator
+from activities.adapters.models.scripted.playbook import Playbook, parse_playbook
+from activities.adapters.models.simulator.simulator_server import Simulator
 from activities.adapters.models.transport import Transport
-from activities.playbook import Playbook, parse_playbook
 from activities.ports.endpoints import Abilities, ProviderEntry
-from activities.ports.models import (
+from activities.ports.model_provider import (
     AuthenticationFailedError,
     ContextOverflowError,
     CreditExhaustedError,
@@ -34,14 +34,14 @@ from activities.ports.models import (
     ToolSchema,
 )
 from tests.waiting import PATIENCE
-from workflows.domain.messages import (
+from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
     ToolMessage,
     ToolResult,
     UserMessage,
 )
-from workflows.domain.models import ModelFacts, Prices, Provider
+from workflows.domain.agent.model_values import ModelFacts, Prices, Provider
 
 KEY = "sk-test-0123456789abcdef"
 PRICES = Prices(

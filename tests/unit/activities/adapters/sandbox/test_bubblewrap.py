@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.ports.sandbox import (
+from activities.ports.sandbox_port import (
     Limits,
     SandboxCommand,
     SandboxResult,

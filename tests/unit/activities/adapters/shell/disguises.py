@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
-from tests.unit.policy.command_table import DENIED
+from tests.unit.policy.commands.command_table import DENIED
 
 # --- texts that nobody wrote ---------------------------------------------------------------------
 

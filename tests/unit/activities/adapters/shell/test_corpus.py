@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from activities.adapters.shell.grammar import parse
+from activities.adapters.shell.bash_parser import parse
 from tests.unit.activities.adapters.shell.disguises import (
     OPAQUE_WRAPS,
     PREFIXES,
@@ -14,10 +14,10 @@ from tests.unit.activities.adapters.shell.disguises import (
     TEXT_WRAPS,
     requoted,
 )
-from tests.unit.policy.command_table import ALLOWED, DENIED
-from workflows.domain.models import Role
-from workflows.domain.tool_policy import Standing
-from workflows.policy.commands import command_denial
+from tests.unit.policy.commands.command_table import ALLOWED, DENIED
+from workflows.domain.agent.model_values import Role
+from workflows.domain.agent.tool_policy import Standing
+from workflows.policy.commands.judgement import command_denial
 
 pytestmark = pytest.mark.fuzz
 

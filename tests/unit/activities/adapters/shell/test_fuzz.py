@@ -4,12 +4,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from activities.adapters.shell.grammar import parse
+from activities.adapters.shell.bash_parser import parse
 from tests.unit.activities.adapters.shell.disguises import anything, shellish, tokens
-from workflows.domain.command import Group, Unreadable
-from workflows.domain.models import Role
-from workflows.domain.tool_policy import Standing
-from workflows.policy.commands import command_denial
+from workflows.domain.agent.model_values import Role
+from workflows.domain.agent.shell_tree import Group, Unreadable
+from workflows.domain.agent.tool_policy import Standing
+from workflows.policy.commands.judgement import command_denial
 
 pytestmark = pytest.mark.fuzz
 

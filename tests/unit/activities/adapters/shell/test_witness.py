@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from activities.adapters.shell.grammar import parse
+from activities.adapters.shell.bash_parser import parse
 from tests.unit.activities.adapters.shell.disguises import (
     EDITS,
     TEXT_WRAPS,
@@ -25,11 +25,11 @@ from tests.unit.activities.adapters.shell.disguises import (
     pushing,
     tokens,
 )
-from tests.unit.policy.command_table import DENIED
+from tests.unit.policy.commands.command_table import DENIED
 from tests.waiting import PATIENCE
-from workflows.domain.models import Role
-from workflows.domain.tool_policy import Standing
-from workflows.policy.commands import command_denial
+from workflows.domain.agent.model_values import Role
+from workflows.domain.agent.tool_policy import Standing
+from workflows.policy.commands.judgement import command_denial
 
 pytestmark = pytest.mark.fuzz
 

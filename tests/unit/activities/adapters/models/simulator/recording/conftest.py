@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from activities.adapters.models.simulator.listening import Listening
-from activities.adapters.models.simulator.recording.proxy import Proxy
+from activities.adapters.models.simulator.http_listener import Listening
+from activities.adapters.models.simulator.recording.recording_proxy import Proxy
 from activities.adapters.models.simulator.recording.upstreams import Upstreams
-from activities.adapters.models.simulator.server import Simulator
+from activities.adapters.models.simulator.simulator_server import Simulator
 from tests.unit.activities.adapters.models.simulator.recording.studio import Studio
 from tests.unit.activities.adapters.models.wire import play
 

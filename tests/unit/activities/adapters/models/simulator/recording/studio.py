@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 from typing import Any
 
-from activities.adapters.models.simulator.recording.captured import Captured
-from activities.adapters.models.simulator.recording.proxy import Asked
+from activities.adapters.models.scripted.playbook import Playbook, ScriptedTurn, parse_playbook
+from activities.adapters.models.simulator.recording.captured_answer import Captured
+from activities.adapters.models.simulator.recording.recording_proxy import Asked
 from activities.adapters.models.simulator.recording.transcript import Keeping, Transcript
 from activities.adapters.models.simulator.recording.upstreams import Destination
-from activities.adapters.models.simulator.server import Simulator, base_urls
-from activities.playbook import Playbook, ScriptedTurn, parse_playbook
-from activities.ports.models import ModelError, ModelReply
+from activities.adapters.models.simulator.simulator_server import Simulator, base_urls
+from activities.ports.model_provider import ModelError, ModelReply
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, ask, play, registry
 from tests.waiting import until
-from workflows.domain.messages import Message
-from workflows.domain.models import Provider
+from workflows.domain.agent.messages import Message
+from workflows.domain.agent.model_values import Provider
 
 HEADERS = {"x-api-key": KEY, "authorization": f"Bearer {KEY}", "x-goog-api-key": KEY}
 """The key in the place of each provider."""

@@ -9,13 +9,13 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from activities.adapters.models.simulator.app import RawAnswer
-from activities.adapters.models.simulator.recording.captured import Captured
-from activities.adapters.models.simulator.recording.hearing import Hearing
+from activities.adapters.models.scripted.playbook import ScriptedCall, ScriptedError, ScriptedUsage
+from activities.adapters.models.simulator.recording.answer_reader import Hearing
+from activities.adapters.models.simulator.recording.captured_answer import Captured
 from activities.adapters.models.simulator.recording.transcript import Keeping
-from activities.playbook import ScriptedCall, ScriptedError, ScriptedUsage
+from activities.adapters.models.simulator.simulator_app import RawAnswer
 from activities.ports.endpoints import Abilities
-from activities.ports.models import ModelReply, ProviderUnavailableError
+from activities.ports.model_provider import ModelReply, ProviderUnavailableError
 from tests.unit.activities.adapters.models.simulator.recording.studio import (
     AT_ONCE,
     HEADERS,
@@ -33,9 +33,9 @@ from tests.unit.activities.adapters.models.wire import (
     registry,
 )
 from tests.waiting import PATIENCE, until
-from workflows.domain.messages import UserMessage
-from workflows.domain.models import Provider
-from workflows.policy.openings import COMPACTION
+from workflows.domain.agent.messages import UserMessage
+from workflows.domain.agent.model_values import Provider
+from workflows.policy.agent.opening_messages import COMPACTION
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -1,0 +1,165 @@
+"""Blob stores: a directory that processes of several users share, and one in memory.
+
+`LocalStore` writes each blob once under its digest, durably (written aside, flushed, renamed), and
+checks the digest on every read. Who may write is said by the directory: what is made inside takes
+its mode, and, where the process may give files away, its owner. It never deletes: that is
+`store_collection`'s, to which a blob's time tells when it was put last. `MemoryStore` keeps nothing
+beyond the process.
+"""
+
+import asyncio
+import hashlib
+import os
+import re
+import secrets
+from pathlib import Path
+
+from activities.ports.blob_store_port import BlobMissingError
+from workflows.domain.ids import Digest
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def digest_of(data: bytes) -> Digest:
+    """Return the SHA-256 of `data` in lower-case hexadecimal."""
+    return Digest(hashlib.sha256(data).hexdigest())
+
+
+class MemoryStore:
+    """A `BlobStore` for tests and single-process runs; gone with the process."""
+
+    def __init__(self) -> None:
+        self._blobs: dict[Digest, bytes] = {}
+
+    async def put(self, data: bytes) -> Digest:
+        """Keep `data`; see the port."""
+        digest = digest_of(data)
+        self._blobs[digest] = bytes(data)
+        return digest
+
+    async def get(self, digest: Digest) -> bytes:
+        """Return what was kept; see the port."""
+        try:
+            return self._blobs[digest]
+        except KeyError:
+            raise BlobMissingError(f"no blob {digest!r} in memory") from None
+
+    def lose(self, digest: Digest) -> None:
+        """Forget a blob, as a disk does; losing what is not there is no error."""
+        self._blobs.pop(digest, None)
+
+
+class LocalStore:
+    """A `BlobStore` in a directory, 256 folders wide; safe for many processes and users at once."""
+
+    def __init__(self, directory: Path) -> None:
+        """Args: an existing directory; its mode and owner are what everything inside gets."""
+        self._directory = directory
+
+    async def put(self, data: bytes) -> Digest:
+        """Store `data` durably; see the port."""
+        digest = digest_of(data)
+        await asyncio.to_thread(self._write, digest, data)
+        return digest
+
+    async def get(self, digest: Digest) -> bytes:
+        """Return the bytes under `digest`, checked; see the port."""
+        return await asyncio.to_thread(self._read, digest)
+
+    def path(self, digest: Digest) -> Path:
+        """Return where the blob `digest` lies, or would lie.
+
+        Raises:
+            BlobMissingError: `digest` is no digest, so nothing can lie there.
+        """
+        if _DIGEST.fullmatch(digest) is None:
+            raise BlobMissingError(f"{digest!r} is no SHA-256 in lower-case hexadecimal")
+        return self._directory / digest[:2] / digest
+
+    def _read(self, digest: Digest) -> bytes:
+        path = self.path(digest)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            raise BlobMissingError(f"no blob {digest!r} in {str(self._directory)!r}") from None
+        if digest_of(data) != digest:
+            raise BlobMissingError(f"the file {str(path)!r} does not hold what its name says")
+        return data
+
+    def _write(self, digest: Digest, data: bytes) -> None:
+        if self._is_there(digest):
+            return
+        final = self.path(digest)
+        self._folder(final.parent)
+        aside = self._directory / f".{secrets.token_hex(8)}.new"
+        try:
+            self._write_aside(aside, data)
+            aside.replace(final)
+        finally:
+            aside.unlink(missing_ok=True)
+        _flush(final.parent)
+
+    def _is_there(self, digest: Digest) -> bool:
+        """A torn or tampered file is written anew, so a put always mends."""
+        try:
+            # Before the look: what is collected after this is seen to be missing, or left alone.
+            os.utime(self.path(digest))
+            self._read(digest)
+        except (BlobMissingError, OSError):
+            return False
+        return True
+
+    def _write_aside(self, path: Path, data: bytes) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            self._hand_over(descriptor, 0o666)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+
+    def _folder(self, folder: Path) -> None:
+        """Make a fan-out folder that is never seen with a narrower mode than it shall have."""
+        if folder.is_dir():
+            return
+        aside = self._directory / f".{secrets.token_hex(8)}.dir"
+        aside.mkdir(mode=0o700)
+        descriptor = open_made(aside)
+        try:
+            self._hand_over(descriptor, 0o7777)
+            aside.rename(folder)
+        except OSError:
+            # Another process was faster; only if not is this a failure of ours.
+            aside.rmdir()
+            if not folder.is_dir():
+                raise
+        finally:
+            os.close(descriptor)
+        _flush(self._directory)
+
+    def _hand_over(self, descriptor: int, mask: int) -> None:
+        """Give a new file or folder the directory's mode and, as root, its owner."""
+        like = self._directory.stat()
+        if os.geteuid() == 0:
+            os.fchown(descriptor, like.st_uid, like.st_gid)
+        os.fchmod(descriptor, like.st_mode & mask)
+
+
+def open_made(folder: Path) -> int:
+    """Open a folder that was just made; who owns the one around it may have put another there.
+
+    Raises:
+        OSError: it is a link, or belongs to somebody else.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    if os.fstat(descriptor).st_uid != os.geteuid():
+        os.close(descriptor)
+        raise PermissionError(f"{str(folder)!r} was made here and belongs to another now")
+    return descriptor
+
+
+def _flush(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,87 @@
+"""What a diff adds, for the check after collecting: files with their modes, and lines.
+
+Everything comes from `diff-tree` on stored objects: no file is opened and nothing is run.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from activities.adapters.git.bare_repository import Bare
+from activities.adapters.git.commit_comparison import DIFF_BYTES, SAFE, sizes
+from activities.adapters.git.worktrees.collected_names import shown
+from workflows.domain.ids import Commit
+from workflows.policy.review.diff_rules import AddedLines, ChangedFile
+
+_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HEAD = b"diff --git "
+_NO_MODE = "000000"
+_STATUS = {"A": "added", "D": "deleted"}
+
+
+async def changed_files(bare: Bare, base: Commit, commit: Commit) -> tuple[ChangedFile, ...]:
+    """List the files that differ, in git's order; a rename is two."""
+    options = ("-r", "-z", "--no-renames", *SAFE)
+    raw = (await bare.git.run(bare.scope(), "diff-tree", "--raw", *options, base, commit)).records()
+    counted = await bare.git.run(bare.scope(), "diff-tree", "--numstat", *options, base, commit)
+    binary = {
+        record.removeprefix(b"-\t-\t")
+        for record in counted.records()
+        if record.startswith(b"-\t-\t")
+    }
+    heads = [head.decode().removeprefix(":").split(" ") for head in raw[::2]]
+    lengths = await sizes(bare, [head[3] for head in heads])
+    return tuple(
+        _changed(path, head, size, is_binary=path in binary)
+        for head, path, size in zip(heads, raw[1::2], lengths, strict=True)
+    )
+
+
+def _changed(path: bytes, head: list[str], size: int, *, is_binary: bool) -> ChangedFile:
+    old, new, _, _, status = head
+    return ChangedFile(
+        path=shown(path),
+        status=_STATUS.get(status, "modified"),  # pyright: ignore[reportArgumentType] -- of the two
+        old_mode=None if old == _NO_MODE else old,
+        mode=None if new == _NO_MODE else new,
+        size=0 if status == "D" else size,
+        is_binary=is_binary,
+    )
+
+
+async def added_lines(bare: Bare, base: Commit, commit: Commit) -> tuple[AddedLines, ...]:
+    """Return all lines that `commit` has and `base` has not.
+
+    Raises:
+        OutputTooLargeError: the patch is too large to be held; check sizes first.
+    """
+    options = ("-r", "--no-renames", *SAFE)
+    names = await bare.git.run(
+        bare.scope(), "diff-tree", "-z", "--name-only", *options, base, commit
+    )
+    scope = replace(bare.scope(), limit_bytes=DIFF_BYTES)
+    command = ("diff-tree", "-p", "-U0", "--full-index", "--text")
+    patch = await bare.git.run(scope, *command, *options, base, commit)
+    return tuple(read_added(patch.stdout, names.records()))
+
+
+def read_added(patch: bytes, paths: list[bytes]) -> Iterator[AddedLines]:
+    """Read a patch without context lines.
+
+    Its file names may be quoted, so that they are not read: files come in the order of `paths`. A
+    file that becomes a link comes as two with one head.
+    """
+    # Every line of content has its mark; what begins otherwise speaks of a missing line end.
+    lines = (line for line in patch.split(b"\n") if not line.startswith(b"\\"))
+    number, last = -1, b""
+    for line in lines:
+        if line.startswith(_HEAD):
+            number += line != last
+            last = line
+        elif found := _HUNK.match(line):
+            gone, start, new = (int(part) if part else 1 for part in found.groups())
+            for _ in range(gone):
+                next(lines)
+            text = b"\n".join(next(lines)[1:] for _ in range(new))
+            if new:
+                yield AddedLines(shown(paths[number]), start, text)

@@ -1,0 +1,218 @@
+"""The host's own bare repository: where it lies, how it is made, and how its refs move.
+
+What is in it is decided here (`CONFIG`, `ATTRIBUTES`), not by any template or repository. Worktrees
+are in `worktree.py`, objects from outside in `bundle.py`.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from activities.adapters.git import loose_objects
+from activities.adapters.git.git_command import Git, Scope
+from activities.adapters.git.repository_locks import exclusive, remove_stale
+from activities.ports.git_errors import GitCommandError, RefMovedError
+from workflows.domain.ids import Commit
+
+CONFIG = """\
+[gc]
+\tauto = 0
+[core]
+\tlogAllRefUpdates = false
+[index]
+\tversion = 4
+"""
+
+# Bytes are taken and given as they are. `!diff` and `!merge` (unspecified) and not `-diff` and
+# `-merge` (unset), which would make every file binary and every double edit a conflict.
+ATTRIBUTES = (
+    "* -text !eol -crlf -filter -ident -working-tree-encoding !diff !merge !conflict-marker-size\n"
+)
+
+LOOSE = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.|lock$|$)){0,199}")
+"""Long enough for a session, a task and what is made for them; NAME_MAX leaves room for endings."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the things of one repository are under the host's data."""
+
+    data: Path
+    key: str
+
+    @property
+    def bare(self) -> Path:
+        """The repository."""
+        return self.data / "repositories" / f"{self.key}.git"
+
+    @property
+    def mutex(self) -> Path:
+        """The lock for administration."""
+        return self.data / "locks" / f"{self.key}.lock"
+
+    def worktree(self, name: str) -> Path:
+        """The folder that a sandbox sees."""
+        return self.data / "worktrees" / self.key / checked_name(name)
+
+    def admin(self, name: str) -> Path:
+        """The worktree's own git directory."""
+        return self.bare / "worktrees" / checked_name(name)
+
+    def lock(self, name: str) -> Path:
+        """The worktree's lock."""
+        return self.data / "locks" / self.key / checked_name(name)
+
+    def state(self, name: str) -> Path:
+        """The folder of what is known of the worktree; see `worktree.py`."""
+        return self.data / "state" / self.key / checked_name(name)
+
+
+def checked_name(name: str) -> str:
+    """Return `name` if it is one of ours.
+
+    Raises:
+        ValueError: it could leave its folder, or git would name the worktree differently.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError(f"worktree name {name!r} is not of the form {NAME.pattern}")
+    return name
+
+
+class Bare:
+    """The repository itself."""
+
+    def __init__(self, git: Git, layout: Layout) -> None:
+        """Take the program and the place; nothing is touched yet."""
+        self.git = git
+        self.layout = layout
+
+    def scope(self, *hold: int) -> Scope:
+        """Return a scope inside the repository, far from any worktree's attributes."""
+        return Scope(self.layout.bare, {"GIT_DIR": str(self.layout.bare)}, hold)
+
+    @asynccontextmanager
+    async def mutex(self) -> AsyncGenerator[Scope, None]:
+        """Hold the repository for administration; yield a scope whose children hold it too."""
+        async with exclusive(self.layout.mutex) as descriptor:
+            remove_stale(self.layout.bare)
+            yield self.scope(descriptor)
+
+    async def ensure(self, like: Commit) -> None:
+        """Make the repository where it is missing, and put its settings right.
+
+        Args:
+            like: any commit of it; tells the object format.
+        """
+        async with self.mutex() as scope:
+            if not self.layout.bare.exists():
+                await self._make(scope, "sha256" if loose_objects.is_sha256(like) else "sha1")
+            await asyncio.to_thread(self._protect)
+
+    async def _make(self, scope: Scope, object_format: str) -> None:
+        # Made beside and renamed: after a kill there is a whole repository or none.
+        half = self.layout.bare.with_suffix(".half")
+        await asyncio.to_thread(shutil.rmtree, half, ignore_errors=True)
+        half.mkdir(parents=True, mode=0o700)
+        arguments = ("init", "-q", "--bare", "--template=", "--initial-branch=none")
+        arguments += (f"--object-format={object_format}", str(half))
+        await self.git.run(Scope(half, hold=scope.hold), *arguments)
+        with (half / "config").open("a") as config:
+            config.write(CONFIG)
+        shutil.copyfile(half / "config", half / "config.made")
+        (half / "info").mkdir()
+        half.rename(self.layout.bare)
+
+    def _protect(self) -> None:
+        """Put back what only we write, if anything else did."""
+        bare = self.layout.bare
+        for place, text in (
+            (bare / "config", (bare / "config.made").read_bytes()),
+            (bare / "info" / "attributes", ATTRIBUTES.encode()),
+        ):
+            if not place.is_file() or place.is_symlink() or place.read_bytes() != text:
+                replace(place, text)
+        shutil.rmtree(bare / "hooks", ignore_errors=True)
+
+    async def add_shallow(self, boundary: tuple[Commit, ...]) -> None:
+        """Record where a shallow base ends. A boundary kept too long only hides older history."""
+        if not boundary:
+            return
+        async with self.mutex():
+            place = self.layout.bare / "shallow"
+            before = place.read_text().split() if place.exists() else []
+            names = sorted({*before, *boundary})
+            replace(place, "".join(f"{name}\n" for name in names).encode())
+
+    async def resolve(self, ref: str) -> Commit | None:
+        """Return the commit that a ref holds; None where it does not exist."""
+        arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        answer = await self.git.run(self.scope(), *arguments, accept=(0, 1, 128))
+        # 128 is said of an object that is not there, too; that is nothing to work with either.
+        return Commit(answer.line().splitlines()[-1]) if answer.code == 0 else None
+
+    def loose(self, ref: str) -> Commit | None:
+        """Return the commit in a ref's own file, without a process; None where git has to look."""
+        try:
+            text = (self.layout.bare / ref).read_text()
+        except OSError:
+            return None
+        return Commit(text[:-1]) if LOOSE.fullmatch(text) else None
+
+    async def update_ref(self, ref: str, new: Commit, old: Commit | None) -> None:
+        """Move a ref by compare-and-swap; it being there already is no error.
+
+        Raises:
+            RefMovedError: it holds neither `old` nor `new`.
+        """
+        async with self.mutex() as scope:
+            self._remove_stale_lock(ref)
+            if self._move_loose(ref, new, old):
+                return
+            arguments = ("update-ref", "--no-deref", ref, new, old or "0" * len(new))
+            try:
+                await self.git.run(scope, *arguments)
+            except GitCommandError as error:
+                found = await self.resolve(ref)
+                if found == new:
+                    return
+                if found == old:
+                    raise
+                raise RefMovedError(ref, old, found) from error
+
+    def _move_loose(self, ref: str, new: Commit, old: Commit | None) -> bool:
+        """Move a ref as git does, by a rename, without a process; False: git has to do it.
+
+        Only where nothing has to be judged: git has made the ref's file, it holds `old`, and `new`
+        was just written as a loose object. The mutex keeps every other writer away meanwhile.
+        """
+        is_written = (self.layout.bare / "objects" / new[:2] / new[2:]).is_file()
+        if old is None or not is_written or self.loose(ref) != old:
+            return False
+        replace(self.layout.bare / ref, f"{new}\n".encode())
+        return True
+
+    async def delete_refs(self, doomed: Mapping[str, Commit]) -> None:
+        """Delete refs, all or none, if each holds what is given."""
+        asked = "".join(f"delete {ref} {commit}\n" for ref, commit in sorted(doomed.items()))
+        async with self.mutex() as scope:
+            for ref in doomed:
+                self._remove_stale_lock(ref)
+            await self.git.run(scope, "update-ref", "--no-deref", "--stdin", stdin=asked.encode())
+
+    def _remove_stale_lock(self, ref: str) -> None:
+        # We hold the mutex, and so does every child of ours: a lock here is a dead one's.
+        (self.layout.bare / f"{ref}.lock").unlink(missing_ok=True)
+
+
+def replace(place: Path, data: bytes) -> None:
+    """Write a file so that it is always whole; the folder has to be ours alone."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    half = place.with_name(f".{place.name}.{os.getpid()}.half")
+    half.write_bytes(data)
+    half.replace(place)

@@ -1,0 +1,76 @@
+"""What differs between two commits, and what a commit holds. Nothing the content names is run."""
+
+from dataclasses import replace
+
+from activities.adapters.git.bare_repository import Bare
+from activities.adapters.git.worktrees.collected_names import shown
+from activities.ports.host_repository import Change
+from workflows.domain.ids import Commit, Tree
+
+DIFF_BYTES = 256 << 20
+SAFE = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none")
+
+
+async def diff(bare: Bare, base: Commit, commit: Commit) -> bytes:
+    """Return a patch for reading."""
+    scope = replace(bare.scope(), limit_bytes=DIFF_BYTES)
+    command = ("-c", "core.quotePath=false", "diff-tree", "-r", "-p", "-M", "--full-index")
+    return (await bare.git.run(scope, *command, *SAFE, base, commit)).stdout
+
+
+async def changed_paths(bare: Bare, base: Commit, commit: Commit) -> tuple[Change, ...]:
+    """List the paths; a rename is two."""
+    options = ("-r", "-z", "--raw", "--no-renames", *SAFE)
+    fields = (await bare.git.run(bare.scope(), "diff-tree", *options, base, commit)).records()
+    heads = [head.decode().removeprefix(":").split(" ") for head in fields[::2]]
+    lengths = await sizes(bare, [head[3] for head in heads])
+    changes = [
+        _change(shown(path), head, size)
+        for head, path, size in zip(heads, fields[1::2], lengths, strict=True)
+    ]
+    return tuple(sorted(changes, key=lambda change: change.path))
+
+
+def _change(path: str, head: list[str], size: int) -> Change:
+    _, mode, _, _, status = head
+    if status == "D":
+        return Change(path=path, status="deleted", mode=None, size=0)
+    named = "added" if status == "A" else "modified"
+    return Change.model_validate({"path": path, "status": named, "mode": mode, "size": size})
+
+
+async def sizes(bare: Bare, blobs: list[str]) -> list[int]:
+    """Return the sizes of blobs; 0 for what is none."""
+    asked = "".join(f"{blob}\n" for blob in blobs).encode()
+    arguments = ("cat-file", "--batch-check=%(objectsize)")
+    answer = await bare.git.run(bare.scope(), *arguments, stdin=asked)
+    # A gitlink's commit, or the zeros of a deletion, is missing here; it has no size.
+    return [int(line) if line.isdigit() else 0 for line in answer.stdout.splitlines()]
+
+
+async def read_file(bare: Bare, commit: Commit, path: str) -> bytes | None:
+    """Return a file's bytes, or a link's target; None where neither is there."""
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        return None
+    listed = await bare.git.run(bare.scope(), "ls-tree", "-z", commit, "--", path)
+    for record in listed.records():
+        head, _, name = record.partition(b"\t")
+        _, kind, blob = head.decode().split(" ")
+        if kind == "blob" and name == path.encode():
+            return (await bare.git.run(bare.scope(), "cat-file", "blob", blob)).stdout
+    return None
+
+
+async def paths(bare: Bare, commit: Commit) -> tuple[str, ...]:
+    """List every file; a name that is not UTF-8 is left out."""
+    arguments = ("ls-tree", "-r", "-z", "--name-only", commit)
+    listed = (await bare.git.run(bare.scope(), *arguments)).records()
+    return tuple(
+        path.decode() for path in listed if path.decode("utf-8", "ignore").encode() == path
+    )
+
+
+async def tree_of(bare: Bare, commit: Commit) -> Tree:
+    """Return the tree of a commit."""
+    found = await bare.git.run(bare.scope(), "rev-parse", "--verify", f"{commit}^{{tree}}")
+    return Tree(found.stdout.decode().strip())

@@ -1,0 +1,127 @@
+"""git bundles, made and read without `fetch`, `upload-pack` or any ref of the repository.
+
+`git bundle create` needs a ref for what it bundles and would have to run where we may create none;
+`git fetch` of a bundle runs in the receiving repository with that repository's configuration.
+Header and pack apart (gitformat-bundle) need only `pack-objects` and `index-pack`.
+"""
+
+from dataclasses import dataclass, replace
+
+from activities.adapters.git import loose_objects
+from activities.adapters.git.git_command import Git, Scope
+from activities.ports.git_errors import BundleError, GitCommandError
+from workflows.domain.ids import Commit
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle, read."""
+
+    needs: tuple[Commit, ...]
+    """Commits that must be there before."""
+    tips: tuple[Commit, ...]
+    pack: bytes
+
+
+def parse(data: bytes) -> Bundle:
+    """Read a bundle's header.
+
+    Raises:
+        BundleError: this is no bundle, or one of a kind that we do not make.
+    """
+    head, gap, pack = data.partition(b"\n\n")
+    lines = head.split(b"\n")
+    if not gap or lines[0] not in (b"# v2 git bundle", b"# v3 git bundle"):
+        raise BundleError(f"not a git bundle (begins with {data[:20]!r}); export it again")
+    needs: list[Commit] = []
+    tips: list[Commit] = []
+    for line in lines[1:]:
+        if line.startswith(b"@object-format="):
+            continue
+        if line.startswith(b"@"):
+            raise BundleError(f"bundle with the unknown capability {line!r}; export it again")
+        (needs if line.startswith(b"-") else tips).append(_name(line))
+    return Bundle(tuple(needs), tuple(tips), pack)
+
+
+def _name(line: bytes) -> Commit:
+    name = line.removeprefix(b"-").split(b" ")[0].decode("ascii", "replace")
+    if len(name) not in (40, 64) or not set(name) <= set("0123456789abcdef"):
+        raise BundleError(f"bundle with the malformed line {line[:80]!r}; export it again")
+    return Commit(name)
+
+
+LIMIT_SECONDS = 25 * 60.0
+"""A whole history may be packed or checked here; the activities around it have half an hour."""
+
+
+async def create(
+    git: Git,
+    scope: Scope,
+    tip: Commit,
+    exclude: tuple[Commit, ...] = (),
+    extra: tuple[str, ...] = (),
+) -> bytes:
+    """Bundle `tip` with its history.
+
+    Args:
+        git: the program.
+        scope: the repository.
+        tip: the commit that the bundle is to bring.
+        exclude: commits that the receiver has.
+        extra: further objects (blobs) to put in.
+
+    Raises:
+        GitCommandError: an object is missing.
+    """
+    wanted = "".join(f"{line}\n" for line in (tip, *(f"^{name}" for name in exclude), *extra))
+    options = ["--revs", "--stdout", "-q", "--delta-base-offset"] + ["--thin"] * bool(exclude)
+    scope = replace(scope, limit_seconds=LIMIT_SECONDS)
+    packed = await git.run(scope, "pack-objects", *options, stdin=wanted.encode())
+    sha256 = "# v3 git bundle\n@object-format=sha256\n"
+    head = sha256 if loose_objects.is_sha256(tip) else "# v2 git bundle\n"
+    head += "".join(f"-{name}\n" for name in exclude) + f"{tip} refs/blueflame/bundle\n\n"
+    return head.encode() + packed.stdout
+
+
+async def unpack(git: Git, scope: Scope, bundle: Bundle, *, strict: bool) -> None:
+    """Store a bundle's objects, and no ref.
+
+    Args:
+        git: the program.
+        scope: the receiving repository.
+        bundle: what to store.
+        strict: check each object's form as well (not for histories that others wrote long ago).
+
+    Raises:
+        BundleError: what it builds on is missing, or it is damaged or incomplete.
+    """
+    scope = replace(scope, limit_seconds=LIMIT_SECONDS)
+    await _require(git, scope, bundle.needs, "builds on")
+    try:
+        options = ["--stdin", "--fix-thin"] + ["--strict"] * strict
+        await git.run(scope, "index-pack", *options, stdin=bundle.pack)
+    except GitCommandError as error:
+        raise BundleError(f"bundle cannot be unpacked, export it again: {error}") from error
+    await _require(git, scope, bundle.tips, "promises")
+    await _require_connected(git, scope, bundle)
+
+
+async def _require(git: Git, scope: Scope, names: tuple[Commit, ...], verb: str) -> None:
+    asked = "".join(f"{name}\n" for name in names).encode()
+    answer = await git.run(scope, "cat-file", "--batch-check=%(objecttype)", stdin=asked)
+    for name, line in zip(names, answer.stdout.splitlines(), strict=True):
+        if line != b"commit":
+            raise BundleError(f"bundle {verb} commit {name}, which is not there; send it first")
+
+
+async def _require_connected(git: Git, scope: Scope, bundle: Bundle) -> None:
+    asked = "".join([f"{name}\n" for name in bundle.tips] + [f"^{n}\n" for n in bundle.needs])
+    try:
+        arguments = ("rev-list", "--objects", "--quiet", "--stdin")
+        await git.run(scope, *arguments, stdin=asked.encode())
+    except GitCommandError as error:
+        raise BundleError(
+            f"bundle lacks objects of its history; `git fsck` in the repository that it came from "
+            f"tells more: {error}"
+        ) from error

@@ -1,0 +1,259 @@
+"""`HostRepository` over real git: one own bare repository with its worktrees.
+
+This is the front; each job is in a module of its own.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from activities.adapters.git import added_lines, commit_comparison, loose_objects
+from activities.adapters.git import commit_merge as merging
+from activities.adapters.git import git_bundle as bundles
+from activities.adapters.git.bare_repository import Bare, Layout
+from activities.adapters.git.git_command import Git
+from activities.adapters.git.repository_locks import Locking, exclusive
+from activities.adapters.git.worktrees import checkpoint as checkpoints
+from activities.adapters.git.worktrees import pipe_removal
+from activities.adapters.git.worktrees import restore as restoring
+from activities.adapters.git.worktrees.collected_names import shown
+from activities.adapters.git.worktrees.collection import Collector
+from activities.adapters.git.worktrees.lfs import AttributeRepository
+from activities.adapters.git.worktrees.worktree import PARALLEL, Worktrees, delete
+from activities.ports.git_errors import BundleError
+from activities.ports.host_repository import (
+    Change,
+    Checkpoint,
+    CheckpointRequest,
+    Collected,
+    Finding,
+    MergeOutcome,
+    MergePart,
+    TaskCommit,
+    WorktreePlace,
+)
+from activities.ports.user_repository import BaseBundle
+from workflows.domain.ids import Commit, SessionId, Tree
+from workflows.policy.review.diff_rules import AddedLines, ChangedFile
+
+
+def _nothing(_: str) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Seams:
+    """Where tests of crashes take hold; ordinary runs leave them as they are."""
+
+    locking: Locking = exclusive
+    """How a worktree is locked."""
+    fail_point: Callable[[str], None] = _nothing
+    """Called with `after-commit`: the checkpoint's commit exists and its ref has not moved."""
+
+
+class GitHostRepository:
+    """The host's side; see the port for what each operation promises."""
+
+    def __init__(self, git: Git, data: Path, key: str, seams: Seams = Seams()) -> None:
+        """Take the program, the host's data folder and the repository's key. Nothing is touched."""
+        self._git = git
+        self._fail_point = seams.fail_point
+        self._bare = Bare(git, Layout(data, key))
+        self._objects = self._bare.layout.bare / "objects"
+        self._worktrees = Worktrees(self._bare, seams.locking)
+        attributes = AttributeRepository(git, data / "attributes.git")
+        self._collector = Collector(git, attributes)
+        self._looked: dict[Path, pipe_removal.Cache] = {}
+
+    async def has_base(self, commit: Commit) -> bool:
+        """Say whether `commit` was imported before."""
+        if not self._bare.layout.bare.exists():
+            return False
+        pattern = "refs/blueflame/*/base"
+        arguments = ("for-each-ref", "--count=1", f"--contains={commit}", pattern)
+        found = await self._git.run(self._bare.scope(), *arguments, accept=(0, 128, 129))
+        return found.code == 0 and bool(found.stdout)
+
+    async def import_base(
+        self, base: BaseBundle | None, commit: Commit, session: SessionId
+    ) -> None:
+        """Take a base in and name it."""
+        await self._bare.ensure(commit)
+        if not await self.has_base(commit):
+            if base is None:
+                raise BundleError(f"base {commit} is not here; fetch its bundle and import that")
+            parsed = bundles.parse(base.bundle)
+            if commit not in parsed.tips:
+                raise BundleError(
+                    f"bundle brings {parsed.tips}, not base {commit}; export it again"
+                )
+            await self._bare.add_shallow(base.shallow)
+            await bundles.unpack(self._git, self._bare.scope(), parsed, strict=False)
+        await self._bare.update_ref(f"refs/blueflame/{session}/base", commit, None)
+
+    async def import_bundle(self, bundle: bytes, ref: str, old: Commit | None) -> Commit:
+        """Take in what another host bundled."""
+        parsed = bundles.parse(bundle)
+        if len(parsed.tips) != 1:
+            raise BundleError(f"bundle for {ref!r} brings {len(parsed.tips)} commits; export one")
+        await bundles.unpack(self._git, self._bare.scope(), parsed, strict=True)
+        await self._bare.update_ref(ref, parsed.tips[0], old)
+        return parsed.tips[0]
+
+    async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
+        """Make a worktree, or find it whole."""
+        return await self._worktrees.create(name, commit)
+
+    async def remove_worktree(self, name: str) -> None:
+        """Delete a worktree with all its files."""
+        await self._worktrees.remove(name)
+        self._collector.forget(self._worktrees.place(name).path)
+        self._looked.pop(self._worktrees.place(name).path, None)
+
+    def lock(
+        self, name: str, on_wait: Callable[[], None] | None = None
+    ) -> AbstractAsyncContextManager[int]:
+        """Hold a worktree alone."""
+        return self._worktrees.lock(name, on_wait)
+
+    async def restore(self, name: str, commit: Commit) -> None:
+        """Bring a worktree exactly to `commit`."""
+        scope = self._worktrees.scope(name)
+        if not self._worktrees.is_at(name, commit):
+            await self._disarm(scope.cwd)
+            await restoring.restore(self._git, scope, commit)
+        self._worktrees.mark(name, None)
+
+    async def collect(self, name: str) -> Collected:
+        """Turn a worktree's files into a tree."""
+        scope = self._worktrees.scope(name)
+        deleted = await self._disarm(scope.cwd)
+        collected = await self._collector.collect(scope)
+        findings = sorted((*deleted, *collected.findings), key=lambda finding: finding.path)
+        collected = collected.model_copy(update={"findings": tuple(findings)})
+        if collected.changes or collected.findings:
+            self._worktrees.mark(name, None)
+        return collected
+
+    async def _disarm(self, worktree: Path) -> tuple[Finding, ...]:
+        cache = self._looked.setdefault(worktree, {})
+        return await asyncio.to_thread(pipe_removal.disarm, os.fsencode(worktree), cache)
+
+    async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
+        """List ignored files and folders."""
+        scope = self._worktrees.scope(name)
+        arguments = ("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
+        listed = await self._git.run(scope, *arguments)
+        return tuple(shown(path) for path in sorted(listed.records())[:limit])
+
+    async def checkpoint(self, request: CheckpointRequest) -> Commit:
+        """Record the collected tree with its observations."""
+        self._worktrees.scope(request.name)
+        commit = await asyncio.to_thread(checkpoints.write, self._objects, request)
+        self._fail_point("after-commit")
+        await self._bare.update_ref(request.ref, commit, request.previous)
+        self._worktrees.mark(request.name, commit)
+        return commit
+
+    async def tip(self, ref: str) -> Commit | None:
+        """Return what `ref` names."""
+        return self._bare.loose(ref) or await self._bare.resolve(ref)
+
+    async def read_checkpoint(self, ref: str) -> Checkpoint | None:
+        """Return the checkpoint that `ref` names."""
+        return await checkpoints.read(self._bare, ref)
+
+    async def squash(self, task: TaskCommit) -> Commit:
+        """Make the one commit of a task."""
+        message = loose_objects.with_trailers(task.message, task.trailers)
+        text = loose_objects.commit_text(task.tree, (task.base,), message, task.when)
+        written = await asyncio.to_thread(
+            loose_objects.write, self._objects, "commit", text, task.base
+        )
+        return Commit(written)
+
+    async def merge(
+        self, head: Commit, parts: tuple[MergePart, ...], when: datetime
+    ) -> MergeOutcome:
+        """Merge `parts` in order into `head`."""
+        return await merging.merge(self._bare, head, parts, when)
+
+    async def new_markers(self, base: Commit, commit: Commit) -> tuple[str, ...]:
+        """List files with new conflict markers."""
+        return await merging.new_markers(self._bare, base, commit)
+
+    async def advance(self, ref: str, new: Commit, old: Commit | None) -> None:
+        """Move a ref by compare-and-swap."""
+        await self._bare.update_ref(ref, new, old)
+
+    async def refs(self, session: SessionId) -> dict[str, Commit]:
+        """Return all refs of a session."""
+        arguments = ("for-each-ref", "--format=%(objectname) %(refname)")
+        listed = await self._git.run(self._bare.scope(), *arguments, f"refs/blueflame/{session}/")
+        pairs = [line.split(" ", 1) for line in listed.stdout.decode().splitlines()]
+        return {ref: Commit(name) for name, ref in pairs}
+
+    async def delete_refs(self, session: SessionId) -> None:
+        """Drop all refs of a session."""
+        await self._bare.delete_refs(await self.refs(session))
+
+    async def bundle(self, ref: str, base: Commit) -> bytes:
+        """Bundle what `ref` has beyond `base`."""
+        tip = await self._bare.resolve(ref)
+        if tip is None:
+            raise BundleError(f"ref {ref!r} does not exist; there is nothing to bundle")
+        extra = await checkpoints.observations_of(self._bare, tip)
+        return await bundles.create(self._git, self._bare.scope(), tip, (base,), extra)
+
+    async def diff(self, base: Commit, commit: Commit) -> bytes:
+        """Return the patch between two commits."""
+        return await commit_comparison.diff(self._bare, base, commit)
+
+    async def changed_files(self, base: Commit, commit: Commit) -> tuple[ChangedFile, ...]:
+        """List what differs, with modes, sizes and whether it is binary."""
+        return await added_lines.changed_files(self._bare, base, commit)
+
+    async def added_lines(self, base: Commit, commit: Commit) -> tuple[AddedLines, ...]:
+        """Return the lines that `commit` adds."""
+        return await added_lines.added_lines(self._bare, base, commit)
+
+    async def changed_paths(self, base: Commit, commit: Commit) -> tuple[Change, ...]:
+        """List what differs between two commits."""
+        return await commit_comparison.changed_paths(self._bare, base, commit)
+
+    async def paths(self, commit: Commit) -> tuple[str, ...]:
+        """List every file of `commit`."""
+        return await commit_comparison.paths(self._bare, commit)
+
+    async def tree_of(self, commit: Commit) -> Tree:
+        """Return the tree of `commit`."""
+        return await commit_comparison.tree_of(self._bare, commit)
+
+    async def read_file(self, commit: Commit, path: str) -> bytes | None:
+        """Return a file's bytes in `commit`."""
+        return await commit_comparison.read_file(self._bare, commit, path)
+
+    async def checkout(self, commit: Commit, destination: Path) -> None:
+        """Write the files of `commit` to a new folder."""
+        half = destination.with_name(f"{destination.name}.half")
+        await asyncio.to_thread(delete, half)
+        half.mkdir(parents=True)
+        index = half.with_name(f"{destination.name}.index")
+        index.unlink(missing_ok=True)
+        scope = replace(self._bare.scope(), cwd=half)
+        scope = scope.having(GIT_WORK_TREE=str(half), GIT_INDEX_FILE=str(index))
+        await self._git.run(scope, "read-tree", commit)
+        await self._git.run(scope, *PARALLEL, "checkout-index", "-a", "-f", "-q")
+        index.unlink()
+        half.rename(destination)
+
+    async def free_bytes(self) -> int:
+        """Return what the disk has left for us."""
+        place = self._bare.layout.data
+        place.mkdir(parents=True, exist_ok=True)
+        return shutil.disk_usage(place).free

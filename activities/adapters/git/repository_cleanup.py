@@ -1,0 +1,158 @@
+"""What sessions left in the host's repositories: found on disk, and removed under the same locks.
+
+Which sessions have ended is not known here. A worktree whose lock is held, and a repository whose
+mutex is, are left alone and named: somebody works there.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, TypeVar
+
+from activities.adapters.git.bare_repository import Bare, Layout
+from activities.adapters.git.git_command import Git
+from activities.adapters.git.worktrees.worktree import Worktrees, delete
+from workflows.domain.ids import Commit
+
+_PATIENCE_SECONDS: Final = 2.0
+_UNREFERENCED: Final = "2.days.ago"
+"""Objects that no ref names yet may be of a command that runs."""
+_REF: Final = re.compile(r"refs/blueflame/([^/]+)/.+")
+
+
+_T = TypeVar("_T")
+
+
+class BusyError(Exception):
+    """Somebody holds the lock."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """One worktree on disk."""
+
+    name: str
+    """`<session>.<agent>`."""
+    size_bytes: int
+
+    @property
+    def session(self) -> str:
+        """The session that it was made for."""
+        return self.name.split(".", maxsplit=1)[0]
+
+
+def repositories(data: Path) -> list[str]:
+    """Return the keys of the repositories on this host."""
+    return sorted(path.stem for path in (data / "repositories").glob("*.git"))
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes that a file or folder takes on disk; what goes meanwhile counts nothing."""
+    total = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+    return total
+
+
+class Cleanup:
+    """One repository of the host."""
+
+    def __init__(self, git: Git, data: Path, key: str) -> None:
+        """Take the program, the host's data folder and the repository's key. Nothing is touched."""
+        self._git = git
+        self._layout = Layout(data, key)
+        self._bare = Bare(git, self._layout)
+        self._worktrees = Worktrees(self._bare)
+
+    def worktrees(self) -> Iterator[Leftover]:
+        """Find the worktrees that are on disk, whole or not."""
+        places = (
+            self._layout.data / "worktrees" / self._layout.key,
+            self._layout.bare / "worktrees",
+        )
+        names = {path.name for place in places if place.is_dir() for path in place.iterdir()}
+        for name in sorted(names):
+            yield Leftover(name, size_of(self._layout.worktree(name)))
+
+    async def refs(self) -> dict[str, dict[str, Commit]]:
+        """Return the refs by the session that they were made for."""
+        arguments = ("for-each-ref", "--format=%(objectname) %(refname)", "refs/blueflame/")
+        listed = await self._git.run(self._bare.scope(), *arguments)
+        found: dict[str, dict[str, Commit]] = {}
+        for line in listed.stdout.decode().splitlines():
+            commit, ref = line.split(" ", 1)
+            if (match := _REF.fullmatch(ref)) is not None:
+                found.setdefault(match[1], {})[ref] = Commit(commit)
+        return found
+
+    async def remove_worktree(self, name: str) -> None:
+        """Remove a worktree with all its files.
+
+        Raises:
+            BusyError: its lock is held.
+            WorktreeDamagedError: it cannot be deleted.
+        """
+        async with _held(self._worktrees.lock(name)):
+            await self._worktrees.remove(name)
+            shutil.rmtree(self._layout.state(name), ignore_errors=True)
+
+    async def delete_refs(self, refs: dict[str, Commit]) -> None:
+        """Drop refs, if each still holds what is given."""
+        await self._bare.delete_refs(refs)
+
+    async def prune(self) -> int:
+        """Drop the objects that nothing names any more; return the bytes that became free.
+
+        Raises:
+            BusyError: the repository's mutex is held.
+        """
+        before = size_of(self._layout.bare)
+        async with _held(self._bare.mutex()) as scope:
+            arguments = ("-q", "-d", "-l", "-A", f"--unpack-unreachable={_UNREFERENCED}")
+            await self._git.run(scope, "repack", *arguments)
+            await self._git.run(scope, "prune", f"--expire={_UNREFERENCED}")
+        return max(before - size_of(self._layout.bare), 0)
+
+    async def remove_repository(self, before: datetime) -> int:
+        """Remove the whole repository, if it is empty of sessions and nobody touched it lately.
+
+        Args:
+            before: something in it that is newer keeps it.
+
+        Returns:
+            The bytes that became free; 0 where it was kept.
+
+        Raises:
+            BusyError: its mutex is held.
+        """
+        size = size_of(self._layout.bare)
+        async with _held(self._bare.mutex()):
+            if await self.refs() or self._touched() >= before:
+                return 0
+            await asyncio.to_thread(delete, self._layout.bare)
+        return size
+
+    def _touched(self) -> datetime:
+        bare = self._layout.bare
+        places = [bare, *bare.iterdir(), *(bare / "objects").iterdir()]
+        return datetime.fromtimestamp(max(place.stat().st_mtime for place in places), UTC)
+
+
+@asynccontextmanager
+async def _held(lock: AbstractAsyncContextManager[_T]) -> AsyncGenerator[_T]:
+    """Hold a lock while the block runs; give up where somebody else holds it for long."""
+    async with AsyncExitStack() as stack:
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                held = await stack.enter_async_context(lock)
+        except TimeoutError as error:
+            raise BusyError from error
+        yield held

@@ -1,0 +1,152 @@
+"""`UserRepository` over real git: the only place that writes to the user's repository.
+
+Landing adds objects and moves one ref under `refs/heads/`; it touches no checkout and no index.
+Only `fast_forward` moves a checkout, and only after every reason against it was looked for. The
+user's hooks run at neither; that is decided once. Nothing is retried or forced: what stands in the
+way is told.
+"""
+
+from pathlib import Path
+
+from activities.adapters.git import git_bundle as bundles
+from activities.adapters.git.git_command import Git, Scope
+from activities.adapters.git.user import repository_preflight
+from activities.adapters.git.user.fast_forward import Person, fast_forward
+from activities.adapters.git.user.user_checkouts import holding
+from activities.adapters.git.user.user_git import Found, as_owner, find, resolve, without_programs
+from activities.ports.git_errors import (
+    BundleError,
+    GitCommandError,
+    PartialCloneError,
+    RepositoryUnreadableError,
+)
+from activities.ports.user_repository import (
+    BaseBundle,
+    FastForwardRequest,
+    Landed,
+    LandOutcome,
+    LandRequest,
+    Refused,
+    RepositoryFacts,
+)
+from workflows.domain.ids import Commit, SessionId
+
+
+class GitUserRepository:
+    """The user's side; see the port for what each operation promises."""
+
+    def __init__(self, git: Git, person: Person) -> None:
+        """Take the program, and the environment that the user's own filters need at a ff."""
+        self._git = git
+        self._person = person
+
+    async def inspect(
+        self, path: Path, base: str | None, session: SessionId | None = None
+    ) -> RepositoryFacts:
+        """Look at a repository and change nothing."""
+        return await repository_preflight.inspect(self._git, path, base, session)
+
+    async def export(self, path: Path, commit: Commit) -> BaseBundle:
+        """Bundle `commit` with its history."""
+        found = await find(path)
+        try:
+            data = await bundles.create(self._git, found.scope(), commit)
+        except GitCommandError as error:
+            if "ermission denied" in error.stderr:
+                raise RepositoryUnreadableError(
+                    f"{str(found.root)!r} belongs to {found.owner} and cannot be read whole; give "
+                    f"the account that runs Blue Flame read access: {error.stderr.strip()[:500]}"
+                ) from error
+            raise PartialCloneError(
+                f"the history of {commit} in {str(found.root)!r} is incomplete; "
+                f"`git fsck` tells more: {error.stderr.strip()[:500]}"
+            ) from error
+        boundary = found.common_dir / "shallow"
+        names = boundary.read_text().split() if boundary.exists() else []
+        return BaseBundle(bundle=data, shallow=tuple(Commit(name) for name in names))
+
+    async def land(self, request: LandRequest) -> LandOutcome:
+        """Store commits and move one ref."""
+        found = await find(request.path)
+        scope = await as_owner(self._git, found, await without_programs(self._git, found.scope()))
+        held = await resolve(self._git, scope, request.ref)
+        if held == request.new:
+            return Landed(ref=request.ref, commit=request.new)
+        refused = await self._reason_against(request, held, found, scope)
+        if refused is not None:
+            return refused
+        bundle = bundles.parse(request.bundle)
+        if request.new not in bundle.tips:
+            raise BundleError(f"bundle brings {bundle.tips}, not {request.new}; bundle it again")
+        await bundles.unpack(self._git, scope, bundle, strict=True)
+        return await move_ref(self._git, scope, request.ref, request.new, request.old)
+
+    async def _reason_against(
+        self, request: LandRequest, held: Commit | None, found: Found, scope: Scope
+    ) -> Refused | None:
+        if held != request.old:
+            return moved(request.ref, held)
+        if not found.is_writable:
+            return Refused(
+                reason="rights",
+                text=f"{str(found.root)!r} belongs to {found.owner} and is not writable for the "
+                "worker that lands; next time start a worker of role land as that user",
+            )
+        places = await holding(self._git, scope, request.ref)
+        if places:
+            return Refused(
+                reason="checked_out",
+                text=f"{short(request.ref)!r} is checked out in {str(places[0])!r}, and "
+                "no checkout is touched; leave that branch alone while its session works",
+            )
+        return None
+
+    async def fast_forward(self, request: FastForwardRequest) -> LandOutcome:
+        """Move the user's branch where that is safe."""
+        return await fast_forward(self._git, request, self._person)
+
+
+async def move_ref(
+    git: Git, scope: Scope, ref: str, new: Commit, old: Commit | None
+) -> LandOutcome:
+    """Move a ref by compare-and-swap, or say what stands in the way."""
+    try:
+        arguments = ("update-ref", "--no-deref", "-m", "blueflame: land", ref, new)
+        await git.run(scope, *arguments, old or "0" * len(new))
+    except GitCommandError as error:
+        held = await resolve(git, scope, ref)
+        if held == new:
+            return Landed(ref=ref, commit=new)
+        if held != old:
+            return moved(ref, held)
+        return _blocked(ref, error)
+    return Landed(ref=ref, commit=new)
+
+
+def _blocked(ref: str, error: GitCommandError) -> Refused:
+    said = error.stderr.strip()
+    if ".lock'" in said:
+        text = f"another git command holds {short(ref)!r}, or died holding it: {said}"
+        return Refused(reason="busy", text=text)
+    if "ermission denied" in said:
+        return Refused(reason="rights", text=f"{short(ref)!r} may not be written: {said}")
+    name = short(ref).replace("/", "-")
+    return Refused(
+        reason="blocked",
+        text=f"a branch of yours leaves no room for {short(ref)!r} ({said}); rename yours, or take "
+        f"the work as {name!r}",
+    )
+
+
+def moved(ref: str, held: Commit | None) -> Refused:
+    """Say that a ref is not where it was expected."""
+    text = (
+        f"{short(ref)!r} is at {held or 'nothing'} now, where this session did not put it, and "
+        "nothing is put over it; rename it, if it is to be kept"
+    )
+    return Refused(reason="moved", text=text)
+
+
+def short(ref: str) -> str:
+    """Return a branch's name as people write it."""
+    return ref.removeprefix("refs/heads/")

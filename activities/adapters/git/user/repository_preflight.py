@@ -1,0 +1,248 @@
+"""Looks at the user's repository before anything is paid for, and refuses in words for a person.
+
+Changes nothing, not even the index's record of times: what needs a fresh index works on a copy.
+"""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from activities.adapters.git.git_command import Git, Scope
+from activities.adapters.git.git_messages import damaged, refusal
+from activities.adapters.git.user.user_checkouts import under_way
+from activities.adapters.git.user.user_git import Found, find, resolve, without_programs
+from activities.adapters.git.worktrees import lfs
+from activities.adapters.git.worktrees.collected_names import shown
+from activities.ports.git_errors import (
+    BaseMissingError,
+    BranchNameBlockedError,
+    EmptyRepositoryError,
+    GitCommandError,
+    PartialCloneError,
+    UnusableNameError,
+)
+from activities.ports.user_repository import RepositoryFacts
+from workflows.domain.ids import Commit, SessionId, Tree
+
+OURS = "refs/heads/blueflame"
+NAME_BYTES = 255
+PATH_BYTES = 3_500
+"""A system takes 4096 with the folder of the worktree."""
+OPERATIONS = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisection",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "sequencer": "series of picks",
+}
+"""What a person calls the operations; a lock of the index is none that was left unfinished."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a tree holds."""
+
+    count: int
+    size: int
+    submodules: tuple[str, ...]
+    attributes: tuple[tuple[str, str], ...]
+    """Folder and blob of each `.gitattributes`."""
+
+
+async def inspect(
+    git: Git, path: Path, base: str | None, session: SessionId | None
+) -> RepositoryFacts:
+    """Gather the facts, or refuse; see the port."""
+    found = await find(path)
+    _refuse_unspeakable(found.root)
+    try:
+        return await _inspect(git, found, base or None, session)
+    except GitCommandError as error:
+        raise refusal(found, error) from error
+
+
+async def _inspect(
+    git: Git, found: Found, base: str | None, session: SessionId | None
+) -> RepositoryFacts:
+    scope = await without_programs(git, found.scope())
+    commit = await _base_commit(git, scope, found, base)
+    await _refuse_blocked_name(git, scope, session)
+    await _refuse_partial(git, scope, commit)
+    contents = await _contents(git, scope, commit, found)
+    return RepositoryFacts(
+        root=found.root,
+        key=found.key,
+        is_bare=found.is_bare,
+        base=commit,
+        base_branch=await _branch(git, scope, base),
+        tree=Tree((await git.run(scope, "rev-parse", f"{commit}^{{tree}}")).line()),
+        file_count=contents.count,
+        tree_bytes=contents.size,
+        owner=found.owner,
+        is_writable=found.is_writable,
+        is_dirty=not found.is_bare and await is_dirty(git, scope, found),
+        under_way=OPERATIONS.get(under_way(found.git_dir) or ""),
+        submodules=contents.submodules,
+        lfs_patterns=await _lfs_patterns(git, scope, contents),
+    )
+
+
+def _refuse_unspeakable(root: Path) -> None:
+    """Refuse a place that could not be named in a message, a database or a log."""
+    try:
+        str(root).encode()
+    except UnicodeEncodeError as error:
+        raise UnusableNameError(
+            f"the path {os.fsencode(root)!r} is not UTF-8, so it cannot be passed on; rename the "
+            "folder"
+        ) from error
+
+
+async def _base_commit(git: Git, scope: Scope, found: Found, base: str | None) -> Commit:
+    commit = await resolve(git, scope, base or "HEAD")
+    if commit is not None:
+        return commit
+    await _refuse_lost(git, scope, found, base or "HEAD")
+    some = await git.run(scope, "for-each-ref", "--count=1", "--format=%(refname:short)")
+    if not some.stdout.strip():
+        raise EmptyRepositoryError(
+            f"{str(found.root)!r} has no commit yet; commit something, then start again"
+        )
+    if base is None:
+        raise BaseMissingError(
+            f"HEAD of {str(found.root)!r} names no commit; name a base, for example {some.line()!r}"
+        )
+    raise BaseMissingError(
+        f"{base[:200]!r} is no branch, tag or commit of {str(found.root)!r}; fetch it, or name "
+        "another (`git branch -a` lists them)"
+    )
+
+
+async def _refuse_lost(git: Git, scope: Scope, found: Found, base: str) -> None:
+    """Refuse a name that leads to an object which is not there, or cannot be read."""
+    arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", base)
+    named = await git.run(scope, *arguments, accept=(0, 1, 128))
+    if named.code:
+        return
+    looked = await git.run(scope, "cat-file", "-t", named.line(), accept=(0, 128))
+    if looked.code:
+        raise damaged(found, f"{looked.stderr} fatal: {base!r} is {named.line()}, which is lost")
+
+
+async def _branch(git: Git, scope: Scope, base: str | None) -> str | None:
+    if base is None:
+        named = await git.run(scope, "symbolic-ref", "-q", "HEAD", accept=(0, 1))
+    else:
+        arguments = (
+            "rev-parse",
+            "--symbolic-full-name",
+            "--verify",
+            "-q",
+            "--end-of-options",
+            base,
+        )
+        named = await git.run(scope, *arguments, accept=(0, 1, 128))
+    ref = (named.line().splitlines() or [""])[-1]
+    return ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None
+
+
+async def _refuse_blocked_name(git: Git, scope: Scope, session: SessionId | None) -> None:
+    listed = await git.run(scope, "for-each-ref", "--format=%(refname)", OURS)
+    for ref in listed.stdout.decode("utf-8", "replace").splitlines():
+        if ref == OURS or (session and ref.startswith(f"{OURS}/{session}/")):
+            short = ref.removeprefix("refs/heads/")
+            raise BranchNameBlockedError(
+                f"your branch {short!r} leaves no room for 'blueflame/<session>'; rename it: "
+                f"git branch -m {short} {short.replace('/', '-')}-mine"
+            )
+
+
+async def _refuse_partial(git: Git, scope: Scope, commit: Commit) -> None:
+    arguments = ("config", "--get-regexp", r"^remote\..*\.promisor$")
+    if (await git.run(scope, *arguments, accept=(0, 1))).code == 1:
+        return
+    listed = ("rev-list", "--objects", "--missing=print", "--no-object-names", commit)
+    names = (await git.run(scope, *listed)).stdout.splitlines()
+    missing = sum(name.startswith(b"?") for name in names)
+    if missing:
+        raise PartialCloneError(
+            f"this is a partial clone that lacks {missing} objects of the base; fill it with "
+            "`git fetch --refetch --no-filter` and start again"
+        )
+
+
+async def _contents(git: Git, scope: Scope, commit: Commit, found: Found) -> Contents:
+    records = (await git.run(scope, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)).records()
+    count = size = 0
+    submodules: list[str] = []
+    attributes: list[tuple[str, str]] = []
+    for record in records:
+        head, _, name = record.partition(b"\t")
+        mode, _, blob, length = head.decode().split()
+        path = name.decode("utf-8", "backslashreplace")
+        if length == "BAD":
+            raise damaged(found, f"{path!r} of the base is lost")
+        _refuse_overlong(name)
+        count += 1
+        size += int(length) if length != "-" else 0
+        if mode == "160000":
+            submodules.append(path)
+        elif path.rpartition("/")[2] == ".gitattributes":
+            attributes.append((path.rpartition("/")[0], blob))
+    return Contents(count, size, tuple(submodules), tuple(attributes))
+
+
+def _refuse_overlong(path: bytes) -> None:
+    """Refuse what no worktree could hold; git stores any length."""
+    longest = max(len(part) for part in path.split(b"/"))
+    if longest <= NAME_BYTES and len(path) <= PATH_BYTES:
+        return
+    what = f"a name of {longest}" if longest > NAME_BYTES else f"a path of {len(path)}"
+    raise UnusableNameError(
+        f"the base holds {what} bytes, {shown(path[:80])!r}…, and a worktree takes names of "
+        f"{NAME_BYTES} and paths of {PATH_BYTES}; shorten it and commit"
+    )
+
+
+async def _lfs_patterns(git: Git, scope: Scope, contents: Contents) -> tuple[str, ...]:
+    found: list[str] = []
+    for folder, blob in contents.attributes:
+        text = (await git.run(scope, "cat-file", "blob", blob)).stdout
+        found += [f"{folder}/{name}".lstrip("/") for name in lfs.patterns(text)]
+    return tuple(found)
+
+
+async def is_dirty(git: Git, scope: Scope, found: Found) -> bool:
+    """Say whether tracked files differ from the index, or the index from HEAD."""
+    with tempfile.TemporaryDirectory(prefix="blueflame-") as folder:
+        copied = copy_index(scope, Path(folder)).having(
+            # Reading a sparse index writes trees: they go into the folder.
+            GIT_OBJECT_DIRECTORY=folder,
+            GIT_ALTERNATE_OBJECT_DIRECTORIES=_quoted(found.common_dir / "objects"),
+        )
+        refresh = ("update-index", "-q", "--ignore-submodules", "--refresh")
+        await git.run(copied, *refresh, accept=(0, 1))
+        quiet = ("--quiet", "--ignore-submodules=all")
+        if (await git.run(copied, "diff-files", *quiet, accept=(0, 1))).code:
+            return True
+        staged = ("diff-index", "--cached", *quiet, "HEAD", "--")
+        return (await git.run(copied, *staged, accept=(0, 1, 128))).code != 0
+
+
+def _quoted(path: Path) -> str:
+    """Write a path as git reads it in a list, where a colon would separate."""
+    text = str(path).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'"{text}"'
+
+
+def copy_index(scope: Scope, folder: Path) -> Scope:
+    """Return a scope that works on a copy of the index, with its times."""
+    index = Path(scope.env["GIT_DIR"]) / "index"
+    if index.exists():
+        # With its times: git tells by them which entries it has to look at again.
+        shutil.copy2(index, folder / "index")
+    return scope.having(GIT_INDEX_FILE=str(folder / "index"))

@@ -1,0 +1,333 @@
+"""Turns a worktree's files into a tree, by plumbing and never by `git add`.
+
+`git add` would run a clean filter that a nested repository's own configuration names, and take
+nested repositories as links. Here git only compares and lists; what may be stored is decided file
+by file. Ignored files are absent. Policy (claims, protected paths, sizes, secrets) is elsewhere.
+"""
+
+import asyncio
+import os
+import stat
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from activities.adapters.git import loose_objects
+from activities.adapters.git.git_command import Git, Scope, first_failure
+from activities.adapters.git.worktrees import lfs
+from activities.adapters.git.worktrees.collected_names import (
+    backslash_fault,
+    is_dot_git,
+    is_dot_gitmodules,
+    link_fault,
+    name_fault,
+    shown,
+)
+from activities.adapters.git.worktrees.folder_scan import Cache, Oddities, folders_of, scan
+from activities.adapters.git.worktrees.worktree import unlock_folders
+from activities.ports.host_repository import Change, Collected, Finding, FindingKind
+from workflows.domain.ids import Tree
+
+RULES: dict[FindingKind, str] = {
+    "nested_git": "a repository inside the worktree is not collected; delete its .git, or keep it "
+    "in an ignored folder",
+    "submodule": "submodules stay as they are in the base; put the work elsewhere",
+    "not_regular": "only files, folders and links can be collected; delete it",
+    "name": "such a name is not collected; rename it",
+    "symlink": "a link has to stay inside the repository; make it relative to something in it",
+    "lfs": "its pattern belongs to Git LFS, whose objects cannot be made here; leave it out",
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the index holds, so that it need not be listed each time."""
+
+    stamp: tuple[int, int, int]
+    """Of the index file; another stamp means another index."""
+    tree: Tree
+    folders: frozenset[bytes]
+    links: frozenset[bytes]
+    """Paths of gitlinks."""
+    attributes: frozenset[bytes]
+    """Paths of `.gitattributes` files."""
+
+
+@dataclass
+class Sorted:
+    """Paths by what becomes of them."""
+
+    stored: list[bytes] = field(default_factory=list[bytes])
+    removed: list[bytes] = field(default_factory=list[bytes])
+    changes: list[Change] = field(default_factory=list[Change])
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def find(self, kind: FindingKind, path: bytes, what: str) -> None:
+        """Add a finding."""
+        name = shown(path)
+        text = f"{name!r} was not collected: {what}; {RULES[kind]}"
+        self.findings.append(Finding(kind=kind, path=name, text=text))
+
+
+@dataclass(frozen=True)
+class Differing:
+    """A tracked path whose file may differ from the index."""
+
+    mode: bytes
+    blob: str
+    is_gone: bool
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one look at the worktree told."""
+
+    others: list[bytes]
+    """Neither tracked nor ignored; nested repositories end with a slash."""
+    differing: dict[bytes, Differing]
+    oddities: Oddities
+    is_barred: bool
+    """Whether some folder could not be entered, so that more may be there."""
+
+
+class Collector:
+    """Collects one bare repository's worktrees."""
+
+    def __init__(self, git: Git, attributes: lfs.AttributeRepository) -> None:
+        """Take the program, and what reads attributes untouched by ours."""
+        self._git = git
+        self._attributes = attributes
+        self._known: dict[Path, Known] = {}
+        self._listings: dict[Path, Cache] = {}
+
+    async def collect(self, scope: Scope) -> Collected:
+        """Collect the worktree of `scope`."""
+        known = await self._what_is_known(scope)
+        seen = await self._look(scope, known)
+        if seen.is_barred:
+            await asyncio.to_thread(unlock_folders, scope.cwd)
+            seen = await self._look(scope, known)
+        pointers = await self._lfs_paths(scope, known, [*seen.others, *seen.differing])
+        work = _Work(os.fsencode(scope.cwd), known, pointers)
+        done = await asyncio.to_thread(work.sort, seen)
+        tree = await self._store(scope, known, done)
+        return Collected(
+            tree=tree,
+            changes=tuple(sorted(done.changes, key=lambda change: change.path)),
+            findings=tuple(sorted(done.findings, key=lambda finding: finding.path)),
+        )
+
+    async def _look(self, scope: Scope, known: Known) -> Seen:
+        """Ask git for what is new and what differs, and look through the folders meanwhile."""
+        others = ("ls-files", "-z", "-o", "--exclude-standard")
+        differing = ("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all")
+        cache = self._listings.setdefault(scope.cwd, {})
+        look = partial(scan, os.fsencode(scope.cwd), known.folders, cache=cache)
+        with first_failure():
+            async with asyncio.TaskGroup() as group:
+                listed = group.create_task(self._git.run(scope, *others))
+                compared = group.create_task(self._git.run(scope, *differing))
+                scanned = group.create_task(asyncio.to_thread(look))
+        said = listed.result().stderr + compared.result().stderr
+        return Seen(
+            others=listed.result().records(),
+            differing=_differing(compared.result().records()),
+            oddities=scanned.result(),
+            is_barred="Permission denied" in said,
+        )
+
+    def forget(self, worktree: Path) -> None:
+        """Drop what is remembered of a worktree that is removed."""
+        self._known.pop(worktree, None)
+        self._listings.pop(worktree, None)
+
+    async def _what_is_known(self, scope: Scope) -> Known:
+        index = Path(scope.env["GIT_DIR"]) / "index"
+        known = self._known.get(scope.cwd)
+        if known is not None and known.stamp == _stamp(index):
+            return known
+        tree = Tree((await self._git.run(scope, "write-tree")).line())
+        stamp = _stamp(index)
+        records = (await self._git.run(scope, "ls-files", "-z", "-s")).records()
+        paths = [record.partition(b"\t")[2] for record in records]
+        known = Known(
+            stamp,
+            tree,
+            frozenset(folders_of(paths)),
+            frozenset(r.partition(b"\t")[2] for r in records if r.startswith(b"160000 ")),
+            frozenset(lfs.attribute_files(paths)),
+        )
+        self._known[scope.cwd] = known
+        return known
+
+    async def _lfs_paths(self, scope: Scope, known: Known, paths: list[bytes]) -> frozenset[bytes]:
+        files = known.attributes.union(lfs.attribute_files(paths))
+        if not paths or not lfs.are_named(scope.cwd, files):
+            return frozenset()
+        return await self._attributes.lfs_paths(scope, paths)
+
+    async def _store(self, scope: Scope, known: Known, work: Sorted) -> Tree:
+        if not work.removed and not work.stored:
+            return known.tree
+        # Removals first: what was a file may be a folder now, and the reverse.
+        if work.removed:
+            arguments = ("update-index", "-z", "--force-remove", "--stdin")
+            await self._git.run(scope, *arguments, stdin=_lines(work.removed))
+        if work.stored:
+            arguments = ("update-index", "-z", "--add", "--stdin")
+            await self._git.run(scope, *arguments, stdin=_lines(work.stored))
+        tree = Tree((await self._git.run(scope, "write-tree")).line())
+        self._known[scope.cwd] = Known(
+            _stamp(Path(scope.env["GIT_DIR"]) / "index"),
+            tree,
+            known.folders.union(folders_of(work.stored)),
+            known.links,
+            known.attributes.union(lfs.attribute_files(work.stored)),
+        )
+        return tree
+
+
+class _Work:
+    """Sorts the paths of one collection; looks at files, starts nothing."""
+
+    def __init__(self, root: bytes, known: Known, pointers: frozenset[bytes]) -> None:
+        self._root = root
+        self._known = known
+        self._pointers = pointers
+        self._sorted = Sorted()
+
+    def sort(self, seen: Seen) -> Sorted:
+        """Decide for each path."""
+        new = {path for path in seen.others if not path.endswith(b"/")}
+        fresh = folders_of(new) - self._known.folders
+        fresh |= {path for path in seen.differing if self._is_folder(path)}
+        oddities = self._look_closer(fresh, seen.oddities)
+        nested = {path.removesuffix(b"/") for path in seen.others if path.endswith(b"/")}
+        nested |= {path.rpartition(b"/")[0] or path for path in oddities.nested_git}
+        for path in sorted(nested):
+            self._sorted.find("nested_git", path, "it is or holds a repository of its own")
+        for path in oddities.not_regular:
+            self._sorted.find("not_regular", path, "it is a pipe, a socket or a device")
+        for link in sorted(self._known.links):
+            self._check_submodule(link)
+        for path in sorted(new):
+            self._sort_new(path)
+        for path, before in sorted(seen.differing.items()):
+            self._sort_tracked(path, before)
+        return self._sorted
+
+    def _is_folder(self, path: bytes) -> bool:
+        try:
+            return stat.S_ISDIR(os.lstat(os.path.join(self._root, path)).st_mode)
+        except OSError:
+            return False
+
+    def _look_closer(self, fresh: set[bytes], oddities: Oddities) -> Oddities:
+        """Look through folders that are new; the scan entered only those already known."""
+        tops = [folder for folder in fresh if folder.rpartition(b"/")[0] not in fresh]
+        more = scan(self._root, fresh, tops)
+        return Oddities(
+            (*oddities.nested_git, *more.nested_git), (*oddities.not_regular, *more.not_regular)
+        )
+
+    def _check_submodule(self, link: bytes) -> None:
+        place = os.path.join(self._root, link)
+        try:
+            is_filled = bool(os.listdir(place))
+        except FileNotFoundError:
+            self._sorted.find("submodule", link, "its folder was deleted, the link is kept")
+        except OSError:
+            self._sorted.find("submodule", link, "something else stands in its place")
+        else:
+            if is_filled:
+                self._sorted.find("submodule", link, "files were written in a submodule's folder")
+
+    def _sort_new(self, path: bytes) -> None:
+        fault = name_fault(path) or backslash_fault(path)
+        if fault is not None:
+            self._sorted.find("name", path, fault)
+        elif any(is_dot_git(part) for part in path.split(b"/")):
+            return  # found by the scan, with its folder
+        else:
+            self._keep(path, None)
+
+    def _sort_tracked(self, path: bytes, before: Differing) -> None:
+        if path in self._known.links:
+            return
+        if before.is_gone or not self._keep(path, before):
+            self._sorted.removed.append(path)
+            change = Change(path=shown(path), status="deleted", mode=None, size=0)
+            self._sorted.changes.append(change)
+
+    def _keep(self, path: bytes, before: Differing | None) -> bool:
+        """Store a path if it is a file or a link that may be; say whether it stays tracked."""
+        place = os.path.join(self._root, path)
+        try:
+            status = os.lstat(place)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        if stat.S_ISLNK(status.st_mode):
+            return self._keep_link(path, before)
+        if not stat.S_ISREG(status.st_mode):
+            return False
+        if status.st_mode & stat.S_IRUSR == 0:
+            os.chmod(place, 0o600 | stat.S_IMODE(status.st_mode))
+        if path in self._pointers and not lfs.is_pointer(place):
+            self._sorted.find("lfs", path, "it is not an LFS pointer")
+            return before is not None
+        mode = "100755" if status.st_mode & stat.S_IXUSR else "100644"
+        self._record(path, before, mode, status.st_size)
+        return True
+
+    def _keep_link(self, path: bytes, before: Differing | None) -> bool:
+        fault = link_fault(self._root, path)
+        if fault is None and is_dot_gitmodules(path.replace(b"\\", b"/").rpartition(b"/")[2]):
+            fault = "`.gitmodules` may not be a link"
+        if fault is not None:
+            self._sorted.find("symlink", path, fault)
+            return False
+        target = os.readlink(os.path.join(self._root, path))
+        self._record(path, before, "120000", len(target))
+        return True
+
+    def _record(
+        self,
+        path: bytes,
+        before: Differing | None,
+        mode: Literal["100644", "100755", "120000"],
+        size: int,
+    ) -> None:
+        # Stored even where only times differ: that refreshes git's record of them.
+        self._sorted.stored.append(path)
+        if before is None:
+            change = Change(path=shown(path), status="added", mode=mode, size=size)
+        elif before.mode == mode.encode() and before.blob == self._blob(path, mode, before.blob):
+            return
+        else:
+            change = Change(path=shown(path), status="modified", mode=mode, size=size)
+        self._sorted.changes.append(change)
+
+    def _blob(self, path: bytes, mode: str, like: str) -> str:
+        place = os.path.join(self._root, path)
+        if mode == "120000":
+            return loose_objects.digest("blob", os.readlink(place), like)
+        return loose_objects.digest_file(place, like)
+
+
+def _differing(records: list[bytes]) -> dict[bytes, Differing]:
+    """Read `diff-files --raw -z`."""
+    found: dict[bytes, Differing] = {}
+    for head, path in zip(records[::2], records[1::2], strict=True):
+        mode, _, blob, _, status = head.removeprefix(b":").split(b" ")
+        found[path] = Differing(mode, blob.decode(), status == b"D")
+    return found
+
+
+def _lines(paths: list[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in sorted(paths))
+
+
+def _stamp(index: Path) -> tuple[int, int, int]:
+    status = index.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,0 +1,128 @@
+"""Looks through a worktree's folders for what git does not tell: nested `.git`, pipes, sockets.
+
+Only folders that hold tracked or collectable files are entered; ignored ones may be huge, and
+nothing in them reaches a tree. A new folder that holds nothing but a pipe is therefore not seen.
+"""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from activities.adapters.git.worktrees.collected_names import DOT_GIT_BEGINS, is_dot_git
+
+SETTLED_NS = 100_000_000
+"""A folder that changed less than this before it was listed may change again with the same time."""
+
+
+@dataclass(frozen=True)
+class Oddities:
+    """Paths relative to the root."""
+
+    nested_git: tuple[bytes, ...]
+    not_regular: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What a folder held when its time of change was `changed_ns`."""
+
+    changed_ns: int
+    folders: tuple[bytes, ...]
+    nested_git: tuple[bytes, ...]
+    not_regular: tuple[bytes, ...]
+
+
+Cache = dict[bytes, Listing]
+"""Listings by folder. The time of change cannot be set by whoever changes the folder."""
+
+
+def folders_of(paths: Iterable[bytes]) -> set[bytes]:
+    """Return all folders that hold the paths, `b""` (the root) included."""
+    folders = {path.rpartition(b"/")[0] for path in paths}
+    for folder in tuple(folders):
+        above = folder.rpartition(b"/")[0]
+        while above not in folders:
+            folders.add(above)
+            above = above.rpartition(b"/")[0]
+    folders.add(b"")
+    return folders
+
+
+def scan(
+    root: bytes,
+    folders: AbstractSet[bytes],
+    start: Iterable[bytes] = (b"",),
+    cache: Cache | None = None,
+) -> Oddities:
+    """Look through the given folders.
+
+    Args:
+        root: the worktree, absolute.
+        folders: relative paths of those to enter when they are met.
+        start: where to begin.
+        cache: of earlier scans of the same root; kept up to date.
+    """
+    known = {} if cache is None else cache
+    settled_ns = time.time_ns() - SETTLED_NS
+    nested: list[bytes] = []
+    odd: list[bytes] = []
+    waiting = list(start)
+    while waiting:
+        listing = _listing(root, waiting.pop(), known, settled_ns)
+        nested += listing.nested_git
+        odd += listing.not_regular
+        waiting += [folder for folder in listing.folders if folder in folders]
+    # The root's own is checked by itself, under its exact name.
+    return Oddities(tuple(sorted({*nested} - {b".git"})), tuple(sorted(odd)))
+
+
+def _listing(root: bytes, folder: bytes, known: Cache, settled_ns: int) -> Listing:
+    place = os.path.join(root, folder)
+    try:
+        changed_ns = os.lstat(place).st_ctime_ns
+    except OSError:
+        return Listing(0, (), (), ())
+    listing = known.get(folder)
+    if listing is None or listing.changed_ns != changed_ns:
+        listing = _list(place, folder + b"/" if folder else b"", changed_ns)
+        if changed_ns < settled_ns:
+            known[folder] = listing
+    return listing
+
+
+def _list(place: bytes, prefix: bytes, changed_ns: int) -> Listing:
+    folders: list[bytes] = []
+    nested: list[bytes] = []
+    odd: list[bytes] = []
+    # Ten thousand times: what is most likely is asked first, and as little as possible called.
+    for entry in entries(place):
+        name = entry.name
+        if (name[0] in DOT_GIT_BEGINS or not name.isascii()) and is_dot_git(name):
+            nested.append(prefix + name)
+        elif entry.is_file(follow_symlinks=False):
+            continue
+        elif entry.is_dir(follow_symlinks=False):
+            folders.append(prefix + name)
+        elif not entry.is_symlink():
+            odd.append(prefix + name)
+    return Listing(changed_ns, tuple(folders), tuple(nested), tuple(odd))
+
+
+def entries(folder: bytes) -> list[os.DirEntry[bytes]]:
+    """List a folder, made accessible to us first where its mode forbids it; gone: nothing."""
+    try:
+        if os.lstat(folder).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.chmod(folder, stat.S_IRWXU)
+        with os.scandir(folder) as listing:
+            return list(listing)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        # Deeper than the system can name: nothing there can be collected or run by path.
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return []

@@ -1,0 +1,86 @@
+"""Brings a worktree exactly to a commit: after a kill in mid-write, and whatever an agent left.
+
+Ignored files stay (they are a cache), by the ignore rules of that commit. Empty folders go.
+"""
+
+import asyncio
+import os
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+from activities.adapters.git.git_command import Git, Scope
+from activities.adapters.git.worktrees.collected_names import shown
+from activities.adapters.git.worktrees.folder_scan import entries, folders_of
+from activities.adapters.git.worktrees.worktree import delete, unlock_folders
+from activities.ports.git_errors import GitCommandError, WorktreeDamagedError
+from workflows.domain.ids import Commit
+
+
+async def restore(git: Git, scope: Scope, commit: Commit) -> None:
+    """Make the files and the index of the worktree in `scope` those of `commit`.
+
+    Raises:
+        WorktreeDamagedError: something stays different.
+    """
+    await asyncio.to_thread(unlock_folders, scope.cwd)
+    try:
+        await git.run(scope, "read-tree", "--reset", "-u", commit)
+    except GitCommandError:
+        await _anew(git, scope, commit)
+    staged = (await git.run(scope, "ls-files", "-z", "-s")).records()
+    listed = ("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
+    ignored = (await git.run(scope, *listed)).records()
+    tracked = {record.partition(b"\t")[2] for record in staged}
+    links = {r.partition(b"\t")[2] for r in staged if r.startswith(b"160000 ")}
+    kept = {path.removesuffix(b"/") for path in ignored}
+    await asyncio.to_thread(prune, os.fsencode(scope.cwd), tracked - links, links, kept)
+    await _verify(git, scope)
+
+
+async def _anew(git: Git, scope: Scope, commit: Commit) -> None:
+    """Build index and files from nothing, where the index is of no use."""
+    (Path(scope.env["GIT_DIR"]) / "index").unlink(missing_ok=True)
+    await git.run(scope, "read-tree", commit)
+    await git.run(scope, "checkout-index", "-a", "-f", "-u", "-q")
+
+
+def prune(
+    root: bytes, tracked: AbstractSet[bytes], links: AbstractSet[bytes], kept: AbstractSet[bytes]
+) -> None:
+    """Delete what is neither tracked nor kept.
+
+    Args:
+        root: the worktree.
+        tracked: files.
+        links: gitlinks; their folders are made, and emptied.
+        kept: files and folders not to be touched or entered.
+    """
+    for link in links:
+        os.makedirs(os.path.join(root, link), exist_ok=True)
+    folders = folders_of(tracked | kept | links) | links
+    waiting = [b""]
+    while waiting:
+        folder = waiting.pop()
+        for entry in list(entries(os.path.join(root, folder))):
+            path = folder + b"/" + entry.name if folder else entry.name
+            if path == b".git" or path in kept:
+                continue
+            if not entry.is_dir(follow_symlinks=False):
+                if path not in tracked:
+                    os.unlink(entry.path)
+            elif path in folders:
+                waiting.append(path)
+            else:
+                delete(Path(os.fsdecode(entry.path)))
+
+
+async def _verify(git: Git, scope: Scope) -> None:
+    await git.run(scope, "update-index", "-q", "--refresh", accept=(0, 1))
+    differing = ("diff-files", "-z", "--name-only", "--ignore-submodules=all")
+    left = (await git.run(scope, *differing)).records()
+    left += (await git.run(scope, "ls-files", "-z", "-o", "--exclude-standard")).records()
+    if left:
+        names = ", ".join(repr(shown(path)) for path in left[:5])
+        raise WorktreeDamagedError(
+            f"worktree {scope.cwd.name!r} stays different in {names}; remove it and create it anew"
+        )

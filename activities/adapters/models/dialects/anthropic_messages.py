@@ -1,0 +1,181 @@
+"""Anthropic's Messages dialect: neutral requests to its JSON, its answers back to neutral replies.
+
+Pure translation of plain JSON; the SDK is `anthropic.py`'s business. Thinking blocks with their
+signatures travel in `provider_raw` exactly as they came.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import JsonValue
+
+from activities.adapters.models.dialects.foreign_json import Json, count, table, tables, text
+from activities.adapters.models.dialects.neutral_messages import (
+    NO_ANSWER,
+    NO_OUTPUT,
+    safe_name,
+    tool_call,
+    unique_ids,
+)
+from activities.ports.model_provider import ModelReply, ModelRequest, OutcomeUnknownError, Stop
+from activities.text.surrogates import clean, clean_json
+from workflows.domain.agent.messages import (
+    AssistantMessage,
+    Message,
+    ProviderRaw,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+from workflows.domain.agent.model_values import Usage
+from workflows.policy.money.call_cost import cost_usd
+
+_STOPS: dict[str, Stop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "tool_calls",
+    "max_tokens": "truncated",
+    # It was billed, and the next call will overflow: that one is refused unbilled and compacts.
+    "model_context_window_exceeded": "truncated",
+    "refusal": "refusal",
+    "pause_turn": "pause",
+}
+
+
+def wire_request(request: ModelRequest) -> Json:
+    """Translate a request to the arguments of `messages.create`.
+
+    The system block's own cache breakpoint lives an hour, for the next agent of the role shares
+    it; the top-level one follows the end of the conversation and lives five minutes.
+    """
+    body: Json = {
+        "model": request.model.model,
+        "max_tokens": min(request.max_output_tokens, request.model.max_output_tokens),
+        "messages": _messages(request.messages),
+        "cache_control": {"type": "ephemeral"},
+    }
+    if request.system.strip():
+        hour = {"type": "ephemeral", "ttl": "1h"}
+        body["system"] = [{"type": "text", "text": clean(request.system), "cache_control": hour}]
+    if request.tools:
+        body["tools"] = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "input_schema": tool.parameters,
+            }
+            for tool in request.tools
+        ]
+    return body
+
+
+def read_reply(request: ModelRequest, body: Json) -> ModelReply:
+    """Translate the JSON of a whole answer.
+
+    Raises:
+        OutcomeUnknownError: it has no stop reason that is known, so it is not whole.
+    """
+    stop = _STOPS.get(text(body.get("stop_reason")))
+    if stop is None:
+        raise OutcomeUnknownError(f"the answer ends without a reason: {body.get('stop_reason')!r}")
+    blocks = [block for block in tables(body.get("content")) if not _is_empty(block)]
+    if stop == "truncated" and blocks and blocks[-1].get("type") == "tool_use":
+        # The limit cut this call's arguments: what came of them must not be run.
+        blocks[-1]["input"] = "cut by the output limit: " + _written(blocks[-1].get("input"))
+    calls = _take_calls(blocks, request.messages)
+    usage = _usage(table(body.get("usage")))
+    payload: list[JsonValue] = [clean_json(block) for block in blocks]
+    texts = [text(block.get("text")) for block in blocks if block.get("type") == "text"]
+    return ModelReply(
+        message=AssistantMessage(
+            text=clean("\n".join(texts)),
+            tool_calls=calls,
+            provider_raw=ProviderRaw(dialect="anthropic", payload=payload),
+        ),
+        stop=stop,
+        usage=usage,
+        cost_usd=cost_usd(request.model.prices, usage),
+        scripted=body.get("simulated") is True,
+    )
+
+
+def _written(arguments: Any) -> str:
+    """A stream leaves cut arguments as the text that came."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def _take_calls(blocks: list[Json], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """Read the calls, and make their blocks such that they can be sent back."""
+    uses = [block for block in blocks if block.get("type") == "tool_use"]
+    calls: list[ToolCall] = []
+    for call_id, block in zip(unique_ids((b.get("id") for b in uses), messages), uses, strict=True):
+        call = tool_call(call_id, text(block.get("name")), block.get("input"))
+        block["id"] = call.id
+        if call.malformed is not None:
+            block["input"] = {}
+        calls.append(call)
+    return tuple(calls)
+
+
+def _messages(messages: tuple[Message, ...]) -> list[Json]:
+    """Results must open the user message after their calls, so neighbours of a role are joined."""
+    joined: list[Json] = []
+    for message in messages:
+        role = "assistant" if isinstance(message, AssistantMessage) else "user"
+        content = _content(message)
+        if joined and joined[-1]["role"] == role:
+            joined[-1]["content"].extend(content)
+        else:
+            joined.append({"role": role, "content": content})
+    return joined
+
+
+def _content(message: Message) -> list[Json]:
+    if isinstance(message, UserMessage):
+        return [{"type": "text", "text": clean(message.text).strip() or NO_OUTPUT}]
+    if isinstance(message, ToolMessage):
+        return [_result(result) for result in message.results]
+    return _assistant(message)
+
+
+def _result(result: ToolResult) -> Json:
+    output = clean(result.text)
+    block: Json = {
+        "type": "tool_result",
+        "tool_use_id": result.call_id,
+        "content": [{"type": "text", "text": output if output.strip() else NO_OUTPUT}],
+    }
+    return block | {"is_error": True} if result.is_error else block
+
+
+def _assistant(message: AssistantMessage) -> list[Json]:
+    raw = message.provider_raw
+    if raw is not None and raw.dialect == "anthropic" and raw.payload:
+        return tables(raw.payload)
+    blocks: list[Json] = []
+    if message.text.strip() or not message.tool_calls:
+        blocks.append({"type": "text", "text": clean(message.text).strip() or NO_ANSWER})
+    for call in message.tool_calls:
+        name = safe_name(call.name)
+        blocks.append({"type": "tool_use", "id": call.id, "name": name, "input": call.arguments})
+    return blocks
+
+
+def _is_empty(block: Json) -> bool:
+    return block.get("type") == "text" and not text(block.get("text")).strip()
+
+
+def _usage(usage: Json) -> Usage:
+    """Their input tokens leave out what was read from and written to the cache; ours do not."""
+    cached = count(usage.get("cache_read_input_tokens"))
+    written = count(usage.get("cache_creation_input_tokens"))
+    kinds = table(usage.get("cache_creation"))
+    return Usage(
+        input_tokens=count(usage.get("input_tokens")) + cached + written,
+        cached_input_tokens=cached,
+        cache_write_tokens=written,
+        cache_write_5m_tokens=count(kinds.get("ephemeral_5m_input_tokens")),
+        output_tokens=count(usage.get("output_tokens")),
+    )

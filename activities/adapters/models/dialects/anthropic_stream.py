@@ -1,0 +1,112 @@
+"""The Messages stream put together: events to the JSON of a whole message.
+
+The message begins empty, blocks fill by deltas, and `message_stop` ends it. Arguments come as text
+in pieces; what does not become JSON stays text, for the reader to name it malformed.
+"""
+
+import json
+from typing import Any, cast
+
+from activities.adapters.models.dialects.foreign_json import Json, table, text
+from activities.adapters.models.error_classes import Reported, decide
+from activities.ports.model_provider import OutcomeUnknownError
+
+_FIELDS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+}
+"""Deltas that lengthen the field of their own name."""
+
+
+class MessageAssembly:
+    """One message; implements `activities.adapters.models.streams.Assembly`."""
+
+    def __init__(self) -> None:
+        self.is_whole = False
+        self.has_begun = False
+        self._message: Json = {}
+        self._blocks: dict[int, Json] = {}
+        self._open: dict[int, list[str]] = {}
+
+    def take(self, event: Json) -> None:
+        """See the protocol; kinds of events that are not known carry no content."""
+        match event.get("type"):
+            case "message_start":
+                self._message = table(event.get("message"))
+            case "content_block_start":
+                self._begin(_index(event), table(event.get("content_block")))
+            case "content_block_delta":
+                self._lengthen(_index(event), table(event.get("delta")))
+            case "content_block_stop":
+                self._end(_index(event))
+            case "message_delta":
+                self._settle(table(event.get("delta")), table(event.get("usage")))
+            case "error":
+                raise decide(_failure(table(event.get("error"))))
+            case "message_stop":
+                self._require(not self._open, "a block was never ended")
+                self.is_whole = True
+            case _:
+                pass
+
+    def body(self) -> Json:
+        """See the protocol."""
+        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        return self._message | {"content": blocks}
+
+    def _begin(self, index: int, block: Json) -> None:
+        self.has_begun = True
+        self._require(index not in self._blocks, "a block begins twice")
+        self._blocks[index] = dict(block)
+        self._open[index] = []
+
+    def _lengthen(self, index: int, delta: Json) -> None:
+        self._require(index in self._open, "a piece belongs to no open block")
+        block, kind = self._blocks[index], text(delta.get("type"))
+        if kind == "input_json_delta":
+            self._open[index].append(text(delta.get("partial_json")))
+        elif kind == "citations_delta":
+            block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
+        elif kind in _FIELDS:
+            field = _FIELDS[kind]
+            block[field] = text(block.get(field)) + text(delta.get(field))
+
+    def _end(self, index: int) -> None:
+        pieces = "".join(self._open.pop(index, []))
+        if pieces:
+            self._blocks[index]["input"] = _arguments(pieces)
+
+    def _settle(self, delta: Json, usage: Json) -> None:
+        """The last counts are the sums so far, and replace what the beginning said."""
+        counted = {key: value for key, value in usage.items() if value is not None}
+        before = table(self._message.get("usage"))
+        self._message = self._message | delta | {"usage": before | counted}
+
+    def _require(self, condition: object, fault: str) -> None:
+        if not condition:
+            raise OutcomeUnknownError(f"the stream is damaged: {fault}")
+
+
+def _index(event: Json) -> int:
+    index = event.get("index")
+    return index if isinstance(index, int) else -1
+
+
+def _failure(error: Json) -> Reported:
+    kind = text(error.get("type")) or "api_error"
+    code = text(table(error.get("details")).get("error_code"))
+    return Reported(
+        provider="anthropic",
+        status=200,
+        codes=frozenset({kind, code} - {""}),
+        message=text(error.get("message")) or kind,
+    )
+
+
+def _arguments(pieces: str) -> Any:
+    try:
+        value: Any = json.loads(pieces)
+    except (ValueError, RecursionError):
+        return pieces
+    return cast("Json", value) if isinstance(value, dict) else pieces

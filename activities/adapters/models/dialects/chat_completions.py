@@ -1,0 +1,272 @@
+"""OpenAI's Chat Completions dialect, as compatible servers speak it: requests and answers.
+
+Pure translation of plain JSON; the SDK is `openai_chat.py`'s business. What a server can do is
+declared (`Abilities`). Servers differ most in what they leave out, so an answer is read leniently:
+only one that reports a failure, or does not say how it ended, is none.
+"""
+
+import json
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from activities.adapters.models.dialects.chat_usage import read_usage
+from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
+from activities.adapters.models.dialects.neutral_messages import (
+    NO_ANSWER,
+    NO_OUTPUT,
+    safe_name,
+    tool_call,
+    unique_ids,
+)
+from activities.adapters.models.error_classes import Reported, decide
+from activities.ports.endpoints import Abilities
+from activities.ports.model_provider import (
+    InvalidRequestError,
+    ModelReply,
+    ModelRequest,
+    OutcomeUnknownError,
+    Stop,
+)
+from activities.text.surrogates import clean, clean_json
+from workflows.domain.agent.messages import (
+    AssistantMessage,
+    Message,
+    ProviderRaw,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+from workflows.policy.money.call_cost import cost_usd
+
+_STOPS: dict[str, Stop] = {
+    "stop": "end",
+    "end_turn": "end",
+    "eos_token": "end",
+    "stop_sequence": "end",
+    "length": "truncated",
+    "max_tokens": "truncated",
+    "model_length": "truncated",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "refusal",
+}
+"""What OpenAI says and, beside it, what servers of others say for the same."""
+
+_REFUSALS = range(400, 600)
+"""Statuses that gateways give as the code of an error within an answer."""
+
+
+def wire_request(request: ModelRequest, abilities: Abilities) -> Json:
+    """Translate a request to the arguments of `chat.completions.create`.
+
+    Raises:
+        InvalidRequestError: it offers tools, and the server is declared to know none.
+    """
+    if request.tools and not abilities.tool_calls:
+        raise InvalidRequestError(
+            f"provider {request.model.provider!r} is declared to know no tool calls, and agents do "
+            "everything by tools; choose another model for this role"
+        )
+    body: Json = {
+        "model": request.model.model,
+        "messages": _messages(request, abilities),
+        abilities.max_output_field: min(request.max_output_tokens, request.model.max_output_tokens),
+    }
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
+            for tool in request.tools
+        ]
+        if abilities.parallel_tool_calls:
+            body["parallel_tool_calls"] = True
+    if abilities.reasoning_effort is not None:
+        body["reasoning_effort"] = abilities.reasoning_effort
+    if abilities.prompt_caching:
+        body["prompt_cache_key"] = request.cache_key
+    return body
+
+
+def read_reply(request: ModelRequest, body: Json, abilities: Abilities) -> ModelReply:
+    """Translate the JSON of a whole answer.
+
+    Raises:
+        ModelError: the answer reports a failure, or it is not whole.
+    """
+    choice = next(iter(tables(body.get("choices"))), Json())
+    provider = request.model.provider
+    reported = _reported(provider, body) or _reported(provider, choice)
+    if reported is not None:
+        raise decide(reported)
+    stop = _STOPS.get(text(choice.get("finish_reason")))
+    if stop is None:
+        reason = choice.get("finish_reason")
+        raise OutcomeUnknownError(f"the answer ends without a reason that is known: {reason!r}")
+    message = dict(table(choice.get("message")))
+    calls = _take_calls(message, request.messages, is_cut=stop == "truncated")
+    usage = read_usage(body, message, wire_request(request, abilities))
+    return ModelReply(
+        message=AssistantMessage(
+            text=clean(_said(message)),
+            tool_calls=calls,
+            provider_raw=_raw(request, message) if abilities.reasoning_replay else None,
+        ),
+        stop=_stop(stop, message, calls),
+        usage=usage,
+        cost_usd=cost_usd(request.model.prices, usage),
+        scripted=body.get("simulated") is True,
+    )
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def _take_calls(
+    message: Json, messages: Sequence[Message], *, is_cut: bool
+) -> tuple[ToolCall, ...]:
+    """Read the calls, and make their items such that they can be sent back."""
+    items = tables(message.get("tool_calls"))
+    calls: list[ToolCall] = []
+    ids = unique_ids((text(item.get("id")) for item in items), messages)
+    for place, (call_id, item) in enumerate(zip(ids, items, strict=True)):
+        function = dict(table(item.get("function")))
+        arguments = function.get("arguments") or ""  # some leave out what is empty
+        if is_cut and place == len(items) - 1:
+            # The limit cut this call: it must not be run, even where its text happens to be JSON.
+            arguments = f"cut by the output limit: {arguments}"
+        call = tool_call(call_id, text(function.get("name")), arguments)
+        function |= {"name": safe_name(call.name), "arguments": json.dumps(call.arguments)}
+        item |= {"id": call.id, "type": "function", "function": function}
+        calls.append(call)
+    message["tool_calls"] = items
+    return tuple(calls)
+
+
+def _stop(stop: Stop, message: Json, calls: tuple[ToolCall, ...]) -> Stop:
+    """Judge by what was said: several servers say `stop` beside calls, or calls that are not there.
+
+    | finish reason       | beside it      | stop          |
+    |---------------------|----------------|---------------|
+    | any                 | a refusal text | refusal       |
+    | an end, or calls    | calls          | tool calls    |
+    | calls               | no call        | malformed     |
+    | any other           |                | as it says    |
+    """
+    if text(message.get("refusal")):
+        return "refusal"
+    if stop in {"end", "tool_calls"} and calls:
+        return "tool_calls"
+    return "malformed" if stop == "tool_calls" else stop
+
+
+def _said(message: Json) -> str:
+    """The content is a text, a list of parts, or null."""
+    content = message.get("content")
+    parts = [text(part.get("text")) or text(part.get("refusal")) for part in tables(content)]
+    return text(content) or "\n".join(parts) or text(message.get("refusal"))
+
+
+def _raw(request: ModelRequest, message: Json) -> ProviderRaw:
+    kept = {key: value for key, value in message.items() if value is not None and value != []}
+    payload: JsonValue = {"model": _name(request), "message": clean_json({"content": ""} | kept)}
+    return ProviderRaw(dialect="chat", payload=payload)
+
+
+def _name(request: ModelRequest) -> str:
+    return f"{request.model.provider}/{request.model.model}"
+
+
+def _reported(provider: str, holder: Json) -> Reported | None:
+    """Read an error that came with status 200: an object, a text, or (vLLM) the body itself."""
+    error = holder if holder.get("object") == "error" else holder.get("error")
+    if not error:
+        return None
+    return failure(provider, table(error) or {"message": error})
+
+
+def failure(provider: str, error: Json) -> Reported:
+    """Read a failure that came inside an answer or a stream; one without a code is the server's."""
+    code, kind = error.get("code"), text(error.get("type"))
+    status = code if isinstance(code, int) and code in _REFUSALS else 200
+    codes = {each for each in (text(code), kind) if each}
+    return Reported(
+        provider=provider,
+        status=status,
+        codes=frozenset(codes if codes or status in _REFUSALS else {"server_error"}),
+        message=text(error.get("message")),
+    )
+
+
+# --- requests -------------------------------------------------------------------------------------
+
+
+def _messages(request: ModelRequest, abilities: Abilities) -> list[Json]:
+    messages: list[Json] = []
+    if request.system.strip():
+        messages.append({"role": abilities.system_role, "content": clean(request.system)})
+    for index, message in enumerate(request.messages):
+        if isinstance(message, UserMessage):
+            _add_user(messages, clean(message.text).strip() or NO_OUTPUT)
+        elif isinstance(message, AssistantMessage):
+            following = request.messages[index + 1]
+            results = following.results if isinstance(following, ToolMessage) else ()
+            messages += _turn(message, results, _name(request), abilities)
+    return messages
+
+
+def _add_user(messages: list[Json], said: str) -> None:
+    """Neighbours are joined, because templates want the roles to alternate."""
+    if messages and messages[-1]["role"] == "user":
+        said = f"{messages.pop()['content']}\n\n{said}"
+    messages.append({"role": "user", "content": said})
+
+
+def _turn(
+    message: AssistantMessage, results: Sequence[ToolResult], name: str, abilities: Abilities
+) -> list[Json]:
+    """An answer and the results of its calls; call by call where parallel calls are unknown."""
+    answers = [_result(result) for result in results]
+    if raw := _replayed(message, name, abilities):
+        return [raw, *answers]
+    said = clean(message.text).strip()
+    uses = [_use(call) for call in message.tool_calls]
+    if not uses:
+        return [{"role": "assistant", "content": said or NO_ANSWER}]
+    first: Json = {"role": "assistant", "content": said or None}
+    if abilities.parallel_tool_calls:
+        return [first | {"tool_calls": uses}, *answers]
+    silent: Json = {"role": "assistant", "content": None}
+    opened = [first, *(silent for _ in uses[1:])]
+    pairs = zip(opened, uses, answers, strict=True)
+    return [each for head, use, answer in pairs for each in (head | {"tool_calls": [use]}, answer)]
+
+
+def _replayed(message: AssistantMessage, name: str, abilities: Abilities) -> Json | None:
+    """The model's own turn as it came; None: it is another model's, or is not to go back so."""
+    raw = message.provider_raw
+    if raw is None or raw.dialect != "chat" or not abilities.reasoning_replay:
+        return None
+    payload = table(raw.payload)
+    said = table(payload.get("message"))
+    is_empty = not (_said(said).strip() or said.get("tool_calls"))
+    return None if payload.get("model") != name or is_empty else {**said, "role": "assistant"}
+
+
+def _use(call: ToolCall) -> Json:
+    function = {"name": safe_name(call.name), "arguments": json.dumps(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _result(result: ToolResult) -> Json:
+    """Results have no flag for errors, so the text says it."""
+    output = clean(result.text) if result.text.strip() else NO_OUTPUT
+    said = f"error: {output}" if result.is_error else output
+    return {"role": "tool", "tool_call_id": result.call_id, "content": said}

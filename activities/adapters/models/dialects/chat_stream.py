@@ -1,0 +1,112 @@
+"""The Chat Completions stream put together: chunks to the JSON of a whole answer.
+
+The chunk with a finish reason ends the answer, and what follows it only counts: usage, where the
+server gives any, and `[DONE]`, which the SDK swallows. Servers number the calls in several ways.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
+
+END: Json = {"object": "stream.end"}
+"""Stands for `[DONE]`, or for the end of the stream where a server does not send it."""
+
+_TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
+"""What comes in pieces; anything else comes whole."""
+
+
+class ChatAssembly:
+    """One answer; implements `activities.adapters.models.streams.Assembly`."""
+
+    def __init__(self) -> None:
+        self.is_whole = False
+        self.has_begun = False
+        self.is_answered = False
+        """The finish reason came: only usage may be missing."""
+        self._body: Json = {}
+        self._choice: Json = {}
+        self._message: Json = {}
+        self._calls: list[Json] = []
+        self._at: dict[int, Json] = {}
+
+    def take(self, event: Json) -> None:
+        """See the protocol."""
+        if event == END:
+            self.is_whole = self.is_answered
+            return
+        choice = next(iter(tables(event.get("choices"))), Json())
+        delta = table(choice.pop("delta", None))
+        self._add(delta)
+        for key, value in choice.items():
+            if value is not None or key not in self._choice:
+                self._choice[key] = value
+        self.is_answered = bool(self._choice.get("finish_reason"))
+        counted = table(event.get("usage"))
+        about = {key: value for key, value in event.items() if key not in {"choices", "usage"}}
+        self._body |= about | ({"usage": counted} if counted else {})
+        self.is_whole = self.is_answered and bool(counted)
+
+    def body(self) -> Json:
+        """See the protocol."""
+        calls = {"tool_calls": self._calls} if self._calls else {}
+        choice = self._choice | {"message": self._message | calls}
+        return self._body | {"object": "chat.completion", "choices": [choice]}
+
+    def _add(self, delta: Json) -> None:
+        for key, value in delta.items():
+            if key == "tool_calls":
+                for piece in tables(value):
+                    self._add_call(piece)
+            elif key in _TEXTS and isinstance(value, str):
+                self._message[key] = text(self._message.get(key)) + value
+            elif isinstance(value, list) and self._message.get(key):
+                self._message[key] = [*self._message[key], *value]
+            elif value is not None or key not in self._message:
+                self._message[key] = value
+        self.has_begun = self.has_begun or any(v for k, v in delta.items() if k != "role")
+
+    def _add_call(self, piece: Json) -> None:
+        call = self._call(piece)
+        function = table(piece.get("function"))
+        known = table(call.get("function"))
+        call |= {k: v for k, v in piece.items() if k not in {"index", "function"} and v}
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
+            arguments = text(known.get("arguments")) + arguments
+        name = text(function.get("name")) or text(known.get("name"))
+        more = {} if arguments is None else {"arguments": arguments}
+        call["function"] = known | {"name": name} | more
+
+    def _call(self, piece: Json) -> Json:
+        """Find the call that a piece belongs to, or begin one.
+
+        | the piece                                          | belongs to           |
+        |----------------------------------------------------|----------------------|
+        | has an id that its number's call does not have     | a new call           |
+        | has a number that came before                      | that number's call   |
+        | has a new number, or no number and an id           | a new call           |
+        | has neither number nor id                          | the last call        |
+        """
+        index, call_id = piece.get("index"), text(piece.get("id"))
+        known = self._at.get(index) if isinstance(index, int) else None
+        if known is None and index is None and not call_id and self._calls:
+            return self._calls[-1]
+        if known is not None and call_id in {"", known.get("id", call_id)}:
+            return known
+        begun: Json = {}
+        self._calls.append(begun)
+        if isinstance(index, int):
+            self._at[index] = begun
+        return begun
+
+
+async def announced(events: AsyncIterator[Any], assembly: ChatAssembly) -> AsyncIterator[Any]:
+    """Pass events on, and announce the end; what breaks behind the finish reason is no loss."""
+    try:
+        async for event in events:
+            yield event
+    except Exception:
+        if not assembly.is_answered:
+            raise
+    yield END

@@ -1,0 +1,206 @@
+"""Gemini's generateContent dialect: neutral requests to its JSON, its answers back to replies.
+
+Pure translation of plain JSON; the SDK is `gemini.py`'s business. Parts with their thought
+signatures travel in `provider_raw` exactly as they came. Calls here often have no id at all:
+results then pair up by their order, and the neutral id never reaches the wire.
+"""
+
+import base64
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from activities.adapters.models.dialects.foreign_json import Json, count, table, tables, text
+from activities.adapters.models.dialects.neutral_messages import (
+    NO_ANSWER,
+    NO_OUTPUT,
+    safe_name,
+    tool_call,
+    unique_ids,
+)
+from activities.ports.model_provider import (
+    InvalidRequestError,
+    ModelReply,
+    ModelRequest,
+    OutcomeUnknownError,
+    Stop,
+)
+from activities.text.surrogates import clean, clean_json
+from workflows.domain.agent.messages import (
+    AssistantMessage,
+    Message,
+    ProviderRaw,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from workflows.domain.agent.model_values import Usage
+from workflows.policy.money.call_cost import cost_usd
+
+FOREIGN_SIGNATURE = base64.b64encode(b"skip_thought_signature_validator").decode()
+"""Stands on calls that another provider's model made (Google's documented value): without one the
+request is refused."""
+
+_STOPS: dict[str, Stop] = {
+    "STOP": "end",
+    "MAX_TOKENS": "truncated",
+    "CONTINUATION": "truncated",
+    "MALFORMED_FUNCTION_CALL": "malformed",
+    "MALFORMED_RESPONSE": "malformed",
+    "UNEXPECTED_TOOL_CALL": "malformed",
+    "TOO_MANY_TOOL_CALLS": "malformed",
+    "SAFETY": "refusal",
+    "RECITATION": "refusal",
+    "LANGUAGE": "refusal",
+    "BLOCKLIST": "refusal",
+    "PROHIBITED_CONTENT": "refusal",
+    "SPII": "refusal",
+    "ESCALATION": "refusal",
+    "PUP_LIMITED_DISABLED": "refusal",
+    "OTHER": "refusal",
+}
+
+
+def wire_request(request: ModelRequest) -> Json:
+    """Translate a request to the JSON body of `generateContent`."""
+    longest = min(request.max_output_tokens, request.model.max_output_tokens)
+    body: Json = {
+        "contents": _contents(request.messages),
+        "generationConfig": {"maxOutputTokens": longest},
+    }
+    if request.system.strip():
+        body["systemInstruction"] = {"parts": [{"text": clean(request.system)}]}
+    if request.tools:
+        declarations = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "parametersJsonSchema": tool.parameters,
+            }
+            for tool in request.tools
+        ]
+        body["tools"] = [{"functionDeclarations": declarations}]
+    return body
+
+
+def read_reply(request: ModelRequest, body: Json) -> ModelReply:
+    """Translate the JSON of a whole answer.
+
+    Raises:
+        InvalidRequestError: our request lacked a thought signature.
+        OutcomeUnknownError: it has no finish reason that is known, so it is not whole.
+    """
+    candidate = next(iter(tables(body.get("candidates"))), Json())
+    stop = _stop_of(body, candidate)
+    content = table(candidate.get("content"))
+    parts = [part for part in tables(content.get("parts")) if not _is_empty(part)]
+    calls = _take_calls(parts, request.messages)
+    usage = _usage(table(body.get("usageMetadata")))
+    payload: list[JsonValue] = [clean_json(part) for part in parts]
+    said = [text(part.get("text")) for part in parts if not part.get("thought")]
+    return ModelReply(
+        message=AssistantMessage(
+            text=clean("".join(said)),
+            tool_calls=calls,
+            provider_raw=ProviderRaw(dialect="gemini", payload=payload),
+        ),
+        stop="tool_calls" if calls and stop == "end" else stop,
+        usage=usage,
+        cost_usd=cost_usd(request.model.prices, usage),
+        scripted=body.get("simulated") is True,
+    )
+
+
+def _take_calls(parts: list[Json], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """Read the calls; an id that is on the wire is made unique there too, none is added."""
+    uses = [table(part["functionCall"]) for part in parts if "functionCall" in part]
+    ids = unique_ids((use.get("id") for use in uses), messages)
+    calls: list[ToolCall] = []
+    for call_id, use in zip(ids, uses, strict=True):
+        arguments = use.get("args")
+        calls.append(
+            tool_call(call_id, text(use.get("name")), {} if arguments is None else arguments)
+        )
+        if use.get("id"):
+            use["id"] = call_id
+    return tuple(calls)
+
+
+def _stop_of(body: Json, candidate: Json) -> Stop:
+    reason = candidate.get("finishReason")
+    if reason is None and table(body.get("promptFeedback")).get("blockReason"):
+        return "refusal"
+    if reason == "MISSING_THOUGHT_SIGNATURE":
+        raise InvalidRequestError("google: a thought signature is missing in the conversation")
+    stop = _STOPS.get(str(reason))
+    if stop is None:
+        raise OutcomeUnknownError(f"the answer ends without a known reason: {reason!r}")
+    return stop
+
+
+def _contents(messages: tuple[Message, ...]) -> list[Json]:
+    contents: list[Json] = []
+    before: AssistantMessage | None = None
+    for message in messages:
+        role = "model" if isinstance(message, AssistantMessage) else "user"
+        parts = _parts(message, before)
+        if isinstance(message, AssistantMessage):
+            before = message
+        if contents and contents[-1]["role"] == role:
+            contents[-1]["parts"].extend(parts)
+        else:
+            contents.append({"role": role, "parts": parts})
+    return contents
+
+
+def _parts(message: Message, before: AssistantMessage | None) -> list[Json]:
+    if isinstance(message, UserMessage):
+        return [{"text": clean(message.text).strip() or NO_OUTPUT}]
+    if isinstance(message, ToolMessage):
+        return _results(message, before)
+    return _own_parts(message) or _rebuilt(message)
+
+
+def _own_parts(message: AssistantMessage) -> list[Json]:
+    raw = message.provider_raw
+    return tables(raw.payload) if raw is not None and raw.dialect == "gemini" else []
+
+
+def _rebuilt(message: AssistantMessage) -> list[Json]:
+    parts: list[Json] = []
+    if message.text.strip() or not message.tool_calls:
+        parts.append({"text": clean(message.text).strip() or NO_ANSWER})
+    for index, call in enumerate(message.tool_calls):
+        part: Json = {"functionCall": {"name": safe_name(call.name), "args": call.arguments}}
+        parts.append(part | {"thoughtSignature": FOREIGN_SIGNATURE} if index == 0 else part)
+    return parts
+
+
+def _results(message: ToolMessage, before: AssistantMessage | None) -> list[Json]:
+    """Give each result the name, and the id if there was one, that its call had on the wire."""
+    own = _own_parts(before) if before is not None else []
+    uses = [table(part["functionCall"]) for part in own if "functionCall" in part]
+    parts: list[Json] = []
+    for index, result in enumerate(message.results):
+        output = clean(result.text) if result.text.strip() else NO_OUTPUT
+        answer: Json = {"name": safe_name(result.name)}
+        if index < len(uses):
+            answer = {key: uses[index][key] for key in ("id", "name") if uses[index].get(key)}
+        answer["response"] = {"error" if result.is_error else "output": output}
+        parts.append({"functionResponse": answer})
+    return parts
+
+
+def _is_empty(part: Json) -> bool:
+    return set(part) <= {"text", "thought"} and not text(part.get("text")).strip()
+
+
+def _usage(usage: Json) -> Usage:
+    """Their output leaves out the thoughts, and their prompt what tools brought; ours do not."""
+    prompt = count(usage.get("promptTokenCount")) + count(usage.get("toolUsePromptTokenCount"))
+    output = count(usage.get("candidatesTokenCount")) + count(usage.get("thoughtsTokenCount"))
+    return Usage(
+        input_tokens=prompt,
+        cached_input_tokens=count(usage.get("cachedContentTokenCount")),
+        output_tokens=output,
+    )

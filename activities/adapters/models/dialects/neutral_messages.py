@@ -1,0 +1,120 @@
+"""What every dialect does where a provider's answer becomes a neutral message, and the reverse.
+
+Arguments become a JSON object or are marked malformed, ids become unique, and a conversation that
+no provider would take is refused before it is sent. Nothing here knows a wire format.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, cast
+
+from pydantic import JsonValue
+
+from activities.ports.model_provider import InvalidRequestError
+from activities.text.surrogates import clean, clean_json
+from workflows.domain.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage
+
+MALFORMED_CHARS = 2_000
+NO_OUTPUT = "(no output)"
+"""Stands where a tool printed nothing: no provider takes an empty text block."""
+NO_ANSWER = "(no answer)"
+"""Stands where a model said nothing: without it the turn would vanish from the conversation."""
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
+    """Make a neutral call of what the provider sent.
+
+    Args:
+        call_id: already unique.
+        name: as the model wrote it; an empty one becomes `unnamed`.
+        arguments: JSON text, or parsed JSON; whatever is no object is kept as `malformed`.
+    """
+    name = clean(name) or "unnamed"
+    try:
+        value = _parse(arguments)
+    except (ValueError, TypeError, RecursionError):
+        raw = arguments if isinstance(arguments, str) else _dump(arguments)
+        return ToolCall(id=call_id, name=name, arguments={}, malformed=clean(raw)[:MALFORMED_CHARS])
+    return ToolCall(id=call_id, name=name, arguments=value)
+
+
+def _parse(arguments: Any) -> dict[str, JsonValue]:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    value = json.loads(text or "{}", parse_constant=_refuse, parse_float=_finite)
+    if not isinstance(value, dict):
+        raise TypeError("no JSON object")
+    return cast("dict[str, JsonValue]", clean_json(cast("JsonValue", value)))
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is out of range")
+    return value
+
+
+def _dump(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except (ValueError, RecursionError):
+        return "(nested too deep)"
+
+
+def safe_name(name: str) -> str:
+    """Make a tool's name one that every provider takes; models invent others."""
+    return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
+
+
+def unique_ids(wanted: Iterable[str | None], messages: Sequence[Message]) -> list[str]:
+    """Give each call of one answer an id that no call of the conversation has.
+
+    Args:
+        wanted: the provider's ids in order; None, empty or odd ones are replaced, and so is one
+            that was there before.
+        messages: the conversation that was sent.
+    """
+    taken = {
+        call.id
+        for message in messages
+        if isinstance(message, AssistantMessage)
+        for call in message.tool_calls
+    }
+    ids: list[str] = []
+    for asked in wanted:
+        chosen = asked if asked and _ID.fullmatch(asked) else ""
+        number = len(taken) + 1
+        while not chosen or chosen in taken:
+            chosen = f"call_{number}"
+            number += 1
+        taken.add(chosen)
+        ids.append(chosen)
+    return ids
+
+
+def check_conversation(messages: Sequence[Message]) -> None:
+    """Refuse a conversation in which calls and results do not pair up, one to one and in order.
+
+    Raises:
+        InvalidRequestError: names the message and what is wrong with it.
+    """
+    due: list[str] = []
+    for index, message in enumerate(messages):
+        results = [r.call_id for r in message.results] if isinstance(message, ToolMessage) else []
+        if results != due:
+            raise InvalidRequestError(
+                f"message {index}: the calls {due!r} must be followed by their results in order, "
+                f"not by {results!r}"
+            )
+        is_answer = isinstance(message, AssistantMessage)
+        due = [call.id for call in message.tool_calls] if is_answer else []
+    if due or isinstance(messages[-1], AssistantMessage):
+        raise InvalidRequestError("the conversation must end with a user message or tool results")

@@ -1,0 +1,211 @@
+"""OpenAI's Responses dialect: neutral requests to its JSON, its answers back to neutral replies.
+
+Pure translation of plain JSON; the SDK is `openai.py`'s business. Nothing is stored at the
+provider: reasoning items travel encrypted in `provider_raw`, exactly as they came.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from activities.adapters.models.dialects.foreign_json import Json, count, table, tables, text
+from activities.adapters.models.dialects.neutral_messages import (
+    NO_ANSWER,
+    NO_OUTPUT,
+    safe_name,
+    tool_call,
+    unique_ids,
+)
+from activities.adapters.models.error_classes import Reported, decide
+from activities.ports.model_provider import ModelReply, ModelRequest, OutcomeUnknownError, Stop
+from activities.text.surrogates import clean, clean_json
+from workflows.domain.agent.messages import (
+    AssistantMessage,
+    Message,
+    ProviderRaw,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+from workflows.domain.agent.model_values import Usage
+from workflows.policy.money.call_cost import cost_usd
+
+_CACHE_KEY_CHARS = 64
+_NO_REASONING = re.compile(r"gpt-[34]|chatgpt")
+
+
+def wire_request(request: ModelRequest) -> Json:
+    """Translate a request to the arguments of `responses.create`."""
+    body: Json = {
+        "model": request.model.model,
+        "instructions": clean(request.system),
+        "input": [item for message in request.messages for item in _items(message)],
+        "max_output_tokens": min(request.max_output_tokens, request.model.max_output_tokens),
+        "parallel_tool_calls": True,
+        "prompt_cache_key": _cache_key(request.cache_key),
+        "store": False,
+    }
+    if not _NO_REASONING.match(request.model.model):
+        body["include"] = ["reasoning.encrypted_content"]
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                "strict": False,
+            }
+            for tool in request.tools
+        ]
+    return body
+
+
+def _cache_key(key: str) -> str:
+    """Keep a key within what the provider takes; a longer one refuses the whole request."""
+    return key if len(key) <= _CACHE_KEY_CHARS else hashlib.sha256(key.encode()).hexdigest()
+
+
+def read_reply(request: ModelRequest, body: Json) -> ModelReply:
+    """Translate the JSON of a whole answer.
+
+    Raises:
+        ModelError: the answer reports a failure, or it is not whole.
+    """
+    status = body.get("status")
+    if status == "failed":
+        raise decide(failure(table(body.get("error"))))
+    if status not in {"completed", "incomplete"}:
+        raise OutcomeUnknownError(f"the answer is not whole: its status is {status!r}")
+    items = _replayable(tables(body.get("output")))
+    calls = _take_calls(items, request.messages)
+    usage = _usage(table(body.get("usage")))
+    payload: list[JsonValue] = [clean_json(item) for item in items]
+    return ModelReply(
+        message=AssistantMessage(
+            text=clean("\n".join(said for item in items for said in _texts(item))),
+            tool_calls=calls,
+            provider_raw=ProviderRaw(dialect="openai", payload=payload),
+        ),
+        stop=_stop(body, items) or ("tool_calls" if calls else "end"),
+        usage=usage,
+        cost_usd=cost_usd(request.model.prices, usage),
+        scripted=body.get("simulated") is True,
+    )
+
+
+def _take_calls(items: list[Json], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """Read the calls, and make their items such that they can be sent back."""
+    uses = [item for item in items if item.get("type") == "function_call"]
+    calls: list[ToolCall] = []
+    ids = unique_ids((item.get("call_id") for item in uses), messages)
+    for call_id, item in zip(ids, uses, strict=True):
+        call = tool_call(call_id, text(item.get("name")), _arguments(item))
+        item["call_id"] = call.id
+        if call.malformed is not None:
+            item["arguments"] = "{}"
+        calls.append(call)
+    return tuple(calls)
+
+
+def _stop(body: Json, items: list[Json]) -> Stop | None:
+    """Say why the answer ended early; None: it did not."""
+    if body.get("status") == "incomplete":
+        reason = table(body.get("incomplete_details")).get("reason")
+        return "refusal" if reason == "content_filter" else "truncated"
+    refused = any(part.get("type") == "refusal" for item in items for part in _parts(item))
+    return "refusal" if refused else None
+
+
+def _arguments(item: Json) -> str:
+    """A call that the limit cut must not be run, even where its text happens to be JSON."""
+    arguments = text(item.get("arguments"))
+    is_cut = item.get("status") == "incomplete"
+    return f"cut by the output limit: {arguments}" if is_cut else arguments
+
+
+def _replayable(items: list[Json]) -> list[Json]:
+    """Drop what the provider would refuse in the next request.
+
+    That is reasoning which nothing follows, reasoning that came without its encrypted content (it
+    is not stored), and messages without text.
+    """
+    kept: list[Json] = []
+    for item in reversed(items):
+        kind = item.get("type")
+        if kind == "reasoning" and (not kept or not item.get("encrypted_content")):
+            continue
+        if kind == "message" and not any(said.strip() for said in _texts(item)):
+            continue
+        kept.append(item)
+    return kept[::-1]
+
+
+def _parts(item: Json) -> list[Json]:
+    return tables(item.get("content")) if item.get("type") == "message" else []
+
+
+def _texts(item: Json) -> list[str]:
+    return [text(part.get("text")) or text(part.get("refusal")) for part in _parts(item)]
+
+
+def _items(message: Message) -> list[Json]:
+    if isinstance(message, UserMessage):
+        return [{"role": "user", "content": clean(message.text).strip() or NO_OUTPUT}]
+    if isinstance(message, ToolMessage):
+        return [
+            {
+                "type": "function_call_output",
+                "call_id": result.call_id,
+                "output": _output(result),
+            }
+            for result in message.results
+        ]
+    return _assistant(message)
+
+
+def _output(result: ToolResult) -> str:
+    """Their results have no flag for errors, so the text says it."""
+    output = clean(result.text) if result.text.strip() else NO_OUTPUT
+    return f"error: {output}" if result.is_error else output
+
+
+def _assistant(message: AssistantMessage) -> list[Json]:
+    raw = message.provider_raw
+    if raw is not None and raw.dialect == "openai" and raw.payload:
+        return tables(raw.payload)
+    items: list[Json] = []
+    if message.text.strip() or not message.tool_calls:
+        said = clean(message.text).strip() or NO_ANSWER
+        items.append({"role": "assistant", "content": said})
+    for call in message.tool_calls:
+        name, arguments = safe_name(call.name), json.dumps(call.arguments)
+        items.append(
+            {"type": "function_call", "call_id": call.id, "name": name, "arguments": arguments}
+        )
+    return items
+
+
+def failure(error: Json) -> Reported:
+    """Read a failure that came inside an answer or a stream; one without a code is the server's."""
+    code = text(error.get("code")) or "server_error"
+    return Reported(
+        provider="openai",
+        status=200,
+        codes=frozenset({code}),
+        message=text(error.get("message")) or code,
+    )
+
+
+def _usage(usage: Json) -> Usage:
+    details = table(usage.get("input_tokens_details"))
+    return Usage(
+        input_tokens=count(usage.get("input_tokens")),
+        cached_input_tokens=count(details.get("cached_tokens")),
+        cache_write_tokens=count(details.get("cache_write_tokens")),
+        output_tokens=count(usage.get("output_tokens")),
+    )

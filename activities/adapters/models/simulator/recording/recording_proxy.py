@@ -1,0 +1,224 @@
+"""Passes requests on to their providers and answers back, each byte as it comes.
+
+It changes nothing but what belongs to one connection: hop-by-hop headers, and the name of the host.
+Where the provider's connection breaks, the caller's breaks too; where the caller leaves, the
+provider is left. What passed is noted once it ended.
+
+| the provider                     | the caller gets                    |
+|----------------------------------|------------------------------------|
+| cannot be reached                | 502, so nothing was billed         |
+| leaves before any answer         | 504, so it may have been billed    |
+| answers                          | the answer                         |
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from activities.adapters.models.simulator.recording.captured_answer import (
+    MOST_BYTES,
+    Captured,
+    Ending,
+)
+from activities.adapters.models.simulator.recording.upstreams import Destination, Upstreams
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient, Response
+
+_CONNECTS_S: Final = 30.0
+_OF_ONE_CONNECTION: Final = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+_OURS: Final = _OF_ONE_CONNECTION | {b"host", b"content-length", b"expect"}
+"""Of a request's headers, those that the connection to the provider has of its own."""
+Headers = list[tuple[bytes, bytes]]
+
+
+class Asked(NamedTuple):
+    """One request as it came."""
+
+    method: str
+    path: str
+    """Still encoded, without the query."""
+    query: str
+    headers: Headers
+    body: bytes
+
+    @property
+    def header(self) -> Mapping[str, str]:
+        """The headers by their names in lower case."""
+        return {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in self.headers}
+
+
+Note = Callable[[Asked, Destination, Captured], None]
+
+
+class Proxy:
+    """An ASGI application; belongs to one event loop."""
+
+    def __init__(
+        self, upstreams: Upstreams, meet: Callable[[Asked], None], note: Note, *, trust_env: bool
+    ) -> None:
+        """Make it.
+
+        Args:
+            upstreams: where requests go.
+            meet: is told each request before it goes on.
+            note: is told each request and its answer once it ended.
+            trust_env: whether proxies of the environment are used.
+        """
+        self._upstreams = upstreams
+        self._meet = meet
+        self._note = note
+        self._trust_env = trust_env
+        self._made: AsyncClient | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request."""
+        asked = await _read(scope, receive)
+        if asked is None:
+            return
+        self._meet(asked)
+        destination = self._upstreams.destination(asked.method, asked.path, asked.header)
+        if destination is None:
+            await _say(send, 404, f"no provider is known for {asked.path!r}; name it by --to")
+            return
+        passing = asyncio.create_task(self._pass(asked, destination, send))
+        gone = asyncio.create_task(_until_gone(receive))
+        try:
+            await asyncio.wait({passing, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            passing.cancel()
+            await asyncio.wait({passing, gone})
+        if not passing.cancelled():
+            passing.result()
+
+    async def aclose(self) -> None:
+        """Close the connections to the providers."""
+        if self._made is not None:
+            await self._made.aclose()
+
+    def _client(self) -> "AsyncClient":
+        if self._made is None:
+            from httpx2 import AsyncClient, Limits, Timeout
+
+            self._made = AsyncClient(
+                trust_env=self._trust_env,
+                follow_redirects=False,
+                # How long an answer may take is the caller's business.
+                timeout=Timeout(None, connect=_CONNECTS_S),
+                limits=Limits(max_connections=None, max_keepalive_connections=20),
+            )
+        return self._made
+
+    async def _pass(self, asked: Asked, destination: Destination, send: Any) -> None:
+        response = await self._answer(asked, destination)
+        if isinstance(response, Captured):
+            self._note(asked, destination, response)
+            await _send(send, response)
+            return
+        chunks: list[bytes] = []
+        headers = [(k, v) for k, v in response.headers.raw if k.lower() not in _OF_ONE_CONNECTION]
+        ending: Ending = "left"
+        try:
+            await send(_start(response.status_code, headers))
+            # What no model said may be long, and nobody reads it.
+            ending = await _pump(response, chunks if destination.dialect else None, send)
+        finally:
+            self._note(asked, destination, Captured(response.status_code, headers, chunks, ending))
+            await response.aclose()
+        if ending in ("whole", "too_long"):
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _answer(self, asked: Asked, destination: Destination) -> "Response | Captured":
+        """Send a request on; an answer of our own where the provider gives none."""
+        import httpx2
+
+        unsent = (
+            httpx2.ConnectError,
+            httpx2.ConnectTimeout,
+            httpx2.ProxyError,
+            httpx2.UnsupportedProtocol,
+            httpx2.InvalidURL,
+        )
+        try:
+            url = httpx2.URL(destination.url + (f"?{asked.query}" if asked.query else ""))
+            # Made by hand: the client would add headers of its own.
+            headers = [(k, v) for k, v in asked.headers if k.lower() not in _OURS]
+            request = httpx2.Request(asked.method, url, headers=headers, content=asked.body)
+            return await self._client().send(request, stream=True)
+        except unsent as error:
+            return _own(502, f"{destination.url} cannot be reached ({type(error).__name__})")
+        except httpx2.HTTPError as error:
+            return _own(504, f"{destination.url} gave no answer ({type(error).__name__})")
+
+
+async def _pump(response: "Response", chunks: list[bytes] | None, send: Any) -> Ending:
+    from httpx2 import HTTPError
+
+    kept = 0
+    try:
+        async for chunk in response.aiter_raw():
+            if chunks is not None:
+                kept += len(chunk)
+                if kept <= MOST_BYTES:
+                    chunks.append(chunk)
+                else:
+                    chunks.clear()
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    except HTTPError:
+        return "broken"
+    return "whole" if kept <= MOST_BYTES else "too_long"
+
+
+async def _read(scope: Any, receive: Any) -> Asked | None:
+    """Return the whole request; None: its caller left before it was here, or it is none."""
+    if scope["type"] != "http":
+        return None
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            break
+    path, query = scope["raw_path"].decode("ascii"), scope["query_string"].decode("ascii")
+    return Asked(scope["method"], path, query, list(scope["headers"]), b"".join(parts))
+
+
+async def _until_gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _start(status: int, headers: Headers) -> dict[str, Any]:
+    return {"type": "http.response.start", "status": status, "headers": headers}
+
+
+def _own(status: int, message: str) -> Captured:
+    """Word an answer of ours in a form that the clients of all providers read."""
+    error = {"type": "api_error", "code": status, "message": f"recorder: {message}"}
+    body = json.dumps({"type": "error", "error": error}).encode()
+    length = str(len(body)).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+    return Captured(status, headers, [body], "whole")
+
+
+async def _say(send: Any, status: int, message: str) -> None:
+    await _send(send, _own(status, message))
+
+
+async def _send(send: Any, answer: Captured) -> None:
+    await send(_start(answer.status, answer.headers))
+    await send({"type": "http.response.body", "body": b"".join(answer.chunks)})

@@ -1,0 +1,240 @@
+"""The command line of bubblewrap: what exists inside, and nothing else. Pure; starts nothing.
+
+Each line closes a hole that was seen open; the attack suite names them.
+The rules behind it: the root is an allow-list; every in-memory file system has a size; no mount
+target lies below a directory that the agent can write (bubblewrap before 0.12 follows a link that
+was planted there), except `/workspace/.git`, which is checked before each start.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from activities.ports.sandbox_port import (
+    INSIDE,
+    WORKSPACE,
+    Limits,
+    SandboxUnavailableError,
+    Workspace,
+)
+
+HOME = "/home/agent"
+GIT_DIR = "/git"
+_USER, _ID = "agent", 1000
+
+_ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl", "/etc/pki")
+"""Machine-independent parts of /etc that programs need; each costs a quarter of a millisecond."""
+
+_STUBS = "/etc/no-terminal"
+_STUB = """\
+#!/bin/sh
+# There is no terminal here, and some editors wait for one for ever. Scripted use goes through.
+name=${0##*/}
+for one in "$@"; do
+  case "$one" in -es | -Es | -e | -s | --batch | -batch | --version | --help)
+    exec "/usr/bin/$name" "$@" ;;
+  esac
+done
+echo "$name: there is no terminal here. Use the edit or write tool, sed, or a here-document." >&2
+exit 1
+"""
+_INTERACTIVE = ("vi", "vim", "view", "vimdiff", "ex", "nano", "pico", "emacs", "mcedit", "watch")
+
+_FILES = {
+    "/etc/passwd": f"{_USER}:x:{_ID}:{_ID}::{HOME}:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n",
+    "/etc/group": f"{_USER}:x:{_ID}:\nnogroup:x:65534:\n",
+    "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+
+_GIT_PARTS = ("HEAD", "config", "objects", "packed-refs", "shallow", "info")
+"""What of a bare repository is shown. Not FETCH_HEAD and logs (they name the user's paths), not
+hooks, not other worktrees, and no refs: a detached HEAD is all that a task needs to see."""
+
+_ENVIRONMENT = {
+    "HOME": HOME,
+    "USER": _USER,
+    "LOGNAME": _USER,
+    "SHELL": "/bin/bash",
+    "TMPDIR": "/tmp",  # noqa: S108 -- the sandbox's own
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "LC_ALL": "C.UTF-8",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "CI": "1",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "EDITOR": "false",
+    "VISUAL": "false",
+    "GIT_EDITOR": "false",
+    "GIT_SEQUENCE_EDITOR": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "false",
+    "SSH_ASKPASS": "false",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.directory",
+    "GIT_CONFIG_VALUE_0": "*",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PIP_NO_INPUT": "1",
+    "DEBIAN_FRONTEND": "noninteractive",
+}
+
+
+_KEYS = ("key-users", "keys")
+"""Files of /proc that no namespace confines, and everybody may read: they name the keyrings of the
+user who runs the worker. Others of that kind (`kcore`, `timer_list` …) are for the host's root."""
+
+
+def environment(toolchain: tuple[Path, ...], added: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return the whole environment of a command; nothing of the host's is in it."""
+    tools = [str(prefix / "bin") for prefix in toolchain if (prefix / "bin").is_dir()]
+    path = ":".join([_STUBS, *tools, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"])
+    return {"PATH": path, **_ENVIRONMENT, **dict(added), INSIDE: "1"}
+
+
+Data = Callable[[bytes, str], int]
+"""Makes a descriptor that holds these bytes; whoever starts bubblewrap passes and closes it."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one start of bubblewrap needs."""
+
+    workspace: Workspace
+    toolchain: tuple[Path, ...]
+    env: dict[str, str]
+    limits: Limits
+    data: Data
+
+
+def arguments(plan: Plan) -> list[str]:
+    """Return bubblewrap's options up to the `--`.
+
+    Raises:
+        SandboxUnavailableError: the worktree's `.git` is not what it has to be.
+    """
+    return [
+        *("--unshare-user", "--disable-userns", "--unshare-all"),
+        *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
+        *("--uid", str(_ID), "--gid", str(_ID), "--hostname", "sandbox"),
+        *_system(),
+        *_files(plan.data),
+        *_processes(),
+        *("--dev", "/dev", *_tmpfs("/dev/shm", plan.limits.memory_bytes // 8)),  # noqa: S108
+        *("--remount-ro", "/dev"),
+        *("--dir", "/run"),
+        *_tmpfs("/tmp", plan.limits.memory_bytes // 4),  # noqa: S108 -- the sandbox's own
+        *_tmpfs(HOME, plan.limits.memory_bytes // 4, mode="0755"),
+        *("--dir", "/var", "--symlink", "/tmp", "/var/tmp"),  # noqa: S108
+        *(part for prefix in plan.toolchain for part in ("--ro-bind", str(prefix), str(prefix))),
+        *_workspace(plan.workspace, plan.data),
+        *("--chdir", WORKSPACE, "--remount-ro", "/"),
+        *("--clearenv", *_environment(plan.env)),
+    ]
+
+
+def scratch_mounts(root: Path) -> tuple[Path, ...]:
+    """Return the in-memory file systems, as seen through `/proc/<pid>/root`."""
+    return tuple(root / one for one in ("tmp", "dev/shm", HOME.lstrip("/")))
+
+
+def _processes() -> list[str]:
+    """Return the command's own /proc, without the user's keyrings."""
+    names = [f"/proc/{name}" for name in _KEYS if Path("/proc", name).exists()]
+    masks = (part for name in names for part in ("--ro-bind", "/dev/null", name))
+    return ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", *masks]
+
+
+@functools.cache
+def _system() -> tuple[str, ...]:
+    """Return the system's own programs and settings; looked for once in a process."""
+    etc = (part for path in filter(os.path.exists, _ETC) for part in ("--ro-bind", path, path))
+    stubs = (part for name in _INTERACTIVE for part in ("--symlink", "stub", f"{_STUBS}/{name}"))
+    return ("--ro-bind", "/usr", "/usr", *_roots(), "--dir", "/etc", *etc, "--dir", _STUBS, *stubs)
+
+
+def _roots() -> Iterator[str]:
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        path = f"/{name}"
+        if os.path.islink(path):
+            yield from ("--symlink", os.readlink(path), path)
+        elif os.path.isdir(path):
+            yield from ("--ro-bind", path, path)
+
+
+def _files(data: Data) -> Iterator[str]:
+    for path, content in _FILES.items():
+        yield from _file(path, content, "0444", data)
+    yield from _file(f"{_STUBS}/stub", _STUB, "0555", data)
+
+
+def _file(path: str, content: str, mode: str, data: Data) -> tuple[str, ...]:
+    return ("--perms", mode, "--file", str(data(content.encode(), path)), path)
+
+
+def _tmpfs(path: str, size_bytes: int, mode: str = "1777") -> tuple[str, ...]:
+    return ("--perms", mode, "--size", str(max(size_bytes, 1 << 20)), "--tmpfs", path)
+
+
+def _workspace(workspace: Workspace, data: Data) -> Iterator[str]:
+    yield from (
+        "--bind" if workspace.writable else "--ro-bind",
+        str(workspace.path),
+        WORKSPACE,
+    )
+    if workspace.git_dir is None or workspace.git_name is None:
+        return
+    check_git_file(workspace)
+    own = workspace.git_dir / "worktrees" / workspace.git_name
+    inside = f"{GIT_DIR}/worktrees/{workspace.git_name}"
+    yield from ("--dir", GIT_DIR, "--dir", f"{GIT_DIR}/refs")
+    for name in _GIT_PARTS:
+        yield from ("--ro-bind-try", str(workspace.git_dir / name), f"{GIT_DIR}/{name}")
+    yield from ("--ro-bind", str(own), inside)
+    yield from ("--ro-bind-data", str(data(f"{WORKSPACE}/.git\n".encode(), "gitdir")))
+    yield f"{inside}/gitdir"
+    yield from ("--ro-bind-data", str(data(f"gitdir: {inside}\n".encode(), "git")))
+    yield f"{WORKSPACE}/.git"
+
+
+def check_git_file(workspace: Workspace) -> None:
+    """See that the worktree's `.git` is the regular file that git wrote, before we mount over it.
+
+    Raises:
+        SandboxUnavailableError: it is missing, a link, a folder, or points elsewhere.
+    """
+    assert workspace.git_dir is not None
+    assert workspace.git_name is not None
+    path = workspace.path / ".git"
+    expected = workspace.git_dir / "worktrees" / workspace.git_name
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise SandboxUnavailableError(_git_message(path, expected)) from error
+    with open(fd, "rb") as file:
+        found = file.read(8192)
+    named = os.fsdecode(found.removeprefix(b"gitdir: ").rstrip(b"\n"))
+    if not found.startswith(b"gitdir: ") or not _same(named, expected):
+        raise SandboxUnavailableError(_git_message(path, expected))
+
+
+def _same(named: str, expected: Path) -> bool:
+    return os.path.realpath(named) == os.path.realpath(expected)
+
+
+def _git_message(path: Path, expected: Path) -> str:
+    return (
+        f"{str(path)!r} is not the file that git wrote for the worktree {str(expected)!r}. "
+        "Nothing was started. Make the worktree anew from its last checkpoint."
+    )
+
+
+def _environment(env: dict[str, str]) -> Iterator[str]:
+    for name, value in env.items():
+        yield from ("--setenv", name, value)

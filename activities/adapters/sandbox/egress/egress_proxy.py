@@ -1,0 +1,257 @@
+"""The proxy of set-up commands: it reaches the hosts that a person listed, and no others.
+
+It runs in the host worker and accepts on a socket that listens inside the sandbox (`doorway`). A
+host's name is judged by `policy.hosts`, then resolved here, once; where any of the addresses is not
+public (`policy.addresses`) nothing is connected, and what is connected is one of those addresses,
+not the name again. Bytes are passed on unread: what an allowed host is told is not looked at.
+It deliberately knows no proxy above itself, and keeps nothing open after its one command.
+"""
+
+import asyncio
+import contextlib
+import errno
+import functools
+import socket
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from activities.adapters.sandbox.egress.proxy_request import Asked, BadHeadError, read_head
+from workflows.policy.network.host_list import host_refusal, normal_name
+from workflows.policy.network.public_addresses import address_fault
+
+_CHUNK_BYTES = 1 << 16
+_MOST_ADDRESSES = 16
+_FLUSH_S = 5.0
+_PAUSE_S = 0.1
+_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""Of descriptors or memory, while others hold them."""
+_RESOLVING_THREADS = 32
+MOST_REFUSALS = 20
+"""How many different ones are kept for a person."""
+_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def resolve(name: str) -> tuple[str, ...]:
+    """Ask the system for a name's addresses.
+
+    Args:
+        name: absolute; no search domain of the host's is tried with it.
+
+    Raises:
+        OSError: it has none, or nobody answers.
+    """
+    asking = functools.partial(socket.getaddrinfo, type=socket.SOCK_STREAM)
+    loop = asyncio.get_running_loop()
+    found = await loop.run_in_executor(_resolvers(), asking, f"{name}.".encode(), None)
+    return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+@functools.cache
+def _resolvers() -> ThreadPoolExecutor:
+    """Return threads that nothing else needs: a lookup that nobody answers blocks one for long."""
+    return ThreadPoolExecutor(_RESOLVING_THREADS, thread_name_prefix="resolve")
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What a name leads to, and which addresses may be reached. Tests have a world of their own."""
+
+    resolve: Callable[[str], Awaitable[tuple[str, ...]]] = resolve
+    fault: Callable[[str], str | None] = address_fault
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What one command may ask of its proxy."""
+
+    connections: int = 64
+    """At once; others wait."""
+    lookups: int = 4
+    """At once; others wait, and that counts as theirs."""
+    head_bytes: int = 16 << 10
+    head_s: float = 30.0
+    connect_s: float = 20.0
+    """For resolving a name, and then for each address."""
+    idle_s: float = 120.0
+    """How long a connection lives on which nothing moves."""
+
+
+class _RefusedError(Exception):
+    """A request is answered with a status and with these words, which a person reads as well."""
+
+    def __init__(self, status: str, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+@dataclass
+class Egress:
+    """The proxy of one command."""
+
+    entries: tuple[str, ...]
+    outside: Outside = field(default_factory=Outside)
+    bounds: Bounds = field(default_factory=Bounds)
+    refusals: dict[str, None] = field(default_factory=dict[str, None])
+    """What was not reached, and why; in order, each once."""
+    _looking: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._looking = asyncio.Semaphore(self.bounds.lookups)
+
+    async def serve(self, server: socket.socket) -> None:
+        """Accept until cancelled; then every connection is closed.
+
+        Args:
+            server: listens, and does not block; the caller closes it.
+        """
+        free = asyncio.Semaphore(self.bounds.connections)
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await free.acquire()
+                client = await _accepted(server)
+                answering = group.create_task(self._one(client))
+                # Also where it was cancelled before it began.
+                answering.add_done_callback(functools.partial(_ended, client, free))
+
+    async def _one(self, client: socket.socket) -> None:
+        """Answer one connection; what goes wrong on it is its own."""
+        with contextlib.suppress(OSError):  # a time-out is one, too
+            limit = self.bounds.head_bytes
+            async with _closing(await asyncio.open_connection(sock=client, limit=limit)) as streams:
+                try:
+                    await self._pass_on(streams, await self._asked(streams[0]))
+                except _RefusedError as refused:
+                    self._note(str(refused))
+                    streams[1].write(_answer(refused))
+                    await streams[1].drain()
+
+    async def _asked(self, reader: asyncio.StreamReader) -> Asked:
+        try:
+            async with asyncio.timeout(self.bounds.head_s):
+                return read_head(await reader.readuntil(b"\r\n\r\n"))
+        except asyncio.IncompleteReadError as error:
+            raise ConnectionResetError from error
+        except asyncio.LimitOverrunError as error:
+            text = f"the proxy of set-up reads heads of at most {self.bounds.head_bytes} bytes"
+            raise _RefusedError("431 Head too large", text) from error
+        except BadHeadError as error:
+            raise _RefusedError("400 Not a request for this proxy", str(error)) from error
+
+    async def _pass_on(self, inside: Streams, asked: Asked) -> None:
+        if refusal := host_refusal(asked.host, asked.port, self.entries):
+            raise _RefusedError("403 Host is not in worktree.network", refusal.text)
+        name = normal_name(asked.host).name
+        async with _closing(await self._connected(name, asked.port)) as outside:
+            if asked.path:  # one request, one answer: nothing more of the client is passed on
+                outside[1].write(asked.forwarded(name))
+                await self._relay((outside[0], inside[1]))
+            else:
+                inside[1].write(_ESTABLISHED)
+                await self._relay((inside[0], outside[1]), (outside[0], inside[1]))
+
+    async def _connected(self, name: str, port: int) -> Streams:
+        """Connect to one of a name's addresses, once all of them were judged."""
+        addresses = await self._judged(name)
+        said = "it has no address"
+        for address in addresses[:_MOST_ADDRESSES]:
+            opening = asyncio.open_connection(address, port, flags=socket.AI_NUMERICHOST)
+            try:
+                async with asyncio.timeout(self.bounds.connect_s):
+                    return await opening
+            except OSError as error:
+                said = error.strerror or "it does not answer in time"
+        text = f"host {name!r} is in 'worktree.network', but port {port} is not reached: {said}"
+        raise _RefusedError("502 Host does not answer", text)
+
+    async def _judged(self, name: str) -> tuple[str, ...]:
+        try:
+            async with asyncio.timeout(self.bounds.connect_s), self._looking:
+                addresses = await self.outside.resolve(name)
+        except OSError as error:
+            said = error.strerror or "no answer in time"
+            text = f"host {name!r} is in 'worktree.network', but has no address here: {said}"
+            raise _RefusedError("502 Host has no address", text) from error
+        for address in addresses:
+            if kind := self.outside.fault(address):
+                text = (
+                    f"host {name!r} is in 'worktree.network', but leads to the address {address}, "
+                    f"which is not public ({kind}); set-up reaches public addresses only"
+                )
+                raise _RefusedError("403 Address is not public", text)
+        return addresses
+
+    async def _relay(self, *ways: Streams) -> None:
+        """Pass bytes on each way until its end, or until nothing moved for long."""
+        loop, idle_s = asyncio.get_running_loop(), self.bounds.idle_s
+        async with asyncio.timeout(idle_s) as idle:
+            pumps = [_pump(way, lambda: idle.reschedule(loop.time() + idle_s)) for way in ways]
+            await asyncio.gather(*pumps)
+
+    def _note(self, text: str) -> None:
+        if len(self.refusals) < MOST_REFUSALS:
+            self.refusals[text] = None
+
+
+async def _accepted(server: socket.socket) -> socket.socket:
+    """Accept one; while the worker has no descriptor left, those who ask wait for one."""
+    while True:
+        try:
+            client, _ = await asyncio.get_running_loop().sock_accept(server)
+        except OSError as error:
+            if error.errno not in _SHORTAGE:
+                raise
+            await asyncio.sleep(_PAUSE_S)
+        else:
+            return client
+
+
+def _ended(client: socket.socket, free: asyncio.Semaphore, _: asyncio.Task[None]) -> None:
+    client.close()
+    free.release()
+
+
+async def _pump(way: Streams, moved: Callable[[], None]) -> None:
+    reader, writer = way
+    try:
+        while data := await reader.read(_CHUNK_BYTES):
+            moved()
+            writer.write(data)
+            await writer.drain()
+        writer.write_eof()
+    except OSError:  # one side is gone; the other way ends with it
+        writer.transport.abort()
+
+
+def _answer(refused: _RefusedError) -> bytes:
+    body = f"blueflame: {refused}\n".encode()
+    head = (
+        f"HTTP/1.1 {refused.status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+@contextlib.asynccontextmanager
+async def _closing(streams: Streams) -> AsyncGenerator[Streams]:
+    try:
+        yield streams
+    except BaseException:
+        streams[1].transport.abort()
+        raise
+    finally:
+        await _close(streams[1])
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """Send what is left to be sent, but wait little for whoever does not take it."""
+    writer.close()
+    try:
+        async with asyncio.timeout(_FLUSH_S):
+            await writer.wait_closed()
+    except OSError:  # it is gone, or was not taken in time
+        pass
+    finally:
+        writer.transport.abort()

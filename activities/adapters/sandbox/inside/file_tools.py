@@ -1,0 +1,188 @@
+"""The file tools, run inside the sandbox: one request on stdin, one answer on stdout.
+
+This module and its parts (`fileaccess`, `fileedit`, `filehunks`, `filepatch`) are executed as a
+program of their own, with the standard library only, so that every access to a file happens where
+nothing but the sandbox's own view exists. They come compiled on stdin, before the request, and
+import next to nothing: starting Python is most of what a file tool costs.
+
+It works on bytes and never decodes with loss. It does not decide what a task may write: a request
+that writes names the resolved paths that were judged and allowed, and any other is answered with
+the path that has to be judged first.
+
+Requests: {"op": "read", "path", "offset", "limit"}, {"op": "write", "path", "content", "judged"},
+{"op": "edit", "path", "old", "new", "replace_all", "judged"}, {"op": "apply_patch", "changes",
+"judged"}.
+Answers: a line `text`, `error` or `judge`, then the text, the reason or the path.
+"""
+
+import marshal
+import os
+import sys
+
+from activities.adapters.sandbox.inside.file_access import (
+    RefusedError,
+    UnjudgedError,
+    load,
+    require_text,
+    resolve,
+    shown,
+    store,
+    target,
+)
+from activities.adapters.sandbox.inside.file_edit import applied, find, line_number, not_found
+from activities.adapters.sandbox.inside.file_patch import patch
+
+TYPE_CHECKING = False  # `typing` would cost as much as all the rest
+if TYPE_CHECKING:
+    from typing import Any
+
+    Request = dict[str, Any]
+    Answer = tuple[str, str]
+
+LONGEST_LINE = 2_000
+MOST_CHARACTERS = 9_000
+MOST_NAMES = 500
+
+
+def read(root: str, request: "Request") -> str:
+    """Return lines `offset` to `offset + limit`, numbered, and how many there are."""
+    path = os.path.join(root, resolve(request["path"], root))
+    if os.path.isdir(path):
+        return _listing(path)
+    data = load(path)
+    require_text(path, data)
+    lines = data.split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    if not lines:
+        return "(empty file)"
+    first = request["offset"]
+    if first > len(lines):
+        raise RefusedError(
+            f"{request['path']!r} has {len(lines)} lines; offset {first} is past the end."
+        )
+    part = _fitting(lines[first - 1 : first - 1 + request["limit"]], first)
+    last = first + len(part) - 1
+    if first > 1 or last < len(lines):
+        more = f"; go on with offset {last + 1}" if last < len(lines) else ""
+        part.append(f"(lines {first} to {last} of {len(lines)}{more})")
+    return "\n".join([*part, *_peculiarities(data)])
+
+
+def _fitting(lines: list[bytes], first: int) -> list[str]:
+    """Number the lines, and stop before the observation would have to be cut in its middle."""
+    part: list[str] = []
+    size = 0
+    for number, line in enumerate(lines, first):
+        part.append(f"{number:6}\t{_line(line)}")
+        size += len(part[-1]) + 1
+        if size > MOST_CHARACTERS:
+            return part[:-1] or part
+    return part
+
+
+def _line(line: bytes) -> str:
+    text = line.removesuffix(b"\r").decode("utf-8", "replace")
+    if len(text) <= LONGEST_LINE:
+        return text
+    return f"{text[:LONGEST_LINE]}… ({len(text) - LONGEST_LINE} more characters in this line)"
+
+
+def _peculiarities(data: bytes) -> list[str]:
+    notes: list[str] = []
+    crlf, lf = data.count(b"\r\n"), data.count(b"\n")
+    if crlf:
+        notes.append("(line ends: CRLF)" if crlf == lf else "(line ends: CRLF and LF, mixed)")
+    if data.startswith(b"\xef\xbb\xbf"):
+        notes.append("(starts with a UTF-8 byte order mark)")
+    if not data.endswith(b"\n"):
+        notes.append("(no newline at the end)")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        notes.append("(not UTF-8: foreign bytes are shown as U+FFFD and kept by edit)")
+    return notes
+
+
+def _listing(path: str) -> str:
+    names = sorted(os.listdir(path))
+    marked = [one + "/" if os.path.isdir(os.path.join(path, one)) else one for one in names]
+    cut = [f"… and {len(marked) - MOST_NAMES} more"] if len(marked) > MOST_NAMES else []
+    return "\n".join(["(a folder)", *map(shown, marked[:MOST_NAMES]), *cut])
+
+
+def write(root: str, request: "Request") -> str:
+    """Write a file whole; an existing one keeps its mode, and a link its being a link."""
+    path = target(root, request["path"], request["judged"])
+    content = request["content"].encode()
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise RefusedError(
+            f"{request['path']!r}: a part of its path is a file, not a folder."
+        ) from None
+    existed = os.path.lexists(path)
+    if existed:
+        before = load(path)
+        if before == content:
+            return f"{request['path']} already has this content; nothing changed."
+    store(path, content)
+    lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
+    return f"{'Replaced' if existed else 'Created'} {request['path']} ({lines} lines)."
+
+
+def edit(root: str, request: "Request") -> str:
+    """Replace one span of text (or all equal ones); every other byte stays as it was."""
+    path = target(root, request["path"], request["judged"])
+    data = load(path)
+    require_text(path, data)
+    old, new = request["old"].encode(), request["new"].encode()
+    if not old:
+        raise RefusedError("`old` is empty. Quote the text to replace; use write for a new file.")
+    changes, loosely = find(data, old, new)
+    if not changes:
+        raise RefusedError(not_found(data, old))
+    if len(changes) > 1 and (loosely or not request["replace_all"]):
+        raise RefusedError(_several(data, [start for start, _, _ in changes], loosely=loosely))
+    changed = applied(data, changes)
+    if changed == data:
+        raise RefusedError("`old` and `new` are the same; nothing would change.")
+    store(path, changed)
+    how = " (white space at line ends or the indentation differed)" if loosely else ""
+    where = f"{len(changes)} places, first" if len(changes) > 1 else "at"
+    first = line_number(data, changes[0][0])
+    return f"Edited {request['path']}: {where} line {first}{how}."
+
+
+def _several(data: bytes, starts: list[int], *, loosely: bool) -> str:
+    lines = ", ".join(str(line_number(data, start)) for start in starts[:20])
+    found = f"`old` is found {len(starts)} times (lines {lines})"
+    if loosely:
+        return f"{found}, and only but for white space. Quote one place exactly as it is."
+    return f"{found}. Quote more of its surroundings, or set replace_all."
+
+
+def apply_patch(root: str, request: "Request") -> str:
+    """Change several files, or none."""
+    return patch(root, request["changes"], request["judged"])
+
+
+def answer(request: "Request", root: str) -> "Answer":
+    """Carry out one request."""
+    try:
+        operations = {"read": read, "write": write, "edit": edit, "apply_patch": apply_patch}
+        return "text", operations[request["op"]](root, request)
+    except RefusedError as refusal:
+        return "error", str(refusal)
+    except UnjudgedError as unjudged:
+        return "judge", str(unjudged)
+    except OSError as error:
+        name = request.get("path", error.filename)
+        return "error", f"{name!r}: {error.strerror or error}."
+
+
+def main() -> None:
+    """Answer the request on stdin; the working directory is the workspace."""
+    # Only from outside to inside; what comes back is text, for nobody should unmarshal an agent's.
+    kind, text = answer(marshal.load(sys.stdin.buffer), os.getcwd())  # noqa: S302 -- as above
+    sys.stdout.buffer.write(f"{kind}\n{text}".encode("utf-8", "replace"))

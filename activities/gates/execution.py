@@ -1,0 +1,84 @@
+"""Runs gates in the sandbox, each on the same tree.
+
+What one gate changed is taken back before the next one starts, and is named. It compares nothing
+with a baseline and reruns nothing by itself: that is the policy's and the activity's.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from activities.gates.gitleaks import in_lines
+from activities.gates.outcome import judge
+from activities.ports.blob_store_port import BlobStore
+from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, SandboxResult, Workspace
+from activities.text.redaction import redact_bytes
+from workflows.domain.gate import GateResult, GateSpec
+
+MAX_CHANGED_FILES = 100
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A tree to judge, and how to bring it back to what was committed."""
+
+    workspace: Workspace
+    restore: Callable[[], Awaitable[tuple[str, ...]]]
+    """Resets the checkout and names the tracked files that were changed."""
+    hold: int | None = None
+    """The checkout's lock, inherited by every process of a gate."""
+
+
+class GateRunner:
+    """Runs gates one after the other."""
+
+    def __init__(self, sandbox: Sandbox, store: BlobStore) -> None:
+        self._sandbox = sandbox
+        self._store = store
+
+    async def run(
+        self,
+        gates: Sequence[GateSpec],
+        checkout: Checkout,
+        limits: Limits,
+        *,
+        rerun: bool = False,
+    ) -> tuple[GateResult, ...]:
+        """Run `gates` in order, each on the committed tree.
+
+        Args:
+            gates: what to run; the timeout of each replaces that of `limits`.
+            checkout: clean and set up.
+            limits: bounds for each gate.
+            rerun: marks the results as those of a second run.
+
+        Raises:
+            SandboxUnavailableError: nothing can be said, because nothing can be run.
+        """
+        results: list[GateResult] = []
+        for gate in gates:
+            result = await self._run_one(gate, checkout, limits)
+            changed = await checkout.restore()
+            update = {"changed_files": tuple(sorted(changed)[:MAX_CHANGED_FILES]), "rerun": rerun}
+            results.append(result.model_copy(update=update))
+        return tuple(results)
+
+    async def _run_one(self, gate: GateSpec, checkout: Checkout, limits: Limits) -> GateResult:
+        command = SandboxCommand(
+            argv=gate.argv,
+            workspace=checkout.workspace,
+            limits=limits.model_copy(update={"timeout": gate.timeout}),
+        )
+        ran = await self._sandbox.run(command, hold=checkout.hold)
+        ran = _cleaned(gate, ran)
+        digest = await self._store.put(ran.output)
+        # Megabytes of output take a while to read; heartbeats must go on meanwhile.
+        result = await asyncio.to_thread(judge, gate, ran, command.limits)
+        return result.model_copy(update={"output": digest})
+
+
+def _cleaned(gate: GateSpec, ran: SandboxResult) -> SandboxResult:
+    """Take out what looks like a secret; what was dropped before stays counted."""
+    output = redact_bytes(in_lines(gate.argv, ran.output))
+    dropped = ran.output_bytes - len(ran.output)
+    return ran.model_copy(update={"output": output, "output_bytes": len(output) + dropped})

@@ -1,0 +1,202 @@
+"""What one gate's run came to: passed, failed, or did not finish, and why.
+
+Pure. Three results, never two: a gate that ran into a limit, was killed or could not start "did
+not finish"; that is neither a failed test nor a pass, and no agent must be set to mend right code
+for it. The output is only asked why something could not start; it never turns red into green.
+"""
+
+import re
+import signal
+from datetime import timedelta
+from pathlib import PurePosixPath
+from typing import assert_never
+
+from activities.gates.gitleaks import is_gitleaks
+from activities.gates.output_excerpt import failing_tests
+from activities.ports.sandbox_port import Limits, SandboxResult
+from activities.text.readable_text import MAX_EXCERPT_CHARS, decode_output, excerpt, plain_lines
+from workflows.domain.gate import GateResult, GateSpec
+
+_MIB = 1 << 20
+_NO_TESTS_RAN = 5
+"""pytest's exit code, and unittest's since Python 3.12."""
+_PYTEST_USAGE_ERROR = 4
+_CANNOT_RUN = 126
+_NOT_FOUND = 127
+_SIGNAL_BASE = 128
+_LAST_PLAIN_SIGNAL = 31
+_TAIL_BYTES = 16_384
+_MAX_SAID = 200
+
+_EXEC_FAILED = re.compile(
+    r"^\S*(?:bwrap|setpriv|prlimit|env)\S*: (?:.*exec\w*:? )?['\"]?([^:'\"\n]+)['\"]?"
+    r": (?:No such file or directory|Permission denied)\s*\Z",
+    re.MULTILINE,
+)
+_SHELL_NOT_FOUND = re.compile(
+    r"^(?:\S*sh|\S+\.sh): (?:line )?(?:\d+: )?(?:exec: )?([^\s:]+): (?:command )?not found\s*$",
+    re.MULTILINE,
+)
+_MAKE_NOT_FOUND = re.compile(
+    r"^make(?:\[\d+\])?: ([^\s:]+): (?:No such file or directory|Permission denied)\s*$",
+    re.MULTILINE,
+)
+_MAKE_ERROR = re.compile(r"^make(?:\[\d+\])?: \*\*\* .* Error 12[67]\s*\Z", re.MULTILINE)
+_NO_MODULE = re.compile(r"^\S*python[\d.]*: No module named (\S+)\s*\Z", re.MULTILINE)
+_UNKNOWN_OPTIONS = re.compile(r"error: unrecognized arguments: (.{1,200})")
+_MISSING_PLUGINS = re.compile(r"Missing required plugins: (.{1,200})")
+_EMPTY_UNITTEST = re.compile(r"^Ran 0 tests in ", re.MULTILINE)
+
+
+def judge(gate: GateSpec, ran: SandboxResult, limits: Limits) -> GateResult:
+    """Say what a gate's run came to; pure.
+
+    Returns:
+        The result with reason, failures and excerpt; exit code 128 + N where signal N ended it.
+    """
+    obstacle = _obstacle(gate, ran, limits)
+    failure = None if obstacle else _failure(gate, ran)
+    verdict = "did_not_finish" if obstacle else "failed" if failure is not None else "passed"
+    return GateResult(
+        gate=gate.name,
+        result=verdict,
+        exit_code=ran.code if ran.end == "exited" else _SIGNAL_BASE + ran.code,
+        reason=obstacle or failure or "",
+        failures=_names(gate, ran) if verdict == "failed" else (),
+        excerpt=_excerpt(ran),
+    )
+
+
+def _tail(ran: SandboxResult) -> str:
+    """The end of the output, in lines short enough for any search."""
+    return "\n".join(plain_lines(decode_output(ran.output[-_TAIL_BYTES:]).rstrip()))
+
+
+def _names(gate: GateSpec, ran: SandboxResult) -> tuple[str, ...]:
+    return failing_tests(gate, decode_output(ran.output))
+
+
+def _obstacle(gate: GateSpec, ran: SandboxResult, limits: Limits) -> str | None:
+    """Why the gate did not get to judge; None where it did."""
+    match ran.end:
+        case "timed_out":
+            return f"time-out after {_seconds(limits.timeout)}"
+        case "out_of_memory":
+            return f"out of memory: more than {limits.memory_bytes // _MIB} MiB"
+        case "out_of_disk":
+            return f"out of disk: wrote more than {limits.disk_bytes // _MIB} MiB"
+        case "signalled":
+            return f"killed by {_signal(ran.code)}"
+        case "exited":
+            return _start_obstacle(gate, ran)
+        case _:
+            assert_never(ran.end)
+
+
+def _start_obstacle(gate: GateSpec, ran: SandboxResult) -> str | None:
+    if ran.code == 0:
+        return None
+    if _SIGNAL_BASE < ran.code <= _SIGNAL_BASE + _LAST_PLAIN_SIGNAL:
+        # A shell, make or npm between us and the program reports its signal this way.
+        return f"killed by {_signal(ran.code - _SIGNAL_BASE)}"
+    tail = _tail(ran)
+    missing = _missing_program(gate, ran.code, tail)
+    if missing is not None:
+        return (
+            f"{missing!r} cannot be run in the sandbox: add it to the toolchain there, "
+            f"or change the command of gate {gate.name!r}"
+        )
+    usage = _pytest_usage(gate, ran.code, tail)
+    return _missing_module(gate, tail) or usage or _unreported(gate, ran, tail)
+
+
+def _missing_program(gate: GateSpec, code: int, tail: str) -> str | None:
+    launch = _EXEC_FAILED.search(tail)
+    if launch is not None and launch[1] == gate.argv[0]:
+        return launch[1]
+    by_make = _MAKE_ERROR.search(tail) is not None
+    if code not in {_CANNOT_RUN, _NOT_FOUND} and not by_make:
+        return None
+    named = _last(_SHELL_NOT_FOUND, tail) or _last(_MAKE_NOT_FOUND, tail)
+    return named or gate.argv[0]
+
+
+def _last(pattern: re.Pattern[str], text: str) -> str | None:
+    found = pattern.findall(text)
+    return found[-1] if found else None
+
+
+def _missing_module(gate: GateSpec, tail: str) -> str | None:
+    """`python -m pytest` where there is no pytest: Python itself says so, as its last word."""
+    match = _NO_MODULE.search(tail)
+    if match is None or match[1] not in gate.argv:
+        return None
+    return (
+        f"the sandbox's Python has no module {match[1]!r}: install it in 'worktree.setup', add it "
+        f"to the toolchain, or change the command of gate {gate.name!r}"
+    )
+
+
+def _pytest_usage(gate: GateSpec, code: int, tail: str) -> str | None:
+    """Options of a plugin that is not there; any other usage error is the repository's own."""
+    if code != _PYTEST_USAGE_ERROR or not _is_pytest(gate):
+        return None
+    match = _UNKNOWN_OPTIONS.search(tail) or _MISSING_PLUGINS.search(tail)
+    if match is None:
+        return None
+    return (
+        f"pytest could not start ({match[0].strip()}): a plugin is missing in the sandbox; "
+        "install it in 'worktree.setup' or add it to the toolchain"
+    )
+
+
+def _unreported(gate: GateSpec, ran: SandboxResult, tail: str) -> str | None:
+    """Tell that gitleaks could not look: it ends with the same code as where it finds something."""
+    if not is_gitleaks(gate.argv) or _names(gate, ran):
+        return None
+    said = tail.strip().rpartition("\n")[2][:_MAX_SAID] or f"exit code {ran.code}"
+    return (
+        f"gitleaks reported no finding and failed ({said}); "
+        f"its command in gate {gate.name!r} has to end with -f json -r -"
+    )
+
+
+def _failure(gate: GateSpec, ran: SandboxResult) -> str | None:
+    """Why a finished gate is red (may be empty: the output tells); None where it is green."""
+    is_unittest = "unittest" in gate.argv
+    if ran.code == _NO_TESTS_RAN and (is_unittest or _is_pytest(gate)):
+        return "no tests ran"
+    if ran.code == 0:
+        # Before Python 3.12 an empty unittest run exits with 0.
+        empty = is_unittest and _EMPTY_UNITTEST.search(_tail(ran))
+        return "no tests ran" if empty else None
+    return ""
+
+
+def _is_pytest(gate: GateSpec) -> bool:
+    return any(PurePosixPath(word).name in {"pytest", "py.test"} for word in gate.argv)
+
+
+def _excerpt(ran: SandboxResult) -> str:
+    """The cut output, and below it what the sandbox itself has to say."""
+    notes: list[str] = []
+    if ran.output_bytes > len(ran.output):
+        kept = f"{len(ran.output)} of {ran.output_bytes} bytes"
+        notes.append(f"[output cut: the first {kept} were kept]")
+    if ran.survivors:
+        kind = "process" if ran.survivors == 1 else "processes"
+        notes.append(f"[{ran.survivors} {kind} left, ended]")
+    added = "\n".join(notes)
+    text = excerpt(ran.output, limit=MAX_EXCERPT_CHARS - len(added) - 1)
+    return "\n".join(part for part in (text, added) if part)
+
+
+def _signal(number: int) -> str:
+    try:
+        return f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"signal {number}"
+
+
+def _seconds(duration: timedelta) -> str:
+    return f"{duration.total_seconds():g} s"

@@ -1,0 +1,43 @@
+"""Claiming a host: the shared queue answers with the queue that leads to one host's disk."""
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.repository.host_data import Host
+from workflows.contracts import ClaimHost, HostClaim
+from workflows.errors import FailureType
+
+
+class HostActivities:
+    """Activity `hosts.claim`."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @activity.defn(name="hosts.claim")
+    async def claim(self, request: ClaimHost) -> HostClaim:
+        """Answer for this host, or refuse: without a sandbox nothing starts unless it was accepted.
+
+        Raises:
+            ApplicationError: SandboxUnavailable, with the reason and how to mend it.
+        """
+        probe = await self._host.sandbox.probe()
+        if not probe.usable:
+            raise ApplicationError(
+                probe.reason or "there is no usable sandbox on this host",
+                type=FailureType.SANDBOX_UNAVAILABLE,
+                non_retryable=True,
+            )
+        if probe.name == "none" and request.sandbox == "required":
+            raise ApplicationError(
+                f"host {self._host.name!r} confines nothing (it was started with sandbox: none); "
+                "start its worker with the sandbox, or say `sandbox: none` in the configuration",
+                type=FailureType.SANDBOX_UNAVAILABLE,
+                non_retryable=True,
+            )
+        return HostClaim(
+            host=self._host.name,
+            queue=self._host.queue,
+            sandbox=probe.name,
+            warnings=probe.warnings,
+        )

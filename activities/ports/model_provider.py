@@ -1,0 +1,110 @@
+"""What the model layer offers: one call, one answer, and one tree of failures."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, Field, JsonValue
+
+from workflows.domain.agent.messages import AssistantMessage, Message
+from workflows.domain.agent.model_values import ModelFacts, Usage
+
+Stop = Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed"]
+
+
+class ToolSchema(BaseModel, frozen=True, extra="forbid"):
+    """A tool as the model sees it."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+    """A JSON Schema object."""
+
+
+class ModelRequest(BaseModel, frozen=True, extra="forbid"):
+    """One whole request in neutral form; its order is the cache's: system, tools, messages."""
+
+    model: ModelFacts
+    system: str
+    tools: tuple[ToolSchema, ...]
+    messages: tuple[Message, ...] = Field(min_length=1)
+    max_output_tokens: int = Field(gt=0)
+    cache_key: str
+    """Stable for one agent; never a secret, never a path."""
+    timeout: timedelta
+
+
+class ModelReply(BaseModel, frozen=True, extra="forbid"):
+    """One whole answer, with what it used."""
+
+    message: AssistantMessage
+    stop: Stop
+    usage: Usage
+    cost_usd: Decimal | None
+    """None where no price is known."""
+    scripted: bool = False
+    """True where a playbook spoke and not a model, the simulator's included; every view says so."""
+
+
+class ModelProvider(Protocol):
+    """One dialect."""
+
+    async def call(self, request: ModelRequest) -> ModelReply:
+        """Send one request and wait for the whole answer; never retries by itself.
+
+        Raises:
+            ModelError: one of its subclasses; each says whether a retry may help and whether the
+                provider may have billed the call.
+        """
+        ...
+
+
+class ModelError(Exception):
+    """The root of the tree.
+
+    ModelError
+    ├── RateLimitedError          not billed; retry after `retry_after`
+    ├── ProviderUnavailableError  not billed; retry (overload, 5xx, no connection)
+    ├── CreditExhaustedError      not billed; no retry: a person pays or the route falls back
+    ├── AuthenticationFailedError not billed; no retry: a person mends the key
+    ├── ContextOverflowError      not billed; no retry as it is: compact, then call anew
+    ├── InvalidRequestError       not billed; no retry: our request was wrong
+    └── OutcomeUnknownError       may be billed: cut stream, time-out after sending; charged
+    """
+
+
+class RateLimitedError(ModelError):
+    """The provider asks to wait."""
+
+    def __init__(self, message: str, retry_after: timedelta | None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """None where the provider named no time, or a useless one (zero, negative, in the past)."""
+
+
+class ProviderUnavailableError(ModelError):
+    """Overloaded or unreachable; the request was not answered."""
+
+    def __init__(self, message: str, retry_after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class CreditExhaustedError(ModelError):
+    """A 429 that waiting does not mend: quota or credit is used up."""
+
+
+class AuthenticationFailedError(ModelError):
+    """The key is missing, wrong or not allowed."""
+
+
+class ContextOverflowError(ModelError):
+    """The prompt does not fit the model's window."""
+
+
+class InvalidRequestError(ModelError):
+    """The provider refused the request's form."""
+
+
+class OutcomeUnknownError(ModelError):
+    """The request was sent and its end was not seen; the provider may have billed it."""

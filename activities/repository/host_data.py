@@ -1,0 +1,63 @@
+"""What a host's activities share: its data, its repositories, its sandbox, its names.
+
+An agent's worktree and refs are named after the agent and its attempt, so that an effect of an
+earlier attempt can never reach a later one's.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from activities.ports.blob_store_port import BlobStore
+from activities.ports.host_repository import HostRepository, WorktreePlace
+from activities.ports.sandbox_port import Sandbox, Workspace
+from activities.repository.safe_open import open_inside
+from workflows.contracts import CopiedFile
+from workflows.domain.agent.agent_values import WorktreeRef
+
+
+def no_fail_point(_: str) -> None:
+    """Do nothing, as ordinary runs do at a fail point."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """One host's means."""
+
+    name: str
+    queue: str
+    store: BlobStore
+    sandbox: Sandbox
+    repository: Callable[[str], HostRepository]
+    """Opens the own repository of a key; makes nothing yet."""
+    fail_point: Callable[[str], None] = no_fail_point
+    """Called at named points between an effect and its record; tests end the process there."""
+
+
+def worktree_name(worktree: WorktreeRef) -> str:
+    """Return an agent's worktree's name on the host."""
+    return f"{worktree.session}.{worktree.agent}".lower()
+
+
+def checkpoint_ref(worktree: WorktreeRef) -> str:
+    """Return the ref that holds an agent's last checkpoint."""
+    return f"refs/blueflame/{worktree.session}/agents/{worktree.agent}"
+
+
+def workspace(place: WorktreePlace, *, writable: bool) -> Workspace:
+    """Return a worktree as the sandbox shows it."""
+    return Workspace(path=place.path, git_dir=place.git_dir, git_name=place.name, writable=writable)
+
+
+async def write_copied(store: BlobStore, root: Path, copied: tuple[CopiedFile, ...]) -> None:
+    """Write the person's copied files into a fresh worktree.
+
+    The tree is a stranger's: no component of a path is followed if it is a link.
+    """
+    for file in copied:
+        mode = 0o755 if file.executable else 0o644
+        data = await store.get(file.content)
+        create = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        with os.fdopen(open_inside(root, file.path, create, mode), "wb") as opened:
+            opened.write(data)

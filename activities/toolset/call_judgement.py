@@ -1,0 +1,65 @@
+"""Puts a call before the policy: what a tool's arguments mean for it.
+
+Guidance and early refusal. What a call can reach is bounded by the sandbox.
+"""
+
+import posixpath
+
+from activities.adapters.shell.bash_parser import parse
+from activities.ports.sandbox_port import WORKSPACE
+from activities.toolset.stored_outputs import digest_in
+from activities.toolset.tool_schemas import (
+    ApplyPatch,
+    Bash,
+    Edit,
+    Read,
+    SandboxCall,
+    Write,
+    name_of,
+)
+from workflows.domain.agent.tool_policy import Denied, Standing
+from workflows.policy.commands.program_options import plain_path
+from workflows.policy.commands.tool_calls import (
+    bash_denial,
+    reading_denial,
+    tool_denial,
+    writing_denial,
+)
+
+
+def judge_call(call: SandboxCall, standing: Standing) -> str | None:
+    """Return for the agent why its call is denied; None where it may run.
+
+    What may be written is asked once links are followed; see `judge_write`.
+    """
+    denied = tool_denial(name_of(call), standing) or _denial(call, standing)
+    return denied.text if denied else None
+
+
+def judge_write(path: str, standing: Standing) -> str | None:
+    """Return for the agent why a path may not be written; None where it may.
+
+    Args:
+        path: relative to the worktree, links followed.
+        standing: whose call it is.
+    """
+    denied = writing_denial(path, standing)
+    return denied.text if denied else None
+
+
+def _denial(call: SandboxCall, standing: Standing) -> Denied | None:
+    match call:
+        case Bash():
+            return bash_denial(call.command, standing, parse)
+        case Read():
+            return None if digest_in(call.path) else _reading(call.path, standing)
+        case Edit() | Write() | ApplyPatch():
+            return None
+
+
+def _reading(path: str, standing: Standing) -> Denied | None:
+    """What lies outside of the worktree is the sandbox's to guard."""
+    inside = plain_path(posixpath.join(WORKSPACE, path))
+    if not inside.startswith(f"{WORKSPACE}/"):
+        return None
+    return reading_denial(inside.removeprefix(f"{WORKSPACE}/"), standing)

@@ -1,0 +1,84 @@
+"""The host's side of the file tools: sends `fileops` into the sandbox and reads what it answers."""
+
+import functools
+import importlib.resources
+import marshal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import JsonValue
+
+from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, Workspace
+from activities.toolset.command_endings import ending
+
+_TIMEOUT = timedelta(seconds=20)
+_ANSWER_BYTES = 1 << 20
+_MODULES = ("file_access", "file_edit", "file_hunks", "file_patch", "file_tools")
+"""The program's parts, each after those that it imports; the last one is run."""
+_LOADER = """\
+import marshal, sys
+for name, code in marshal.load(sys.stdin.buffer):
+    module = sys.modules[name] = type(sys)(name)
+    exec(code, module.__dict__)
+module.main()
+"""
+_KINDS = ("text", "error", "judge")
+
+
+@dataclass(frozen=True)
+class FileAnswer:
+    """What the program inside said."""
+
+    kind: Literal["text", "error", "judge"]
+    text: str
+    elapsed: timedelta
+
+
+@dataclass(frozen=True)
+class FileTools:
+    """Runs file operations on one workspace."""
+
+    sandbox: Sandbox
+    workspace: Workspace
+    limits: Limits
+    hold: int | None = None
+
+    async def ask(self, request: Mapping[str, JsonValue]) -> FileAnswer:
+        """Run one request; `fileops` says what they look like.
+
+        Raises:
+            SandboxUnavailableError: there is no sandbox; nothing ran.
+        """
+        limits = self.limits.model_copy(update={"timeout": _TIMEOUT, "output_bytes": _ANSWER_BYTES})
+        command = SandboxCommand(
+            # The same Python as ours: the program is handed over compiled.
+            argv=(sys.executable, "-I", "-S", "-c", _LOADER),
+            workspace=self.workspace,
+            stdin=_program() + marshal.dumps(dict(request)),
+            limits=limits,
+        )
+        ran = await self.sandbox.run(command, self.hold)
+        kind, _, text = ran.output.decode("utf-8", "replace").partition("\n")
+        if ran.end == "exited" and ran.code == 0 and kind in _KINDS:
+            return FileAnswer(kind, text, ran.elapsed)
+        said = ran.output[-500:].decode("utf-8", "replace")
+        return FileAnswer("error", f"The file tool: {ending(ran, limits)}. {said}", ran.elapsed)
+
+
+@functools.cache
+def _program() -> bytes:
+    """Return the program compiled: the same Python as ours runs it, and has nothing to parse."""
+    folder = importlib.resources.files("activities.adapters.sandbox.inside")
+    sources = [(name, (folder / f"{name}.py").read_text("utf-8")) for name in _MODULES]
+    return marshal.dumps(
+        [
+            (
+                f"activities.adapters.sandbox.inside.{name}",
+                compile(text, f"{name}.py", "exec", dont_inherit=True),
+            )
+            for name, text in sources
+        ]
+    )

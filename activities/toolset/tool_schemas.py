@@ -1,0 +1,234 @@
+"""The tools as the models see them, and the strict arguments of those that run in the sandbox.
+
+The three `submit` tools have only their schema here: the workflow handles them, and judges what
+they say. What a wrong argument is answered with is worded in `problems`.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, cast
+
+from pydantic import BaseModel, Field, JsonValue, ValidationError
+
+from activities.ports.model_provider import ToolSchema
+from workflows.domain.agent.model_values import Role
+
+LONGEST_TIMEOUT_S = 24 * 60 * 60
+"""What can be asked for; a session's own limit for a command is never passed."""
+
+_Text = Annotated[str, Field(min_length=1)]
+
+
+class _Arguments(BaseModel, frozen=True, extra="forbid", strict=True):
+    """Strict: the text "false" is no bool, "10" is no number, a list as text is no list."""
+
+
+class Bash(_Arguments, frozen=True):
+    """Run a command with bash in the workspace.
+
+    No network, no terminal, empty stdin; background processes are ended with the command. The exit
+    code of every pipe member is shown.
+    """
+
+    command: str = Field(min_length=1, description="One bash command line, or a script.")
+    timeout_s: int | None = Field(
+        default=None,
+        ge=1,
+        le=LONGEST_TIMEOUT_S,
+        description="Seconds; the session's limit for a command where left out, and at most.",
+    )
+
+
+class Read(_Arguments, frozen=True):
+    """Read a text file with line numbers, or list a folder. Long files come in parts."""
+
+    path: _Text = Field(description="Relative to the workspace; or the `output:…` of a cut output.")
+    offset: int = Field(default=1, ge=1, description="First line, counted from 1.")
+    limit: int = Field(default=2_000, ge=1, le=100_000, description="How many lines at most.")
+
+
+class Edit(_Arguments, frozen=True):
+    """Replace text in a file.
+
+    `old` must be quoted exactly and be found once, unless replace_all is set. All other bytes of
+    the file, its line ends and its mode stay.
+    """
+
+    path: _Text = Field(description="Relative to the workspace.")
+    old: _Text = Field(description="The text to replace, without line numbers.")
+    new: str = Field(description="What to put there; may be empty.")
+    replace_all: bool = Field(default=False, description="Replace every place where it is found.")
+
+
+class Write(_Arguments, frozen=True):
+    """Create a file, or replace a whole one. Folders are made as needed; an existing mode stays."""
+
+    path: _Text = Field(description="Relative to the workspace.")
+    content: str = Field(description="The whole new content.")
+
+
+class ApplyPatch(_Arguments, frozen=True):
+    """Change several files at once: all of the patch, or nothing.
+
+    `*** Begin Patch`, then for each file `*** Add File: PATH` (all lines with `+`), `*** Delete
+    File: PATH`, or `*** Update File: PATH` with at most one `*** Move to: PATH` and hunks, at the
+    end `*** End Patch`. A hunk: `@@`, or `@@ LINE` to name a whole line before it; then lines that
+    begin with a space (context), `-` or `+`; `*** End of File` where it ends the file. Context that
+    stands at several places is refused.
+    """
+
+    input: _Text = Field(description="The whole patch; paths relative to the workspace.")
+
+
+class Submit(_Arguments, frozen=True):
+    """Hand in the finished work. Call it once, alone, when all acceptance criteria are met."""
+
+    summary: _Text = Field(description="What was done and how it was checked, for the reviewer.")
+
+
+class _PlannedTask(_Arguments, frozen=True):
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", description="Unique in the plan.")
+    kind: str = Field(description="code, tests, docs, refactor, architecture, security …")
+    title: _Text
+    description: _Text = Field(description="All that its developer needs to know.")
+    acceptance_criteria: list[_Text] = Field(min_length=1, description="Each can be checked.")
+    claims: list[_Text] = Field(
+        min_length=1,
+        description="Path globs that the task may write, `**` across folders.",
+    )
+    depends_on: list[str] = Field(default=[], description="Ids of tasks that come first.")
+    group: str | None = Field(default=None, description="Tasks of a group are merged together.")
+    priority: int = Field(default=0, description="Higher comes first.")
+    risk: str = Field(default="low", description="low, medium or high")
+
+
+class SubmitPlan(_Arguments, frozen=True):
+    """Hand in the plan: a graph of tasks. Tasks with overlapping claims never run together."""
+
+    tasks: list[_PlannedTask] = Field(min_length=1)
+
+
+class _Evidence(_Arguments, frozen=True):
+    criterion: _Text = Field(description="The acceptance criterion's number, as in `2`.")
+    path: _Text
+    line_start: int = Field(ge=1)
+    line_end: int = Field(ge=1)
+    quote: _Text = Field(description="These lines, word for word; checked against the file.")
+
+
+class _Finding(_Arguments, frozen=True):
+    path: _Text
+    line: int = Field(ge=1)
+    text: _Text = Field(description="What is wrong and what would be right.")
+
+
+class SubmitVerdict(_Arguments, frozen=True):
+    """Hand in the review. Approval counts only with evidence for every criterion."""
+
+    approve: bool
+    summary: _Text
+    evidence: list[_Evidence] = Field(default=[])
+    findings: list[_Finding] = Field(default=[])
+
+
+_NAMES: Mapping[str, type[_Arguments]] = {
+    "bash": Bash,
+    "read": Read,
+    "edit": Edit,
+    "write": Write,
+    "apply_patch": ApplyPatch,
+    "submit": Submit,
+    "submit_plan": SubmitPlan,
+    "submit_verdict": SubmitVerdict,
+}
+
+_NAMES_OF = {kind: name for name, kind in _NAMES.items()}
+
+_TOOLS = {
+    Role.DEVELOPER: ("bash", "read", "edit", "write", "apply_patch", "submit"),
+    Role.PLANNER: ("bash", "read", "submit_plan"),
+    Role.REVIEWER: ("bash", "read", "submit_verdict"),
+}
+
+SandboxCall = Bash | Read | Edit | Write | ApplyPatch
+
+
+def tools_for(
+    role: Role, left: Collection[str] | None = None, *, patches: bool = False
+) -> tuple[ToolSchema, ...]:
+    """Return a role's tools, in an order that never changes: it is part of the cached prefix.
+
+    Args:
+        role: who asks.
+        left: the tools of the sandbox that a person leaves to the role; None: all of them.
+        patches: whether the model is fluent in `apply_patch`; to others it is not offered.
+    """
+    taken: set[str] = set() if left is None else set(sandbox_tools(role)) - set(left)
+    if not patches:
+        taken.add("apply_patch")
+    return tuple(schema(name) for name in _TOOLS[role] if name not in taken)
+
+
+def name_of(call: SandboxCall) -> str:
+    """Return the tool whose arguments these are."""
+    return _NAMES_OF[type(call)]
+
+
+def sandbox_tools(role: Role) -> tuple[str, ...]:
+    """Return the names of the role's tools that run in the sandbox, whatever model asks."""
+    return tuple(name for name in _TOOLS[role] if issubclass(_NAMES[name], SandboxCall))
+
+
+def schema(name: str) -> ToolSchema:
+    """Return one tool's schema, without references: not every provider follows them."""
+    model = _NAMES[name]
+    whole = cast(dict[str, JsonValue], model.model_json_schema())
+    definitions = cast(dict[str, JsonValue], whole.pop("$defs", {}))
+    whole.pop("description", None)
+    description = " ".join((model.__doc__ or "").split())
+    parameters = cast(dict[str, JsonValue], _plain(whole, definitions))
+    return ToolSchema(name=name, description=description, parameters=parameters)
+
+
+def parse(name: str, arguments: Mapping[str, JsonValue]) -> SandboxCall:
+    """Check the arguments of a tool that runs in the sandbox.
+
+    Raises:
+        ValidationError: a field is missing, unknown or of the wrong type.
+    """
+    return cast(SandboxCall, _NAMES[name].model_validate(dict(arguments)))
+
+
+def problems(name: str, error: ValidationError) -> str:
+    """Word what is wrong with a call's arguments, field by field, and what would be right."""
+    lines = [_problem(one) for one in error.errors(include_url=False)]
+    allowed = ", ".join(_NAMES[name].model_fields)
+    return "\n".join([f"{name}: wrong arguments.", *lines, f"Its fields: {allowed}."])
+
+
+def _problem(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"]) or "arguments"
+    if error["type"] == "extra_forbidden":
+        return f"- {where}: there is no such field."
+    given = error.get("input")
+    seen = "" if error["type"] == "missing" else f" (given: {repr(given)[:80]})"
+    return f"- {where}: {error['msg']}{seen}."
+
+
+def _plain(value: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:
+    if isinstance(value, list):
+        return [_plain(one, definitions) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(reference := value.get("$ref"), str):
+        return _plain(definitions[reference.rpartition("/")[2]], definitions)
+    return {
+        key: _properties(one, definitions) if key == "properties" else _plain(one, definitions)
+        for key, one in value.items()
+        if key != "title" or not isinstance(one, str)
+    }
+
+
+def _properties(value: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:
+    """A field may be called `title`; only the schema's own word of that name is dropped."""
+    fields = cast(dict[str, JsonValue], value)
+    return {name: _plain(one, definitions) for name, one in fields.items()}

@@ -1,0 +1,39 @@
+"""`doctor`: is everything there that a session needs, and how to mend what is not."""
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from starter.console.exit_codes import ExitCode
+from starter.console.terminal import execute, write
+from starter.input.session_options import JsonOption
+
+
+def doctor(
+    *,
+    repo: Annotated[
+        Path, typer.Option(help="Whose configuration and gates are looked at.")
+    ] = Path(),
+    json: JsonOption = False,
+) -> None:
+    """Check this machine: what is missing, and how to mend it."""
+    execute(_doctor(repo, json=json), json=json)
+
+
+async def _doctor(repo: Path, *, json: bool) -> ExitCode:
+    from starter.console import json_output
+    from starter.machine import machine_checks
+    from starter.machine.engine import settings_as_they_are, with_own_providers
+    from starter.machine.repository_checks import repository_checks
+
+    settings = settings_as_they_are()
+    results = await machine_checks.all_checks(with_own_providers(settings))
+    results += await repository_checks(repo, os.environ, settings.providers)
+    if json:
+        json_output.write_object(checks=[asdict(each) for each in results])
+    else:
+        write(map(machine_checks.line, results))
+    return ExitCode.FAILED if any(r.state == "missing" for r in results) else ExitCode.COMPLETE

@@ -1,0 +1,287 @@
+"""Commands of the configuration: `init`, and `config show`, `check`, `schema` and `migrate`."""
+
+import contextlib
+import os
+import shlex
+import sys
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from starter.commands import run
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.program_name import program
+from starter.console.terminal import execute, shown, write
+from starter.input.session_options import JsonOption
+
+if TYPE_CHECKING:
+    from starter.configuration.initial_configuration import Findings
+    from starter.configuration.layers import Layer
+
+config = typer.Typer(
+    help="The configuration: what holds, and whether a file is right.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+RepoOption = Annotated[Path, typer.Option(help="The repository, or a folder in it.")]
+FileArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="[FILE]", help="Left out: your own file and the repository's."),
+]
+
+
+def init(
+    *,
+    repo: RepoOption = Path(),
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the file; write nothing.")
+    ] = False,
+) -> None:
+    """Write a blueflame.yaml for this repository: its gates, models by the keys."""
+    execute(_init(repo.absolute(), force=force, dry_run=dry_run))
+
+
+@config.command()
+def show(  # noqa: PLR0913 (the options of `run` that say settings)
+    *,
+    repo: RepoOption = Path(),
+    config: Annotated[
+        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+    ] = None,
+    pacing: Annotated[Literal["wave", "flow"] | None, typer.Option(help="As of `run`.")] = None,
+    auto_approve: Annotated[bool, typer.Option("--auto-approve", help="As of `run`.")] = False,
+    budget: Annotated[str | None, typer.Option(metavar="USD", help="As of `run`.")] = None,
+    decisions: Annotated[Path | None, typer.Option(help="As of `run`.")] = None,
+    playbook: Annotated[Path | None, typer.Option(help="As of `run`.")] = None,
+    origin: Annotated[
+        bool, typer.Option("--origin", help="Say where each value came from.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Print the configuration that a session here would get."""
+    options = run.RunOptions(
+        "",
+        repo,
+        config,
+        None,
+        pacing,
+        auto_approve,
+        playbook,
+        budget=budget,
+        decisions=decisions,
+    )
+    execute(_show(options, origin=origin, json=json), json=json)
+
+
+@config.command()
+def check(file: FileArgument = None, *, repo: RepoOption = Path()) -> None:
+    """Judge FILE, or all that holds here; say every mistake with its place."""
+    execute(_check(file, repo))
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON Schema of blueflame.yaml."""
+    execute(_schema())
+
+
+@config.command()
+def migrate(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]")] = Path("blueflame.yaml"),
+    *,
+    in_place: Annotated[bool, typer.Option("--write", help="Write it in its place.")] = False,
+) -> None:
+    """Print FILE as this release's version of the format, comments and all."""
+    execute(_migrate(file, in_place=in_place))
+
+
+# --- init -----------------------------------------------------------------------------------------
+
+
+async def _init(repo: Path, *, force: bool, dry_run: bool) -> ExitCode:
+    from starter.configuration import file_writing, initial_configuration
+    from starter.configuration.file_shape import FILE_NAME
+    from starter.machine import repository_look
+
+    repository = await repository_look.examine(repo, None)
+    if repository.is_bare:
+        raise CommandError(
+            f"repository {str(repository.root)!r} has no checkout to write into; run `init` in a "
+            "clone of it"
+        )
+    path = repository.root / FILE_NAME
+    if not (force or dry_run):
+        _refuse_to_replace(path)
+    findings = initial_configuration.find(
+        await repository_look.detected_gates(repository),
+        os.environ,
+        has_own_models=_has_own_models(),
+    )
+    text = initial_configuration.text(findings)
+    if dry_run:
+        sys.stdout.write(text)
+        _note(_found(findings))
+        return ExitCode.COMPLETE
+    file_writing.replace(path, text) if force else file_writing.create(path, text)
+    write((*_found(findings), f"Written   {shown(str(path))}", *_next(repository.root)))
+    return ExitCode.COMPLETE
+
+
+def _refuse_to_replace(path: Path) -> None:
+    if os.path.lexists(path):
+        raise CommandError(
+            f"{str(path)!r} is there already; `config check` judges it, --force replaces it"
+        )
+
+
+def _has_own_models() -> bool:
+    from starter.configuration.effective_configuration import user_file
+    from starter.configuration.layers import Sources, read_layers
+
+    with _complaining():
+        layers = read_layers(Sources(user=user_file()))
+    return any(key.startswith("models.") for layer in layers for key in layer.values)
+
+
+def _found(findings: "Findings") -> list[str]:
+    from starter.machine.gate_programs import absence, in_sandbox
+
+    lines = [f"Gate      {gate.name}: {' '.join(gate.argv)}" for gate in findings.gates]
+    for name in sorted({gate.argv[0] for gate in findings.gates}):
+        place = in_sandbox(name)
+        lines.append(f"Program   {name}: {absence(name) if place is None else place}")
+    return [shown(line) for line in (*(lines or ["Gate      none found"]), _models(findings))]
+
+
+def _models(findings: "Findings") -> str:
+    if findings.has_own_models:
+        return "Models    as your own configuration names them"
+    keys = f"the keys of {', '.join(findings.providers)}" if findings.providers else "no key"
+    enough = "" if findings.routes else "; two providers are needed, see `doctor`"
+    return f"Models    by {keys}{enough}"
+
+
+def _next(root: Path) -> list[str]:
+    here, path = Path.cwd(), shlex.quote(shown(str(root)))
+    at = "" if here.is_relative_to(root) else f" --repo {path}"
+    git = "git" if here == root else f"git -C {path}"
+    return [
+        f"Next      {program()} config check{at}",
+        f"          {git} add blueflame.yaml, and commit it: agents cannot change it",
+        f'          {program()} run{at} "what you want"',
+    ]
+
+
+# --- config ---------------------------------------------------------------------------------------
+
+
+async def _show(options: run.RunOptions, *, origin: bool, json: bool) -> ExitCode:
+    from starter.configuration import shown_configuration
+    from starter.console import json_output
+
+    layers = await _layers(options)
+    with _complaining():
+        found = shown_configuration.shown_configuration(layers, os.environ)
+    if json:
+        return json_output.write(found)
+    write(map(shown, shown_configuration.lines(found, with_origins=origin)))
+    return ExitCode.COMPLETE
+
+
+async def _check(file: Path | None, repo: Path) -> ExitCode:
+    from starter.configuration import effective_configuration
+
+    layers = await _layers(_no_options(repo)) if file is None else await _layers_of(file)
+    with _complaining():
+        effective_configuration.settle(layers, os.environ)
+    if not layers:
+        write(["no configuration file is here; the defaults hold (`config show`)"])
+    for layer in layers:
+        keys = len(layer.values)
+        write([shown(f"ok: {layer.origin.source}, {keys} {'key' if keys == 1 else 'keys'}")])
+    return ExitCode.COMPLETE
+
+
+async def _layers(options: run.RunOptions) -> "tuple[Layer, ...]":
+    from starter.configuration.layers import read_layers
+    from starter.machine import repository_look
+    from starter.machine.engine import settings_as_they_are
+
+    root = await repository_look.find_root(options.repo)
+    if root is None and options.repo != Path():
+        raise CommandError(f"{str(options.repo)!r} is not in a git repository; --repo names one")
+    with _complaining():
+        return read_layers(run.sources(options, root, settings_as_they_are()))
+
+
+def _no_options(repo: Path) -> run.RunOptions:
+    return run.RunOptions("", repo, None, None, None, auto_approve=False, playbook=None)
+
+
+async def _layers_of(file: Path) -> "tuple[Layer, ...]":
+    """Read one file as what it is: the repository's own, or one that a person names."""
+    from starter.configuration.file_shape import FILE_NAME
+    from starter.configuration.layers import read_layer
+    from starter.machine import repository_look
+    from starter.machine.engine import settings_as_they_are, with_own_providers
+
+    if file.name == FILE_NAME and _is_file(file):
+        root = await repository_look.find_root(file.parent)
+        if root is not None and _is_same(file, root / FILE_NAME):
+            return await _layers(_no_options(root))
+    known = with_own_providers(settings_as_they_are()).providers
+    with _complaining():
+        return (read_layer(file, "config", known),)
+
+
+def _is_file(file: Path) -> bool:
+    return file.is_file()
+
+
+def _is_same(file: Path, other: Path) -> bool:
+    return other.exists() and file.samefile(other)
+
+
+async def _schema() -> ExitCode:
+    from starter.configuration import json_schema
+
+    sys.stdout.write(json_schema.text())
+    return ExitCode.COMPLETE
+
+
+async def _migrate(file: Path, *, in_place: bool) -> ExitCode:
+    from starter.configuration.file_shape import VERSION
+    from starter.configuration.file_writing import replace
+    from starter.configuration.layers import read_text
+    from starter.configuration.migration import migrate
+
+    with _complaining():
+        done = migrate(read_text(file, str(file)), str(file))
+    if done.before == VERSION:
+        _note([f"{file} is of version {VERSION}: nothing to do"])
+    if not in_place:
+        sys.stdout.write(done.text)
+    elif done.before != VERSION:
+        replace(file, done.text)
+        write([f"{file} is of version {VERSION} now; see `{program()} config check {file}`"])
+    return ExitCode.COMPLETE
+
+
+def _note(lines: Iterable[str]) -> None:
+    """Write lines for people beside an output that a program may read."""
+    sys.stderr.write("".join(f"{shown(line)}\n" for line in lines))
+
+
+@contextlib.contextmanager
+def _complaining() -> Generator[None]:
+    """Turn what is wrong with a configuration into what a command says."""
+    from starter.configuration.configuration_errors import ConfigurationError
+
+    try:
+        yield
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error

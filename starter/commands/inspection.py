@@ -1,0 +1,188 @@
+"""Commands that only look: `ls`, `status`, `watch`, `task`, `diff`."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.program_name import program
+from starter.console.terminal import execute, write
+from starter.input.session_options import (
+    JsonOption,
+    LinesOption,
+    SessionArgument,
+    SessionOption,
+    one_session,
+    open_sessions,
+)
+
+if TYPE_CHECKING:
+    from starter.sessions.session_client import Sessions
+    from starter.sessions.shown_session import ShownSession
+    from workflows.domain.ids import SessionId
+    from workflows.domain.session.session_values import ChangesetLine
+
+
+def ls(
+    *,
+    json: JsonOption = False,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many, the newest first.")] = 20,
+) -> None:
+    """List the sessions, the newest first."""
+    execute(_ls(limit, json=json), json=json)
+
+
+def status(session: SessionArgument = None, *, json: JsonOption = False) -> None:
+    """Show a session as it stands; needs the server, but no worker."""
+    execute(_status(session, json=json), json=json)
+
+
+def watch(
+    session: SessionArgument = None,
+    *,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Without a terminal, go on while a person is needed.")
+    ] = False,
+    json: LinesOption = False,
+) -> None:
+    """Follow a session to its end, and answer what it asks."""
+    execute(_watch(session, patient=wait, json=json), json=json)
+
+
+def task(
+    task: Annotated[str, typer.Argument(help="The task's id.")],
+    session: SessionOption = None,
+    *,
+    json: JsonOption = False,
+) -> None:
+    """Show one task in full: what it asks for, where it stands, what was said of it."""
+    execute(_task(task, session, json=json), json=json)
+
+
+def diff(
+    changeset: Annotated[
+        str | None, typer.Argument(help="Its id; left out: the only one that waits.")
+    ] = None,
+    session: SessionOption = None,
+    *,
+    json: JsonOption = False,
+) -> None:
+    """Print the diff of a changeset."""
+    execute(_diff(changeset, session, json=json), json=json)
+
+
+async def _ls(limit: int, *, json: bool) -> ExitCode:
+    from starter.console import json_output
+    from starter.views import session_list
+
+    sessions = await open_sessions()
+    found = await sessions.list(limit)
+    seen = await sessions.glance(each.session for each in found)
+    found = [session_list.summary(each, seen.get(each.session)) for each in found]
+    if json:
+        return json_output.write_object(sessions=found)
+    write(session_list.sessions(found))
+    return ExitCode.COMPLETE
+
+
+async def _status(wanted: str | None, *, json: bool) -> ExitCode:
+    from starter.console import json_output
+    from starter.follow import kept_work
+    from starter.machine.engine import read_settings
+    from starter.views import session_words
+
+    sessions, session = await one_session(wanted)
+    view = await sessions.view(session)
+    if view.outcome is None:
+        view = view.model_copy(update={"waits": await sessions.waits(session)})
+    if json:
+        return json_output.write(view)
+    write(session_words.status(view, program()), session_words.style)
+    write(kept_work.lines(view, read_settings().host_dir))
+    return ExitCode.COMPLETE
+
+
+async def _watch(wanted: str | None, *, patient: bool, json: bool) -> ExitCode:
+    from starter.follow.watching import Watch
+    from starter.machine.engine import read_settings
+    from starter.views import worker_words
+    from workers.server.supervisor import read_state
+
+    sessions, session = await one_session(wanted)
+    try:
+        watch = Watch(sessions, session, patient=patient, json=json)
+        return await watch.follow()
+    except asyncio.CancelledError:
+        goes_on = read_state(read_settings()) is not None
+        if json:
+            raise
+        write(worker_words.detached(session, program(), goes_on=goes_on))
+        raise
+
+
+async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
+    from starter.console import json_output
+    from starter.views import decision_words, plan_words, safety_labels, session_words
+
+    sessions, session = await one_session(wanted)
+    record = await sessions.task(session, name)
+    if record is None:
+        raise await _no_task(sessions, session, name)
+    view = await sessions.view(session)
+    decisions = decision_words.about(view, record.task.id)
+    if json:
+        return json_output.write_of_session(view, task=record, decisions=decisions)
+    lines = [*plan_words.record(record, safety_labels.of(view)), *decision_words.section(decisions)]
+    write(lines, session_words.style)
+    return ExitCode.COMPLETE
+
+
+async def _no_task(sessions: "Sessions", session: "SessionId", name: str) -> CommandError:
+    """Say why a task was not answered: there is none of that name, or nobody answers."""
+    view = await sessions.view(session)
+    known = [str(each.id) for each in view.tasks]
+    if name in known or not view.tasks:
+        return CommandError(
+            f"no worker answers for task {name!r} of session {session!r}; `up --detach` starts "
+            "one, `status` shows what is known without",
+            ExitCode.UNAVAILABLE,
+        )
+    return CommandError(
+        f"task {name!r} does not exist in session {session!r}; there are: {', '.join(known)}"
+    )
+
+
+async def _diff(wanted: str | None, session_wanted: str | None, *, json: bool) -> ExitCode:
+    from starter.console import json_output
+    from starter.machine.engine import read_settings
+    from starter.sessions import changeset_diff
+
+    sessions, session = await one_session(session_wanted)
+    view = await sessions.view(session)
+    changeset = _chosen(view, wanted)
+    found = await changeset_diff.diffs_of(sessions, session, changeset, read_settings())
+    if json:
+        tasks = [{"id": task, "diff": text} for task, text in found.items()]
+        return json_output.write_of_session(view, changeset=changeset, tasks=tasks)
+    changeset_diff.show(view, found)
+    return ExitCode.COMPLETE
+
+
+def _chosen(view: "ShownSession", wanted: str | None) -> "ChangesetLine":
+    from starter.views import session_words
+
+    known = {str(c.id): c for c in view.changesets}
+    if not known and wanted is None:
+        raise CommandError(
+            f"session {view.session!r} has no changeset yet: it is {session_words.state(view)}",
+            ExitCode.STALE,
+        )
+    usual = [str(c.id) for c in session_words.waiting(view)] or list(known)
+    names = [wanted] if wanted is not None else usual
+    if len(names) != 1 or names[0] not in known:
+        listed = ", ".join(sorted(known)) or "none yet"
+        said = f"changeset {wanted!r} does not exist" if wanted else "name one changeset"
+        raise CommandError(f"{said}; there are: {listed}")
+    return known[names[0]]

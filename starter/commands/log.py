@@ -1,0 +1,81 @@
+"""`log`: what the agents said and did, as it is recorded, and as it happens."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.terminal import execute
+from starter.input.session_options import SessionArgument, open_sessions
+
+if TYPE_CHECKING:
+    from starter.sessions.session_client import Sessions
+    from workflows.domain.ids import SessionId
+
+
+def log(
+    session: SessionArgument = None,
+    task: Annotated[
+        str | None,
+        typer.Argument(metavar="[TASK]", help="A task, or an agent's name; left out: all agents."),
+    ] = None,
+    *,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what happens, until the end.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Show the agents' turns: text, tool calls, short results, cost and time."""
+    execute(_log(session, task, follow=follow, json=json), json=json)
+
+
+async def _log(wanted: str | None, task: str | None, *, follow: bool, json: bool) -> ExitCode:
+    from starter.follow.turn_log import TurnLog
+
+    sessions = await open_sessions()
+    session, task = await _meant(sessions, wanted, task)
+    # Asked first, so that a session that does not exist is an error and not an empty log.
+    is_open = await sessions.is_open(session)
+    told = TurnLog(sessions, await sessions.view(session), json=json)
+    told.begin()
+    turns = sessions.turns(session, task)
+    if not (follow and is_open):
+        past = await turns.past()
+        if not past and task is not None:
+            raise CommandError(f"no agent of session {session!r} worked on {task!r} so far")
+        for happening in past:
+            await told.tell(happening)
+        return ExitCode.COMPLETE
+
+    async def is_over() -> bool:
+        return not await sessions.is_open(session)
+
+    async for happening in turns.follow(is_over):
+        await told.tell(happening)
+    return ExitCode.COMPLETE
+
+
+async def _meant(
+    sessions: "Sessions", wanted: str | None, task: str | None
+) -> "tuple[SessionId, str | None]":
+    """Return which session is meant, and what of it; a task or an agent alone: of the latest.
+
+    Raises:
+        CommandError: there is no such session, and no such task.
+    """
+    from starter.sessions.turn_history import task_of
+
+    try:
+        return await sessions.find(wanted), task
+    except CommandError:
+        if wanted is None or task is not None:
+            raise
+    latest = await sessions.find(None)
+    tasks = [str(each.id) for each in (await sessions.view(latest)).tasks]
+    if wanted in tasks or task_of(wanted) in tasks or wanted.startswith("plan."):
+        return latest, wanted
+    raise CommandError(
+        f"{wanted!r} is neither a session (`ls` lists them) nor a task of the latest one, "
+        f"{latest!r}; it has {', '.join(tasks) or 'none yet'}. `log SESSION TASK` names both"
+    )

@@ -1,0 +1,104 @@
+"""`models`: which models would be asked, what is known of them, and a tiny call to each."""
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.nested_session import refuse_inside
+from starter.console.terminal import execute, write
+from starter.input.session_options import JsonOption
+
+if TYPE_CHECKING:
+    from starter.routes.model_list import ModelLine
+    from workers.model_trial import TrialReport
+
+
+def models(
+    action: Annotated[
+        Literal["list", "test"],
+        typer.Argument(help="`test` makes one tiny paid call to each; left out: `list`."),
+    ] = "list",
+    *,
+    repo: Annotated[Path, typer.Option(help="Whose blueflame.yaml counts.")] = Path(),
+    config: Annotated[
+        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+    ] = None,
+    playbook: Annotated[
+        Path | None, typer.Option(help="As `run` would with this playbook.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the configured models, or try each with one tiny call."""
+    if action == "test":
+        refuse_inside("models test")
+    execute(_models(action, repo, config, playbook, json=json), json=json)
+
+
+async def _models(
+    action: str, repo: Path, config: Path | None, playbook: Path | None, *, json: bool
+) -> ExitCode:
+    from starter.console import json_output
+    from starter.routes import model_list
+
+    lines = _configured(repo, config, playbook)
+    if action == "list":
+        if json:
+            return json_output.write_object(models=lines)
+        write(model_list.listed(lines))
+        return ExitCode.COMPLETE
+    report = await _tried(lines, playbook)
+    if json:
+        json_output.write_object(trials=report.trials)
+    else:
+        write(map(model_list.tried, report.trials))
+    is_well = all(trial.error is None and trial.calls_tools for trial in report.trials)
+    return ExitCode.COMPLETE if is_well else ExitCode.FAILED
+
+
+def _configured(repo: Path, config: Path | None, playbook: Path | None) -> "tuple[ModelLine, ...]":
+    from starter.configuration.configuration_errors import ConfigurationError
+    from starter.configuration.effective_configuration import load_configuration, user_file
+    from starter.configuration.layers import Sources
+    from starter.machine.engine import settings_as_they_are
+
+    sources = Sources(
+        user=user_file(),
+        repository=_root(repo),
+        config=config,
+        playbook=playbook is not None,
+        providers=settings_as_they_are().providers,
+    )
+    try:
+        configuration = load_configuration(sources, os.environ)
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+    return model_lines(configuration, os.environ, datetime.now(UTC))
+
+
+def _root(repo: Path) -> Path | None:
+    """Return the top of the repository around a folder; None where there is none."""
+    return next((path for path in _upwards(repo.absolute()) if (path / ".git").exists()), None)
+
+
+def _upwards(path: Path) -> Iterator[Path]:
+    yield path
+    yield from path.parents
+
+
+async def _tried(lines: "tuple[ModelLine, ...]", playbook: Path | None) -> "TrialReport":
+    from starter.machine.engine import read_settings, with_own_providers
+    from starter.machine.helper_processes import ask
+    from workers.model_trial import TrialOrder, TrialReport, TrialRequest
+
+    settings = with_own_providers(read_settings())
+    if playbook is not None:
+        path = playbook.absolute()  # noqa: ASYNC240 (no disk is looked at)
+        settings = settings.model_copy(update={"playbook": path})
+    orders = tuple(TrialOrder(facts=line.facts, role=line.roles[0]) for line in lines)
+    return await ask("workers.model_trial", settings, TrialRequest(orders=orders), TrialReport)

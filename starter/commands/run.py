@@ -1,0 +1,348 @@
+"""`run`: starts a session and follows it."""
+
+import asyncio
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.program_name import program
+from starter.console.terminal import execute, fail, write
+from starter.input.session_options import LinesOption
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from starter.configuration.effective_configuration import Configuration
+    from starter.configuration.layers import Sources
+    from starter.follow.interrupted_start import Beginning
+    from starter.follow.watching import Watch
+    from starter.machine.repository_look import Repository
+    from workers.server.supervisor import Supervisor
+    from workers.settings import Settings
+    from workflows.domain.session.session_values import SessionRequest
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a person typed after `run`."""
+
+    goal: str | None
+    repo: Path
+    config: Path | None
+    base: str | None
+    pacing: str | None
+    auto_approve: bool
+    playbook: Path | None
+    file: Path | None = None
+    budget: str | None = None
+    decisions: Path | None = None
+    json: bool = False
+
+
+def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
+    goal: Annotated[
+        str | None,
+        typer.Argument(help="What you want, in a sentence or a page; `-`: the standard input."),
+    ] = None,
+    *,
+    file: Annotated[Path | None, typer.Option(help="Read the goal from this file.")] = None,
+    repo: Annotated[Path, typer.Option(help="The repository, or a folder in it.")] = Path(),
+    config: Annotated[
+        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit to start from; left out: HEAD.")
+    ] = None,
+    pacing: Annotated[
+        Literal["wave", "flow"] | None, typer.Option(help="When dependants start.")
+    ] = None,
+    auto_approve: Annotated[
+        bool,
+        typer.Option("--auto-approve", help="Ask nobody; merge what is green, stop at the cap."),
+    ] = False,
+    budget: Annotated[
+        str | None, typer.Option(metavar="USD", help="The session's cap, as in 12.50.")
+    ] = None,
+    decisions: Annotated[
+        Path | None, typer.Option(help="Decides in your place: a YAML file; nobody is asked.")
+    ] = None,
+    playbook: Annotated[
+        Path | None, typer.Option(help="A scripted model plays this file; nothing is paid.")
+    ] = None,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Leave `up` in the background and return.")
+    ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Without a terminal, go on while a person is needed.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done; start and send nothing.")
+    ] = False,
+    json: LinesOption = False,
+) -> None:
+    """Start a session for GOAL, and follow it."""
+    options = RunOptions(
+        goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions, json
+    )
+    if json and dry_run:
+        other = "--dry-run: `config show --json` says what it would show"
+        fail(CommandError(f"--json cannot go with {other}"), json=True)
+    if decisions is not None and (detach or auto_approve):
+        other = "--detach: somebody has to follow it" if detach else "--auto-approve: choose one"
+        fail(CommandError(f"--decisions cannot go with {other}"), json=json)
+    if dry_run:
+        execute(_dry_run(options))
+    execute(_begun(options, detach=detach, patient=wait), json=json)
+
+
+# --- run ------------------------------------------------------------------------------------------
+
+
+async def _dry_run(options: RunOptions) -> ExitCode:
+    from starter.machine import repository_look
+    from starter.views import session_words
+
+    repository, request, configuration = await _request(options)
+    gates = request.config.gates
+    if gates is None:
+        names = [f"{name}, detected" for name in await repository_look.gates(repository)]
+    else:
+        names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
+    origins = {key: str(origin) for key, origin in configuration.origins.items()}
+    lines = session_words.dry_run(request, repository.base, origins, names)
+    write([*lines, *session_words.warnings(repository.warnings)])
+    return ExitCode.COMPLETE
+
+
+async def _begun(options: RunOptions, *, detach: bool, patient: bool) -> ExitCode:
+    from starter.follow.interrupted_start import told_if_interrupted
+
+    with told_if_interrupted(program(), beside=options.json) as beginning:
+        if detach:
+            return await _detached(options, beginning)
+        return await _run(options, beginning, patient=patient)
+
+
+async def _detached(options: RunOptions, beginning: "Beginning") -> ExitCode:
+    from starter.machine import engine
+    from starter.views import safety_labels, session_words
+
+    _, request, configuration = await _request(options)
+    settings = _settings(options, configuration)
+    engine.check_workers(settings, request)
+    if not await _is_served_elsewhere(settings):
+        _check_sandbox(settings)
+        beginning.is_in_background = True
+        await engine.ensure_background(settings)
+    client = await engine.connected(settings)
+    beginning.session = request.session
+    await _start(client, settings, request, json=options.json)
+    if not options.json:
+        # Nobody follows it here, so nobody has said so yet.
+        write(safety_labels.planned(request.config), session_words.style)
+    return ExitCode.COMPLETE
+
+
+async def _run(options: RunOptions, beginning: "Beginning", *, patient: bool) -> ExitCode:
+    from starter.machine import engine
+    from starter.views import worker_words
+
+    _, request, configuration = await _request(options)
+    settings = _settings(options, configuration)
+    engine.check_workers(settings, request)
+    async with contextlib.AsyncExitStack() as stack:
+        supervisor: Supervisor | None = None
+        if not await _is_served_elsewhere(settings):
+            _check_sandbox(settings)
+            supervisor = await stack.enter_async_context(engine.running(settings))
+        client = await engine.connected(settings)
+        beginning.session = request.session
+        await _start(client, settings, request, json=options.json)
+        beginning.is_followed = True
+        if supervisor and not supervisor.workers_ready.is_set() and not options.json:
+            write(worker_words.WORKERS_START)
+        watch = _watch(client, request, options, patient=patient)
+        if options.json:
+            return await watch.follow()
+        return await _follow(watch, supervisor, request, settings.playbook)
+
+
+async def _is_served_elsewhere(settings: "Settings") -> bool:
+    from starter.machine import engine
+    from starter.sessions.worker_presence import has_workers
+
+    if not settings.has_external_server:
+        return False
+    return await has_workers(await engine.connected(settings))
+
+
+def _watch(
+    client: "Client", request: "SessionRequest", options: RunOptions, *, patient: bool
+) -> "Watch":
+    from starter.decisions.decisions_file import read_decisions
+    from starter.decisions.unattended import Unattended
+    from starter.follow.watching import Watch
+    from starter.sessions.session_client import Sessions
+
+    sessions = Sessions(client)
+    unattended = None
+    if options.decisions is not None:
+        decisions = read_decisions(options.decisions)
+        unattended = Unattended(sessions, request.session, decisions, options.decisions.name)
+    return Watch(
+        sessions,
+        request.session,
+        patient=patient,
+        json=options.json,
+        unattended=unattended,
+    )
+
+
+async def _follow(
+    watch: "Watch",
+    supervisor: "Supervisor | None",
+    request: "SessionRequest",
+    playbook: Path | None,
+) -> ExitCode:
+    from starter.views import worker_words
+
+    try:
+        code = await watch.follow()
+    except asyncio.CancelledError:
+        goes_on = supervisor is None or not supervisor.supervises
+        write(worker_words.detached(request.session, program(), playbook, goes_on=goes_on))
+        raise
+    if code is ExitCode.WAITING and supervisor is not None and supervisor.supervises:
+        write(worker_words.rests(program(), playbook))
+    return code
+
+
+async def _start(
+    client: "Client", settings: "Settings", request: "SessionRequest", *, json: bool
+) -> None:
+    from starter.console import json_output
+    from starter.sessions.session_client import Sessions
+    from starter.views import safety_labels, session_words
+    from workers.temporal.connection import read_server_file
+
+    await Sessions(client).start(request)
+    if json:
+        facts = safety_labels.planned_facts(request.config)
+        json_output.write_line({"schema_version": 1, "session": request.session, **facts})
+        return
+    server = None if settings.has_external_server else read_server_file(settings)
+    write(session_words.started(request.session, program(), server.ui if server else None))
+
+
+async def _request(
+    options: RunOptions,
+) -> "tuple[Repository, SessionRequest, Configuration]":
+    from starter.input.goal_text import read_goal
+    from starter.input.run_arguments import check_playbook
+    from starter.machine import repository_look
+    from starter.sessions.session_client import make_id
+    from workflows.domain.session.session_values import SessionRequest
+
+    goal = await read_goal(options.goal, options.file)
+    if options.playbook is not None:
+        check_playbook(options.playbook)
+    repository = await repository_look.examine(options.repo.absolute(), options.base)
+    configuration = _configuration(options, repository.root)
+    request = SessionRequest(
+        session=make_id(),
+        goal=goal,
+        repository=str(repository.root),
+        base=options.base,
+        config=configuration.session,
+    )
+    return repository, request, configuration
+
+
+def _configuration(options: RunOptions, root: Path) -> "Configuration":
+    from starter.configuration.configuration_errors import ConfigurationError
+    from starter.configuration.effective_configuration import load_configuration
+    from starter.machine.engine import read_settings
+
+    try:
+        found = sources(options, root, read_settings())
+        return load_configuration(found, os.environ)
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+
+
+def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "Sources":
+    """Return where the settings of a session are looked for.
+
+    Args:
+        options: what was typed.
+        root: the repository's; None where there is none.
+        settings: of this process; they may describe providers.
+    """
+    from starter.configuration.effective_configuration import user_file
+    from starter.configuration.layers import Sources
+
+    by = {"pacing": "--pacing", "budget.stop_usd": "--budget"}
+    if options.auto_approve:
+        decided = ("approvals.plan", "approvals.changeset", "on_cap")
+        by |= dict.fromkeys(decided, "--auto-approve")
+    if options.decisions is not None:
+        by["on_cap"] = "--decisions"
+    return Sources(
+        user=user_file(),
+        repository=root,
+        config=options.config,
+        flags=_flags(options),
+        options=by,
+        playbook=options.playbook is not None,
+        providers=settings.providers,
+    )
+
+
+def _flags(options: RunOptions) -> dict[str, object]:
+    flags: dict[str, object] = {}
+    if options.pacing is not None:
+        flags["pacing"] = options.pacing
+    if options.auto_approve:
+        flags |= {
+            "approvals.plan": "auto",
+            "approvals.changeset": "auto_if_green",
+            # Nobody watches: a pause at the cap would wait for ever.
+            "on_cap": "stop",
+        }
+    if options.budget is not None:
+        from starter.input.typed_amounts import read_amount
+
+        flags["budget.stop_usd"] = read_amount(options.budget)
+    if options.decisions is not None:
+        from starter.decisions.decisions_file import read_decisions
+
+        decided = read_decisions(options.decisions)
+        is_plain = decided.cap == "stop" and decided.raise_cap_to_usd is None
+        # What is to be raised has to pause first; the file's own word comes after that.
+        flags["on_cap"] = "stop" if is_plain else "pause"
+    return flags
+
+
+def _settings(options: RunOptions, configuration: "Configuration") -> "Settings":
+    from starter.machine.engine import read_settings
+
+    changes: dict[str, object] = {"providers": configuration.providers}
+    if options.playbook is not None:
+        # Two ways to write one path are one playbook.
+        changes["playbook"] = options.playbook.resolve()
+    if configuration.session.sandbox == "none":
+        changes["sandbox"] = "none"
+    return read_settings().model_copy(update=changes)
+
+
+def _check_sandbox(settings: "Settings") -> None:
+    from starter.machine.system_programs import require_sandbox
+
+    if settings.sandbox == "required":
+        require_sandbox()

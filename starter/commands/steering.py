@@ -1,0 +1,161 @@
+"""Commands that change a session's course: one signal each, checked against its state first."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.terminal import execute, write
+from starter.input.session_options import SessionArgument, SessionOption, one_session
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_Task = Annotated[str, typer.Argument(help="The task's id.")]
+
+
+def skip(
+    task: _Task,
+    session: SessionOption = None,
+    *,
+    satisfies: Annotated[
+        bool, typer.Option("--satisfies", help="Its dependants may start all the same.")
+    ] = False,
+) -> None:
+    """Leave a task out."""
+    execute(_skip(task, session, satisfies=satisfies))
+
+
+def retry(
+    task: _Task,
+    notes: Annotated[str, typer.Option(help="What the next attempt shall know.")] = "",
+    session: SessionOption = None,
+) -> None:
+    """Give a task one more attempt."""
+    execute(_retry(task, notes, session))
+
+
+def steer(
+    task: _Task,
+    text: Annotated[str, typer.Argument(help="What to tell its agent, at its next turn.")],
+    session: SessionOption = None,
+) -> None:
+    """Say something to a task's agent."""
+    execute(_steer(task, text, session))
+
+
+def priority(
+    task: _Task,
+    n: Annotated[int, typer.Argument(min=-100, max=100, help="Higher goes first.")],
+    session: SessionOption = None,
+) -> None:
+    """Set a task's priority."""
+    execute(_priority(task, n, session))
+
+
+def budget(
+    usd: Annotated[str, typer.Argument(help="The session's new cap in USD, as in 12.50.")],
+    session: SessionOption = None,
+) -> None:
+    """Set how much a session may spend in all."""
+    execute(_budget(usd, session))
+
+
+def proceed(session: SessionArgument = None) -> None:
+    """Close the wave early: what is finished goes on."""
+    execute(_plain("proceed", session))
+
+
+def pause(session: SessionArgument = None) -> None:
+    """Pause a session at the next turn of its agents."""
+    execute(_plain("pause", session))
+
+
+def resume(session: SessionArgument = None) -> None:
+    """Let a paused session go on."""
+    execute(_plain("resume", session))
+
+
+def stop(session: SessionArgument = None) -> None:
+    """End a session; what is merged stays, what was worked is kept."""
+    execute(_plain("stop", session))
+
+
+async def _skip(task: str, wanted: str | None, *, satisfies: bool) -> ExitCode:
+    from starter.sessions.session_client import decider
+    from workflows.domain.session.session_values import SkipTask
+
+    return await _to_task(
+        wanted, task, "skip_task", SkipTask(id=task, satisfies=satisfies, by=decider())
+    )
+
+
+async def _retry(task: str, notes: str, wanted: str | None) -> ExitCode:
+    from starter.sessions.session_client import decider
+    from workflows.domain.session.session_values import RetryTask
+
+    return await _to_task(wanted, task, "retry_task", RetryTask(id=task, notes=notes, by=decider()))
+
+
+async def _steer(task: str, text: str, wanted: str | None) -> ExitCode:
+    from starter.sessions.session_client import decider
+    from workflows.domain.session.session_values import SteerTask
+
+    return await _to_task(wanted, task, "steer_task", SteerTask(id=task, text=text, by=decider()))
+
+
+async def _priority(task: str, n: int, wanted: str | None) -> ExitCode:
+    from starter.sessions.session_client import decider
+    from workflows.domain.session.session_values import SetPriority
+
+    return await _to_task(wanted, task, "set_priority", SetPriority(id=task, n=n, by=decider()))
+
+
+async def _budget(usd: str, wanted: str | None) -> ExitCode:
+    from starter.input.typed_amounts import read_amount
+    from starter.sessions.sent_signals import tell
+    from starter.sessions.session_client import decider
+    from starter.views import safety_labels, session_words
+    from workflows.policy.money.amounts_in_words import money
+
+    amount = read_amount(usd)
+    sessions, session = await one_session(wanted)
+    content = {"usd": float(amount), "by": decider()}
+    view = await sessions.view(session)
+    await tell(sessions, view, "set_budget", content)
+    told = session_words.told(f"budget {money(amount)}", session)
+    write([*told, *safety_labels.of(view)], session_words.style)
+    return ExitCode.COMPLETE
+
+
+async def _plain(signal: str, wanted: str | None) -> ExitCode:
+    from starter.sessions.sent_signals import tell
+    from starter.sessions.session_client import decider
+    from starter.views import safety_labels, session_words
+    from workflows.domain.session.session_values import Nothing
+
+    sessions, session = await one_session(wanted)
+    view = await sessions.view(session)
+    await tell(sessions, view, signal, Nothing(by=decider()))
+    write([*session_words.told(signal, session), *safety_labels.of(view)], session_words.style)
+    return ExitCode.COMPLETE
+
+
+async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseModel") -> ExitCode:
+    from starter.sessions.sent_signals import tell
+    from starter.views import safety_labels, session_words
+
+    sessions, session = await one_session(wanted)
+    view = await sessions.view(session)
+    known = [t.id for t in view.tasks]
+    # Without a worker the tasks are not known: the session itself will judge.
+    if view.live and task not in known:
+        names = ", ".join(known) or "none yet"
+        raise CommandError(
+            f"task {task!r} does not exist in session {session!r}; there are: {names}"
+        )
+    await tell(sessions, view, signal, content)
+    told = session_words.told(f"{signal.replace('_', ' ')} {task}", session)
+    write([*told, *safety_labels.of(view)], session_words.style)
+    return ExitCode.COMPLETE

@@ -1,0 +1,174 @@
+"""A session's settings from their layers: defaults, the user's file, the repository's file, flags.
+
+A later layer wins key by key; lists and the `gates` mapping are taken whole, but for the lists of
+the policy that only ever deny: those are joined. Where each value came from is kept. The
+environment is handed in, and only asked which providers' keys are there.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from pydantic import BaseModel, ValidationError
+
+from activities.ports.endpoints import ProviderEntries, ProviderEntry
+from starter.configuration.configuration_errors import ConfigurationError
+from starter.configuration.file_shape import FILE_NAME
+from starter.configuration.layers import (
+    BY_NAME,
+    DEFAULT,
+    SPELLING,
+    Layer,
+    Origin,
+    Sources,
+    described,
+    entries_of,
+    is_there,
+    nested,
+    read_layer,
+    read_layers,
+    worded,
+)
+from starter.configuration.repository_limits import joined, limit_faults
+from starter.routes.default_routes import available_providers, default_routes, no_models
+from starter.routes.route_faults import ROLES, route_fault
+from workflows.domain.agent.model_values import GivenFacts, Provider
+from workflows.domain.session.session_config import SessionConfig
+
+
+class Configuration(BaseModel, frozen=True, extra="forbid"):
+    """A whole configuration."""
+
+    session: SessionConfig
+    providers: ProviderEntries
+    """What is configured of providers; the workers of role `models` need it, not the session."""
+    origins: dict[str, Origin]
+    """Each dotted key with where its value came from."""
+
+
+class Settled(NamedTuple):
+    """The layers put together, before anything is missing."""
+
+    values: dict[str, object]
+    """Every dotted key with its value; only a role for which there is no model is absent."""
+    origins: dict[str, Origin]
+    """Every dotted key with where its value came from, the same ones and no others."""
+
+
+def user_file() -> Path | None:
+    """Say where the person's own configuration is looked for; None for an account without home."""
+    from platformdirs import user_config_path
+
+    try:
+        return user_config_path("blueflame", appauthor=False) / FILE_NAME
+    except RuntimeError:
+        return None
+
+
+def load_configuration(sources: Sources, environment: Mapping[str, str]) -> Configuration:
+    """Read all layers and put them together.
+
+    Args:
+        sources: where to look.
+        environment: only asked for the presence of providers' keys.
+
+    Raises:
+        ConfigurationError: a file or flag is wrong; each complaint names its place.
+        NoModelsError: no models are configured and none can be derived.
+    """
+    return combine(read_layers(sources), environment)
+
+
+def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configuration:
+    """Put layers together, the last one winning; pure.
+
+    Raises:
+        ConfigurationError: the values contradict each other.
+        NoModelsError: no models are configured and none can be derived.
+    """
+    values, origins = settle(layers, environment)
+    missing = tuple(role for role in ROLES if f"models.{role}" not in values)
+    if missing:
+        raise no_models(missing, available_providers(environment))
+    try:
+        whole = nested(values)
+        entries = cast("dict[Provider, ProviderEntry]", whole.pop("providers"))
+        session = SessionConfig.model_validate({"routes": whole.pop("models"), **whole})
+    except ValidationError as error:  # a range that this release's domain narrowed
+        raise ConfigurationError(worded(error, "the configuration")) from error
+    return Configuration(session=session, providers=entries, origins=origins)
+
+
+def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
+    """Return what a person's own file says of providers; the file need not exist.
+
+    Raises:
+        ConfigurationError: the file is wrong.
+    """
+    return described(read_layer(file, "user")) if is_there(file) else {}
+
+
+def settle(layers: Sequence[Layer], environment: Mapping[str, str]) -> Settled:
+    """Put layers together as far as they go; pure.
+
+    Raises:
+        ConfigurationError: the values contradict each other.
+    """
+    _check_found(layers)
+    values = defaults()
+    origins = dict.fromkeys(values, DEFAULT)
+    for layer in (*layers, _derived_routes(layers, environment)):
+        values.update(joined(values, layer.values))
+        origins.update({key: layer.origin_of(key) for key in layer.values})
+    for section in BY_NAME:
+        if entries_of(section, values):
+            del values[section], origins[section]
+    _check_routes(values, origins)
+    return Settled(dict(sorted(values.items())), dict(sorted(origins.items())))
+
+
+def _derived_routes(layers: Sequence[Layer], environment: Mapping[str, str]) -> Layer:
+    """Routes for the roles that no layer names, where the keys for them are there."""
+    named = {key for layer in layers for key in layer.values}
+    routes = default_routes(available_providers(environment))
+    found = {} if routes is None else {f"models.{role}": getattr(routes, role) for role in ROLES}
+    missing = {key: value for key, value in found.items() if key not in named}
+    return Layer(Origin(layer="environment"), missing)
+
+
+def _check_found(layers: Sequence[Layer]) -> None:
+    """Refuse what a file found in the repository decides against the layers around it."""
+    for place, layer in enumerate(layers):
+        if not layer.is_found:
+            continue
+        later = {key for other in layers[place + 1 :] for key in other.values}
+        found = {key: value for key, value in layer.values.items() if key not in later}
+        own = {key: value for other in layers[:place] for key, value in other.values.items()}
+        if faults := limit_faults(found, own):
+            places = [layer.origin_of(fault.partition(": ")[0]).place for fault in faults]
+            lines = [f"{at}: {fault}" for at, fault in zip(places, faults, strict=True)]
+            raise ConfigurationError("\n".join(lines))
+
+
+def _check_routes(values: Mapping[str, object], origins: Mapping[str, Origin]) -> None:
+    routes = {role: cast("Sequence[str]", values.get(f"models.{role}", ())) for role in ROLES}
+    entries = cast("dict[Provider, ProviderEntry]", entries_of("providers", values))
+    catalogue = cast("dict[str, GivenFacts]", entries_of("catalogue", values))
+    if (fault := route_fault(routes, entries, catalogue)) is not None:
+        role, said = fault
+        raise ConfigurationError(f"{origins[f'models.{role}'].place}: models.{role}: {said}")
+
+
+def defaults() -> dict[str, object]:
+    """Return every dotted key of the file that has a default, from the domain's own model."""
+    found: dict[str, object] = {"providers": {}}  # the only key that no session keeps
+    for name, info in SessionConfig.model_fields.items():
+        if info.is_required():  # the models
+            continue
+        value: object = info.get_default(call_default_factory=True)
+        if isinstance(value, BaseModel):
+            section = {key: getattr(value, key) for key in type(value).model_fields}
+            found.update({f"{name}.{SPELLING.get(key, key)}": section[key] for key in section})
+        else:
+            found[SPELLING.get(name, name)] = value
+    return found

@@ -1,0 +1,262 @@
+"""The shape of `blueflame.yaml`, and reading one layer of it.
+
+Every key is optional except `version`; what is left out comes from the layer below. Checks what one
+file can be asked alone; how a value is written is `starter.configuration.value_types`', layers and
+defaults are `starter.configuration.effective_configuration`'s. It reads no disk.
+"""
+
+from collections.abc import Collection, Iterator
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, Literal, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictInt,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic.fields import FieldInfo
+
+from activities.ports.endpoints import ProviderEntries
+from activities.yaml_documents.model_reader import (
+    Document,
+    DocumentError,
+    parse_document,
+    read_document,
+)
+from activities.yaml_documents.value_wording import brief
+from starter.configuration.configuration_errors import ConfigurationError
+from starter.configuration.value_types import (
+    CheckedCommand,
+    CheckedHost,
+    CheckedPath,
+    Command,
+    Duration,
+    GateName,
+    Route,
+)
+from workflows.domain.agent.model_values import GivenFacts
+from workflows.domain.agent.tool_policy import RuleName, ToolName
+from workflows.domain.session.session_config import Approvals, ModelName, Pacing
+from workflows.policy.money.grants import MAX_USD
+
+FILE_NAME = "blueflame.yaml"
+VERSION = 1
+MAX_FILE_BYTES = 64 * 1024
+
+
+def _known_version(value: object) -> object:
+    if value is None:
+        raise ValueError(
+            f"the key 'version' is missing here; write 'version: {VERSION}' above it, or let "
+            "'blueflame config migrate' do it"
+        )
+    if type(value) is not int or value < VERSION:
+        raise ValueError(
+            f"this release reads version {VERSION}, not {brief(value)}; write 'version: {VERSION}'"
+        )
+    if value > VERSION:
+        raise ValueError(
+            f"this release reads version {VERSION}, not {brief(value)}, which is of a newer one; "
+            "update Blue Flame, or write the file anew by 'blueflame config schema'"
+        )
+    return value
+
+
+class GateEntry(BaseModel, frozen=True, extra="forbid"):
+    """One gate under its name."""
+
+    run: Command
+    timeout: Duration = timedelta(minutes=10)
+
+
+class ConcurrencySection(BaseModel, frozen=True, extra="forbid"):
+    """How many run at once."""
+
+    plan: StrictInt | None = Field(default=None, ge=1, le=1)
+    develop: StrictInt | None = Field(default=None, ge=1, le=64)
+    validation: StrictInt | None = Field(default=None, ge=1, le=64, validation_alias="validate")
+    merge: StrictInt | None = Field(default=None, ge=1, le=1)
+
+
+class ModelsSection(BaseModel, frozen=True, extra="forbid"):
+    """An ordered list of models for each role."""
+
+    planner: Route | None = None
+    developer: Route | None = None
+    reviewer: Route | None = None
+
+
+class BudgetSection(BaseModel, frozen=True, extra="forbid"):
+    """What a session may spend, in USD."""
+
+    warn_usd: Decimal | None = Field(default=None, ge=0, le=MAX_USD, allow_inf_nan=False)
+    stop_usd: Decimal | None = Field(default=None, ge=0, le=MAX_USD, allow_inf_nan=False)
+    burn_usd_per_minute: Decimal | None = Field(default=None, gt=0, le=MAX_USD, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_text(cls, value: object, info: ValidationInfo) -> object:
+        """Guess no amount from a file's text; what was typed as an option (no context) is one."""
+        if type(value) is str and info.context is not None:
+            raise ValueError(f"must be a number, not {brief(value)}")
+        return value
+
+
+class LimitsSection(BaseModel, frozen=True, extra="forbid"):
+    """How large one task's work may be."""
+
+    changed_files: StrictInt | None = Field(default=None, ge=1, le=100_000)
+    file_bytes: StrictInt | None = Field(default=None, ge=1, le=1 << 30)
+    changed_bytes: StrictInt | None = Field(default=None, ge=1, le=1 << 30)
+
+
+class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
+    """What a worktree needs beside what git holds."""
+
+    setup: tuple[Command, ...] | None = None
+    network: Annotated[tuple[CheckedHost, ...], Field(max_length=100)] | None = None
+    copies: tuple[str, ...] | None = Field(default=None, validation_alias="copy")
+    allow_secret: tuple[str, ...] | None = None
+
+
+class _Described(BaseModel, frozen=True, extra="ignore"):
+    """Only the names of the providers that a file describes; routes may use them."""
+
+    providers: dict[str, object] = Field(default_factory=dict[str, object])
+
+
+class PolicySection(BaseModel, frozen=True, extra="forbid"):
+    """Rules for tool calls."""
+
+    planner_tools: tuple[ToolName, ...] | None = None
+    developer_tools: tuple[ToolName, ...] | None = None
+    reviewer_tools: tuple[ToolName, ...] | None = None
+    allow_commands: tuple[CheckedCommand, ...] | None = None
+    deny_commands: tuple[CheckedCommand, ...] | None = None
+    lift: tuple[RuleName, ...] | None = None
+    read_paths: tuple[CheckedPath, ...] | None = None
+    write_paths: tuple[CheckedPath, ...] | None = None
+    blocked_paths: tuple[CheckedPath, ...] | None = None
+    protected_paths: tuple[CheckedPath, ...] | None = None
+
+
+class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
+    """One whole file; None: not said here."""
+
+    version: Annotated[Literal[1], BeforeValidator(_known_version)] = Field(
+        default=None, validate_default=True
+    )
+    """Must be there: the default is refused."""
+    pacing: Pacing | None = None
+    approvals: Approvals | None = None
+    concurrency: ConcurrencySection | None = None
+    models: ModelsSection | None = None
+    providers: ProviderEntries | None = None
+    catalogue: dict[ModelName, GivenFacts] | None = None
+    budget: BudgetSection | None = None
+    gates: dict[GateName, GateEntry] | None = None
+    """An empty mapping means no gates; left out, they are detected."""
+    worktree: WorktreeSection | None = None
+    attempts: StrictInt | None = Field(default=None, ge=1, le=20)
+    turns: StrictInt | None = Field(default=None, ge=1, le=1_000)
+    command_timeout: Duration | None = None
+    limits: LimitsSection | None = None
+    sandbox: Literal["required", "none"] | None = None
+    policy: PolicySection | None = None
+    deliver: Literal["branch"] | None = None
+    on_cap: Literal["pause", "stop"] | None = None
+
+
+class RepositoryWorktreeSection(WorktreeSection, frozen=True, extra="forbid"):
+    """The same section in a file that was found in the repository."""
+
+    @field_validator("allow_secret")
+    @classmethod
+    def _marks_no_secret(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value:
+            raise ValueError(
+                "a repository cannot let secrets be copied; say it in your own configuration or "
+                "with --config FILE"
+            )
+        return value
+
+
+class RepositoryFile(ConfigurationFile, frozen=True, extra="forbid"):
+    """A file found in the repository: no person named it, so it may not lower the guard.
+
+    What depends on the person's own settings is `starter.configuration.repository_limits`' to
+    judge.
+    """
+
+    worktree: RepositoryWorktreeSection | None = None
+
+    @field_validator("sandbox")
+    @classmethod
+    def _keeps_the_sandbox(cls, value: str | None) -> str | None:
+        if value == "none":
+            raise ValueError(
+                "a repository cannot switch the sandbox off; say it in your own configuration, "
+                "with --config FILE or with a flag"
+            )
+        return value
+
+
+def file_keys() -> Iterator[str]:
+    """Name every dotted key but `version`, in the order of the file.
+
+    A mapping by names of the person's own (`gates`, `providers`, `catalogue`) is one.
+    """
+    for name, field in ConfigurationFile.model_fields.items():
+        section = _model_of(field)
+        if section is not None:
+            keys = [field.validation_alias or key for key, field in section.model_fields.items()]
+            yield from (f"{name}.{key}" for key in keys)
+        elif name != "version":
+            yield name
+
+
+def _model_of(field: FieldInfo) -> type[BaseModel] | None:
+    """The section that stands under a key."""
+    for kind in get_args(field.annotation):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None
+
+
+def read_file(
+    text: str, name: str, *, from_repository: bool = False, providers: Collection[str] = ()
+) -> Document[ConfigurationFile]:
+    """Read one file's text, and say where each key stands.
+
+    Args:
+        text: the whole file.
+        name: how messages call it.
+        from_repository: it was found there, and not named by the person.
+        providers: those that other layers describe; the file's own are added.
+
+    Raises:
+        ConfigurationError: with file, line and column in each complaint.
+    """
+    if len(text) > MAX_FILE_BYTES:
+        raise ConfigurationError(
+            f"{name}:1:1: over {MAX_FILE_BYTES} bytes; no configuration is so long"
+        )
+    if not text.strip():
+        raise ConfigurationError(f"{name}:1:1: empty; write at least 'version: {VERSION}'")
+    kind: type[ConfigurationFile] = RepositoryFile if from_repository else ConfigurationFile
+    try:
+        own = _described(text, name)
+        return read_document(kind, text, name, {"providers": {*providers, *own}})
+    except DocumentError as error:
+        raise ConfigurationError(str(error)) from error
+
+
+def _described(text: str, name: str) -> Collection[str]:
+    try:
+        return parse_document(_Described, text, name).providers
+    except DocumentError:
+        return ()  # the whole file's reading says what is wrong

@@ -1,0 +1,79 @@
+"""The JSON Schema of `blueflame.yaml`, for editors and other programs.
+
+Made from the models that read the file, so that it cannot say anything else; only the words are
+added, and the defaults that hold where a key is left out. What no schema can say (a repository's
+file may decide less, reviewers of another family) stays with `config check`.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from activities.ports.endpoints import Abilities
+from starter.configuration.effective_configuration import defaults
+from starter.configuration.file_shape import ConfigurationFile, GateEntry
+from starter.configuration.key_meanings import MEANINGS
+from starter.configuration.written_values import duration, spelled
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_NAME: Final = "NAME"
+_LINK: Final = re.compile(r" \(\[[^\]]+\]\([^)]+\)\)")
+"""A link to another page, in brackets: it leads nowhere from a schema."""
+
+
+def schema() -> dict[str, Any]:
+    """Return the schema of one whole file, of the version that this release reads."""
+    made = ConfigurationFile.model_json_schema()
+    holding = {key: spelled(key, value) for key, value in defaults().items()}
+    timeout = GateEntry.model_fields["timeout"].get_default()
+    holding |= {f"gates.{_NAME}.timeout": duration(timeout)}
+    abilities = Abilities().model_dump(mode="json")
+    holding |= {f"providers.{_NAME}.abilities.{key}": abilities[key] for key in abilities}
+    for key, found in [*_properties(made, made, "")]:
+        _close(found)
+        _tell(found, MEANINGS.get(key), holding.get(key))
+    for part in made["$defs"].values():
+        part.pop("title", None)
+    made["required"] = ["version"]
+    made |= {"title": "blueflame.yaml", "description": "Settings of Blue Flame."}
+    return {"$schema": DIALECT, **made}
+
+
+def text() -> str:
+    """Return the schema as the text of a file."""
+    return json.dumps(schema(), ensure_ascii=True, indent=2) + "\n"
+
+
+def _close(found: dict[str, Any]) -> None:
+    """Refuse names that a mapping with names of the person's own does not allow."""
+    for kind in (found, *found.get("anyOf", ())):
+        if "patternProperties" in kind:
+            kind["additionalProperties"] = False
+
+
+def _tell(found: dict[str, Any], meaning: str | None, default: object) -> None:
+    found.pop("title", None)
+    found.pop("default", None)
+    if meaning is not None:
+        found["description"] = _LINK.sub("", meaning).replace("`", "'")
+    if default is not None:
+        found["default"] = default
+
+
+def _properties(
+    whole: dict[str, Any], node: dict[str, Any], prefix: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each property with its dotted key, those of sections after their section."""
+    for name, found in node.get("properties", {}).items():
+        key = f"{prefix}{name}"
+        yield key, found
+        for kind in (found, *found.get("anyOf", ())):
+            yield from _properties(whole, _resolved(whole, kind), f"{key}.")
+            for entry in kind.get("patternProperties", {}).values():
+                yield from _properties(whole, _resolved(whole, entry), f"{key}.{_NAME}.")
+
+
+def _resolved(whole: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    """Follow a reference to one of the definitions."""
+    return whole["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node

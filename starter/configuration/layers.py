@@ -1,0 +1,281 @@
+"""The layers of a configuration as they are read: the files, and what flags said.
+
+Each value keeps where it was said. Layers are put together by
+`starter.configuration.effective_configuration`. The only disk access is reading the files that it
+is pointed to.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, cast
+
+from pydantic import BaseModel, ValidationError
+
+from activities.ports.endpoints import ProviderEntry
+from activities.yaml_documents.source_places import DocumentError, Places, decode
+from activities.yaml_documents.value_wording import word
+from starter.configuration.configuration_errors import ConfigurationError
+from starter.configuration.file_shape import (
+    FILE_NAME,
+    MAX_FILE_BYTES,
+    VERSION,
+    ConfigurationFile,
+    GateEntry,
+    read_file,
+)
+from starter.routes.default_routes import PLAYBOOK_ROUTES
+from starter.routes.route_faults import ROLES
+from workflows.domain.agent.model_values import Provider
+from workflows.domain.gate import GateSpec
+
+_OTHER_NAME = "blueflame.yml"
+SPELLING = {"validation": "validate", "copies": "copy", "routes": "models"}
+"""Fields whose key in the file is another word."""
+BY_NAME = ("providers", "catalogue")
+"""Mappings of which a later layer replaces entries, not the whole."""
+
+
+class Origin(BaseModel, frozen=True, extra="forbid"):
+    """Where a value came from."""
+
+    layer: Literal["default", "environment", "user", "repository", "config", "flag"]
+    """`environment`: said by a variable, or derived from the keys there; `config`: the file of
+    `--config`."""
+    source: str = ""
+    """The file as messages call it, the option or the variable; empty for a default."""
+    line: int | None = None
+    """Of the key in that file, from 1."""
+    column: int | None = None
+
+    def __str__(self) -> str:
+        """Return it for people: `default`, `blueflame.yaml:3`, `--pacing`."""
+        if self.layer == "environment":
+            return self.source or "default (keys in the environment)"
+        if self.layer == "default":
+            return "default"
+        return self.source if self.line is None else f"{self.source}:{self.line}"
+
+    @property
+    def place(self) -> str:
+        """How complaints begin: with file, line and column where there are such."""
+        return str(self) if self.line is None else f"{self}:{self.column}"
+
+
+DEFAULT = Origin(layer="default")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where settings are looked for; each may be absent."""
+
+    user: Path | None = None
+    """The person's own file (`user_file()`); need not exist."""
+    repository: Path | None = None
+    """The repository's root; its `blueflame.yaml` need not exist."""
+    config: Path | None = None
+    """The file named by `--config`; must exist, and takes the place of the repository's."""
+    flags: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What flags said, by dotted key: `{"budget.stop_usd": "5", "pacing": "flow"}`."""
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Which option said it, by the same keys; `flags` where it is left out."""
+    playbook: bool = False
+    """`--playbook` was given: scripted models whatever the files say."""
+    providers: Mapping[Provider, ProviderEntry] = field(
+        default_factory=dict[Provider, ProviderEntry]
+    )
+    """What `BLUEFLAME_PROVIDERS` says; it goes before the files, here as in the workers."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer's values, by dotted key."""
+
+    origin: Origin
+    """Of the layer as a whole."""
+    values: Mapping[str, object]
+    origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
+    """Of single values, where more is known."""
+
+    @property
+    def is_found(self) -> bool:
+        """Whether it was found in the repository, and no person named it."""
+        return self.origin.layer == "repository"
+
+    def origin_of(self, key: str) -> Origin:
+        """Return where one value was said."""
+        return self.origins.get(key, self.origin)
+
+
+def read_layers(sources: Sources) -> tuple[Layer, ...]:
+    """Read every layer above the defaults, the winning one last.
+
+    Raises:
+        ConfigurationError: a file or flag is wrong; each complaint names its place.
+    """
+    return (*_file_layers(sources), *_environment_layers(sources), *_flag_layers(sources))
+
+
+def read_layer(
+    path: Path,
+    kind: Literal["user", "repository", "config"],
+    providers: Collection[Provider] = (),
+) -> Layer:
+    """Read one file.
+
+    Args:
+        path: the file.
+        kind: as what; one found in the repository may say less, and is called by its bare name.
+        providers: those that other layers describe; the file's own are added.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is wrong.
+    """
+    is_found = kind == "repository"
+    name = FILE_NAME if is_found else str(path)
+    text = read_text(path, name)
+    file, places = read_file(text, name, from_repository=is_found, providers=providers)
+    return _layer(file, Origin(layer=kind, source=name), places)
+
+
+def read_text(path: Path, name: str) -> str:
+    """Return a file's text, or the beginning of one that is longer than any configuration.
+
+    Args:
+        path: the file.
+        name: how messages call it.
+
+    Raises:
+        ConfigurationError: it is no file, cannot be read, or is no UTF-8.
+    """
+    try:
+        path.stat()
+        if not path.is_file():  # a pipe or a device would block, or never end
+            raise ConfigurationError(f"{str(path)!r} is no file; name a YAML file")
+        with path.open("rb") as file:
+            return _decode(file.read(MAX_FILE_BYTES + 1), name)
+    except OSError as error:
+        raise ConfigurationError(f"{str(path)!r} cannot be read: {error.strerror}") from error
+
+
+def _decode(data: bytes, name: str) -> str:
+    if len(data) > MAX_FILE_BYTES:  # refused unread; its end may be half of a character
+        return data.decode("latin-1")
+    try:
+        return decode(data, name)
+    except DocumentError as error:
+        raise ConfigurationError(str(error)) from error
+
+
+def described(layer: Layer) -> dict[Provider, ProviderEntry]:
+    """Return what a layer says of providers, by their names."""
+    return cast("dict[Provider, ProviderEntry]", entries_of("providers", layer.values))
+
+
+def entries_of(section: str, values: Mapping[str, object]) -> dict[str, object]:
+    """Return the entries of a mapping by names among dotted keys, by those names."""
+    prefix = f"{section}."
+    return {key.removeprefix(prefix): values[key] for key in values if key.startswith(prefix)}
+
+
+def _file_layers(sources: Sources) -> list[Layer]:
+    layers: list[Layer] = []
+    known = set(sources.providers)
+    if sources.user is not None and is_there(sources.user):
+        layers.append(read_layer(sources.user, "user"))
+        known.update(described(layers[0]))
+    if sources.config is not None:
+        layers.append(read_layer(sources.config, "config", known))
+    elif sources.repository is not None:
+        _check_name(sources.repository)
+        if is_there(sources.repository / FILE_NAME):
+            layers.append(read_layer(sources.repository / FILE_NAME, "repository", known))
+    return layers
+
+
+def _check_name(root: Path) -> None:
+    """Refuse a file that somebody believes to be read."""
+    if is_there(root / _OTHER_NAME) and not is_there(root / FILE_NAME):
+        raise ConfigurationError(f"{_OTHER_NAME!r} is not read; rename it to {FILE_NAME!r}")
+
+
+def is_there(path: Path) -> bool:
+    """Say whether something is at `path`, readable or not."""
+    try:
+        return path.exists()
+    except OSError:
+        return True  # it may be; reading it will say what is wrong
+
+
+def _environment_layers(sources: Sources) -> list[Layer]:
+    values = {f"providers.{name}": entry for name, entry in sources.providers.items()}
+    origin = Origin(layer="environment", source="BLUEFLAME_PROVIDERS")
+    return [Layer(origin, values)] if values else []
+
+
+def _flag_layers(sources: Sources) -> list[Layer]:
+    layers: list[Layer] = []
+    if sources.flags:
+        try:
+            file = ConfigurationFile.model_validate({"version": VERSION, **nested(sources.flags)})
+        except ValidationError as error:
+            raise ConfigurationError(worded(error, "flags")) from error
+        layer = _layer(file, Origin(layer="flag", source="flags"), {})
+        options = {key: Origin(layer="flag", source=said) for key, said in sources.options.items()}
+        layers.append(Layer(layer.origin, layer.values, options))
+    if sources.playbook:
+        routes = {f"models.{role}": getattr(PLAYBOOK_ROUTES, role) for role in ROLES}
+        layers.append(Layer(Origin(layer="flag", source="--playbook"), routes))
+    return layers
+
+
+def worded(error: ValidationError, source: str) -> str:
+    """Return the complaints about values that stand in no file, one a line."""
+    lines = [
+        f"{source}: {'.'.join(map(str, item['loc']))}: {word(item)}"
+        for item in error.errors(include_url=False)
+    ]
+    return "\n".join(lines)
+
+
+def nested(values: Mapping[str, object]) -> dict[str, object]:
+    """Return dotted keys as nested mappings."""
+    found: dict[str, object] = {}
+    for key, value in values.items():
+        section, _, name = key.partition(".")
+        if name:
+            cast("dict[str, object]", found.setdefault(section, {}))[name] = value
+        else:
+            found[section] = value
+    return found
+
+
+def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
+    """Flatten a file to the keys that it says something about."""
+    values: dict[str, object] = {}
+    for name in sorted(file.model_fields_set - {"version"}):
+        value: object = getattr(file, name)
+        if isinstance(value, BaseModel):
+            inner = {key: getattr(value, key) for key in sorted(value.model_fields_set)}
+            values.update({f"{name}.{SPELLING.get(key, key)}": inner[key] for key in inner})
+        elif name in BY_NAME and value is not None:
+            entries = cast("Mapping[str, object]", value)
+            values.update({f"{name}.{key}": entries[key] for key in entries})
+        else:
+            values[name] = value
+    said = {key: value for key, value in values.items() if value is not None}
+    if "gates" in said:
+        said["gates"] = _gates(cast("dict[str, GateEntry]", said["gates"]))
+    origins = {
+        key: origin.model_copy(update=dict(zip(("line", "column"), place, strict=True)))
+        for key in said
+        if (place := places.get(tuple(key.split(".", 1))))
+    }
+    return Layer(origin, said, origins)
+
+
+def _gates(entries: Mapping[str, GateEntry]) -> tuple[GateSpec, ...]:
+    return tuple(
+        GateSpec(name=name, argv=entry.run, timeout=entry.timeout)
+        for name, entry in entries.items()
+    )

@@ -1,0 +1,117 @@
+"""Older versions of `blueflame.yaml` made into the one that this release reads.
+
+A step leads from one version to the next and changes the document in place, so that comments and
+order stay. A file without the key `version` is version 0: that is how a file looks that was begun
+by hand. Reads and writes no disk.
+"""
+
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import Any, Final, NamedTuple, cast
+
+from activities.yaml_documents.source_places import DocumentError, Source
+from activities.yaml_documents.value_wording import brief
+from starter.configuration.configuration_errors import ConfigurationError
+from starter.configuration.file_shape import MAX_FILE_BYTES, VERSION
+
+_WIDEST: Final = 100_000
+"""No line is folded that was not."""
+
+
+_Step = Callable[[MutableMapping[str, Any]], None]
+"""Changes the document; also done on the bare values, to see that nothing else has changed."""
+
+
+class Migrated(NamedTuple):
+    """A file of this release's version."""
+
+    text: str
+    """The old text itself where there was nothing to do."""
+    before: int
+    """The version that it was of."""
+
+
+def migrate(text: str, name: str) -> Migrated:
+    """Bring a file to this release's version, with its comments.
+
+    Args:
+        text: the whole file.
+        name: how messages call it.
+
+    Raises:
+        ConfigurationError: it is no mapping in YAML, or of a newer version; with its place.
+    """
+    if len(text) > MAX_FILE_BYTES:
+        raise ConfigurationError(
+            f"{name}:1:1: over {MAX_FILE_BYTES} bytes; no configuration is so long"
+        )
+    source = Source(name)
+    try:
+        data = source.read(text)
+    except DocumentError as error:
+        raise ConfigurationError(str(error)) from error
+    if not isinstance(data, dict):
+        raise ConfigurationError(
+            f"{name}:1:1: no mapping of keys to values; there is nothing to migrate"
+        )
+    before = _version(data.get("version"), source)
+    if before == VERSION:
+        return Migrated(text, before)
+    steps = [_STEPS[version] for version in range(before, VERSION)]
+    written = _rewritten(text, steps)
+    for step in steps:
+        step(data)
+    if written is None or Source(name).read(written) != data:
+        raise ConfigurationError(
+            f"{name}:1:1: cannot be rewritten without a change of what it says; write "
+            f"'version: {VERSION}' yourself, and see 'blueflame config check'"
+        )
+    return Migrated(written, before)
+
+
+def _version(value: object, source: Source) -> int:
+    if value is None:
+        return 0
+    if type(value) is int and value in {*_STEPS, VERSION}:
+        return value
+    known = ", ".join(map(str, (*_STEPS, VERSION)))
+    raise ConfigurationError(
+        f"{source.place(('version',))}: version: {brief(value)} is none of {known}; update Blue "
+        "Flame, or write the file anew by 'blueflame config schema'"
+    )
+
+
+def _rewritten(text: str, steps: Sequence[_Step]) -> str | None:
+    """The text after these steps; None where the library that keeps comments cannot read it."""
+    from io import StringIO
+
+    from ruamel.yaml import YAML, YAMLError, util
+
+    yaml: Any = YAML(typ="rt", pure=True)
+    yaml.preserve_quotes = True
+    yaml.width = _WIDEST
+    yaml.composer.warn_double_anchors = False
+    plain = text.replace("\r\n", "\n")
+    try:
+        document, indent, offset = cast(
+            "tuple[Any, int | None, int | None]", util.load_yaml_guess_indent(plain, yaml=yaml)
+        )
+    except (YAMLError, ArithmeticError, LookupError, ValueError):  # a tag that does not fit
+        return None
+    if indent is not None:
+        yaml.indent(mapping=indent, sequence=indent, offset=offset or 0)
+    for step in steps:
+        step(document)
+    document.move_to_end("version", last=False)
+    out = StringIO()
+    yaml.dump(document, out)
+    ending = "\r\n" if "\r\n" in text else "\n"
+    return out.getvalue().replace("\n", ending)
+
+
+def _name_the_version(document: MutableMapping[str, Any]) -> None:
+    """0 to 1: the file says its version."""
+    document["version"] = 1
+
+
+_STEPS: Final[Mapping[int, _Step]] = {0: _name_the_version}
+"""By the version that a step starts from."""

@@ -1,0 +1,108 @@
+"""What a `blueflame.yaml` that was found in the repository may not decide against the person.
+
+Pure; values are compared by dotted key with what would hold without that file. What no setting of
+the person's can allow there (the sandbox, secrets) is refused where the file is read.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final, cast
+
+from workflows.domain.agent.tool_policy import ToolPolicy
+from workflows.domain.session.session_config import Approvals, SessionConfig, WorktreeConfig
+from workflows.domain.violation import DiffLimits
+
+_Texts = tuple[str, ...]
+_REMEDY = (
+    "a repository cannot decide that for you; say it in your own configuration, with --config FILE "
+    "or with a flag"
+)
+_ASKING: Final = "ask"
+_PERSONAL: Final = ("providers.", "catalogue.")
+_DENYING: Final = ("policy.deny_commands", "policy.blocked_paths", "policy.protected_paths")
+"""Lists that every layer adds to: more of them only ever denies more."""
+_WIDENING: Final = tuple(
+    f"policy.{key}"
+    for key in (
+        "planner_tools", "developer_tools", "reviewer_tools", "allow_commands", "read_paths",
+        "write_paths", "lift",
+    )
+)  # fmt: skip
+"""Lists of which a repository may only leave something out."""
+_NETWORK: Final = "worktree.network"
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "approvals.plan": Approvals().plan,
+    "approvals.changeset": Approvals().changeset,
+    "on_cap": SessionConfig.model_fields["on_cap"].default,
+    "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
+    _NETWORK: WorktreeConfig().network,
+    **{f"limits.{key}": getattr(DiffLimits(), key) for key in DiffLimits.model_fields},
+    **{key: getattr(ToolPolicy(), key.removeprefix("policy.")) for key in _WIDENING},
+}
+
+
+def joined(below: Mapping[str, object], layer: Mapping[str, object]) -> dict[str, object]:
+    """Return a layer's values, with what layers below it deny added to what it denies itself.
+
+    Args:
+        below: what holds without the layer, by dotted key.
+        layer: its own values.
+    """
+    values = dict(layer)
+    for key in _DENYING:
+        if key in layer and key in below:
+            both = (*cast(_Texts, below[key]), *cast(_Texts, layer[key]))
+            values[key] = tuple(dict.fromkeys(both))
+    return values
+
+
+def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tuple[str, ...]:
+    """Say which values of the repository's file are not its to decide.
+
+    | key                | the repository may say                                     |
+    |--------------------|------------------------------------------------------------|
+    | `approvals.…`      | `ask`, or what the person says                             |
+    | `on_cap`           | what the person says, or the default                       |
+    | `budget.stop_usd`, | at most what the person says, or the default               |
+    | `limits.…`         |                                                            |
+    | `providers.…`      | what the person says: it would say where keys and code go  |
+    | `catalogue.…`      | what the person says: it would say what the cap counts     |
+    | `worktree.network` | hosts that the person lists, in the same words             |
+    | lists of `policy`  | the same, or less; what denies may be added to             |
+    | any other          | anything                                                   |
+
+    Args:
+        found: the file's values that no later layer replaces, by dotted key.
+        own: what the person's own file says, by dotted key.
+
+    Returns:
+        One complaint for each, beginning with the key.
+    """
+    checked = ((key, found[key], own.get(key, _DEFAULTS[key])) for key in _DEFAULTS if key in found)
+    refused = tuple(
+        f"{key}: {_shown(value)} where {_shown(mine)} holds without this file: {_REMEDY}"
+        for key, value, mine in checked
+        if not _may(key, value, mine)
+    )
+    personal = (key for key in sorted(found) if key.startswith(_PERSONAL))
+    others = tuple(
+        f"{key}: you do not say this yourself: {_REMEDY}"
+        for key in personal
+        if found[key] != own.get(key)
+    )
+    return refused + others
+
+
+def _may(key: str, value: object, mine: object) -> bool:
+    if key == "budget.stop_usd" or key.startswith("limits."):
+        return cast(Decimal | int, value) <= cast(Decimal | int, mine)
+    if key == _NETWORK:
+        return set(cast(_Texts, value)) <= set(cast(_Texts, mine))
+    if key in _WIDENING:
+        allowed = set(cast(_Texts, mine))
+        return bool(allowed & {"*", "**"}) or set(cast(_Texts, value)) <= allowed
+    return value == mine or (key.startswith("approvals.") and value == _ASKING)
+
+
+def _shown(value: object) -> object:
+    return f"[{', '.join(cast(_Texts, value))}]" if isinstance(value, tuple) else value

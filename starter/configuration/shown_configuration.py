@@ -1,0 +1,90 @@
+"""The effective configuration for people and for programs: each value, and where it came from.
+
+What a session here would get. A role without any model is shown as one, so that a configuration can
+be looked at before there are keys.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Literal
+
+from pydantic import BaseModel, JsonValue
+
+from starter.configuration.effective_configuration import settle
+from starter.configuration.file_shape import VERSION, file_keys
+from starter.configuration.layers import BY_NAME, DEFAULT, Layer, Origin
+from starter.configuration.written_values import flow, spelled
+
+_COLUMN: Final = 48
+_DETECTED: Final = "detected from the repository's files; `init --dry-run` names them"
+_NO_MODEL: Final = "no model; set the keys of two providers, or name one"
+
+
+class Setting(BaseModel, frozen=True, extra="forbid"):
+    """One value."""
+
+    value: JsonValue
+    """As it would stand in the file; None: gates are detected, or a role has no model."""
+    origin: Origin
+
+
+class ShownConfiguration(BaseModel, frozen=True, extra="forbid"):
+    """What `config show --json` prints."""
+
+    schema_version: Literal[1] = 1
+    settings: dict[str, Setting]
+    """By dotted key, in the order of the file; each provider and model of which something is said
+    has its own."""
+
+
+def shown_configuration(
+    layers: Sequence[Layer], environment: Mapping[str, str]
+) -> ShownConfiguration:
+    """Say what holds.
+
+    Args:
+        layers: all that was said, the winning one last.
+        environment: only asked for the presence of providers' keys.
+
+    Raises:
+        ConfigurationError: the values contradict each other.
+    """
+    values, origins = settle(layers, environment)
+    settings = {
+        key: Setting(value=spelled(key, values.get(key)), origin=origins.get(key, DEFAULT))
+        for name in file_keys()
+        for key in _keys(name, values)
+    }
+    return ShownConfiguration(settings=settings)
+
+
+def _keys(name: str, values: Mapping[str, object]) -> list[str]:
+    entries = [key for key in values if key.startswith(f"{name}.")] if name in BY_NAME else []
+    return entries or [name]
+
+
+def lines(shown: ShownConfiguration, *, with_origins: bool) -> Iterator[str]:
+    """Return it as a `blueflame.yaml`, line by line.
+
+    Args:
+        shown: what holds.
+        with_origins: each value is followed by a comment that says where it came from.
+    """
+    yield f"version: {VERSION}"
+    before = ""
+    for key, setting in shown.settings.items():
+        first, _, inner = key.partition(".")
+        section, name = (first, inner) if inner else ("", first)
+        if section not in {"", before}:
+            yield f"{section}:"
+        before = section
+        for line in _written(name, setting.value):
+            text = f"  {line}" if section else line
+            yield f"{text:<{_COLUMN}} # {setting.origin}" if with_origins else text
+
+
+def _written(name: str, value: JsonValue) -> list[str]:
+    if value is None:
+        return [f"# {name}: {_DETECTED if name == 'gates' else _NO_MODEL}"]
+    if name == "gates" and isinstance(value, dict) and value:
+        return [f"{name}:", *(f"  {gate}: {flow(entry)}" for gate, entry in value.items())]
+    return [f"{flow(name)}: {flow(value)}"]

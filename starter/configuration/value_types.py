@@ -1,0 +1,104 @@
+"""The values of `blueflame.yaml`: how each kind is written, and what is wrong with one that is not.
+
+Says nothing of keys, sections and files; those are `starter.configuration.file_shape`'s.
+"""
+
+import re
+from collections.abc import Callable, Collection
+from datetime import timedelta
+from typing import Annotated, cast
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    WithJsonSchema,
+)
+
+from activities.yaml_documents.value_wording import brief
+from starter.configuration.gate_commands import check_arguments, parse_command
+from workflows.domain.agent.model_values import BUILT_IN
+from workflows.domain.agent.tool_policy import CommandPattern, PathPattern
+from workflows.domain.session.session_config import HostPattern, ModelName
+from workflows.policy.commands.patterns import pattern_fault
+from workflows.policy.network.host_list import entry_fault
+from workflows.policy.plan.claims import claim_fault
+
+_DURATION = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?", re.ASCII)
+_LONGEST = timedelta(hours=24)
+_SHORT_NAMES = {"gemini": "google", "claude": "anthropic", "gpt": "openai"}
+
+
+def parse_duration(value: object) -> timedelta:
+    """Read `90s`, `10m` or `1h30m`; more than nothing and at most 24 hours.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if isinstance(value, timedelta):
+        return value
+    match = _DURATION.fullmatch(value) if isinstance(value, str) and value else None
+    if match is None:
+        raise ValueError(f"a duration is written as 90s, 10m or 1h30m, not {brief(value)}")
+    hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    duration = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    if not timedelta(0) < duration <= _LONGEST:
+        raise ValueError(f"a duration is more than nothing and at most 24h, not {brief(value)}")
+    return duration
+
+
+def _command(value: object) -> object:
+    """A text becomes an argument list; a list is left to pydantic."""
+    return parse_command(value) if isinstance(value, str) else value
+
+
+def _known_provider(name: str, info: ValidationInfo) -> str:
+    provider = name.split("/", maxsplit=1)[0]
+    told = cast("dict[str, Collection[str]]", info.context or {})
+    known = (*BUILT_IN, *sorted(told.get("providers", ())))
+    if provider not in known:
+        meant = _SHORT_NAMES.get(provider)
+        advice = f"did you mean {meant!r}?" if meant else f"known are {', '.join(known)}"
+        raise ValueError(
+            f"unknown provider {provider!r}; {advice}. Another one is described under `providers:` "
+            "in your own configuration"
+        )
+    return name
+
+
+def _without_fault(fault_of: Callable[[str], str | None]) -> AfterValidator:
+    def check(text: str) -> str:
+        if (fault := fault_of(text)) is not None:
+            raise ValueError(f"{text!r} cannot be taken: {fault}")
+        return text
+
+    return AfterValidator(check)
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(parse_duration),
+    WithJsonSchema({"type": "string", "pattern": r"^(?=.)(\d{1,3}h)?(\d{1,5}m)?(\d{1,6}s)?$"}),
+]
+Command = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_command),
+    AfterValidator(check_arguments),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ]
+        }
+    ),
+]
+Route = Annotated[
+    tuple[Annotated[ModelName, AfterValidator(_known_provider)], ...], Field(min_length=1)
+]
+GateName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,62}$")]
+CheckedHost = Annotated[HostPattern, _without_fault(entry_fault)]
+CheckedPath = Annotated[PathPattern, _without_fault(claim_fault)]
+CheckedCommand = Annotated[CommandPattern, _without_fault(pattern_fault)]

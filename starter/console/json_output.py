@@ -1,0 +1,66 @@
+"""`--json`: one valid document on the standard output, and nothing else there; on errors too."""
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from starter.console.exit_codes import ExitCode
+from starter.sessions.shown_session import ShownSession
+
+SCHEMA_VERSION: Final = 1
+
+
+def write(document: BaseModel) -> ExitCode:
+    """Write one document that carries its own `schema_version`."""
+    write_line(document.model_dump(mode="json"), indent=2)
+    return ExitCode.COMPLETE
+
+
+def write_object(**content: object) -> ExitCode:
+    """Write one document; models in it are written as their JSON.
+
+    Args:
+        content: its keys beside `schema_version`.
+    """
+    write_line({"schema_version": SCHEMA_VERSION, **content}, indent=2)
+    return ExitCode.COMPLETE
+
+
+def write_of_session(view: ShownSession, **content: object) -> ExitCode:
+    """Write one document about a part of a session: with its id, and what nobody may overlook.
+
+    Args:
+        view: the session.
+        content: the other keys.
+    """
+    marks = {"scripted": view.scripted, "sandbox": view.sandbox}
+    return write_object(session=view.session, **marks, **content)
+
+
+def write_line(content: Mapping[str, object], indent: int | None = None) -> None:
+    """Write one object, on one line where there is no indent."""
+    # ASCII, so that no locale can break it.
+    text = json.dumps(content, ensure_ascii=True, indent=indent, default=_plain)
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def write_error(message: str, code: ExitCode) -> None:
+    """Write why a command gave no document, as the document.
+
+    Args:
+        message: what the error stream says for people.
+        code: what the command leaves with.
+    """
+    error = {"code": int(code), "kind": code.name.lower(), "message": message}
+    # On one line: where documents are lines, this is one more.
+    write_line({"schema_version": SCHEMA_VERSION, "error": error})
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    raise TypeError(f"{type(value).__name__} does not belong into a document")

@@ -1,0 +1,178 @@
+"""The terminal: where output goes, whether a person is there, and the running of a command.
+
+Text from elsewhere (titles, goals, reasons, model output) goes through `shown`, so that neither
+markup nor control characters in it have any effect.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import traceback
+import unicodedata
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from starter.console.command_errors import CommandError, explained
+from starter.console.exit_codes import ExitCode
+from starter.console.program_name import as_typed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_VISIBLE: Final = {"\n", "\t"}
+_UNSAFE_CATEGORIES: Final = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+"""Controls, formats (with the bidirectional overrides), surrogates, private use, separators."""
+
+
+def shown(text: str) -> str:
+    """Return `text` with every character that could act on a terminal written out."""
+    return "".join(_visible(c) for c in text)
+
+
+def one_line(text: str, width: int) -> str:
+    """Return `text` on one line of at most `width` characters, cut with three dots."""
+    line = shown(" ".join(text.split()))
+    return line if len(line) <= width else f"{line[: max(width - 3, 0)]}..."
+
+
+def _visible(character: str) -> str:
+    if character in _VISIBLE or unicodedata.category(character) not in _UNSAFE_CATEGORIES:
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def console(*, beside: bool = False) -> "Console":
+    """Return the console for people; it takes no markup from text and follows NO_COLOR, TERM.
+
+    Args:
+        beside: on the error stream, where the output is data.
+    """
+    from rich.console import Console
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would end the process here, past the ends of our children.
+            raise BrokenPipeError
+
+    return Plain(markup=False, emoji=False, highlight=False, stderr=beside)
+
+
+def write(
+    lines: Iterable[str], style: Callable[[str], str] = lambda _line: "", *, beside: bool = False
+) -> None:
+    """Write lines for people.
+
+    They are not folded: a terminal does that itself, and a command in them can be copied.
+
+    Args:
+        lines: without ends of line.
+        style: how a line looks where there are colours.
+        beside: to the error stream, where the output is data.
+    """
+    out = console(beside=beside)
+    for line in lines:
+        out.print(line, style=style(line), soft_wrap=True)
+
+
+def is_interactive() -> bool:
+    """Tell whether a person can be asked: input and output are both a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def make_streams_forgiving() -> None:
+    """Write what an ASCII locale cannot show as escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def execute(command: Coroutine[None, None, ExitCode], *, json: bool = False) -> NoReturn:
+    """Run a command to its end and leave with its exit code.
+
+    Args:
+        command: what to run.
+        json: an error is written as a document too.
+
+    Raises:
+        SystemExit: always.
+    """
+    raise SystemExit(int(_outcome(command, json=json)))
+
+
+def fail(error: CommandError, *, json: bool = False) -> NoReturn:
+    """Say an error that was found before a command began, and leave with its code.
+
+    Raises:
+        SystemExit: always.
+    """
+    _say(error, json=json)
+    raise SystemExit(int(error.code))
+
+
+def _say(error: CommandError, *, json: bool) -> None:
+    message = as_typed(str(error))
+    if json:
+        # Late: only a document needs its models.
+        from starter.console.json_output import write_error
+
+        write_error(message, error.code)
+    say_error(message)
+
+
+def _outcome(command: Coroutine[None, None, ExitCode], *, json: bool) -> ExitCode:
+    try:
+        code = asyncio.run(_until_told(command))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us has enough; the interpreter must not complain at its end either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.COMPLETE
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except Exception as error:
+        known = explained(error)
+        if known is None and not json:
+            raise
+        if known is None:
+            traceback.print_exc()
+            known = CommandError(f"a fault of ours: {error!r}", ExitCode.FAILED)
+        _say(known, json=json)
+        return known.code
+    return code
+
+
+async def _until_told(command: Coroutine[None, None, ExitCode]) -> ExitCode:
+    # A closed terminal and a polite kill end a command as Ctrl-C does: with its children.
+    task = asyncio.current_task()
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        return await command
+    except asyncio.CancelledError:
+        return ExitCode.INTERRUPTED
+
+
+def say_error(message: str) -> None:
+    """Write an error for a person to the error stream."""
+    first, *rest = shown(message).split("\n")
+    sys.stderr.write("\n".join([f"error: {first}", *rest]) + "\n")
+
+
+async def read_line() -> str | None:
+    """Return a line that the person types; None at the end of input.
+
+    It waits on the loop and not in a thread, so that Ctrl-C is never stuck behind it.
+    """
+    loop = asyncio.get_running_loop()
+    typed: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(sys.stdin.fileno(), lambda: typed.done() or typed.set_result(None))
+    try:
+        await typed
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    line = sys.stdin.readline()
+    return line.strip() if line else None

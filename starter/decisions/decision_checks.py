@@ -1,0 +1,148 @@
+"""A person's decisions: checked against the session's state first, then made into signals; pure.
+
+An approval names exactly what it is for; what is stale, unknown or settled is said at once, and
+nothing is sent. The session checks again, for what changes on the way.
+"""
+
+from pydantic import BaseModel
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.sessions.open_questions import Ask, ChangesetAsk, PlanAsk
+from starter.sessions.shown_session import ShownSession
+from starter.views import session_words
+from workflows.domain.ids import ChangesetId
+from workflows.domain.session.session_values import (
+    ApproveChangeset,
+    ApprovePlan,
+    RejectChangeset,
+    RejectPlan,
+    SessionPhase,
+)
+
+PLAN = "plan"
+
+
+def chosen(session: ShownSession, wanted: str | None, digest: str | None) -> Ask:
+    """Return what a person means to decide.
+
+    Args:
+        session: its view.
+        wanted: `plan` or a changeset's id; None: the only thing that waits.
+        digest: the beginning of the changeset's digest that the person has seen; None: any.
+
+    Raises:
+        CommandError: nothing waits, several do, or what is meant is unknown, settled or stale.
+    """
+    _check_open(session)
+    if wanted is None:
+        return _only(session)
+    if wanted == PLAN:
+        return plan(session)
+    return changeset(session, wanted, digest)
+
+
+def plan(session: ShownSession) -> PlanAsk:
+    """Return the ask for the plan.
+
+    Raises:
+        CommandError: no plan waits.
+    """
+    if session.phase is not SessionPhase.AWAITING_PLAN:
+        raise CommandError(
+            f"no plan waits in session {session.session!r}: it is {session_words.state(session)}",
+            ExitCode.STALE,
+        )
+    if not session.tasks:
+        raise CommandError(
+            f"there is no plan to decide on ({session.reason}); "
+            '`reject plan --notes "..."` asks for a new one',
+            ExitCode.STALE,
+        )
+    return PlanAsk()
+
+
+def replaceable(session: ShownSession) -> None:
+    """Check that a plan can be brought now: while one is awaited, and before it is approved.
+
+    Raises:
+        CommandError: the session has ended, does not answer, or works on its plan already.
+    """
+    _check_open(session)
+    if session.phase is not SessionPhase.AWAITING_PLAN:
+        raise CommandError(
+            f"the plan of session {session.session!r} can be replaced while one waits for "
+            f"approval; it is {session_words.state(session)}",
+            ExitCode.STALE,
+        )
+
+
+def changeset(session: ShownSession, wanted: str, digest: str | None) -> ChangesetAsk:
+    """Return the ask for one changeset.
+
+    Raises:
+        CommandError: it is unknown, does not wait, or has other commits now.
+    """
+    known = {c.id: c for c in session.changesets}
+    found = known.get(ChangesetId(wanted))
+    if found is None:
+        names = ", ".join(sorted(known)) or "none yet"
+        raise CommandError(f"changeset {wanted!r} does not exist; there are: {names}")
+    if found not in session_words.waiting(session) or found.digest is None:
+        raise CommandError(
+            f"changeset {wanted!r} does not wait: it is {found.state.replace('_', ' ')}",
+            ExitCode.STALE,
+        )
+    if digest is not None and not (digest and found.digest.startswith(digest)):
+        raise CommandError(
+            f"digest {digest!r} is stale: changeset {wanted!r} now has {found.digest!r}; "
+            f"look at it again with `diff {wanted}`",
+            ExitCode.STALE,
+        )
+    return ChangesetAsk(found.id, found.digest)
+
+
+def approval(ask: Ask, by: str) -> tuple[str, BaseModel]:
+    """Return the signal that approves, and its content. Args: `by`: who decides."""
+    match ask:
+        case PlanAsk():
+            return "approve_plan", ApprovePlan(by=by)
+        case ChangesetAsk(id, digest):
+            return "approve_changeset", ApproveChangeset(id=id, digest=digest, by=by)
+
+
+def rejection(ask: Ask, reason: str, by: str) -> tuple[str, BaseModel]:
+    """Return the signal that rejects, and its content: what the agents shall know."""
+    match ask:
+        case PlanAsk():
+            return "reject_plan", RejectPlan(notes=reason, by=by)
+        case ChangesetAsk(id, _):
+            return "reject_changeset", RejectChangeset(id=id, reason=reason, by=by)
+
+
+def _check_open(session: ShownSession) -> None:
+    if session.outcome is not None:
+        raise CommandError(
+            f"session {session.session!r} has ended: {session_words.state(session)}", ExitCode.STALE
+        )
+    if not session.live:
+        raise CommandError(
+            f"no worker answers for session {session.session!r}, so what waits cannot be checked; "
+            "`up --detach` starts one",
+            ExitCode.UNAVAILABLE,
+        )
+
+
+def _only(session: ShownSession) -> Ask:
+    if session.phase is SessionPhase.AWAITING_PLAN:
+        return plan(session)
+    waiting = session_words.waiting(session)
+    if not waiting:
+        raise CommandError(
+            f"nothing waits in session {session.session!r}: it is {session_words.state(session)}",
+            ExitCode.STALE,
+        )
+    if len(waiting) > 1:
+        names = ", ".join(c.id for c in waiting)
+        raise CommandError(f"several changesets wait: {names}; name one of them")
+    return changeset(session, waiting[0].id, None)

@@ -1,0 +1,138 @@
+"""A session without a person: what its decisions file says is sent as a person's own signals are.
+
+Each question is decided once; what the file leaves open stays open, and the command that follows
+the session says so and ends.
+"""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from starter.decisions import decision_checks
+from starter.decisions.decisions_file import Decisions, PlanRule, on_changeset, on_plan
+from starter.sessions.shown_session import ShownSession
+from starter.views import session_words
+from workflows.domain.session.session_values import Nothing, RetryTask, SessionPhase, SkipTask
+from workflows.domain.task import TaskState
+from workflows.policy.money.amounts_in_words import money
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starter.sessions.open_questions import Ask
+    from starter.sessions.session_client import Sessions
+    from workflows.domain.ids import SessionId, TaskId
+    from workflows.domain.plan import Task
+
+_GAVE_UP: Final = {TaskState.FAILED, TaskState.TIMED_OUT}
+_PLANS_REJECTED: Final = 2
+"""A planner that did not meet the rules twice will not do so a third time: the session waits."""
+
+
+class Unattended:
+    """Decides on one session by one decisions file."""
+
+    def __init__(
+        self, sessions: "Sessions", session: "SessionId", decisions: Decisions, name: str
+    ) -> None:
+        """Args: `name`: how the session's records call the file, beside who started it."""
+        from starter.sessions.session_client import decider
+
+        self._sessions = sessions
+        self._session = session
+        self._decisions = decisions
+        self._by = f"{name} of {decider()}"[:200]
+        self._settled: set[str] = set()
+        self._rejected = 0
+
+    async def act(self, now: ShownSession) -> list[str]:
+        """Send what the file decides of what waits now; return a line for each decision."""
+        if not now.live or now.outcome is not None:
+            return []
+        if now.phase is SessionPhase.AWAITING_PLAN and now.tasks:
+            return await self._plan(now)
+        if now.phase is SessionPhase.PAUSED:
+            return await self._cap(now)
+        lines = [
+            line
+            for each in session_words.waiting(now)
+            for line in await self._changeset(now, each.id)
+        ]
+        return lines or await self._failed(now)
+
+    async def _plan(self, now: ShownSession) -> list[str]:
+        tasks = await self._tasks([task.id for task in now.tasks])
+        rule = on_plan(self._decisions, tasks) if tasks else None
+        if rule is None or rule.decide == "wait" or not self._is_new(_question(tasks)):
+            return []
+        if rule.decide == "reject":
+            self._rejected += 1
+            if self._rejected > _PLANS_REJECTED:
+                return []
+        return await self._send(decision_checks.plan(now), rule)
+
+    async def _changeset(self, now: ShownSession, name: str) -> list[str]:
+        ask = decision_checks.changeset(now, name, None)
+        tasks = await self._tasks(next(c.tasks for c in now.changesets if c.id == name))
+        rule = on_changeset(self._decisions, name, tasks) if tasks else None
+        if rule is None or rule.decide == "wait" or not self._is_new(f"{name} {ask.digest}"):
+            return []
+        return await self._send(ask, rule)
+
+    async def _send(self, ask: "Ask", rule: PlanRule) -> list[str]:
+        if rule.decide == "approve":
+            decision = decision_checks.approval(ask, self._by)
+            await self._sessions.signal(self._session, *decision)
+            return session_words.decided("approved by the decisions file", ask, self._session)
+        reason = rule.reason or "rejected by the decisions file"
+        decision = decision_checks.rejection(ask, reason, self._by)
+        await self._sessions.signal(self._session, *decision)
+        return session_words.decided("sent back by the decisions file", ask, self._session)
+
+    async def _cap(self, now: ShownSession) -> list[str]:
+        raised = self._decisions.raise_cap_to_usd
+        is_cap = session_words.is_at_cap(now)
+        if not is_cap or raised is None or now.cap_usd >= raised or not self._is_new("cap"):
+            return await self._stop("cap") if is_cap and self._decisions.cap == "stop" else []
+        await self._sessions.signal(self._session, "set_budget", {"usd": raised, "by": self._by})
+        return session_words.told(
+            f"budget {money(Decimal(str(raised)))}, by the decisions file", self._session
+        )
+
+    async def _failed(self, now: ShownSession) -> list[str]:
+        if not session_words.is_stuck(now) or self._decisions.failed == "wait":
+            return []
+        if self._decisions.failed == "stop":
+            return await self._stop("failed tasks")
+        lines: list[str] = []
+        is_skip = self._decisions.failed == "skip"
+        states = _GAVE_UP | {TaskState.BLOCKED} if is_skip else _GAVE_UP
+        for task in (each.id for each in now.tasks if each.state in states):
+            if not self._is_new(f"failed {task}"):
+                continue
+            content = (SkipTask if is_skip else RetryTask)(id=task, by=self._by)
+            name = "skip" if is_skip else "retry"
+            await self._sessions.signal(self._session, f"{name}_task", content)
+            lines += session_words.told(f"{name} {task}, by the decisions file", self._session)
+        return lines
+
+    async def _stop(self, why: str) -> list[str]:
+        if not self._is_new("stop"):
+            return []
+        await self._sessions.signal(self._session, "stop", Nothing(by=self._by))
+        return session_words.told(f"stop ({why}), by the decisions file", self._session)
+
+    async def _tasks(self, names: "Sequence[TaskId]") -> "list[Task]":
+        """Return the tasks, all of them or none: a rule must not judge by a part."""
+        found = [await self._sessions.task(self._session, name) for name in names]
+        known = [record.task for record in found if record is not None]
+        return known if len(known) == len(names) else []
+
+    def _is_new(self, question: str) -> bool:
+        """Note that a question is settled; False where it was already."""
+        is_new = question not in self._settled
+        self._settled.add(question)
+        return is_new
+
+
+def _question(tasks: "Sequence[Task]") -> str:
+    return "plan " + " ".join(f"{task.id} {task.title}" for task in tasks)

@@ -1,0 +1,158 @@
+"""`demo`: the main job, offline, on a sample repository, with a scripted model."""
+
+import asyncio
+import os
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.program_name import program
+from starter.console.terminal import console, execute
+
+if TYPE_CHECKING:
+    from starter.demo.stage import Stage
+    from workers.server.supervisor import Supervisor
+    from workers.settings import Settings
+    from workflows.domain.session.session_values import SessionRequest
+
+_WORKERS_SECONDS = 180
+
+
+def demo(
+    *,
+    pacing: Annotated[
+        Literal["wave", "flow"], typer.Option(help="When dependants start.")
+    ] = "wave",
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave server and workers running until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Run the whole job on a sample repository, offline, with a scripted model."""
+    execute(_demo(pacing, keep=keep))
+
+
+class _Teller:
+    """Prints lines, those of the course with the seconds since the start."""
+
+    def __init__(self) -> None:
+        self._out = console()
+        self._began = time.monotonic()
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self._began
+
+    def course(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._print(f"{self.elapsed_s:6.1f} s  {line}")
+
+    def plain(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._print(line)
+
+    def _print(self, line: str) -> None:
+        # Links and commands are copied: a terminal may wrap them, we never do.
+        self._out.print(line, soft_wrap=True)
+
+
+async def _demo(pacing: Literal["wave", "flow"], *, keep: bool) -> ExitCode:
+    from starter.demo import stage, wording
+    from starter.machine import engine
+
+    teller = _Teller()
+    teller.plain(wording.introduction(engine.read_settings().sandbox))
+    played = await stage.set_up()
+    teller.course(wording.begun(played, await stage.run_suite(played, "main")))
+    settings = _settings(played)
+    async with engine.running(settings) as supervisor:
+        await _workers(supervisor, settings)
+        code = await _play(played, settings, pacing, teller)
+        if keep:
+            teller.plain(wording.STAYS)
+            await _until_told()
+    return code
+
+
+async def _play(
+    played: "Stage", settings: "Settings", pacing: Literal["wave", "flow"], teller: _Teller
+) -> ExitCode:
+    from starter.demo import evidence, stage, wording
+    from starter.demo.course import Course
+    from starter.machine import engine
+    from starter.sessions.session_client import Sessions
+
+    client = await engine.connected(settings)
+    sessions = Sessions(client)
+    request = _request(played, settings, pacing)
+    page = _page(settings, request.session)
+    await sessions.start(request)
+    teller.course(wording.session_started(request.session, page))
+    view = await Course(sessions, request.session, teller.course).follow()
+    proof = wording.Proof(
+        session=view,
+        seen=await evidence.gather(client, request.session),
+        suite=await stage.run_suite(played, view.branch) if view.branch else None,
+    )
+    teller.plain(wording.ending(proof, played, teller.elapsed_s))
+    teller.plain(wording.look_further(played, request.session, page, program()))
+    return ExitCode.COMPLETE if proof.is_whole else ExitCode.FAILED
+
+
+def _settings(played: "Stage") -> "Settings":
+    """Return settings for server and workers of the demo's own, whatever else runs here."""
+    from starter.machine.engine import read_settings
+
+    for name in [name for name in os.environ if name.startswith("TEMPORAL_")]:
+        del os.environ[name]
+    changes = {"data_dir": played.data_dir, "playbook": played.playbook, "server": None}
+    return read_settings().model_copy(update=changes)
+
+
+def _request(
+    played: "Stage", settings: "Settings", pacing: Literal["wave", "flow"]
+) -> "SessionRequest":
+    from starter.routes.default_routes import PLAYBOOK_ROUTES
+    from starter.sessions.session_client import make_id
+    from workflows.domain.session.session_config import Pacing, SessionConfig
+    from workflows.domain.session.session_values import SessionRequest
+
+    config = SessionConfig(routes=PLAYBOOK_ROUTES, pacing=Pacing(pacing), sandbox=settings.sandbox)
+    return SessionRequest(
+        session=make_id(),
+        goal=played.goal,
+        repository=str(played.repository),
+        base=None,
+        config=config,
+    )
+
+
+async def _workers(supervisor: "Supervisor", settings: "Settings") -> None:
+    try:
+        async with asyncio.timeout(_WORKERS_SECONDS):
+            await supervisor.workers_ready.wait()
+    except TimeoutError as error:
+        raise CommandError(
+            f"the workers do not come up; see {str(settings.logs_dir)!r}", ExitCode.UNAVAILABLE
+        ) from error
+
+
+def _page(settings: "Settings", session: str) -> str | None:
+    from starter.views import session_words
+    from workers.temporal.connection import read_server_file
+
+    server = read_server_file(settings)
+    return session_words.web_page(server.ui, session) if server else None
+
+
+async def _until_told() -> None:
+    """Wait for Ctrl-C or a polite kill, which are the ordinary end here."""
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        assert task is not None
+        task.uncancel()

@@ -1,0 +1,153 @@
+"""The fast-forward of a person's branch to a session's: only on request, and only where it is safe.
+
+It is done here, with the person's own rights, from what stands in their repository: no server and
+no worker takes part. What stands in the way is told, and then nothing has changed.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.terminal import shown
+from starter.machine import repository_look
+from starter.sessions.short_ids import fits, too_short
+from workflows.domain.ids import Commit
+
+_OURS: Final = "blueflame/"
+_NAMED: Final = 5
+_PERSONS_OWN: Final = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "XDG_CONFIG_HOME",
+    "SSH_AUTH_SOCK",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+)
+"""What a checkout's filters need. Other variables could name another repository to git."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A branch of the person's, and where it is to go."""
+
+    repository: Path
+    branch: str
+    """Without `refs/heads/`."""
+    old: Commit
+    to: str
+    """The session's branch."""
+    new: Commit
+
+
+async def find_way(repository: Path, session: str | None, branch: str | None) -> Way:
+    """Find what would be moved, and where to; nothing is changed.
+
+    Args:
+        repository: the repository, or a folder in it.
+        session: an id, or the beginning or end of one; None: the only one with work that the
+            person's branch has not.
+        branch: the person's branch; None: the one that is checked out.
+
+    Raises:
+        CommandError: there is no such repository, branch or session, or several sessions fit.
+    """
+    from activities.adapters.git.user.branch_landing import GitUserRepository
+    from activities.adapters.git.user.fast_forward import Person
+    from activities.ports.git_errors import GitError
+    from starter.machine.system_programs import git_version
+
+    await git_version()
+    user = GitUserRepository(repository_look.git(), Person())
+    try:
+        mine = await user.inspect(repository, branch)
+        if mine.base_branch is None:
+            what = f"{branch!r} is no branch" if branch else f"{str(mine.root)!r} is on no branch"
+            raise CommandError(f"{what}; name yours with --branch")
+        to = await _sessions_branch(mine.root, session, mine.base)
+        theirs = await user.inspect(mine.root, f"refs/heads/{to}")
+    except GitError as error:
+        raise CommandError(str(error)) from error
+    return Way(mine.root, mine.base_branch, mine.base, to, theirs.base)
+
+
+async def open_way(repository: Path, session: str) -> Way | None:
+    """Return the way of what is checked out to a session's branch; None where nothing can move."""
+    from activities.adapters.git.user.user_git import find
+    from activities.ports.git_errors import GitError
+
+    try:
+        way = await find_way(repository, session, None)
+        scope = (await find(way.repository)).scope()
+        ancestor = ("merge-base", "--is-ancestor", way.old, way.new)
+        done = await repository_look.git().run(scope, *ancestor, accept=(0, 1))
+    except (CommandError, GitError):
+        return None  # not on this machine, on no branch: then nothing is offered
+    return way if way.old != way.new and done.code == 0 else None
+
+
+async def go(way: Way, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Move the branch, and the checkout that shows it; return what to say of it.
+
+    Raises:
+        CommandError: something of the person's stands in the way, and nothing was changed; or git
+            failed in the middle (a filter, a full disk), and the message says what it left.
+    """
+    from activities.adapters.git.user.branch_landing import GitUserRepository
+    from activities.adapters.git.user.fast_forward import Person
+    from activities.ports.git_errors import GitError
+    from activities.ports.user_repository import FastForwardRequest, Landed
+
+    if way.old == way.new:
+        return [f"{shown(way.branch)} is at {shown(way.to)} already ({way.new[:12]})"]
+    person = Person({name: environment[name] for name in _PERSONS_OWN if name in environment})
+    request = FastForwardRequest(path=way.repository, branch=way.branch, old=way.old, new=way.new)
+    try:
+        outcome = await GitUserRepository(repository_look.git(), person).fast_forward(request)
+    except GitError as error:
+        raise CommandError(f"{way.branch!r} was not moved: {error}", ExitCode.FAILED) from error
+    if not isinstance(outcome, Landed):
+        if outcome.reason == "failed":
+            raise CommandError(outcome.text, ExitCode.FAILED)
+        raise CommandError(f"{outcome.text}; nothing was changed", ExitCode.STALE)
+    along = f", with the checkout {shown(str(outcome.checkout))}" if outcome.checkout else ""
+    return [
+        f"{shown(way.branch)} is at {shown(way.to)} now{along}",
+        f"  git log -p {way.old[:12]}..{way.new[:12]}",
+    ]
+
+
+async def _sessions_branch(repository: Path, session: str | None, mine: Commit) -> str:
+    """Return the branch of the session that is meant."""
+    every = await _branches(repository)
+    if session is not None:
+        fitting = [name for name in every if fits(name.removeprefix(_OURS), session)]
+        where = f"in {str(repository)!r}{too_short(session)}"
+        none = f"no session that fits {session!r} has a branch {where}"
+    else:
+        fitting = await _branches(repository, f"--no-merged={mine}")
+        none = f"your branch has all that sessions brought to {str(repository)!r}"
+        if not every:
+            none = f"no session has brought anything to {str(repository)!r}"
+    if len(fitting) == 1:
+        return fitting[0]
+    if not fitting:
+        raise CommandError(none, ExitCode.STALE if session is None else ExitCode.USAGE)
+    names = ", ".join(name.removeprefix(_OURS) for name in fitting[:_NAMED])
+    more = f" and {len(fitting) - _NAMED} more" if len(fitting) > _NAMED else ""
+    raise CommandError(f"several sessions fit: {names}{more}; name one")
+
+
+async def _branches(repository: Path, *conditions: str) -> list[str]:
+    """Return the branches of sessions, the newest first."""
+    from activities.adapters.git.user.user_git import find
+
+    listing = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)")
+    scope = (await find(repository)).scope()
+    done = await repository_look.git().run(scope, *listing, *conditions, f"refs/heads/{_OURS}")
+    return done.stdout.decode().split()

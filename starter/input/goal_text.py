@@ -1,0 +1,89 @@
+"""The goal of a session: typed, from a file, or from the standard input."""
+
+import asyncio
+import contextlib
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Final
+
+from starter.console.command_errors import CommandError
+from starter.input.run_arguments import goal_text
+
+_STANDARD_INPUT: Final = "-"
+_MOST_BYTES: Final = 400_000
+"""More than any goal may have; the session's own limit is told by its model."""
+
+
+async def read_goal(goal: str | None, file: Path | None) -> str:
+    """Return what a person wants, from one of its three places.
+
+    Args:
+        goal: as typed; `-`: the standard input; None: not said.
+        file: a text file that holds it; None: not said.
+
+    Raises:
+        CommandError: it is said twice or not at all, cannot be read, or is empty.
+    """
+    if (goal is None) == (file is None):
+        how = "say the goal once" if goal else "say what you want"
+        raise CommandError(
+            f'{how}: run "GOAL" with the words, run - to read it from the standard input, '
+            "or run --file FILE"
+        )
+    if file is not None:
+        text = _read(file)
+    else:
+        text = await _standard_input() if goal == _STANDARD_INPUT else goal or ""
+    return goal_text(text)
+
+
+def _read(file: Path) -> str:
+    if not file.is_file():  # a pipe or a device would block, or never end
+        raise CommandError(f"goal file {str(file)!r} is no file")
+    with file.open("rb") as opened:
+        return _decode(opened.read(_MOST_BYTES + 1), str(file))
+
+
+async def _standard_input() -> str:
+    """Read beside the loop: a read that blocks it would keep Ctrl-C waiting."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[bytes | Exception] = loop.create_future()
+
+    def settle(outcome: bytes | Exception) -> None:
+        if not done.done():
+            done.set_result(outcome)
+
+    def read() -> None:
+        outcome = _all_of_standard_input()
+        with contextlib.suppress(RuntimeError):  # interrupted: nobody waits, the loop is closed
+            loop.call_soon_threadsafe(settle, outcome)
+
+    threading.Thread(target=read, daemon=True, name="standard input").start()
+    outcome = await done
+    if isinstance(outcome, Exception):
+        raise CommandError(f"the standard input cannot be read: {outcome}") from outcome
+    return _decode(outcome, "the standard input")
+
+
+def _all_of_standard_input() -> bytes | Exception:
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  (started with it closed)
+        return ValueError("it is closed")
+    # Not through `sys.stdin`: its lock, still held at the end of the program, would abort that.
+    descriptor, data = sys.stdin.fileno(), bytearray()
+    try:
+        while len(data) <= _MOST_BYTES and (part := os.read(descriptor, 1 << 16)):
+            data += part
+    except OSError as error:
+        return error
+    return bytes(data)
+
+
+def _decode(data: bytes, name: str) -> str:
+    if len(data) > _MOST_BYTES:
+        raise CommandError(f"the goal in {name} has over {_MOST_BYTES} bytes; say it shorter")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"the goal in {name} is not UTF-8; save it as UTF-8") from error

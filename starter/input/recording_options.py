@@ -1,0 +1,119 @@
+"""What `simulate --record` is given and says: addresses of providers in, lines for a person out."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from starter.console.command_errors import CommandError
+from starter.console.terminal import shown
+
+if TYPE_CHECKING:
+    from activities.adapters.models.simulator.recording.recorded_playbook import Takes
+
+_VARIABLES: Final = {
+    "anthropic": ("ANTHROPIC_BASE_URL", ""),
+    "openai": ("OPENAI_BASE_URL", "/v1"),
+    "google": ("GOOGLE_GEMINI_BASE_URL", ""),
+}
+"""How a session is told where a provider is, and what stands behind the recorder's address."""
+
+
+def require_place(path: Path, *, force: bool) -> None:
+    """Refuse a file that is there, or that could not be written.
+
+    Raises:
+        CommandError: with what to do about it.
+    """
+    if path.is_dir():
+        raise CommandError(f"playbook {str(path)!r} is a folder; name a file in it")
+    if path.exists() and not force:
+        raise CommandError(f"{str(path)!r} is there already; --force records over it")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise CommandError(
+            f"{str(path)!r} cannot be written; its folder must be there, and yours to write in"
+        )
+
+
+def given_addresses(given: Sequence[str]) -> dict[str, str]:
+    """Read what `--to` says.
+
+    Args:
+        given: each `NAME=URL`.
+
+    Raises:
+        CommandError: one of them is none.
+    """
+    return dict(_address(each) for each in given)
+
+
+def _address(given: str) -> tuple[str, str]:
+    from pydantic import BaseModel, ValidationError
+
+    from activities.ports.endpoints import ProviderEntry
+    from workflows.domain.agent.model_values import Provider
+
+    class Named(BaseModel):
+        name: Provider
+        entry: ProviderEntry
+
+    name, _, url = given.partition("=")
+    try:
+        Named.model_validate({"name": name, "entry": {"base_url": url}})
+    except ValidationError:
+        # What was written may hold a key, so it is not repeated whole.
+        raise CommandError(
+            f"--to {name!r} names no address; write --to NAME=https://host/path, without user and "
+            "query, NAME being anthropic, openai, google or a provider of yours"
+        ) from None
+    return name, url
+
+
+def refuse_itself(own: Sequence[str]) -> None:
+    """Refuse providers whose address is the recorder's own.
+
+    Raises:
+        CommandError: there are some.
+    """
+    for name in own:
+        variable = _VARIABLES[name][0] if name in _VARIABLES else "what names it"
+        raise CommandError(
+            f"{name!r} would be asked at the recorder itself; unset {variable} here, or say where "
+            f"it really is by --to {name}=URL"
+        )
+
+
+def begun(path: str, url: str, addresses: Mapping[str, str]) -> list[str]:
+    """Return what is said before the recorder serves."""
+    lines = [f"RECORDING: what passes {url} is written to {shown(path)}; Ctrl-C ends it"]
+    told = {name: _told(name, url) for name in addresses}
+    width = max(map(len, told.values()))
+    return [
+        *lines,
+        *(f"  {told[name]:{width}}  goes on to {shown(to)}" for name, to in addresses.items()),
+    ]
+
+
+def _told(name: str, url: str) -> str:
+    if name in _VARIABLES:
+        variable, path = _VARIABLES[name]
+        return f"{variable}={url}{path}"
+    return f"{name}: base_url: {url}/{name}/v1"
+
+
+def ended(path: str, takes: "Takes") -> list[str]:
+    """Return what is said once everything is saved."""
+    turns, agents = takes.counts
+    if turns == 0:
+        return ["nothing was recorded: no request of an agent was answered"]
+    return [
+        f"{shown(path)}: recorded; turns {turns}, agents {agents}",
+        *map(shown, _lacking(takes)),
+    ]
+
+
+def _lacking(takes: "Takes") -> Iterator[str]:
+    for place in takes.left_open():
+        yield f"Note       {place} failed each time, and fails each time in a replay"
+    for place in takes.unheard():
+        yield f"Note       {place} was not heard; a replay that comes there has no answer"

@@ -1,0 +1,46 @@
+"""What a person typed after `run`, checked before anything is looked at or started."""
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from starter.console.command_errors import CommandError
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+
+def goal_text(typed: str) -> str:
+    """Return the goal as text.
+
+    Raises:
+        CommandError: it is empty, or no text.
+    """
+    if not typed.strip():
+        raise CommandError("the goal is empty; say what you want in a sentence")
+    if not _SURROGATES.search(typed):
+        return typed
+    try:
+        # Under an ASCII locale what is not ASCII comes as single bytes.
+        return os.fsencode(typed).decode()
+    except UnicodeDecodeError as error:
+        raise CommandError(
+            "the goal is not UTF-8 text; type it in a terminal that writes UTF-8"
+        ) from error
+
+
+def check_playbook(path: Path) -> None:
+    """Refuse a playbook that the workers could not read.
+
+    Raises:
+        CommandError: it is no file, or not a playbook; the message has line and column.
+    """
+    from activities.adapters.models.scripted.playbook import read_playbook
+    from activities.yaml_documents.model_reader import DocumentError
+
+    if not path.is_file():
+        raise CommandError(f"playbook {str(path)!r} is no file; --playbook names a YAML file")
+    try:
+        read_playbook(path)
+    except DocumentError as error:
+        raise CommandError(f"playbook: {error}") from error

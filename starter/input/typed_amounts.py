@@ -1,0 +1,24 @@
+"""Amounts of money that a person types."""
+
+from decimal import Decimal
+
+from starter.console.command_errors import CommandError
+
+
+def read_amount(text: str) -> Decimal:
+    """Read an amount in USD, with or without a dollar sign.
+
+    Raises:
+        CommandError: it is none, or one that no session takes.
+    """
+    from workflows.policy.money.grants import read_usd
+
+    typed = text[:40]  # as messages show it
+    try:
+        number = float(text.removeprefix("$"))
+    except ValueError as error:
+        raise CommandError(f"{typed!r} is no amount; write it as 12.50") from error
+    amount = read_usd(number)
+    if isinstance(amount, str):
+        raise CommandError(f"{typed!r}: {amount}")
+    return amount

@@ -1,0 +1,111 @@
+"""What may be cleaned up: asked of the server, done by a process with the host's own rights.
+
+Nothing of an open session goes. What the server says is completed by the ids on disk, which hold
+the time of their making (`workers.hosting.session_cleaning` has the rules).
+"""
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel
+from temporalio.client import Client, WorkflowExecution
+
+from starter.machine.helper_processes import ask
+from workers.hosting.session_cleaning import CleaningReport, CleaningRequest, began_at
+from workers.server.supervisor import read_state
+
+if TYPE_CHECKING:
+    from workers.settings import Settings
+
+_PREFIX: Final = "session/"
+_BEFORE_ITS_START: Final = timedelta(days=1)
+"""What a session was started with is stored before it, and clocks differ."""
+
+
+class Cleaned(BaseModel, frozen=True, extra="forbid"):
+    """What went, or would go; the document of `cleanup --json`."""
+
+    schema_version: int = 1
+    dry_run: bool
+    before: datetime
+    open_sessions: int
+    host: CleaningReport
+    logs: int
+    log_bytes: int
+
+    @property
+    def size_bytes(self) -> int:
+        """All that became free."""
+        host = self.host
+        return host.worktree_bytes + host.repository_bytes + host.blob_bytes + self.log_bytes
+
+
+async def clean_up(
+    client: Client, settings: "Settings", older_than: timedelta, *, dry_run: bool
+) -> Cleaned:
+    """Remove what sessions left that ended before `older_than` ago, or count it.
+
+    Raises:
+        CommandError: the process that does it failed; nothing more was removed then.
+    """
+    now = datetime.now(UTC)
+    before = now - older_than
+    request = await _request(client, now, before, dry_run=dry_run)
+    report = await ask("workers.hosting.session_cleaning", settings, request, CleaningReport)
+    logs = _logs(settings, before, dry_run=dry_run)
+    return Cleaned(
+        dry_run=dry_run,
+        before=before,
+        open_sessions=len(request.open),
+        host=report,
+        logs=len(logs),
+        log_bytes=sum(logs),
+    )
+
+
+async def _request(
+    client: Client, now: datetime, before: datetime, *, dry_run: bool
+) -> CleaningRequest:
+    # Ended ones first: what ends in between is found open, and kept.
+    query = 'WorkflowType = "SessionWorkflow" AND ExecutionStatus != "Running"'
+    ended = {
+        _session(each): each.close_time.astimezone(UTC)
+        async for each in client.list_workflows(query)
+        if each.close_time is not None
+    }
+    running = [each async for each in client.list_workflows('ExecutionStatus = "Running"')]
+    starts = [_began(each) for each in running]
+    return CleaningRequest(
+        now=now,
+        before=before,
+        open=frozenset(_session(each) for each in running if each.id.startswith(_PREFIX)),
+        ended=ended,
+        blobs_before=min(starts, default=now) - _BEFORE_ITS_START,
+        dry_run=dry_run,
+    )
+
+
+def _session(execution: WorkflowExecution) -> str:
+    return execution.id.removeprefix(_PREFIX).split("/")[0]
+
+
+def _began(execution: WorkflowExecution) -> datetime:
+    """Return when a workflow was started first: a continuation has a later start of its own."""
+    start = execution.start_time.astimezone(UTC)
+    return min(start, began_at(_session(execution)) or start)
+
+
+def _logs(settings: "Settings", before: datetime, *, dry_run: bool) -> list[int]:
+    """Remove logs that nobody has written to since; return their sizes."""
+    # A log that a process holds open stays: what it writes would go nowhere.
+    pattern = "*.1" if read_state(settings) is not None else "*"
+    sizes: list[int] = []
+    for path in sorted(settings.logs_dir.glob(pattern)):
+        with suppress(FileNotFoundError):
+            status = path.lstat()
+            if datetime.fromtimestamp(status.st_mtime, UTC) < before:
+                sizes.append(status.st_blocks * 512)
+                if not dry_run:
+                    path.unlink()
+    return sizes

@@ -1,0 +1,76 @@
+"""Whether the data directory can be used, said before anything is started in it.
+
+Which directories it has, `workers.hosting.data_layout` decides.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from starter.console.command_errors import CommandError
+
+if TYPE_CHECKING:
+    from workers.settings import Settings
+
+_LEAST_BYTES: Final = 100_000_000
+"""Less and the server could not even write its first histories."""
+_OTHER: Final = "BLUEFLAME_DATA_DIR names another"
+
+
+def require_place(path: Path) -> None:
+    """Refuse a data directory that cannot be one; it need not exist.
+
+    Raises:
+        CommandError: something else stands there or on the way, or it may not be looked at.
+    """
+    for place in (path, *path.parents):
+        try:
+            is_folder = place.is_dir()
+            is_there = place.exists()
+        except OSError as error:
+            raise CommandError(
+                f"data directory {str(path)!r} cannot be looked at ({error.strerror}); {_OTHER}"
+            ) from error
+        if is_folder:
+            return
+        if is_there:
+            raise CommandError(
+                f"data directory {str(path)!r} cannot be made, {str(place)!r} is no folder; "
+                f"{_OTHER}"
+            )
+
+
+def prepare(settings: "Settings") -> None:
+    """Make the data directory where it is not there yet.
+
+    Raises:
+        CommandError: it cannot be made or written, or its disk is full.
+    """
+    from workers.hosting import data_layout
+
+    directory = settings.data_dir
+    try:
+        _require_room(directory)
+        data_layout.prepare(settings)
+    except OSError as error:
+        raise _unwritable(directory, error.strerror or str(error), error.filename) from error
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise _unwritable(directory, "no right to write", directory)
+
+
+def _require_room(directory: Path) -> None:
+    place = next(place for place in (directory, *directory.parents) if place.exists())
+    free = shutil.disk_usage(place).free
+    if free < _LEAST_BYTES:
+        raise CommandError(
+            f"data directory {str(directory)!r} is on a disk with {free / 1e6:.0f} MB free, and "
+            f"{_LEAST_BYTES / 1e6:.0f} MB is the least; free some, or {_OTHER}"
+        )
+
+
+def _unwritable(directory: Path, why: str, what: object) -> CommandError:
+    return CommandError(
+        f"data directory {str(directory)!r} cannot be written ({why}: {str(what)!r}); mend that, "
+        f"or {_OTHER}"
+    )

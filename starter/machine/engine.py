@@ -1,0 +1,308 @@
+"""The server and the workers that a command needs: found, or started for as long as it runs.
+
+A command that works on sessions calls `connected`; one that must keep them going is inside
+`running`, which stands by while another process keeps them, and takes over when that one ends.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from workers.server.supervisor import Supervisor, SupervisorState
+    from workers.settings import Settings
+    from workflows.domain.session.session_values import SessionRequest
+
+_START: Final = timedelta(minutes=4)
+"""Long enough for a busy machine; what fails is told at once."""
+_POLL_SECONDS: Final = 0.1
+
+
+def read_settings() -> "Settings":
+    """Read this process's settings, for a command that uses the data directory.
+
+    Raises:
+        CommandError: a variable of the environment has a value that is none, or there can be no
+            data directory.
+    """
+    from starter.machine.data_directory import require_place
+
+    settings = settings_as_they_are()
+    require_place(settings.data_dir)
+    return settings
+
+
+def settings_as_they_are() -> "Settings":
+    """Read this process's settings, whether or not they can be used.
+
+    Raises:
+        CommandError: a variable of the environment has a value that is none.
+    """
+    from pydantic import ValidationError
+    from pydantic_settings import SettingsError
+
+    from workers.settings import HomelessError, Settings
+
+    try:
+        return Settings.read()
+    except SettingsError as error:
+        raise CommandError(f"the environment: {error}; BLUEFLAME_PROVIDERS is JSON") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        if first["type"] == "value_error":  # from a check of ours, with its own words
+            raise CommandError(first["msg"].removeprefix("Value error, ")) from error
+        name = f"BLUEFLAME_{str(first['loc'][0]).upper()}"
+        # What stands where a key's variable belongs may be the key.
+        value = "" if first["loc"][0] == "providers" else f" is {first['input']!r}"
+        raise CommandError(
+            f"{name}{value}: {first['msg']}; correct the variable, or unset it"
+        ) from error
+    except HomelessError as error:
+        raise CommandError(str(error)) from error
+
+
+def with_own_providers(settings: "Settings") -> "Settings":
+    """Return the settings with the providers that the person's own file describes.
+
+    Raises:
+        CommandError: the file is wrong.
+    """
+    from starter.configuration.configuration_errors import ConfigurationError
+    from starter.configuration.effective_configuration import load_providers, user_file
+
+    file = user_file()
+    try:
+        own = {} if file is None else load_providers(file)
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+    return settings.model_copy(update={"providers": {**own, **settings.providers}})
+
+
+async def connected(settings: "Settings") -> "Client":
+    """Return a client of the server that is there.
+
+    Raises:
+        CommandError: there is none.
+    """
+    from starter.machine.sdk_log import keep_off_the_terminal
+    from workers.temporal.connection import TemporalUnavailableError, connect
+
+    keep_off_the_terminal()
+    try:
+        return await connect(settings)
+    except TemporalUnavailableError as error:
+        raise CommandError(str(error), ExitCode.UNAVAILABLE) from error
+
+
+@contextlib.asynccontextmanager
+async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
+    """Keep server and workers going while the block runs; the server answers when it is entered.
+
+    Raises:
+        CommandError: the server does not come up.
+    """
+    from starter.machine.sdk_log import keep_off_the_terminal
+    from workers.server.supervisor import Supervisor
+
+    keep_off_the_terminal()
+    _log_to_file(settings)
+    supervisor = Supervisor(settings, {**os.environ, **settings.as_environment()})
+    keeping = asyncio.create_task(supervisor.keep())
+    try:
+        await _ready(supervisor.server_ready, keeping)
+        keeping.add_done_callback(_tell)
+        yield supervisor
+    finally:
+        keeping.remove_done_callback(_tell)
+        keeping.cancel()
+        await asyncio.wait([keeping])
+
+
+def _tell(keeping: "asyncio.Task[None]") -> None:
+    if not keeping.cancelled() and (error := keeping.exception()) is not None:
+        logging.getLogger("workers").error("server and workers are no longer kept: %s", error)
+
+
+def _prepare(settings: "Settings") -> None:
+    """Have all that server and workers need to come up.
+
+    Raises:
+        CommandError: a setting names a place that cannot be used.
+    """
+    from starter.machine.data_directory import prepare
+    from workers.hosting.cgroup_delegation import DelegationError, place_of
+
+    try:
+        place_of(settings.cgroup)
+    except DelegationError as error:
+        raise CommandError(str(error)) from error
+    prepare(settings)
+
+
+def _log_to_file(settings: "Settings") -> None:
+    """Write what the supervisor notes beside the other logs; a person sees only what is serious."""
+    from starter.machine.sdk_log import LOGGER
+    from workers.worker_log import LosingFile
+
+    _prepare(settings)
+    log = logging.getLogger("workers")
+    noted = LosingFile(
+        settings.logs_dir / "supervisor.log", maxBytes=1_000_000, backupCount=1, delay=True
+    )
+    noted.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    said = logging.StreamHandler()
+    said.setLevel(logging.ERROR)
+    for before in log.handlers:
+        before.close()
+    log.handlers = [noted, said]
+    logging.getLogger(LOGGER).handlers = [noted]
+    log.setLevel(logging.INFO)
+
+
+async def _ready(event: asyncio.Event, keeping: "asyncio.Task[None]") -> None:
+    waiting = asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait(
+            [waiting, keeping],
+            timeout=_START.total_seconds(),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+    finally:
+        waiting.cancel()
+    if keeping.done() and (error := keeping.exception()) is not None:
+        raise CommandError(f"nothing could be started: {error}", ExitCode.UNAVAILABLE)
+    if not event.is_set():
+        raise CommandError(
+            "the server does not answer; `doctor` and the files in the data directory's `logs` "
+            "tell why",
+            ExitCode.UNAVAILABLE,
+        )
+
+
+def check_workers(settings: "Settings", request: "SessionRequest | None" = None) -> None:
+    """Refuse to go on where workers run already that could not serve what is wanted.
+
+    Args:
+        settings: with the playbook and the providers that are wanted.
+        request: the session's; None: there is none yet, and only the playbook counts.
+
+    Raises:
+        CommandError: they could not; the message says why.
+    """
+    from workers.server.supervisor import read_state
+
+    state = read_state(settings)
+    fault = None if state is None else _workers_fault(settings, state, request)
+    if state is not None and fault is not None:
+        raise CommandError(
+            f"process {state.pid} keeps workers here that {fault}; end it first (`up --stop`), or "
+            "use another BLUEFLAME_DATA_DIR"
+        )
+
+
+def _workers_fault(
+    settings: "Settings", state: "SupervisorState", request: "SessionRequest | None"
+) -> str | None:
+    if settings.playbook not in {None, state.playbook}:
+        return f"do not play {str(settings.playbook)!r}"
+    if request is None:
+        return None
+    if state.sandbox == "none" and request.config.sandbox == "required":
+        return "confine nothing (`sandbox: none`), which your configuration does not say"
+    routes = request.config.routes
+    names = {name.partition("/")[0] for name in (*routes.planner, *routes.developer)}
+    names |= {name.partition("/")[0] for name in routes.reviewer}
+    wanted = {name: entry for name, entry in settings.providers.items() if name in names}
+    for name in sorted(wanted):
+        if state.providers.get(name) != wanted[name]:
+            return f"do not know the provider {name!r} as your configuration describes it"
+    return None
+
+
+async def ensure_background(settings: "Settings") -> "SupervisorState":
+    """Leave an `up` running in the background, unless something keeps the workers already.
+
+    Returns:
+        What the process that keeps them says of itself.
+
+    Raises:
+        CommandError: it does not come up; the message names its log.
+    """
+    from workers.bounded_log import last_line
+    from workers.server.supervisor import read_state
+
+    _prepare(settings)
+    log = settings.logs_dir / "up.log"
+    child: int | None = None
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_START.total_seconds()):
+            while child is None or not _has_ended(child):
+                state = read_state(settings)
+                if state is not None and state.ready:
+                    return state
+                if state is None and child is None:
+                    child = _spawn_up(settings, str(log))
+                await asyncio.sleep(_POLL_SECONDS)
+    said = last_line(log).removeprefix("error: ")
+    why = f" ({said})" if said else ""
+    raise CommandError(f"`up` did not come up{why}; see {str(log)!r}", ExitCode.UNAVAILABLE)
+
+
+def _has_ended(child: int) -> bool:
+    return os.waitpid(child, os.WNOHANG)[0] != 0
+
+
+def _spawn_up(settings: "Settings", log: str) -> int:
+    from workers.hosting.data_layout import packages_root
+
+    environment = {**os.environ, **settings.as_environment()}
+    environment["PYTHONPATH"] = str(packages_root())
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    # Not through asyncio: its transport would end the child with the loop.
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-P", "-m", "starter", "up"],
+        environment,
+        file_actions=actions,
+        setsid=True,
+    )
+
+
+async def stop_supervisor(settings: "Settings") -> bool:
+    """End the process that keeps the workers, and wait until it is gone.
+
+    Returns:
+        Whether there was one.
+
+    Raises:
+        CommandError: it does not end.
+    """
+    from workers.server.supervisor import read_state
+
+    state = read_state(settings)
+    if state is None:
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(state.pid, signal.SIGTERM)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_START.total_seconds()):
+            # Another process cannot tell us of its end: its lock is looked at.
+            while (now := read_state(settings)) is not None and now.pid == state.pid:  # noqa: ASYNC110
+                await asyncio.sleep(_POLL_SECONDS)
+            return True
+    raise CommandError(f"process {state.pid} does not end; look what it does", ExitCode.FAILED)

@@ -1,0 +1,141 @@
+"""What `doctor` looks at for one repository: the keys of the models that it would ask, its gates.
+
+A check only looks; no key is tried (`models test` does that) and no gate is run.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from starter.console.command_errors import CommandError
+from starter.machine.machine_checks import Check
+from starter.views.safety_labels import NO_SANDBOX
+
+if TYPE_CHECKING:
+    from activities.ports.endpoints import ProviderEntries
+    from starter.configuration.effective_configuration import Configuration
+    from starter.machine.repository_look import Repository
+    from workflows.domain.gate import GateSpec
+
+_ROLES: Final = ("planner", "developer", "reviewer")
+_NAMED: Final = 8
+_SCRIPTED: Final = "none is needed: a playbook speaks"
+_SERVERS: Final = "none is needed: your own servers want none"
+
+
+async def repository_checks(
+    repo: Path, environment: Mapping[str, str], providers: "ProviderEntries"
+) -> list[Check]:
+    """Check what a session on a repository would need beside the machine.
+
+    Args:
+        repo: the repository or a folder in it; what is not one is only noted.
+        environment: asked for the presence of providers' keys.
+        providers: what `BLUEFLAME_PROVIDERS` says.
+    """
+    from starter.machine import repository_look
+
+    repository, why = None, ""
+    try:
+        repository = await repository_look.examine(repo.absolute(), None)  # noqa: ASYNC240 (no disk)
+    except CommandError as error:
+        why = str(error)
+    configuration = _configuration(repository, environment, providers)
+    keys = _keys(configuration, environment)
+    if repository is None:
+        return [Check("repo", "note", f"none is looked at: {why}"), keys]
+    looked_at = Check("repo", "well", str(repository.root))
+    gates = await _gates(repository, configuration)
+    return [looked_at, keys, gates, *_confinement(configuration)]
+
+
+def _confinement(configuration: "Configuration | CommandError") -> list[Check]:
+    """Say where the configuration switches the sandbox off."""
+    if isinstance(configuration, CommandError) or configuration.session.sandbox != "none":
+        return []
+    origin = configuration.origins["sandbox"]
+    return [Check("commands", "note", f"Sandbox {NO_SANDBOX}, by 'sandbox: none' of {origin}")]
+
+
+def _configuration(
+    repository: "Repository | None", environment: Mapping[str, str], providers: "ProviderEntries"
+) -> "Configuration | CommandError":
+    """Return what a session would be given, or why `run` would refuse."""
+    from starter.configuration.configuration_errors import ConfigurationError, NoModelsError
+    from starter.configuration.effective_configuration import load_configuration, user_file
+    from starter.configuration.layers import Sources
+
+    root = None if repository is None else repository.root
+    sources = Sources(user=user_file(), repository=root, providers=providers)
+    try:
+        return load_configuration(sources, environment)
+    except NoModelsError as error:
+        return CommandError(str(error))
+    except ConfigurationError as error:
+        return CommandError(f"the configuration is wrong: {error}")
+
+
+def _keys(configuration: "Configuration | CommandError", environment: Mapping[str, str]) -> Check:
+    """Judge the keys.
+
+    | models                      | keys                       | answer  |
+    |-----------------------------|----------------------------|---------|
+    | the configuration is wrong  |                            | MISSING |
+    | none is configured          | of less than two providers | MISSING |
+    | configured, or by the keys  | of each provider           | ok      |
+    | configured                  | one is not there           | MISSING |
+    """
+    from starter.routes.default_routes import available_providers
+
+    if isinstance(configuration, CommandError):
+        return Check("keys", "missing", str(configuration))
+    routes, entries = configuration.session.routes, configuration.providers
+    available = available_providers(environment, entries)
+    models = [model for role in _ROLES for model in getattr(routes, role)]
+    needed: dict[str, str] = {}
+    for name in models:
+        needed.setdefault(name.partition("/")[0], name)
+    needed.pop("scripted", None)
+    missing = [each for each in needed if each not in available]
+    if missing:
+        asked = ", and ".join(f"{_names(each, entries)} for {needed[each]}" for each in missing)
+        return Check("keys", "missing", f"set {asked}")
+    found = ", ".join(filter(None, (_names(each, entries) for each in needed)))
+    if not found:
+        return Check("keys", "well", _SERVERS if needed else _SCRIPTED)
+    return Check("keys", "well", f"{found} (set; `models test` tries them)")
+
+
+def _names(provider: str, entries: "ProviderEntries") -> str:
+    from starter.routes.default_routes import key_names
+
+    return " or ".join(key_names(provider, entries))
+
+
+async def _gates(repository: "Repository", configuration: "Configuration | CommandError") -> Check:
+    from starter.configuration.effective_configuration import Configuration
+    from starter.machine import repository_look
+
+    chosen = configuration.session.gates if isinstance(configuration, Configuration) else None
+    gates = await repository_look.detected_gates(repository) if chosen is None else chosen
+    names = [gate.name if chosen else repository_look.gate_line(gate) for gate in gates]
+    if not names:
+        return Check(
+            "gates",
+            "note",
+            "none found, only reviewers would judge; name commands by 'gates:' in blueflame.yaml",
+        )
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    how = "found" if chosen is None else "configured"
+    text = f"{how}: {', '.join(names[:_NAMED])}{more}"
+    absent = _absent(gates)
+    return Check("gates", "note" if absent else "well", "; ".join((text, *absent)))
+
+
+def _absent(gates: "Sequence[GateSpec]") -> list[str]:
+    """Name the programs that these gates start and the sandbox does not have."""
+    from starter.machine.gate_programs import absence, in_sandbox
+
+    programs = dict.fromkeys(gate.argv[0] for gate in gates)
+    missing = [each for each in programs if "/" not in each and in_sandbox(each) is None]
+    return [f"{each!r} is {absence(each)}" for each in missing]

@@ -1,0 +1,61 @@
+"""The programs of the system that a session needs: whether they are there, and new enough.
+
+It only asks for names and versions. Whether a sandbox can be made, `starter.machine.machine_checks`
+and the host find out by trying.
+"""
+
+import asyncio
+import re
+import shutil
+from typing import Final
+
+from starter.console.command_errors import CommandError
+
+OLDEST_GIT: Final = (2, 39)
+
+
+async def git_version() -> str:
+    """Return git's version.
+
+    Raises:
+        CommandError: it is not installed, does not run, or is too old.
+    """
+    needed = "{}.{} or newer is needed".format(*OLDEST_GIT)
+    code, output = await answer("git", "--version")
+    if code is None:
+        raise CommandError(f"the program `git` is not installed; `apt install git` ({needed})")
+    found = re.search(r"version (\d+)\.(\d+)\S*", output)
+    if code != 0 or found is None:
+        said = output.strip()[:200] or f"exit code {code}"
+        raise CommandError(f"the program `git` does not tell its version ({said}); {needed}")
+    if (int(found[1]), int(found[2])) < OLDEST_GIT:
+        raise CommandError(f"git is {found[0]}; {needed}: `apt install git`")
+    return found[0].removeprefix("version ")
+
+
+def require_sandbox() -> None:
+    """Refuse where the sandbox's program is not there.
+
+    Raises:
+        CommandError: it is not installed.
+    """
+    if shutil.which("bwrap") is None:
+        raise CommandError(
+            "the sandbox needs bubblewrap, which is not installed; `apt install bubblewrap`. "
+            "`sandbox: none` runs without, at your own risk"
+        )
+
+
+async def answer(*argv: str) -> tuple[int | None, str]:
+    """Run a program and return its exit code and output; None as the code where it is missing."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+    except (FileNotFoundError, PermissionError):
+        return None, ""
+    output, _ = await process.communicate()
+    return process.returncode, output.decode(errors="replace")

@@ -1,0 +1,148 @@
+"""Which models are used where a person configured none.
+
+Pure: from the providers whose keys are there to routes, or to a message that names the ways to get
+models. It neither reads a key's value nor checks that it works.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
+from starter.configuration.configuration_errors import NoModelsError
+from workflows.domain.agent.model_values import GivenFacts, Provider
+from workflows.domain.session.session_config import Routes
+
+
+class _Offer(NamedTuple):
+    provider: Provider
+    keys: tuple[str, ...]
+    """Environment variables that hold its key; the first is the one that messages name."""
+    address: str
+    """The environment variable that names another server."""
+    strong: str
+    usual: str
+
+
+_OFFERS = (
+    _Offer(
+        "anthropic",
+        ("ANTHROPIC_API_KEY",),
+        "ANTHROPIC_BASE_URL",
+        "claude-opus-5-5",
+        "claude-sonnet-5-5",
+    ),
+    _Offer("openai", ("OPENAI_API_KEY",), "OPENAI_BASE_URL", "gpt-6.1-sol", "gpt-6.1-terra"),
+    _Offer(
+        "google",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "GOOGLE_GEMINI_BASE_URL",
+        "gemini-4-argon",
+        "gemini-4-argon",
+    ),
+)
+"""In the order of preference."""
+_NO_ENTRIES: ProviderEntries = {}
+_WAYS = ("", "_FILE", "_COMMAND")
+"""A key is given itself, by the file that holds it, or by the command that prints it."""
+
+PLAYBOOK_ROUTES = Routes(
+    planner=("scripted/author",),
+    developer=("scripted/author",),
+    reviewer=("scripted/reviewer",),
+)
+"""With `--playbook FILE`: no model speaks, and every view says so."""
+
+
+def available_providers(
+    environment: Mapping[str, str], entries: ProviderEntries = _NO_ENTRIES
+) -> frozenset[Provider]:
+    """Name the providers that can be asked.
+
+    Args:
+        environment: where keys are looked for; an empty one is none.
+        entries: the configured servers, which may want no key.
+    """
+    built_in = (
+        offer.provider
+        for offer in _OFFERS
+        if any(environment.get(f"{key}{way}", "").strip() for key in offer.keys for way in _WAYS)
+    )
+    configured = (
+        name
+        for name, entry in endpoints(entries).items()
+        if not entry.key or environment.get(entry.key, "").strip()
+    )
+    return frozenset((*built_in, *configured))
+
+
+def key_names(provider: str, entries: ProviderEntries = _NO_ENTRIES) -> tuple[str, ...]:
+    """Name the environment variables that hold a provider's key; some want none."""
+    if (entry := entries.get(provider)) is not None and entry.key:
+        return (entry.key,)
+    return next((offer.keys for offer in _OFFERS if offer.provider == provider), ())
+
+
+def default_routes(available: AbstractSet[Provider]) -> Routes | None:
+    """Choose models for each role.
+
+    Returns:
+        None with fewer than two providers: a reviewer's family differs from the developers'.
+    """
+    offers = [offer for offer in _OFFERS if offer.provider in available]
+    if not offers[1:]:
+        return None
+    first, *others = offers
+    return Routes(
+        planner=tuple(f"{offer.provider}/{offer.strong}" for offer in offers),
+        developer=(f"{first.provider}/{first.usual}",),
+        reviewer=tuple(f"{offer.provider}/{offer.usual}" for offer in others),
+    )
+
+
+def family_of(
+    name: str,
+    entries: Mapping[Provider, ProviderEntry] | None = None,
+    catalogue: Mapping[str, GivenFacts] | None = None,
+) -> str:
+    """Say who made a model; a scripted voice is a family of its own.
+
+    Args:
+        name: `provider/model`.
+        entries: what is configured of providers.
+        catalogue: what is configured of models; it goes before the rest.
+    """
+    provider, _, model = name.partition("/")
+    given = (catalogue or {}).get(name)
+    if given is not None and given.family is not None:
+        return given.family
+    if provider == "scripted":
+        return model
+    entry = (entries or {}).get(provider)
+    return entry.family if entry is not None and entry.family is not None else provider
+
+
+def no_models(missing: tuple[str, ...], available: AbstractSet[Provider]) -> NoModelsError:
+    """Explain which roles have no model and how to give them one.
+
+    Args:
+        missing: the roles without a route, as keys of `models:`.
+        available: the providers with a key.
+    """
+    keys = [offer.keys[0] for offer in _OFFERS]
+    found = [offer.keys[0] for offer in _OFFERS if offer.provider in available]
+    only = (
+        f" Only {found[0]} is set: a reviewer must be of another family than the developer, "
+        "so a second one is needed."
+        if len(found) == 1
+        else ""
+    )
+    return NoModelsError(
+        f"no model is configured for {', '.join(missing)}. Three ways to get one:\n"
+        f"  1. set the keys of two providers in the environment: {', '.join(keys)}.{only}\n"
+        "  2. use a compatible server, one on this machine too: name its address by "
+        f"{', '.join(offer.address for offer in _OFFERS)}, and its models by 'models:' with "
+        "planner, developer and reviewer in blueflame.yaml, each a list such as "
+        "[openai/its-model]\n"
+        "  3. give a playbook with --playbook FILE: scripted answers, no model and no cost"
+    )

@@ -1,0 +1,72 @@
+"""The diff of a changeset, from the store that all workers share."""
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.console.terminal import shown, write
+from starter.views import safety_labels
+from starter.views.session_words import style
+
+if TYPE_CHECKING:
+    from starter.sessions.session_client import Sessions
+    from starter.sessions.shown_session import ShownSession
+    from workers.settings import Settings
+    from workflows.domain.ids import SessionId
+    from workflows.domain.session.session_values import ChangesetLine
+
+
+def lines(found: Mapping[str, str]) -> list[str]:
+    """Return diffs by task as lines for a terminal, which must not obey them."""
+    return [shown(line) for text in found.values() for line in text.removesuffix("\n").split("\n")]
+
+
+def show(view: "ShownSession", found: Mapping[str, str]) -> None:
+    """Write diffs by task: for a person with the session's marks, else as the data that they are.
+
+    A file or a pipe gets the bytes as they are, and the error stream the marks; a terminal must not
+    obey them.
+    """
+    text, is_read = "".join(found.values()), sys.stdout.isatty()
+    write(safety_labels.of(view), style, beside=not is_read)
+    sys.stdout.write(shown(text) if is_read else text)
+
+
+async def diffs_of(
+    sessions: "Sessions", session: "SessionId", changeset: "ChangesetLine", settings: "Settings"
+) -> dict[str, str]:
+    """Return the whole diff of a changeset: for each task its own, in the changeset's order.
+
+    Raises:
+        CommandError: no worker answers, nothing is validated yet, or this machine does not share
+            the workers' store; each with a code of its own.
+    """
+    from activities.adapters.blob_store import LocalStore
+    from activities.ports.blob_store_port import BlobMissingError
+
+    store = LocalStore(settings.store_dir)
+    parts: dict[str, str] = {}
+    records = {name: await sessions.task(session, name) for name in changeset.tasks}
+    if not any(records.values()):
+        raise CommandError(
+            f"no worker answers for session {session!r}; `up --detach` starts one",
+            ExitCode.UNAVAILABLE,
+        )
+    for name, task in records.items():
+        if task is None or task.diff is None:
+            continue
+        try:
+            parts[str(name)] = (await store.get(task.diff)).decode("utf-8", "replace")
+        except (BlobMissingError, OSError) as error:
+            raise CommandError(
+                f"the diff of task {name!r} is not in the store {str(settings.store_dir)!r}: run "
+                "this where the workers' data directory is, or look at the branch with git",
+                ExitCode.UNAVAILABLE,
+            ) from error
+    if not parts:
+        raise CommandError(
+            f"changeset {changeset.id!r} has no validated work to show yet", ExitCode.STALE
+        )
+    return parts

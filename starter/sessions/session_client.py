@@ -1,0 +1,369 @@
+"""Sessions as the CLI sees them: made, found, asked and told over Temporal.
+
+What is running is asked by query; what has ended, or has no worker to answer, is read from the
+workflow's memo and result. Nothing is rendered here.
+"""
+
+import asyncio
+import getpass
+import secrets
+import socket
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from pydantic import ValidationError
+from temporalio.client import (
+    Client,
+    WorkflowExecution,
+    WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+    WorkflowHandle,
+    WorkflowQueryFailedError,
+)
+from temporalio.exceptions import FailureError
+from temporalio.service import RPCError, RPCStatusCode
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.sessions.provider_waits import provider_waits
+from starter.sessions.short_ids import fits, too_short
+from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
+from starter.sessions.turn_history import Turns
+from starter.sessions.worker_presence import has_workers
+from workers.temporal.connection import PayloadUnreadableError
+from workflows import queues
+from workflows.domain.changeset import ChangesetState
+from workflows.domain.ids import SessionId
+from workflows.domain.plan import Plan
+from workflows.domain.session.session_config import Pacing
+from workflows.domain.session.session_values import (
+    ChangesetLine,
+    SessionPhase,
+    SessionRequest,
+    SessionResult,
+    SessionView,
+    TaskLine,
+)
+from workflows.domain.task import TaskRecord, TaskState
+from workflows.policy.session import changeset_states, task_states
+
+WORKFLOW: Final = "SessionWorkflow"
+PREFIX: Final = "session/"
+_QUERY: Final = timedelta(seconds=4)
+"""Without a worker a query would wait for 30 s."""
+_BUSY_QUERY: Final = timedelta(seconds=15)
+"""How much longer a worker has that is there, on a machine with much to do."""
+_UNANSWERED: Final = {RPCStatusCode.CANCELLED, RPCStatusCode.DEADLINE_EXCEEDED}
+_GLANCE_SECONDS: Final = 2.0
+"""A list waits no longer for the sessions that it shows."""
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
+
+
+def make_id(now: float | None = None, chance: int | None = None) -> SessionId:
+    """Return a new session's id: 26 characters, sorted by time, as a lower-case ULID.
+
+    Args:
+        now: seconds since 1970; None: the clock's.
+        chance: 80 random bits; None: from the system.
+    """
+    milliseconds = int((time.time() if now is None else now) * 1000)
+    bits = (milliseconds << 80) | (secrets.randbits(80) if chance is None else chance)
+    return SessionId("".join(_ALPHABET[(bits >> shift) & 31] for shift in range(125, -1, -5)))
+
+
+def decider() -> str:
+    """Return who decides, for approvals: `user@host`."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"[:200]
+
+
+class Sessions:
+    """The sessions of one namespace."""
+
+    PASSING: ClassVar = frozenset(
+        {
+            RPCStatusCode.UNAVAILABLE,
+            RPCStatusCode.DEADLINE_EXCEEDED,
+            RPCStatusCode.CANCELLED,
+            RPCStatusCode.RESOURCE_EXHAUSTED,
+        }
+    )
+    """Failures of the server that pass by themselves."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def start(self, request: SessionRequest) -> None:
+        """Start a session's workflow."""
+        await self._client.start_workflow(
+            WORKFLOW,
+            request,
+            id=f"{PREFIX}{request.session}",
+            task_queue=queues.WORKFLOWS,
+            memo={"goal": request.goal[:200], "repository": request.repository},
+            static_summary=" ".join(request.goal.split())[:200],
+        )
+
+    async def list(self, limit: int) -> list[SessionSummary]:
+        """Return the newest sessions, the newest first."""
+        found = [
+            await _summary(execution)
+            async for execution in self._client.list_workflows(
+                f'WorkflowType="{WORKFLOW}"', limit=limit
+            )
+        ]
+        return sorted(found, key=lambda s: s.session, reverse=True)
+
+    async def find(self, wanted: str | None) -> SessionId:
+        """Return the session that is meant: by id, or the latest open one, or the latest.
+
+        Args:
+            wanted: an id, or at least four characters of its beginning or end that fit no other;
+                None: not said.
+
+        Raises:
+            CommandError: there is none, or several fit.
+        """
+        if wanted is not None and len(wanted) == len(make_id()):
+            return SessionId(wanted.lower())
+        sessions = await self.list(limit=1_000)
+        fitting = [s for s in sessions if wanted is None or fits(s.session, wanted)]
+        if not sessions:
+            raise CommandError("there is no session yet; `run GOAL` starts one")
+        if wanted is not None and not fitting:
+            raise CommandError(f"no session fits {wanted!r}{too_short(wanted)}; `ls` lists them")
+        if wanted is not None and len(fitting) > 1:
+            raise CommandError(f"several sessions fit {wanted!r}; give more of the id")
+        running = [s for s in fitting if s.status == "running"]
+        return (running or fitting)[0].session
+
+    async def view(self, session: SessionId) -> ShownSession:
+        """Return the whole picture of a session, whether a worker answers or not.
+
+        Raises:
+            CommandError: there is no such session.
+        """
+        description = await self._describe(session)
+        if description.status is WorkflowExecutionStatus.RUNNING:
+            view = await self._query(session)
+            if view is not None:
+                return _shown(view, live=True)
+        return await self._from_memo(session, description)
+
+    async def glance(self, wanted: Iterable[SessionId]) -> dict[SessionId, ShownSession]:
+        """Return the pictures of those sessions that answer within a moment."""
+        looks = {each: asyncio.create_task(self.view(each)) for each in wanted}
+        if looks:
+            await asyncio.wait(looks.values(), timeout=_GLANCE_SECONDS)
+        for look in looks.values():
+            look.cancel()
+        seen = await asyncio.gather(*looks.values(), return_exceptions=True)
+        # A list names also what cannot be looked at; `status` says why it cannot.
+        found = zip(looks, seen, strict=True)
+        return {each: view for each, view in found if isinstance(view, ShownSession)}
+
+    async def waits(self, session: SessionId) -> tuple[ProviderWait, ...]:
+        """Return the calls of a session that wait for their provider now."""
+        return await provider_waits(self._client, session)
+
+    async def task(self, session: SessionId, task: str) -> TaskRecord | None:
+        """Return one task in full; None where no worker answers or the task does not exist."""
+        with suppress(WorkflowQueryFailedError, RPCError):
+            answer: Any = await self._ask(session, "task", task)
+            # A task that does not exist is answered with a sentence.
+            return None if isinstance(answer, str) else TaskRecord.model_validate(answer)
+        return None
+
+    async def plan(self, session: SessionId) -> Plan | None:
+        """Return the plan in full; None while there is none.
+
+        Raises:
+            CommandError: no worker answers.
+        """
+        try:
+            answer: Any = await self._ask(session, "plan")
+        except (WorkflowQueryFailedError, RPCError) as error:
+            raise CommandError(
+                f"no worker answers for session {session!r}; `up --detach` starts one",
+                ExitCode.UNAVAILABLE,
+            ) from error
+        return None if answer is None else Plan.model_validate(answer)
+
+    async def signal(self, session: SessionId, name: str, content: object) -> None:
+        """Send a signal with one JSON object: a model of `session_values`, or a mapping.
+
+        Raises:
+            CommandError: the session has ended, or does not exist.
+        """
+        try:
+            await self._handle(session).signal(name, content)
+        except RPCError as error:
+            if error.status in _GONE:
+                raise CommandError(
+                    f"session {session!r} has ended or does not exist; nothing was sent",
+                    ExitCode.STALE,
+                ) from error
+            raise
+
+    async def result(self, session: SessionId) -> SessionResult | str:
+        """Return how a closed session ended; where it left no result, why not."""
+        handle = self._client.get_workflow_handle(f"{PREFIX}{session}", result_type=SessionResult)
+        try:
+            return await handle.result(rpc_timeout=_BUSY_QUERY)
+        except WorkflowFailureError as error:
+            # Its own words: as a text the error would begin with its type.
+            return error.cause.message if isinstance(error.cause, FailureError) else str(error)
+        except ValidationError:
+            return "its result is of another version of this program"
+
+    def turns(self, session: SessionId, wanted: str | None) -> Turns:
+        """Return the turns of a session's agents; `wanted`: a task or an agent, None: all."""
+        return Turns(self._client, session, wanted)
+
+    async def is_open(self, session: SessionId) -> bool:
+        """Tell whether a session still runs."""
+        return (await self._describe(session)).status is WorkflowExecutionStatus.RUNNING
+
+    def _handle(self, session: SessionId) -> WorkflowHandle[Any, Any]:
+        return self._client.get_workflow_handle(f"{PREFIX}{session}")
+
+    async def _describe(self, session: SessionId) -> WorkflowExecutionDescription:
+        try:
+            return await self._handle(session).describe()
+        except RPCError as error:
+            if error.status in _GONE:
+                raise CommandError(f"there is no session {session!r}; `ls` lists them") from error
+            raise
+
+    async def _query(self, session: SessionId) -> SessionView | None:
+        try:
+            view: SessionView = await self._ask(session, "state", result_type=SessionView)
+        except (WorkflowQueryFailedError, RPCError):
+            return None
+        return view
+
+    async def _ask(
+        self, session: SessionId, query: str, *arguments: str, result_type: type | None = None
+    ) -> Any:
+        """Ask a session's worker; one that is there is waited for.
+
+        Raises:
+            WorkflowQueryFailedError: the session has no answer.
+            RPCError: no worker answers, or the server does not.
+        """
+        asked = partial(self._handle(session).query, query, args=arguments, result_type=result_type)
+        try:
+            return await asked(rpc_timeout=_QUERY)
+        except RPCError as error:
+            if error.status not in _UNANSWERED or not await has_workers(self._client):
+                raise
+        return await asked(rpc_timeout=_BUSY_QUERY)
+
+    async def _from_memo(
+        self, session: SessionId, description: WorkflowExecutionDescription
+    ) -> ShownSession:
+        memo = await description.memo()
+        known = _remembered(session, description, memo)
+        if description.status is WorkflowExecutionStatus.RUNNING:
+            scripted = " --playbook FILE" if known.scripted else ""
+            reason = f"no worker answers; `up --detach{scripted}` starts one, and it goes on"
+            return _shown(known, reason=reason, live=False)
+        result = await self.result(session)
+        if isinstance(result, str) and known.phase is not SessionPhase.ENDED:
+            # It could not say its last word; where a worker answers, its history still tells.
+            known = await self._query(session) or known
+        return ended(known, result)
+
+
+def _remembered(
+    session: SessionId, description: WorkflowExecutionDescription, memo: Any
+) -> SessionView:
+    with suppress(ValidationError):
+        # The last view that the session itself left.
+        return SessionView.model_validate(memo.get("view"))
+    return SessionView(
+        session=session,
+        goal=str(memo.get("goal", "")),
+        phase=SessionPhase.PREPARING,
+        pacing=Pacing.WAVE,
+        cycle=0,
+        repository=str(memo.get("repository", "")),
+        branch=None,
+        base=None,
+        head=None,
+        sandbox="",
+        scripted=False,
+        spent_usd=Decimal(0),
+        cap_usd=Decimal(0),
+        tasks=(),
+        changesets=(),
+        notices=(),
+        started_at=description.start_time,
+    )
+
+
+def ended(known: SessionView, result: SessionResult | str) -> ShownSession:
+    """Return the picture of a session that is over: nothing in it is open any more.
+
+    Why it failed it says itself, where it could: the server only knows that it was cancelled, say.
+
+    Args:
+        known: the last that was seen of it.
+        result: what it came to, or why it left no result.
+    """
+    changes: dict[str, Any] = {"phase": SessionPhase.ENDED}
+    if isinstance(result, str):
+        left = known.reason if known.phase is SessionPhase.ENDED else ""
+        changes["reason"] = left or result
+        outcome = "failed"
+    else:
+        for field in SessionResult.model_fields.keys() & SessionView.model_fields.keys():
+            changes[field] = getattr(result, field)
+        outcome = result.outcome
+    changes["tasks"] = tuple(map(_left_task, changes.get("tasks", known.tasks)))
+    changes["changesets"] = tuple(map(_left_changeset, known.changesets))
+    return _shown(known, **changes, live=False, outcome=outcome)
+
+
+def _left_task(task: TaskLine) -> TaskLine:
+    if task.state in task_states.FINAL:
+        return task
+    left = {"state": TaskState.CANCELLED, "reason": "unfinished when it was last seen"}
+    return task.model_copy(update=left)
+
+
+def _left_changeset(changeset: ChangesetLine) -> ChangesetLine:
+    if changeset.state in changeset_states.FINAL:
+        return changeset
+    return changeset.model_copy(update={"state": str(ChangesetState.DROPPED), "digest": None})
+
+
+def _shown(view: SessionView, **changes: Any) -> ShownSession:
+    return ShownSession.model_validate({**dict(view), **changes})
+
+
+async def _summary(execution: WorkflowExecution) -> SessionSummary:
+    try:
+        memo = await execution.memo()
+    except PayloadUnreadableError as error:
+        memo = {"goal": f"({error})"}
+    status = execution.status.name.lower() if execution.status else "unknown"
+    return SessionSummary(
+        session=SessionId(execution.id.removeprefix(PREFIX)),
+        goal=str(memo.get("goal", "")),
+        repository=str(memo.get("repository", "")),
+        status=status,
+        state="open" if status == "running" else status,
+        started_at=execution.start_time.astimezone(UTC),
+        closed_at=execution.close_time.astimezone(UTC) if execution.close_time else None,
+    )

@@ -1,0 +1,83 @@
+"""A plan and one task of it, in words: the graph as text, and a task's whole record.
+
+Pure: values in, lines out. Foreign text passes `shown` or `one_line`.
+"""
+
+from collections.abc import Sequence
+
+from starter.console.terminal import one_line, shown
+from workflows.domain.plan import Plan, Task
+from workflows.domain.task import TaskRecord
+from workflows.policy.money.amounts_in_words import money
+from workflows.policy.plan.dependency_graph import dependency_order
+
+
+def plan(whole: Plan) -> list[str]:
+    """Return a plan with what it says of itself, and its tasks as a graph."""
+    summary = [*_text(whole.summary), ""] if whole.summary.strip() else []
+    return [*summary, *tasks(whole.tasks)]
+
+
+def tasks(planned: Sequence[Task]) -> list[str]:
+    """Return the tasks, each below what it depends on and as far to the right as its chain is long.
+
+    Args:
+        planned: a plan without faults.
+    """
+    known = {task.id: task for task in planned}
+    depth: dict[str, int] = {}
+    lines: list[str] = []
+    for name in dependency_order({task.id: task.depends_on for task in planned}):
+        above = [depth[each] for each in known[name].depends_on if each in depth]
+        depth[name] = max(above, default=-1) + 1
+        lines += _planned(known[name], "  " * min(depth[name], 8))
+    return lines
+
+
+def _planned(task: Task, indent: str) -> list[str]:
+    after = f", after {', '.join(task.depends_on)}" if task.depends_on else ""
+    group = f", with group {task.group}" if task.group else ""
+    risk = f", risk {task.risk}" if task.risk != "low" else ""
+    mark = "+- " if indent else "*  "
+    return [
+        f"  {indent}{mark}{task.id}  {one_line(task.title, 200)} ({task.kind}{after}{group}{risk})",
+        f"  {indent}     writes {one_line(', '.join(task.claims), 300)}",
+        *(f"  {indent}     - {one_line(each, 300)}" for each in task.acceptance_criteria),
+    ]
+
+
+def record(found: TaskRecord, marks: Sequence[str] = ()) -> list[str]:
+    """Return all that is known of one task.
+
+    Args:
+        found: the task.
+        marks: lines about its session that belong to its facts.
+    """
+    task = found.task
+    facts = {
+        "Task": task.id,
+        "Title": one_line(task.title, 200),
+        "State": f"{found.state}{f' ({shown(found.reason)})' if found.reason else ''}",
+        "Attempt": f"{found.attempt} of {found.attempts_allowed} allowed",
+        "Kind": f"{task.kind}, risk {task.risk}, priority {task.priority}",
+        "After": ", ".join(task.depends_on) or "(nothing)",
+        "Writes": one_line(", ".join(task.claims), 2_000),
+        "Spent": money(found.cost_usd),
+        "Base": found.base or "(not started)",
+        "Commit": found.commit or "(nothing submitted)",
+    }
+    lines = [*(f"{name:<11}{text}" for name, text in facts.items()), *marks]
+    lines += _titled("Description", _text(task.description))
+    lines += _titled(
+        "Criteria", [f"  - {one_line(each, 500)}" for each in task.acceptance_criteria]
+    )
+    lines += _titled("Said of it", [line for note in found.notes for line in _text(note)])
+    return lines + _titled("Not heard yet", [line for each in found.steers for line in _text(each)])
+
+
+def _titled(title: str, lines: Sequence[str]) -> list[str]:
+    return ["", title, *lines] if lines else []
+
+
+def _text(text: str) -> list[str]:
+    return [f"  {shown(line)}" for line in text.strip().split("\n")] if text.strip() else []

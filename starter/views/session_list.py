@@ -1,0 +1,34 @@
+"""The list of sessions in words: one line for each, with what nobody may overlook.
+
+Pure: values in, lines out. Foreign text passes `one_line`.
+"""
+
+from collections.abc import Sequence
+
+from starter.console.terminal import one_line
+from starter.sessions.shown_session import SessionSummary, ShownSession
+from starter.views.session_words import word
+
+
+def sessions(found: Sequence[SessionSummary]) -> list[str]:
+    """Return one line a session, the newest first."""
+    return [*map(_line, found)] or ["no session yet; `run GOAL` starts one"]
+
+
+def summary(one: SessionSummary, seen: ShownSession | None) -> SessionSummary:
+    """Return an entry of the list with what the session's own picture adds; None: there is none."""
+    if seen is None:
+        return one
+    facts = {"state": word(seen), "scripted": seen.scripted, "sandbox": seen.sandbox}
+    return one.model_copy(update=facts)
+
+
+def _line(one: SessionSummary) -> str:
+    goal = one_line(one.goal, 100)
+    marks = [name for name, holds in _marks(one).items() if holds]
+    marked = f"  ({', '.join(marks)})" if marks else ""
+    return f"{one.session}  {one.state:<10} {one.started_at:%Y-%m-%d %H:%M}  {goal}{marked}"
+
+
+def _marks(one: SessionSummary) -> dict[str, bool]:
+    return {"SCRIPTED": one.scripted, "sandbox NONE": one.sandbox == "none"}

@@ -1,0 +1,61 @@
+"""Tasks and changesets in words: one line each, and what follows their names below one another.
+
+Pure: values in, lines out. Foreign text passes `shown` or `one_line`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from starter.console.terminal import one_line, shown
+from workflows.domain.session.session_values import ChangesetLine, TaskLine
+
+_WIDEST: Final = 32
+"""Characters of a column at most: a longer name pushes out only its own line."""
+_STATE: Final = 11
+
+
+def task_lines(tasks: Sequence[TaskLine]) -> list[str]:
+    """Return tasks with their titles below one another."""
+    wide = _column(map(_name, tasks))
+    return [task_line(task, wide) for task in tasks]
+
+
+def task_line(task: TaskLine, wide: int = 0) -> str:
+    """Return one task on one line. Args: `wide`: characters of the column of its name."""
+    reason = f": {one_line(task.reason, 80)}" if task.reason else ""
+    return f"  {task.state:<{_STATE}} {_name(task):<{wide}}  {one_line(task.title, 60)}{reason}"
+
+
+def changeset_lines(changesets: Sequence[ChangesetLine]) -> list[str]:
+    """Return changesets with their tasks below one another."""
+    state, wide = _column(map(_state, changesets)), _column(map(_pinned, changesets))
+    return [changeset_line(each, state, wide) for each in changesets]
+
+
+def changeset_line(changeset: ChangesetLine, state: int = 0, wide: int = 0) -> str:
+    """Return one changeset on one line.
+
+    Args:
+        changeset: what is shown.
+        state: characters of the column of its state; never less than a task's have.
+        wide: characters of the column of its id and digest.
+    """
+    by = f", approved by {one_line(changeset.approved_by, 100)}" if changeset.approved_by else ""
+    first = f"  {_state(changeset):<{max(state, _STATE)}} {_pinned(changeset):<{wide}}"
+    return f"{first}  ({shown(', '.join(changeset.tasks))}){by}"
+
+
+def _name(task: TaskLine) -> str:
+    return f"{shown(task.id)} (attempt {task.attempt})" if task.attempt > 1 else shown(task.id)
+
+
+def _state(changeset: ChangesetLine) -> str:
+    return changeset.state.replace("_", " ")
+
+
+def _pinned(changeset: ChangesetLine) -> str:
+    return f"{shown(changeset.id)} {(changeset.digest or '')[:12]}".rstrip()
+
+
+def _column(texts: Iterable[str]) -> int:
+    return max((len(text) for text in texts if len(text) <= _WIDEST), default=0)

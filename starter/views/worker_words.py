@@ -1,0 +1,68 @@
+"""What a person reads of server and workers: where they are, who keeps them, how to keep them.
+
+Pure: values in, lines out; only ASCII of our own.
+"""
+
+import shlex
+from pathlib import Path
+from typing import Final
+
+from starter.console.terminal import shown
+from starter.views.safety_labels import NO_SANDBOX
+
+WORKERS_START: Final = ("Workers    are starting",)
+WORKERS_READY: Final = ("workers are ready; Ctrl-C ends them",)
+
+
+def detached(
+    session: str, program: str, playbook: Path | None = None, *, goes_on: bool
+) -> list[str]:
+    """Return what is said when a person leaves a session with Ctrl-C."""
+    if goes_on:
+        first = f"detached; session {session} goes on"
+    else:
+        again = _up_again(program, playbook)
+        first = f"detached; session {session} rests until workers run again: {again}"
+    return [first, f"find it again with `{program} watch {session}`"]
+
+
+def rests(program: str, playbook: Path | None) -> list[str]:
+    """Return what is said when a command ends that kept the workers, before its session did."""
+    again = _up_again(program, playbook)
+    return [f"the workers end with this command; start {again} before you answer"]
+
+
+def _up_again(program: str, playbook: Path | None) -> str:
+    played = "" if playbook is None else f" --playbook {shlex.quote(str(playbook))}"
+    return f"`{program} up --detach{played}`"
+
+
+def workers_marks(playbook: Path | None, sandbox: str) -> list[str]:
+    """Return what nobody may overlook of workers: whose words they play, that nothing confines.
+
+    Args:
+        playbook: what their scripted model plays; None: nothing.
+        sandbox: `none` where they confine nothing.
+    """
+    models = [] if playbook is None else [f"Models     SCRIPTED: {shown(str(playbook))} is played"]
+    return [*models, f"Sandbox    {NO_SANDBOX}"] if sandbox == "none" else models
+
+
+def serving(address: str, ui: str) -> list[str]:
+    """Return where the bundled server is."""
+    return [f"Temporal   {address}", f"Web UI     {ui}"]
+
+
+def standing_by(pid: int) -> list[str]:
+    """Return what `up` says where another process keeps the workers."""
+    return [f"process {pid} keeps server and workers already; standing by until it ends"]
+
+
+def in_background(pid: int) -> list[str]:
+    """Return what `up --detach` says."""
+    return [f"process {pid} keeps server and workers; `up --stop` ends it"]
+
+
+def stopped(*, was_there: bool) -> list[str]:
+    """Return what `up --stop` says."""
+    return ["ended" if was_there else "nothing was running here"]

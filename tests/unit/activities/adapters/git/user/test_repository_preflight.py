@@ -1,0 +1,213 @@
+"""What the preflight finds, and how it refuses."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from activities.ports.git_errors import (
+    BaseMissingError,
+    BranchNameBlockedError,
+    EmptyRepositoryError,
+    NotARepositoryError,
+    PartialCloneError,
+)
+from tests.unit.activities.adapters.git.home import SESSION, Home, fingerprint, plain_git
+from workflows.domain.ids import SessionId
+
+
+def owner_of(path: Path) -> str:
+    """Name a path's owner; one whom the system does not know, by number."""
+    try:
+        return path.owner()
+    except KeyError:
+        return str(path.stat().st_uid)
+
+
+async def test_tells_the_facts_of_a_plain_repository(home: Home):
+    home.make({"a.txt": "one\n", "d/b.txt": "two\n"})
+    facts = await home.user.inspect(home.path / "d", None, SESSION)
+    assert facts.root == home.path
+    assert (facts.base, facts.base_branch) == (home.base, "main")
+    assert (facts.file_count, facts.tree_bytes) == (2, 8)
+    assert facts.tree == home.run("rev-parse", "HEAD^{tree}")
+    assert (facts.is_bare, facts.is_dirty, facts.is_writable) == (False, False, True)
+    assert facts.owner == owner_of(home.path)
+
+
+async def test_a_path_is_taken_literally(home: Home, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WHO", "elsewhere")
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    home.path = home.top / "$WHO ~ ü"
+    home.make({"a.txt": "one\n"})
+    assert (await home.user.inspect(home.path, None)).root == home.path
+
+
+async def test_changes_nothing(home: Home):
+    home.make({"a.txt": "one\n"})
+    (home.path / "a.txt").touch()
+    before = fingerprint(home.path)
+    await home.user.inspect(home.path, None)
+    assert fingerprint(home.path) == before
+
+
+@pytest.mark.parametrize(
+    ("staged", "text", "is_dirty"),
+    [(False, "one\n", False), (False, "1\n", True), (True, "1\n", True)],
+)
+async def test_is_dirty_by_content(home: Home, staged: bool, text: str, is_dirty: bool):
+    home.make({"a.txt": "one\n"})
+    (home.path / "a.txt").write_text(text)
+    if staged:
+        home.run("add", "a.txt")
+    assert (await home.user.inspect(home.path, None)).is_dirty is is_dirty
+
+
+async def test_names_the_base_asked_for(home: Home):
+    home.make({"a.txt": "one\n"})
+    first = home.base
+    home.run("tag", "v1")
+    home.run("branch", "side")
+    home.commit({"a.txt": "two\n"})
+    for name, branch in (("v1", None), ("side", "side"), (first, None), ("main~1", None)):
+        facts = await home.user.inspect(home.path, name)
+        assert (facts.base, facts.base_branch) == (first, branch)
+
+
+@pytest.mark.parametrize("name", ["nope", "--all", "", "a b"])
+async def test_refuses_a_base_that_is_none(home: Home, name: str):
+    home.make({"a.txt": "one\n"})
+    if name == "":
+        assert (await home.user.inspect(home.path, name)).base == home.base
+        return
+    with pytest.raises(BaseMissingError, match="no branch, tag or commit"):
+        await home.user.inspect(home.path, name)
+
+
+async def test_refuses_an_empty_repository(home: Home):
+    home.path.mkdir()
+    home.run("init", "-q")
+    with pytest.raises(EmptyRepositoryError, match="commit something"):
+        await home.user.inspect(home.path, None)
+
+
+async def test_refuses_an_unborn_head_with_the_name_of_another_base(home: Home):
+    home.make({"a.txt": "one\n"})
+    home.run("symbolic-ref", "HEAD", "refs/heads/unborn")
+    with pytest.raises(BaseMissingError, match="main"):
+        await home.user.inspect(home.path, None)
+
+
+async def test_refuses_what_is_no_repository(home: Home):
+    home.path.mkdir()
+    for path in (home.path, home.path / "missing"):
+        with pytest.raises(NotARepositoryError):
+            await home.user.inspect(path, None)
+
+
+async def test_refuses_a_git_file_that_leads_nowhere_even_inside_a_repository(home: Home):
+    home.make({"a.txt": "one\n"})
+    inner = home.path / "inner"
+    inner.mkdir()
+    (inner / ".git").write_text("gitdir: /nonexistent/place\n")
+    with pytest.raises(NotARepositoryError, match="leads to no repository"):
+        await home.user.inspect(inner, None)
+
+
+async def test_works_from_a_detached_head(home: Home):
+    home.make({"a.txt": "one\n"})
+    home.run("checkout", "-q", "--detach")
+    facts = await home.user.inspect(home.path, None)
+    assert (facts.base, facts.base_branch) == (home.base, None)
+
+
+async def test_works_from_a_bare_repository(home: Home):
+    home.make({"a.txt": "one\n"})
+    home.run("clone", "-q", "--bare", ".", "../bare.git")
+    facts = await home.user.inspect(home.top / "bare.git", None)
+    assert facts.is_bare
+    assert facts.root == home.top / "bare.git"
+    assert (facts.base, facts.base_branch) == (home.base, "main")
+
+
+async def test_one_key_whichever_path_leads_there(home: Home):
+    """Field report R29."""
+    home.make({"a.txt": "one\n"})
+    (home.top / "alias").symlink_to(home.path)
+    home.run("worktree", "add", "-q", "../linked")
+    moved = home.top / "moved.git"
+    keys = {
+        (await home.user.inspect(path, None)).key
+        for path in (home.path, home.top / "alias", home.top / "linked")
+    }
+    assert len(keys) == 1
+    (home.path / ".git").rename(moved)
+    (home.path / ".git").symlink_to(moved)
+    assert (await home.user.inspect(home.path, None)).base == home.base
+
+
+@pytest.mark.parametrize("branch", ["blueflame", "blueflame/s1/deeper"])
+async def test_refuses_a_branch_in_the_way(home: Home, branch: str):
+    """Field report R05."""
+    home.make({"a.txt": "one\n"})
+    home.run("branch", branch)
+    with pytest.raises(BranchNameBlockedError, match="git branch -m"):
+        await home.user.inspect(home.path, None, SESSION)
+
+
+async def test_other_sessions_branches_are_not_in_the_way(home: Home):
+    home.make({"a.txt": "one\n"})
+    home.run("branch", "blueflame/s1")
+    home.run("branch", "blueflame-old")
+    await home.user.inspect(home.path, None, SessionId("s2"))
+
+
+async def test_tells_submodules_and_lfs_patterns(home: Home):
+    home.make({".gitattributes": "*.bin filter=lfs diff=lfs\n# *.no filter=lfs\n"})
+    (home.path / "d").mkdir()
+    (home.path / "d/.gitattributes").write_text("*.psd filter=lfs\n")
+    home.run("update-index", "--add", "--cacheinfo", f"160000,{home.base},sub")
+    home.run("add", "d")
+    home.run("commit", "-q", "-m", "link")
+    facts = await home.user.inspect(home.path, None)
+    assert facts.submodules == ("sub",)
+    assert facts.lfs_patterns == ("*.bin", "d/*.psd")
+
+
+async def test_refuses_a_partial_clone_that_lacks_objects(home: Home):
+    home.make({"a.txt": "one\n"})
+    home.commit({"a.txt": "two\n"})
+    home.run("config", "uploadpack.allowFilter", "true")
+    plain_git(
+        home.top, "clone", "-q", "--filter=blob:none", "--no-local", f"file://{home.path}", "part"
+    )
+    with pytest.raises(PartialCloneError, match="refetch"):
+        await home.user.inspect(home.top / "part", None)
+
+
+async def test_takes_a_shallow_clone(home: Home):
+    home.make({"a.txt": "one\n"})
+    home.commit({"a.txt": "two\n"})
+    plain_git(home.top, "clone", "-q", "--depth=1", f"file://{home.path}", "shallow")
+    facts = await home.user.inspect(home.top / "shallow", None)
+    assert (facts.base, facts.file_count) == (home.run("rev-parse", "HEAD"), 1)
+
+
+@pytest.mark.root
+async def test_reads_a_repository_of_another_owner(home: Home):
+    """Field report R04."""
+    home.make({"a.txt": "one\n"})
+    for place in (home.path, *home.path.rglob("*")):
+        os.lchown(place, 1234, 1234)
+    facts = await home.user.inspect(home.path, None)
+    assert facts.owner == "1234"
+    assert (await home.user.export(home.path, home.base)).bundle
+
+
+def test_importing_the_adapter_loads_no_gitpython():
+    import subprocess
+    import sys
+
+    code = "import sys, activities.adapters.git.user.branch_landing; sys.exit('git' in sys.modules)"
+    top = Path(__file__).parents[6]
+    assert subprocess.run([sys.executable, "-c", code], cwd=top, check=False).returncode == 0

@@ -1,0 +1,165 @@
+"""Checkpoints: recorded once, found again, carried to another host."""
+
+import pytest
+
+from activities.adapters.git.host_git import GitHostRepository
+from activities.ports.git_errors import BundleError, GitCommandError, RefMovedError
+from activities.ports.host_repository import Checkpoint
+from tests.unit.activities.adapters.git.home import SESSION, Home, plain_git, write
+from workflows.domain.ids import Commit, TaskId, Tree
+
+REF = f"refs/blueflame/{SESSION}/tasks/t1/1"
+
+
+async def record(home: Home, turn: int, previous: Commit | None, parent: Commit) -> Commit:
+    """Collect and record one turn."""
+    async with home.host.lock("t1"):
+        collected = await home.host.collect("t1")
+        return await home.host.checkpoint(
+            home.request(
+                "t1",
+                collected,
+                turn=turn,
+                previous=previous,
+                parent=parent,
+                observations=b"seen %d \0\xff" % turn,
+            )
+        )
+
+
+async def test_a_checkpoint_says_all_that_a_retry_needs(home: Home):
+    home.make({"a.txt": "one\n"})
+    place = await home.start()
+    assert await home.host.read_checkpoint(REF) is None
+    write(place, {"a.txt": "two\n"})
+    first = await record(home, 1, None, home.base)
+    write(place, {"b.txt": "three\n"})
+    second = await record(home, 2, first, first)
+    found = await home.host.read_checkpoint(REF)
+    assert found == Checkpoint(
+        commit=second,
+        parent=first,
+        tree=Tree(home.of_host("rev-parse", f"{second}^{{tree}}")),
+        session=SESSION,
+        task=TaskId("t1"),
+        attempt=1,
+        turn=2,
+        observations=b"seen 2 \0\xff",
+    )
+    assert home.tree(second) == {"a.txt": "100644", "b.txt": "100644"}
+
+
+async def test_the_same_request_is_the_same_checkpoint(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    first = await record(home, 1, None, home.base)
+    assert await record(home, 1, None, home.base) == first
+
+
+async def test_another_attempts_checkpoint_is_fenced_off(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    first = await record(home, 1, None, home.base)
+    with pytest.raises(RefMovedError, match=first):
+        await record(home, 2, None, home.base)
+    second = await record(home, 2, first, first)
+    with pytest.raises(RefMovedError):
+        await record(home, 3, first, first)
+    assert (await home.host.refs(SESSION))[REF] == second
+
+
+async def test_other_commits_are_no_checkpoints(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    await home.host.advance(REF, home.base, None)
+    assert await home.host.read_checkpoint(REF) is None
+
+
+async def test_a_lock_that_a_dead_process_left_on_a_ref_is_no_obstacle(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    bare = home.top / "host/repositories" / f"{'k' * 32}.git"
+    first = await record(home, 1, None, home.base)
+    for stale in (bare / f"{REF}.lock", bare / "packed-refs.lock"):
+        stale.touch()
+    assert await record(home, 2, first, first)
+    (bare / "packed-refs.lock").touch()
+    await home.host.delete_refs(SESSION)
+    assert await home.host.refs(SESSION) == {}
+
+
+async def test_another_host_goes_on_from_the_bundle(home: Home):
+    home.make({"a.txt": "one\n"})
+    place = await home.start()
+    write(place, {"a.txt": "two\n"})
+    first = await record(home, 1, None, home.base)
+    write(place, {"b.txt": "three\n"})
+    second = await record(home, 2, first, first)
+    bundle = await home.host.bundle(REF, home.base)
+    other = GitHostRepository(home.git, home.top / "other", "k" * 32)
+    base = await home.user.export(home.path, home.base)
+    await other.import_base(base, home.base, SESSION)
+    for _ in range(2):
+        assert await other.import_bundle(bundle, REF, None) == second
+    found = await other.read_checkpoint(REF)
+    assert found == await home.host.read_checkpoint(REF)
+    moved = await other.create_worktree("t1", second)
+    assert (moved.path / "b.txt").read_text() == "three\n"
+
+
+async def test_a_bundle_without_its_base_is_refused(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    await record(home, 1, None, home.base)
+    bundle = await home.host.bundle(REF, home.base)
+    elsewhere = Home(home.top / "elsewhere")
+    elsewhere.top.mkdir()
+    elsewhere.make({"z": "z"})
+    await elsewhere.start()
+    with pytest.raises(BundleError, match="builds on"):
+        await elsewhere.host.import_bundle(bundle, REF, None)
+    with pytest.raises(BundleError):
+        await home.host.bundle("refs/blueflame/nothing", home.base)
+
+
+async def test_a_sha256_repository_works_too(home: Home):
+    home.path.mkdir()
+    home.run("init", "-q", "-b", "main", "--object-format=sha256")
+    home.commit({"a.txt": "one\n"})
+    place = await home.start()
+    write(place, {"a.txt": "two\n"})
+    await record(home, 1, None, home.base)
+    assert await home.host.read_checkpoint(REF)
+    commit = await home.commit_work()
+    await home.land(commit)
+    assert home.run("show", f"{commit}:a.txt") == "two"
+
+
+async def test_git_takes_our_bundles(home: Home):
+    home.make({"a.txt": "one\n"})
+    exported = await home.user.export(home.path, home.base)
+    (home.top / "base.bundle").write_bytes(exported.bundle)
+    plain_git(home.top, "clone", "-q", "--bare", "base.bundle", "clone.git")
+    assert home.base in plain_git(home.top, "bundle", "list-heads", "base.bundle")
+
+
+async def test_the_tip_is_found_in_a_file_of_its_own_and_packed(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    assert await home.host.tip(REF) is None
+    first = await record(home, 1, None, home.base)
+    assert await home.host.tip(REF) == first
+    home.of_host("pack-refs", "--all", "--prune")
+    assert await home.host.tip(REF) == first
+    second = await record(home, 2, first, first)
+    assert await home.host.tip(REF) == second
+    assert home.of_host("rev-parse", REF) == second
+
+
+async def test_a_ref_never_moves_to_what_is_not_there(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    first = await record(home, 1, None, home.base)
+    with pytest.raises(GitCommandError):
+        await home.host.advance(REF, Commit("1" * 40), first)
+    assert await home.host.tip(REF) == first

@@ -1,0 +1,71 @@
+"""What is read from the person's checkout with the person's rights."""
+
+from pathlib import Path
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.adapters.blob_store import MemoryStore
+from activities.base_import import ExportActivities
+from tests.unit.activities.adapters.git.home import SESSION, Home
+from workflows.contracts import ExportBase
+from workflows.domain.repository import Base
+from workflows.domain.session.session_config import WorktreeConfig
+from workflows.errors import FailureType
+
+
+async def export(
+    home: Home, store: MemoryStore, *copies: str, allow_secret: tuple[str, ...] = ()
+) -> Base:
+    activities = ExportActivities(home.user, store)
+    worktree = WorktreeConfig(copies=copies, allow_secret=allow_secret)
+    request = ExportBase(session=SESSION, repository=str(home.path), base=None, worktree=worktree)
+    return await ActivityEnvironment().run(activities.export, request)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path)
+    made.make({"a.txt": "x\n", ".gitignore": "local/\n"})
+    (made.path / "local").mkdir()
+    (made.path / "local/settings").write_text("x = 1\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/settings").write_text("theirs")
+    return made
+
+
+async def test_a_named_file_is_copied(home: Home):
+    store = MemoryStore()
+    (copied,) = (await export(home, store, "local/settings")).copied
+    assert (copied.path, copied.executable) == ("local/settings", False)
+    assert await store.get(copied.content) == b"x = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "content"), [("local/.env", "A=1\n"), ("local/values", f"GH_TOKEN=ghp_{'a' * 36}\n")]
+)
+async def test_r24_a_file_that_looks_secret_is_copied_only_where_a_person_says_so(
+    home: Home, path: str, content: str
+):
+    (home.path / path).write_text(content)
+    with pytest.raises(ApplicationError, match=r"worktree\.allow_secret") as raised:
+        await export(home, MemoryStore(), path)
+    assert raised.value.type == FailureType.REPOSITORY_REFUSED
+    assert "ghp_" not in str(raised.value)
+    (copied,) = (await export(home, MemoryStore(), path, allow_secret=(path,))).copied
+    assert copied.path == path
+
+
+async def test_a_link_in_a_parent_folder_is_not_followed(home: Home):
+    (home.path / "local/link").symlink_to("../../outside")
+    with pytest.raises(ApplicationError, match="no link on its way is followed") as raised:
+        await export(home, MemoryStore(), "local/link/settings")
+    assert raised.value.type == FailureType.REPOSITORY_REFUSED
+
+
+@pytest.mark.parametrize("path", ["local", "../outside/settings", "local/none"])
+async def test_what_is_no_file_of_the_checkout_is_refused(home: Home, path: str):
+    with pytest.raises(ApplicationError, match=path) as raised:
+        await export(home, MemoryStore(), path)
+    assert raised.value.type == FailureType.REPOSITORY_REFUSED

@@ -1,0 +1,366 @@
+import asyncio
+import hashlib
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from activities.adapters.models.dialects.neutral_messages import tool_call
+from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.ports.blob_store_port import BlobMissingError
+from activities.ports.sandbox_port import Limits, Workspace
+from activities.toolset.tool_runner import Observation, Toolset
+from workflows.domain.agent.messages import ToolCall
+from workflows.domain.ids import Digest
+
+Call = Callable[..., Awaitable[Observation]]
+
+
+class Blobs:
+    """A store in a dictionary."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Digest, bytes] = {}
+
+    async def put(self, data: bytes) -> Digest:
+        digest = Digest(hashlib.sha256(data).hexdigest())
+        self.kept[digest] = data
+        return digest
+
+    async def get(self, digest: Digest) -> bytes:
+        if digest not in self.kept:
+            raise BlobMissingError(digest)
+        return self.kept[digest]
+
+
+@pytest.fixture
+def blobs() -> Blobs:
+    return Blobs()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "tree"
+    path.mkdir()
+    return path
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def only_free(path: str) -> str | None:
+    return None if path.startswith("free/") else "the task's claims are: free/**"
+
+
+@pytest.fixture
+def toolset(tree: Path, blobs: Blobs) -> Toolset:
+    return Toolset(
+        sandbox=BubblewrapSandbox(),
+        blobs=blobs,
+        workspace=Workspace(path=tree),
+        tools=("bash", "read", "edit", "write", "apply_patch"),
+        limits=Limits(timeout=timedelta(minutes=2)),
+        may_write=only_free,
+    )
+
+
+@pytest.fixture
+def call(toolset: Toolset) -> Call:
+    async def run(name: str, **arguments: JsonValue) -> Observation:
+        observation = await toolset.run_call(ToolCall(id="1", name=name, arguments=arguments))
+        observation.model_dump_json()
+        return observation
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("true", "(no output)\n[exit code 0]"),
+        ("exit 300", "(no output)\n[exit code 44]"),
+        ("set -e; false; echo no", "(no output)\n[exit code 1]"),
+        ("false | tail -1", "(no output)\n[exit code 0; pipe members: 1, 0]"),
+        ("false | true; exit 7", "(no output)\n[exit code 7]"),
+        (
+            "false | tail -1; echo done",
+            "done\n[exit code 0; with a pipe 0 is only the last member's code]",
+        ),
+        ("false || echo or", "or\n[exit code 0]"),
+        ("kill -SEGV $$", "(no output)\n[ended by signal 11 (SIGSEGV)]"),
+        ("kill -KILL $$", "(no output)\n[ended by signal 9 (SIGKILL)]"),
+        ("(sleep 600 &) ; echo up", "up\n[exit code 0]\n[1 process left, ended]"),
+        ("printf 'no newline'", "no newline\n[exit code 0]"),
+        ("# a comment\necho $0 $# $BASH_SUBSHELL", "bash 0 0\n[exit code 0]"),
+        ("exec >out; echo hidden", "(no output)\n[exit code 0]"),
+        ("trap 'echo bye' EXIT; echo hi", "hi\nbye\n[exit code 0]"),
+        ("cat <<X\nhere\nX", "here\n[exit code 0]"),
+        ("printf '\\e[31mred\\e[0m\\n'", "red\n[exit code 0]"),
+    ],
+)
+async def test_how_a_command_ended_is_said(call: Call, command: str, text: str):
+    """Field report R35."""
+    assert (await call("bash", command=command)).result.text == text
+
+
+async def test_two_left_processes_are_counted(call: Call):
+    text = (await call("bash", command="sleep 600 & sleep 600 & echo up")).result.text
+    assert text.endswith("[2 processes left, ended]")
+
+
+async def test_a_syntax_error_names_its_own_line(call: Call):
+    text = (await call("bash", command="echo 1\nif; then")).result.text
+    assert "line 2: syntax error" in text
+
+
+async def test_a_time_out_keeps_the_output_and_advises(call: Call):
+    """Field report R32."""
+    for seconds in (1, 4, 16):  # a busy machine needs longer until it begins
+        observation = await call("bash", command="echo started; sleep 600", timeout_s=seconds)
+        if "(no output)" not in observation.result.text:
+            break
+    assert observation.result.is_error
+    assert observation.result.text.startswith(
+        f"started\n[did not finish: ended after {seconds} s, its limit."
+    )
+    assert "timeout_s (at most 120)" in observation.result.text
+
+
+@pytest.mark.parametrize("asked", [None, 1, 600])
+async def test_no_call_gets_more_than_the_sessions_limit(toolset: Toolset, asked: int | None):
+    short = replace(toolset, limits=Limits(timeout=timedelta(seconds=1)))
+    arguments: dict[str, JsonValue] = {"command": "sleep 600", "timeout_s": asked}
+    observation = await short.run_call(ToolCall(id="1", name="bash", arguments=arguments))
+    assert "ended after 1 s, its limit. Run a smaller part. " in observation.result.text
+
+
+async def test_a_call_after_the_batchs_time_is_answered_and_not_run(toolset: Toolset, tree: Path):
+    late = replace(toolset, time_left=timedelta)
+    arguments: dict[str, JsonValue] = {"path": "free/x", "content": "y"}
+    result = (await late.run_call(ToolCall(id="1", name="write", arguments=arguments))).result
+    assert result.is_error
+    assert result.text.startswith("Not run, because the time that the calls of one turn have")
+    assert not names_in(tree)
+
+
+async def test_a_command_gets_no_more_than_the_batch_has_left(toolset: Toolset):
+    nearly = replace(toolset, time_left=lambda: timedelta(seconds=1))
+    call = ToolCall(id="1", name="bash", arguments={"command": "sleep 600"})
+    assert "ended after 1 s, its limit" in (await nearly.run_call(call)).result.text
+
+
+async def test_memory_is_named_as_the_cause(toolset: Toolset):
+    limits = Limits(memory_bytes=100 << 20)
+    small = replace(toolset, tools=("bash",), limits=limits, may_write=None)
+    script = "python3 -c 'import time; x=bytearray(b\"1\"*300*10**6); time.sleep(600)'"
+    call = ToolCall(id="1", name="bash", arguments={"command": script})
+    observation = await small.run_call(call)
+    assert "[did not finish: ended at more than 100 MiB of memory]" in observation.result.text
+
+
+async def test_long_output_is_cut_and_kept_whole(call: Call, blobs: Blobs):
+    observation = await call("bash", command="python3 -c \"print('😀'*200000)\"")
+    text = observation.result.text
+    assert "\ufffd" not in text
+    assert len(text) < 10_400
+    assert observation.whole is not None
+    assert observation.whole in text
+    assert await blobs.get(observation.whole) == ("😀" * 200_000 + "\n").encode()
+
+
+async def test_the_middle_of_a_cut_output_can_be_read(call: Call):
+    cut = (await call("bash", command="seq -f 'line %g' 100000")).result.text
+    assert "line 50000\n" not in cut
+    (handle,) = re.findall(r"read with path '(output:[0-9a-f]{64})'", cut)
+    result = (await call("read", path=handle, offset=50_000, limit=2)).result
+    assert result.text == (
+        " 50000\tline 50000\n 50001\tline 50001\n"
+        "(lines 50000 to 50001 of 100000; go on with offset 50002)"
+    )
+
+
+@pytest.mark.parametrize("path", [f"output:{'0' * 64}", "output:12", "output:../../etc/passwd"])
+async def test_an_output_that_is_not_kept_is_told(call: Call, path: str):
+    result = (await call("read", path=path)).result
+    assert result.is_error
+    assert "is no output that is kept" in result.text or "does not exist" in result.text
+
+
+async def test_short_output_is_not_stored(call: Call, blobs: Blobs):
+    assert (await call("bash", command="echo short")).whole is None
+    assert not blobs.kept
+
+
+async def test_half_an_emoji_is_replaced_and_the_call_goes_on(call: Call, tree: Path):
+    await call("write", path="free/e.txt", content="ok \ud83d end")
+    assert (tree / "free" / "e.txt").read_text() == "ok \ufffd end"
+    assert "ok \ufffd end" in (await call("read", path="free/e.txt")).result.text
+
+
+async def test_an_unknown_tool_is_answered_with_those_there_are(call: Call):
+    """Field report R42."""
+    result = (await call("browser", url="x")).result
+    assert (result.is_error, result.text) == (
+        True,
+        "There is no tool 'browser' here. Tools: bash, read, edit, write, apply_patch.",
+    )
+
+
+async def test_a_wrong_type_is_refused_before_anything_runs(call: Call, tree: Path):
+    (tree / "a").write_text("x x")
+    result = (await call("edit", path="a", old="x", new="y", replace_all="false")).result
+    assert "- replace_all: Input should be a valid boolean (given: 'false')" in result.text
+    assert (tree / "a").read_text() == "x x"
+
+
+@pytest.mark.parametrize("name", ["bash", "submit", "submit_plan", "submit_verdict"])
+async def test_malformed_arguments_are_told(toolset: Toolset, name: str):
+    call = ToolCall(id="1", name=name, arguments={}, malformed="[]")
+    result = (await toolset.run_call(call)).result
+    assert result.text == (
+        f"{name}: the arguments are not a JSON object. "
+        "Send the call again, with its arguments as one JSON object."
+    )
+
+
+NESTED = '{"command": ' + "[" * 60 + "]" * 60 + "}"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "says"),
+    [
+        ("bash", "null", "bash: the arguments are not a JSON object."),
+        ("bash", "[]", "bash: the arguments are not a JSON object."),
+        ("bash", '"{}"', "bash: the arguments are not a JSON object."),
+        ("bash", "{}", "- command: Field required."),
+        ("bash", NESTED, "- command: Input should be a valid string"),
+        ("bash", '{"command": "touch free/x", "timeout_s": "10"}', "- timeout_s: Input should be"),
+        ("read", '{"path": ["a"]}', "- path: Input should be a valid string (given: ['a'])."),
+        ("read", '{"path": "a", "encoding": "x"}', "- encoding: there is no such field."),
+        ("apply_patch", '{"patch": "x"}', "- input: Field required."),
+        ("browser", '{"url": "x"}', "There is no tool 'browser' here. Tools: bash, read, "),
+    ],
+)
+async def test_wrong_arguments_are_told_and_run_nothing(
+    toolset: Toolset, tree: Path, name: str, sent: str, says: str
+):
+    """Field report R42."""
+    result = (await toolset.run_call(tool_call("1", name, sent))).result
+    assert result.is_error
+    assert says in result.text
+    assert len(result.text) < 1_000
+    assert not names_in(tree)
+
+
+@pytest.mark.parametrize("path", ["other/x", "./other/x", "/workspace/other/x", "free/../other/x"])
+async def test_a_path_outside_the_claims_is_denied_with_the_rule(call: Call, tree: Path, path: str):
+    result = (await call("write", path=path, content="x")).result
+    assert result.is_error
+    assert result.text == "'other/x' may not be written: the task's claims are: free/**"
+    assert not names_in(tree)
+
+
+async def test_claims_are_judged_on_where_links_lead(call: Call, tree: Path):
+    (tree / "protected").mkdir()
+    (tree / "free").symlink_to("protected")
+    result = (await call("write", path="free/x", content="x")).result
+    assert result.text == "'protected/x' may not be written: the task's claims are: free/**"
+    assert not (tree / "protected" / "x").exists()
+
+
+async def test_an_allowed_link_is_followed(toolset: Toolset, tree: Path):
+    (tree / "AGENTS.md").write_text("a\n")
+    (tree / "CLAUDE.md").symlink_to("AGENTS.md")
+    free = Toolset(toolset.sandbox, toolset.blobs, toolset.workspace, ("edit",))
+    arguments: dict[str, JsonValue] = {"path": "CLAUDE.md", "old": "a", "new": "b"}
+    observation = await free.run_call(ToolCall(id="1", name="edit", arguments=arguments))
+    assert not observation.result.is_error
+    assert (tree / "AGENTS.md").read_text() == "b\n"
+    assert (tree / "CLAUDE.md").is_symlink()
+
+
+async def test_a_read_only_workspace_answers_as_such(toolset: Toolset, tree: Path):
+    (tree / "a").write_text("x")
+    closed = toolset.workspace.model_copy(update={"writable": False})
+    reader = Toolset(toolset.sandbox, toolset.blobs, closed, ("write",))
+    call = ToolCall(id="1", name="write", arguments={"path": "a", "content": "y"})
+    assert "Read-only file system" in (await reader.run_call(call)).result.text
+    assert (tree / "a").read_text() == "x"
+
+
+async def test_calls_may_be_cancelled(call: Call):
+    task = asyncio.ensure_future(call("bash", command="sleep 600"))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+PATCH = """*** Begin Patch
+*** Update File: free/a.py
+@@ def f():
+-    return 1
++    return 2
+*** Add File: {added}
++new
+*** End Patch"""
+
+
+async def test_a_patch_changes_several_files(call: Call, tree: Path):
+    (tree / "free").mkdir()
+    (tree / "free" / "a.py").write_text("def f():\n    return 1\n")
+    result = (await call("apply_patch", input=PATCH.format(added="free/b/c.txt"))).result
+    assert (result.is_error, result.text) == (
+        False,
+        "Updated free/a.py.\nAdded free/b/c.txt.",
+    )
+    assert (tree / "free" / "a.py").read_text() == "def f():\n    return 2\n"
+    assert (tree / "free" / "b" / "c.txt").read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("patch", "says"),
+    [
+        (PATCH.format(added="other/x"), "'other/x' may not be written: the task's claims are: "),
+        (PATCH.format(added="free/out/x"), "'other/x' may not be written: the task's claims are: "),
+        (PATCH.format(added="free/../other/x"), "'other/x' may not be written"),
+        (PATCH.replace("    return 1", "    return 3").format(added="free/b"), "Hunk 1 of 'free/a"),
+        (PATCH.partition("*** End")[0], "The patch cannot be read: the patch ends too early"),
+    ],
+)
+async def test_a_patch_is_carried_out_whole_or_not_at_all(
+    call: Call, tree: Path, patch: str, says: str
+):
+    (tree / "free").mkdir()
+    (tree / "other").mkdir()
+    (tree / "free" / "out").symlink_to("../other")
+    (tree / "free" / "a.py").write_text("def f():\n    return 1\n")
+    result = (await call("apply_patch", input=patch)).result
+    assert result.is_error
+    assert says in result.text
+    assert (tree / "free" / "a.py").read_text() == "def f():\n    return 1\n"
+    assert names_in(tree / "free") in (["a.py", "out"], ["out", "a.py"])
+    assert not names_in(tree / "other")
+
+
+async def test_the_file_tools_import_nothing_from_the_workspace(call: Call, tree: Path):
+    for name in ("stat.py", "marshal.py", "os.py", "activities.py"):
+        (tree / name).write_text("raise SystemExit('imported from the workspace')")
+    (tree / "f").write_text("ü\n")
+    assert (await call("read", path="f")).result.text == "     1\tü"
+
+
+async def test_an_image_is_refused_in_words(call: Call, tree: Path):
+    (tree / "a.png").write_bytes(
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4)
+    )
+    result = (await call("read", path="a.png")).result
+    assert result.is_error
+    assert result.text.startswith(
+        "'/workspace/a.png' is an image (PNG, 640 × 480 pixels, 24 bytes): no tool here shows"
+    )

@@ -1,0 +1,186 @@
+"""The agent loop's decisions, as tables."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.policy.examples import a_model
+from workflows.domain.agent.agent_values import AgentEnd, AgentLimits, AgentState
+from workflows.domain.agent.messages import ToolCall, ToolResult
+from workflows.domain.agent.model_values import Role
+from workflows.domain.ids import Digest
+from workflows.policy.agent import turn_decisions as policy
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LIMITS = AgentLimits(turns=10, wall=timedelta(minutes=10), usd=Decimal(1))
+
+
+def state(**facts: Any) -> AgentState:
+    return AgentState.model_validate({"checkpoint": "c", "started_at": NOON, **facts})
+
+
+def call(name: str, malformed: str | None = None, **arguments: Any) -> ToolCall:
+    return ToolCall(id=name, name=name, arguments=arguments, malformed=malformed)
+
+
+def move(
+    *calls: ToolCall, stop: str = "tool_calls", reminders: int = 0, role: Role = Role.DEVELOPER
+):
+    answer = policy.Answer.model_validate({"stop": stop, "tool_calls": calls})
+    return policy.next_move(role, answer, reminders)
+
+
+A, B, SUBMIT = call("bash"), call("read"), call("submit")
+
+
+@pytest.mark.parametrize(
+    ("calls", "run", "submitted", "unheard"),
+    [
+        ([A, B], [A, B], None, []),
+        ([SUBMIT], [], SUBMIT, []),
+        ([A, SUBMIT], [A], SUBMIT, []),
+        ([A, SUBMIT, B, SUBMIT], [A], SUBMIT, [B, SUBMIT]),
+        ([call("submit", "[")], [call("submit", "[")], None, []),
+        ([call("submit_plan")], [call("submit_plan")], None, []),
+    ],
+)
+def test_calls_run_up_to_the_first_readable_submission(
+    calls: list[ToolCall],
+    run: list[ToolCall],
+    submitted: ToolCall | None,
+    unheard: list[ToolCall],
+) -> None:
+    found = move(*calls)
+    assert (list(found.run), found.submitted, list(found.unheard)) == (run, submitted, unheard)
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [
+        (Role.PLANNER, "submit_plan"),
+        (Role.DEVELOPER, "submit"),
+        (Role.REVIEWER, "submit_verdict"),
+    ],
+)
+def test_each_role_submits_by_its_own_tool(role: Role, name: str) -> None:
+    assert move(call(name), role=role).submitted == call(name)
+    assert f"`{name}`" in move(stop="end", role=role).text
+
+
+@pytest.mark.parametrize(
+    ("stop", "reminders", "end"),
+    [
+        ("refusal", 0, AgentEnd.REFUSAL),
+        ("end", 0, None),
+        ("end", 1, None),
+        ("end", 2, AgentEnd.SILENCE),
+        ("truncated", 2, AgentEnd.SILENCE),
+        ("malformed", 2, AgentEnd.SILENCE),
+        ("pause", 2, AgentEnd.SILENCE),
+    ],
+)
+def test_an_answer_without_calls(stop: str, reminders: int, end: AgentEnd | None) -> None:
+    found = move(stop=stop, reminders=reminders)
+    assert found.end == end
+    assert found.kind == ("end" if end else "remind")
+
+
+def test_a_refusal_ends_it_although_it_called_a_tool() -> None:
+    assert move(A, stop="refusal").end is AgentEnd.REFUSAL
+
+
+@pytest.mark.parametrize(
+    ("turn", "minutes", "paused", "end"),
+    [
+        (0, 0, 0, None),
+        (9, 9.9, 0, None),
+        (10, 0, 0, AgentEnd.TURN_LIMIT),
+        (10, 99, 0, AgentEnd.TURN_LIMIT),
+        (0, 10, 0, AgentEnd.TIME_LIMIT),
+        (0, 70, 61, None),
+    ],
+)
+def test_limits(turn: int, minutes: float, paused: float, end: AgentEnd | None) -> None:
+    now = NOON + timedelta(minutes=minutes)
+    stands = state(turn=turn, paused=timedelta(minutes=paused))
+    assert policy.limit_reached(stands, LIMITS, now) == end
+
+
+@pytest.mark.parametrize(
+    ("turn", "minutes", "usd", "is_due"),
+    [
+        (7, 7.9, "0.79", False),
+        (8, 0, "0", True),
+        (0, 8, "0", True),
+        (0, 0, "0.80", True),
+    ],
+)
+def test_wrap_up_at_80_percent_of_any_limit(
+    turn: int, minutes: float, usd: str, is_due: bool
+) -> None:
+    now = NOON + timedelta(minutes=minutes)
+    stands = state(turn=turn, spent_usd=Decimal(usd))
+    assert policy.is_wrap_up_due(stands, LIMITS, now) is is_due
+    told = stands.model_copy(update={"is_warned": True})
+    assert not policy.is_wrap_up_due(told, LIMITS, now)
+
+
+def test_no_money_at_all_is_no_reason_to_wrap_up() -> None:
+    free = LIMITS.model_copy(update={"usd": Decimal(0)})
+    assert not policy.is_wrap_up_due(state(), free, NOON)
+
+
+def test_stuck_is_three_equal_fingerprints_in_a_row() -> None:
+    a, b = Digest("a"), Digest("b")
+    assert policy.is_stuck((a, a, a))
+    assert policy.is_stuck((b, a, a, a))
+    assert not policy.is_stuck((a, a))
+    assert not policy.is_stuck((a, b, a))
+    assert not policy.is_stuck((a, a, a, b))
+
+
+def test_a_fingerprint_depends_on_calls_results_and_tree_and_not_on_ids() -> None:
+    result = ToolResult(call_id="1", name="bash", text="out")
+    base = policy.fingerprint([call("bash", command="x")], [result], "t")
+    other_id = ToolCall(id="other", name="bash", arguments={"command": "x"})
+    assert policy.fingerprint([other_id], [result], "t") == base
+    for changed in (
+        policy.fingerprint([call("bash", command="y")], [result], "t"),
+        policy.fingerprint([call("bash", command="x")], [result], "u"),
+        policy.fingerprint(
+            [call("bash", command="x")], [result.model_copy(update={"text": "new"})], "t"
+        ),
+    ):
+        assert changed != base
+
+
+@pytest.mark.parametrize(
+    ("tokens", "pending", "is_due"), [(78_000, 0, False), (78_300, 0, True), (70_000, 30_000, True)]
+)
+def test_compaction_near_the_window(tokens: int, pending: int, is_due: bool) -> None:
+    model = a_model("x")  # 100,000 tokens, of which 8,000 are kept for the answer
+    stands = state(prefix="p", prompt_tokens=tokens)
+    assert policy.is_compaction_due(stands, model, pending) is is_due
+    assert not policy.is_compaction_due(
+        stands.model_copy(update={"is_compacted": True}), model, pending
+    )
+    assert not policy.is_compaction_due(stands.model_copy(update={"prefix": None}), model, pending)
+
+
+@given(st.text(), st.integers(0, 10**6))
+def test_a_prompt_never_has_more_tokens_than_quoted(text: str, before: int) -> None:
+    """A token is at least one byte, and what the provider has counted it counts again."""
+    size = len(text.encode())
+    assert policy.most_prompt_tokens(state(prompt_tokens=before, prefix="p"), size) >= before + size
+    assert policy.most_prompt_tokens(state(), size) >= size + policy.FIXED_BYTES
+
+
+def test_answers_are_at_most_16000_tokens_long() -> None:
+    model = a_model("x")
+    assert policy.max_output_tokens(model) == 8_000
+    large = model.model_copy(update={"max_output_tokens": 128_000})
+    assert policy.max_output_tokens(large) == 16_000

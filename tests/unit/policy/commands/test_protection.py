@@ -1,0 +1,126 @@
+"""What an agent may write: the table of `denies`."""
+
+import pytest
+
+from workflows.domain.agent.tool_policy import ToolPolicy
+from workflows.domain.gate import GateSpec
+from workflows.policy.commands.protection import (
+    LOCK_FILES,
+    PROTECTED,
+    denies,
+    gate_files,
+    write_denial,
+)
+from workflows.policy.plan.claims import claim_fault
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git",
+        ".git/config",
+        "sub/.GIT/hooks/x",
+        ".gitmodules",
+        "blueflame.yaml",
+        ".github/workflows/ci.yml",
+        ".gitlab-ci.yml",
+        ".circleci/config.yml",
+        "Jenkinsfile",
+    ],
+)
+def test_the_judge_is_protected_whatever_is_claimed(path: str):
+    assert denies(path, ("**", path)) == (
+        f"{path!r} is protected: agents never change it; leave it as it is"
+    )
+
+
+@pytest.mark.parametrize("path", [".gitignore", ".github/CODEOWNERS", "Makefile", "pyproject.toml"])
+def test_neighbours_and_sources_of_gates_are_free(path: str):
+    assert denies(path, ("**",)) is None
+
+
+def test_outside_the_claims_is_denied_with_them():
+    assert denies("b/x.py", ("a/**", "c")) == "'b/x.py' is outside this task's claims (a/**, c)"
+
+
+LOCKS = ["poetry.lock", "uv.lock", "web/package-lock.json", "go.sum", "requirements-dev.lock"]
+
+
+@pytest.mark.parametrize("path", LOCKS)
+@pytest.mark.parametrize("claim", ["**", "**/*", "**/**"])
+def test_a_claim_on_everything_names_no_lock_file(path: str, claim: str):
+    assert denies(path, (claim, "src/**")) == (
+        f"{path!r} is a lock file: only a task whose claims name it may change it"
+    )
+
+
+@pytest.mark.parametrize("path", LOCKS)
+def test_a_lock_file_that_a_claim_names_may_be_written(path: str):
+    assert denies(path, ("**", path)) is None
+    assert denies(path, ("**", f"**/{path.rpartition('/')[2]}")) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "claim"),
+    [("Cargo.lock", "*.lock"), ("web/yarn.lock", "web/**"), ("web/go.sum", "web")],
+)
+def test_a_pattern_that_says_more_than_everything_is_enough(path: str, claim: str):
+    assert denies(path, (claim,)) is None
+
+
+@pytest.mark.parametrize("path", ["lock", "src/lock.py", "padlock.json", "requirements.txt"])
+def test_what_only_sounds_like_a_lock_file_is_none(path: str):
+    assert denies(path, ("**",)) is None
+
+
+@pytest.mark.parametrize("pattern", [*PROTECTED, *LOCK_FILES])
+def test_every_rule_can_match(pattern: str):
+    assert claim_fault(pattern) is None
+
+
+RULES = ToolPolicy(
+    protected_paths=("tests/base/**",), blocked_paths=("secret",), write_paths=("src", "secret")
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("src/a.py", None),
+        ("tests/base/test_a.py", "protected"),
+        ("secret/x", "blocked"),
+        ("lib/a.py", "write-paths"),
+        ("src/uv.lock", "named-only"),
+        ("src/gate.sh", "named-only"),
+    ],
+)
+def test_what_a_person_names_narrows_what_is_claimed(path: str, rule: str | None):
+    denied = write_denial(path, ("**",), RULES, ("src/gate.sh",))
+    assert (denied.rule if denied else None) == rule
+
+
+def test_a_denial_lists_only_some_claims():
+    claims = tuple(f"a{number}" for number in range(12))
+    denied = write_denial("b", claims, ToolPolicy(), ())
+    assert denied is not None
+    assert "a7 and 4 more; scratch files" in denied.instead
+
+
+@pytest.mark.parametrize(
+    ("argv", "files"),
+    [
+        (("scripts/check",), ("scripts/check",)),
+        (("./ci/run", "x"), ("ci/run",)),
+        (("bash", "-e", "ci/run.sh"), ("ci/run.sh",)),
+        (("python", "-m", "pytest"), ()),
+        (("bash", "-c", "ls src && make"), ()),
+        (("python", "-"), ()),
+        (("make", "test"), ()),
+        (("pytest", "-q"), ()),
+        (("/usr/bin/true",), ()),
+        (("../x/y",), ()),
+    ],
+)
+def test_the_files_that_gates_start(argv: tuple[str, ...], files: tuple[str, ...]):
+    gates = (GateSpec(name="one", argv=argv), GateSpec(name="two", argv=argv))
+    assert gate_files(gates) == files

@@ -1,0 +1,78 @@
+"""`schedule.ending`: what a session says of itself where nothing goes on by itself."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from tests.unit.policy.examples import a_plan, a_task
+from workflows.domain.changeset import ChangesetState
+from workflows.domain.ids import Commit, TaskId
+from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
+from workflows.domain.session.session_state import SessionState
+from workflows.domain.task import TaskState
+from workflows.policy.session import scheduling, wave_outcomes
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+ROUTES = Routes(planner=("scripted/a",), developer=("scripted/a",), reviewer=("scripted/b",))
+ASK = SessionConfig(routes=ROUTES)
+AUTO = SessionConfig(routes=ROUTES, approvals=Approvals(plan="auto", changeset="auto_if_green"))
+
+
+def ended_as(*states: TaskState) -> SessionState:
+    """A session whose tasks stand so."""
+    state = SessionState(started_at=NOON, cap_usd=Decimal(10))
+    names = [f"t{number}" for number, _ in enumerate(states)]
+    state = scheduling.adopt(state, a_plan(*map(a_task, names)), ASK)
+    for record, where in zip(state.records.values(), states, strict=True):
+        state = wave_outcomes.put(state, record.model_copy(update={"state": where}))
+    return state
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "reason"),
+    [
+        (ASK, "waits", "not done: t1 (failed); retry, skip or stop"),
+        # Nobody can answer a session that has ended.
+        (AUTO, "incomplete", "not done: t1 (failed)"),
+    ],
+)
+def test_only_who_is_waited_for_is_told_what_to_do(
+    config: SessionConfig, kind: str, reason: str
+) -> None:
+    end = scheduling.ending(ended_as(TaskState.MERGED, TaskState.FAILED), config)
+    assert (end.kind, end.reason) == (kind, reason)
+
+
+def test_what_is_merged_or_skipped_is_complete() -> None:
+    """Field report R40."""
+    assert scheduling.ending(ended_as(TaskState.MERGED, TaskState.SKIPPED), ASK).kind == "complete"
+
+
+@pytest.mark.parametrize(
+    ("config", "where"),
+    [(ASK, ChangesetState.AWAITING_APPROVAL), (AUTO, ChangesetState.APPROVED)],
+)
+def test_a_task_left_out_of_a_merge_is_merged_once_it_was_retried(
+    config: SessionConfig, where: ChangesetState
+) -> None:
+    state = SessionState(started_at=NOON, cap_usd=Decimal(10))
+    state = scheduling.adopt(state, a_plan(a_task("a", group="g"), a_task("b", group="g")), config)
+    merged = state.changesets[0].model_copy(update={"state": ChangesetState.MERGED})
+    state = wave_outcomes.put_changeset(state, merged)
+    a, b = (state.records[TaskId(name)] for name in ("a", "b"))
+    state = wave_outcomes.put(state, a.model_copy(update={"state": TaskState.MERGED}))
+
+    for at_work in (TaskState.PENDING, TaskState.FAILED):
+        tried = wave_outcomes.put(state, b.model_copy(update={"state": at_work}))
+        assert scheduling.settle(tried, config, NOON).changesets == (merged,)
+
+    facts = {"state": TaskState.VALIDATED, "commit": Commit("1" * 40)}
+    state = scheduling.settle(wave_outcomes.put(state, b.model_copy(update=facts)), config, NOON)
+    (changeset,) = state.changesets
+    assert (changeset.state, [each.task for each in changeset.items]) == (where, ["b"])
+
+    # Left out after all: what was merged is merged.
+    skipped = state.records[TaskId("b")].model_copy(update={"state": TaskState.SKIPPED})
+    (changeset,) = scheduling.settle(wave_outcomes.put(state, skipped), config, NOON).changesets
+    assert changeset.state is ChangesetState.MERGED

@@ -1,0 +1,61 @@
+"""What `init` proposes is right, short, and says what was found."""
+
+import pytest
+
+from starter.configuration.file_shape import read_file
+from starter.configuration.initial_configuration import find, text
+from starter.machine.gate_programs import absence, in_sandbox
+from workflows.domain.gate import GateSpec
+
+PYTEST = GateSpec(name="pytest", argv=("python", "-m", "pytest", "-q"), source="detected")
+GO = GateSpec(name="go-test", argv=("go", "test", "./..."), source="detected")
+SHELL = GateSpec(name="all", argv=("bash", "-e", "-o", "pipefail", "-c", "a && b # c"))
+TWO = {"ANTHROPIC_API_KEY": "x", "GEMINI_API_KEY": "y"}
+
+
+@pytest.mark.parametrize("gates", [(), (PYTEST,), (GO, PYTEST), (SHELL,)])
+@pytest.mark.parametrize("environment", [{}, {"OPENAI_API_KEY": "x"}, TWO])
+def test_the_file_is_right_and_says_what_was_found(
+    gates: tuple[GateSpec, ...], environment: dict[str, str]
+):
+    written = text(find(gates, environment, has_own_models=False))
+    file = read_file(written, "blueflame.yaml", from_repository=True).value
+    assert [entry.run for entry in (file.gates or {}).values()] == [gate.argv for gate in gates]
+    assert (file.models is not None) == (environment is TWO)
+    assert len(written.splitlines()) < 30
+    assert max(map(len, written.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("environment", [{}, TWO])
+def test_what_is_proposed_in_comments_is_right_too(environment: dict[str, str]):
+    lines = text(find((), environment, has_own_models=False)).splitlines()
+    said = [line.removeprefix("# ") for line in lines if line.startswith(("# ", "version"))]
+    proposed = [line for line in said if line.startswith(("  ", "version")) or line.endswith(":")]
+    proposed += [line for line in said if line.startswith("budget:")]
+    proposed = [line for line in proposed if not line[0].isupper()]
+    file = read_file("\n".join(proposed), "x", from_repository=True).value
+    assert file.gates is not None
+    assert file.budget is not None
+    assert (file.models is None) == (environment is TWO)
+
+
+def test_models_are_those_of_the_keys():
+    file = read_file(text(find((), TWO, has_own_models=False)), "x").value
+    assert file.models is not None
+    assert file.models.developer == ("anthropic/claude-sonnet-5-5",)
+    assert file.models.reviewer == ("google/gemini-4-argon",)
+    assert find((), TWO, has_own_models=False).providers == ("anthropic", "google")
+
+
+def test_models_of_the_persons_own_file_are_not_replaced():
+    written = text(find((), TWO, has_own_models=True))
+    assert read_file(written, "x").value.models is None
+    assert "# Models are those of each person's own file." in written
+
+
+def test_programs_of_the_system_are_in_the_sandbox_and_others_are_not():
+    assert in_sandbox("sh") is not None
+    assert in_sandbox("python") is not None
+    assert in_sandbox("no-such-program") is None
+    assert absence("no-such-program").endswith("install it under /usr")
+    assert "gitleaks/releases" in absence("gitleaks")

@@ -1,0 +1,89 @@
+"""What a repository's file may say about the policy of tool calls."""
+
+import pytest
+
+from starter.configuration.configuration_errors import ConfigurationError
+from starter.configuration.effective_configuration import combine
+from starter.configuration.layers import Layer, Origin
+from starter.configuration.repository_limits import limit_faults
+from tests.unit.starter.configuration.test_effective_configuration import KEYS
+
+OWN = Origin(layer="user", source="own.yaml")
+NAMED = Origin(layer="config", source="named.yaml")
+FOUND = Origin(layer="repository", source="blueflame.yaml")
+
+
+@pytest.mark.parametrize(
+    ("found", "own"),
+    [
+        ({"policy.developer_tools": ("bash", "read")}, {}),
+        ({"policy.planner_tools": ()}, {}),
+        ({"policy.allow_commands": ("ls *",)}, {}),
+        ({"policy.allow_commands": ("ls *",)}, {"policy.allow_commands": ("ls *", "git log *")}),
+        ({"policy.write_paths": ("src/**",)}, {}),
+        ({"policy.read_paths": ("src/**",)}, {"policy.read_paths": ("src/**", "docs")}),
+        ({"policy.deny_commands": ("rm",), "policy.blocked_paths": ("x",)}, {}),
+        ({"policy.lift": ("network",)}, {"policy.lift": ("network", "publish")}),
+        ({"worktree.network": ()}, {}),
+        (
+            {"worktree.network": ("pkg.example",)},
+            {"worktree.network": ("a.org", "pkg.example")},
+        ),
+    ],
+)
+def test_a_repository_may_leave_something_out_and_deny_more(
+    found: dict[str, object], own: dict[str, object]
+):
+    assert limit_faults(found, own) == ()
+
+
+@pytest.mark.parametrize(
+    ("found", "own", "fault"),
+    [
+        (
+            {"policy.planner_tools": ("bash", "write")},
+            {},
+            "policy.planner_tools: [bash, write] where [bash, read] holds without this file: ",
+        ),
+        ({"policy.lift": ("network",)}, {}, "policy.lift: [network] where [] holds"),
+        (
+            {"worktree.network": ("pkg.example",)},
+            {},
+            "worktree.network: [pkg.example] where [] holds without this file: a repository cannot",
+        ),
+        (
+            {"worktree.network": ("b.a.example",)},
+            {"worktree.network": ("*.a.example",)},
+            "worktree.network: [b.a.example] where [*.a.example] holds",
+        ),
+        (
+            {"policy.allow_commands": ("ls *", "rm *")},
+            {"policy.allow_commands": ("ls *",)},
+            "policy.allow_commands: [ls *, rm *] where [ls *] holds",
+        ),
+        (
+            {"policy.write_paths": ("**",)},
+            {"policy.write_paths": ("src/**",)},
+            "policy.write_paths: [**] where [src/**] holds",
+        ),
+    ],
+)
+def test_a_repository_may_not_widen(found: dict[str, object], own: dict[str, object], fault: str):
+    (said,) = limit_faults(found, own)
+    assert said.startswith(fault)
+
+
+def test_lists_that_deny_are_joined_and_others_are_replaced():
+    own = Layer(OWN, {"policy.deny_commands": ("rm *",), "policy.read_paths": ("a", "b")})
+    found = Layer(FOUND, {"policy.deny_commands": ("make x", "rm *"), "policy.read_paths": ("a",)})
+    policy = combine((own, found), KEYS).session.policy
+    assert policy.deny_commands == ("rm *", "make x")
+    assert policy.read_paths == ("a",)
+
+
+def test_what_a_flag_or_named_file_says_counts_as_the_persons():
+    named = Layer(NAMED, {"policy.lift": ("network",)})
+    assert combine((named,), KEYS).session.policy.lift == ("network",)
+    found = Layer(FOUND, {"policy.lift": ("network",)})
+    with pytest.raises(ConfigurationError, match="cannot decide that for you"):
+        combine((found,), KEYS)

@@ -1,0 +1,113 @@
+"""`session_client`: ids, and what is over; what asks the server is in tests/e2e."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from temporalio.api.taskqueue.v1 import PollerInfo
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueResponse
+from temporalio.service import RPCError, RPCStatusCode
+
+from starter.console.command_errors import CommandError
+from starter.sessions.session_client import Sessions, decider, ended, make_id
+from tests.unit.starter.shown import changeset, session, task
+from workflows.domain.changeset import ChangesetState
+from workflows.domain.session.session_values import SessionResult
+from workflows.domain.task import TaskState
+from workflows.policy.session import changeset_states, task_states
+
+TIMES = st.floats(0, 2**47 / 1000, allow_nan=False)
+CHANCES = st.integers(0, 2**80 - 1)
+
+
+@given(TIMES, CHANCES)
+def test_an_id_is_safe_in_a_ref_and_in_a_workflow_id(now: float, chance: int) -> None:
+    assert re.fullmatch(r"[0-9a-hjkmnp-tv-z]{26}", make_id(now, chance))
+
+
+@given(TIMES, CHANCES, CHANCES)
+def test_ids_are_sorted_by_time(now: float, first: int, second: int) -> None:
+    assert make_id(now, first) < make_id(now + 0.002, second)
+
+
+def test_ids_of_one_moment_differ() -> None:
+    assert len({make_id(1.0) for _ in range(1_000)}) == 1_000
+
+
+def test_who_decides_is_a_user_on_a_host() -> None:
+    assert re.fullmatch(r"[^@]+@.+", decider())
+    assert len(decider()) <= 200
+
+
+SEEN = session(
+    tasks=tuple(task(str(each), each) for each in TaskState),
+    changesets=tuple(changeset(str(each), str(each)) for each in ChangesetState),
+)
+RESULT = SessionResult(
+    outcome="stopped",
+    reason="a person said so",
+    branch=None,
+    head=None,
+    spent_usd=Decimal(1),
+    scripted=True,
+    tasks=SEEN.tasks,
+)
+
+
+@pytest.mark.parametrize("result", [RESULT, "terminated"])
+def test_nothing_is_open_in_a_session_that_is_over(result: SessionResult | str) -> None:
+    over = ended(SEEN, result)
+    assert over.outcome == ("failed" if isinstance(result, str) else "stopped")
+    assert {each.state for each in over.tasks} == task_states.FINAL
+    assert {each.state for each in over.changesets} == changeset_states.FINAL
+    # What was final stays as it was.
+    for was, now in zip(SEEN.tasks, over.tasks, strict=True):
+        assert now.state == (was.state if was.state in task_states.FINAL else "cancelled")
+
+
+class Busy:
+    """A client whose worker answers the second query, as far as a session's plan needs it."""
+
+    namespace = "default"
+
+    def __init__(self, asked_ago: timedelta | None) -> None:
+        """Args: when a worker last asked for work; None: none did."""
+        self.queries = 0
+        self._answer = DescribeTaskQueueResponse()
+        if asked_ago is not None:
+            poller = PollerInfo()
+            poller.last_access_time.FromDatetime(datetime.now(UTC) - asked_ago)
+            self._answer.pollers.append(poller)
+
+    @property
+    def workflow_service(self) -> "Busy":
+        return self
+
+    async def describe_task_queue(self, request: object) -> DescribeTaskQueueResponse:
+        return self._answer
+
+    def get_workflow_handle(self, name: str) -> "Busy":
+        return self
+
+    async def query(self, *_: object, **__: object) -> None:
+        self.queries += 1
+        if self.queries == 1:
+            raise RPCError("Timeout expired", RPCStatusCode.CANCELLED, b"")
+
+
+async def test_a_worker_that_is_there_is_waited_for() -> None:
+    busy: Any = Busy(timedelta())
+    assert await Sessions(busy).plan(SEEN.session) is None
+    assert busy.queries == 2
+
+
+@pytest.mark.parametrize("asked_ago", [None, timedelta(minutes=3)])
+async def test_a_worker_that_is_gone_is_not_waited_for(asked_ago: timedelta | None) -> None:
+    gone: Any = Busy(asked_ago)
+    with pytest.raises(CommandError, match="no worker answers"):
+        await Sessions(gone).plan(SEEN.session)
+    assert gone.queries == 1

@@ -1,0 +1,51 @@
+"""`starter.views.plan_words`: a plan as a graph of text, and a task's record."""
+
+from typing import Any
+
+from starter.views import plan_words
+from tests.unit.starter.shown import HOSTILE
+from workflows.domain.plan import Plan, Task
+from workflows.domain.task import TaskRecord, TaskState
+
+
+def task(name: str, *after: str, **more: Any) -> Task:
+    facts = {"title": f"Mend {name}", "acceptance_criteria": ["tests pass"], "claims": ["src"]}
+    return Task.model_validate({"id": name, "depends_on": after, **facts, **more})
+
+
+def test_a_plan_is_shown_in_the_order_of_its_dependencies() -> None:
+    lexer = task("lexer", "base", group="front", claims=["src/lexer.py", "tests"])
+    whole = Plan(summary="Two steps.", tasks=(lexer, task("base", risk="high")))
+    assert plan_words.plan(whole) == [
+        "  Two steps.",
+        "",
+        "  *  base  Mend base (code, risk high)",
+        "       writes src",
+        "       - tests pass",
+        "    +- lexer  Mend lexer (code, after base, with group front)",
+        "         writes src/lexer.py, tests",
+        "         - tests pass",
+    ]
+
+
+def test_a_part_of_a_plan_is_shown_too() -> None:
+    assert plan_words.tasks([task("b", "a")])[0] == "  *  b  Mend b (code, after a)"
+
+
+def test_a_task_is_shown_with_all_that_was_said_of_it_and_no_escape_acts() -> None:
+    record = TaskRecord(
+        task=task("a", title=HOSTILE, description="First.\nSecond."),
+        state=TaskState.FAILED,
+        reason="gates are red",
+        attempt=2,
+        notes=("pytest failed:\n  one test", "a person says: \u001b[2J"),
+    )
+    lines = plan_words.record(record)
+    assert "State      failed (gates are red)" in lines
+    assert "Attempt    2 of 3 allowed" in lines
+    marked = plan_words.record(record, ["Sandbox    NONE"])
+    at = lines.index("Description") - 1
+    assert marked == [*lines[:at], "Sandbox    NONE", *lines[at:]]
+    assert lines[lines.index("Description") :][:3] == ["Description", "  First.", "  Second."]
+    assert lines[-3:] == ["  pytest failed:", "    one test", "  a person says: \\x1b[2J"]
+    assert not any("\u001b" in line or "\u202e" in line for line in lines)

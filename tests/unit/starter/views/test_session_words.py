@@ -1,0 +1,275 @@
+"""`starter.views.session_words`: what a person reads, word for word."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starter.sessions.open_questions import ChangesetAsk, PlanAsk
+from starter.sessions.shown_session import ProviderWait
+from starter.views import safety_labels, session_words, work_words
+from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, session, task
+from workflows.domain.ids import ChangesetId, Digest, SessionId
+from workflows.domain.session.notice import Notice, NoticeKind
+from workflows.domain.session.session_config import Routes, SessionConfig
+from workflows.domain.session.session_values import SessionPhase, SessionRequest
+from workflows.domain.task import TaskState
+
+NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+
+
+def _lines(text: str) -> list[str]:
+    return text.strip("\n").split("\n")
+
+
+def test_the_whole_picture() -> None:
+    shown = session(
+        tasks=(
+            task("parser", TaskState.MERGED, attempt=1),
+            task("lexer", TaskState.DEVELOPING, attempt=2, reason="gate pytest failed"),
+        ),
+        changesets=(changeset("parser", "merged"), changeset("lexer", "collecting", None)),
+        notices=(
+            Notice(
+                kind=NoticeKind.STALE_APPROVAL,
+                subject="lexer",
+                text="the digest is old",
+                first_at=NOW,
+                last_at=NOW,
+                count=3,
+            ),
+        ),
+    )
+    assert session_words.status(shown, "blueflame") == _lines("""
+Session    01m8fq2y3hnxcqs838w6qy9739
+State      running
+Goal       Mend the parser
+Repository /home/p/repo
+Branch     (nothing delivered yet)
+Spent      $1.23 of $10.00
+Pacing     wave, cycle 2
+Sandbox    bubblewrap 0.8.0
+
+Tasks
+1 merged, 1 developing
+  merged      parser             Mend parser
+  developing  lexer (attempt 2)  Mend lexer: gate pytest failed
+
+Changesets
+  merged      parser 0123456789ab  (parser)
+  collecting  lexer                (lexer)
+
+Notices
+  stale approval lexer: the digest is old (3 times)
+""")
+
+
+def test_a_plan_that_waits_names_the_commands() -> None:
+    shown = session(phase=SessionPhase.AWAITING_PLAN, tasks=(task("a"),))
+    assert session_words.asks(shown, "blueflame") == _lines("""
+  blueflame approve plan --session 01m8fq2y3hnxcqs838w6qy9739
+  blueflame reject plan --notes "..." --session 01m8fq2y3hnxcqs838w6qy9739
+""")
+
+
+def test_a_changeset_that_waits_is_approved_by_its_digest() -> None:
+    shown = session(changesets=(changeset("c1", "awaiting_approval"),))
+    assert session_words.asks(shown, "blueflame") == [
+        "  blueflame diff c1 --session 01m8fq2y3hnxcqs838w6qy9739",
+        f"  blueflame approve c1 --digest {DIGEST} --session 01m8fq2y3hnxcqs838w6qy9739",
+        '  blueflame reject c1 --notes "..." --session 01m8fq2y3hnxcqs838w6qy9739',
+    ]
+
+
+def test_a_paused_session_says_how_it_goes_on() -> None:
+    shown = session(phase=SessionPhase.PAUSED, reason="the cap is reached")
+    assert session_words.state(shown) == "paused (the cap is reached)"
+    assert session_words.asks(shown, "blueflame") == [
+        "  blueflame resume 01m8fq2y3hnxcqs838w6qy9739"
+    ]
+
+
+def test_at_the_cap_a_higher_one_is_named_first() -> None:
+    text = "the cap of $2 leaves no room for a further call"
+    told = Notice(kind=NoticeKind.CAP_REACHED, subject="", text=text, first_at=NOW, last_at=NOW)
+    shown = session(phase=SessionPhase.PAUSED, reason=text, notices=(told,))
+    assert session_words.asks(shown, "blueflame") == [
+        "  blueflame budget USD --session 01m8fq2y3hnxcqs838w6qy9739",
+        "  blueflame resume 01m8fq2y3hnxcqs838w6qy9739",
+    ]
+
+
+def test_without_a_worker_nothing_is_claimed() -> None:
+    shown = session(live=False, phase=SessionPhase.PREPARING, reason="no worker answers")
+    assert session_words.state(shown) == "open (no worker answers)"
+
+
+def test_no_sandbox_and_a_scripted_model_are_said_in_every_view() -> None:
+    shown = session(sandbox="none", scripted=True, outcome="complete")
+    for lines in (
+        session_words.header(shown),
+        session_words.ending(shown, "blueflame"),
+        safety_labels.of(shown),
+    ):
+        text = "\n".join(lines)
+        assert "NONE: commands of agents run unconfined" in text
+        assert "SCRIPTED: a playbook speaks, no real model" in text
+
+
+def test_a_session_with_sandbox_and_real_models_has_no_marks() -> None:
+    assert safety_labels.of(session()) == []
+
+
+def test_the_end_says_where_to_look() -> None:
+    shown = session(
+        outcome="complete",
+        phase=SessionPhase.ENDED,
+        live=False,
+        branch="blueflame/x",
+        tasks=(task("a", TaskState.MERGED),),
+    )
+    assert session_words.ending(shown, "blueflame") == [
+        "",
+        *_lines("""
+Session 01m8fq2y3hnxcqs838w6qy9739: complete
+Tasks      1 merged
+Spent      $1.23
+Branch     blueflame/x in /home/p/repo
+           git log -p HEAD..blueflame/x
+           blueflame fast-forward 01m8fq2y3hnxcqs838w6qy9739 --repo /home/p/repo
+Details    blueflame status 01m8fq2y3hnxcqs838w6qy9739
+"""),
+    ]
+
+
+def test_a_sum_with_estimates_in_it_is_marked() -> None:
+    lines = session_words.status(session(is_estimated=True), "blueflame")
+    words = "$1.23 of $10.00 (partly estimated: a provider counted no tokens)"
+    assert f"Spent      {words}" in lines
+    assert "estimated" in "".join(session_words.ending(session(is_estimated=True, live=False), "x"))
+    assert not any("estimated" in line for line in session_words.status(session(), "blueflame"))
+
+
+def test_that_the_plan_waits_is_said_once_and_why_there_is_none_is_said() -> None:
+    waits = session(phase=SessionPhase.AWAITING_PLAN, reason="waits for approval of the plan")
+    with_plan = waits.model_copy(update={"tasks": (task("a"),)})
+    assert session_words.state(with_plan) == "the plan waits for your approval"
+    none = waits.model_copy(update={"reason": "the planner gave up"})
+    assert session_words.state(none) == "the plan waits for your approval (the planner gave up)"
+
+
+def test_only_changes_are_told_again() -> None:
+    before = session(tasks=(task("a"), task("b")))
+    after = session(tasks=(task("a", TaskState.DEVELOPING, attempt=1), task("b")))
+    assert session_words.changes(before, after) == ["  developing  a  Mend a"]
+    assert session_words.changes(after, after) == []
+
+
+def test_what_nobody_may_overlook_is_told_once_it_is_known() -> None:
+    before = session(sandbox="")
+    after = session(sandbox="none", scripted=True)
+    assert session_words.changes(before, after) == safety_labels.of(after)
+    assert session_words.changes(after, after) == []
+
+
+def test_the_first_look_tells_everything() -> None:
+    told = session_words.changes(None, session(tasks=(task("a"),)))
+    assert told[0] == "Session    01m8fq2y3hnxcqs838w6qy9739"
+    assert told[-1] == "Tasks      1 pending"
+
+
+def test_a_dry_run_shows_what_would_be_sent() -> None:
+    routes = Routes(
+        planner=("anthropic/a",), developer=("anthropic/b", "openai/c"), reviewer=("google/d",)
+    )
+    request = SessionRequest(
+        session=SessionId("s"), goal="Mend it", repository="/r", config=SessionConfig(routes=routes)
+    )
+    assert session_words.dry_run(
+        request, "main", {"pacing": "default", "gates": "flags"}, ["pytest (pytest -q)"]
+    ) == (
+        _lines("""
+Dry run: nothing was started, nothing was sent, cost $0.00
+Goal       Mend it
+Repository /r
+Base       main
+Pacing     wave
+Caps       warns at $2.00, stops at $10.00, at most $1.00 a minute
+Approvals  plan ask, changesets ask
+Sandbox    required
+Gates      pytest (pytest -q)
+Planner    anthropic/a
+Developer  anthropic/b, openai/c
+Reviewer   google/d
+  gates from flags
+""")
+    )
+
+
+def test_scripted_routes_are_named_in_a_dry_run() -> None:
+    scripted = ("scripted/author",)
+    routes = Routes(planner=scripted, developer=scripted, reviewer=("scripted/reviewer",))
+    assert session_words.routes(SessionConfig(routes=routes))[-1].endswith(safety_labels.SCRIPTED)
+
+
+def test_decisions_name_what_they_were_for() -> None:
+    ask = ChangesetAsk(ChangesetId("c1"), Digest(DIGEST))
+    assert session_words.decided("approved", ask, "s") == [
+        "approved: changeset c1 (0123456789ab) of session s"
+    ]
+    assert session_words.decided("sent back", PlanAsk(), "s") == [
+        "sent back: the plan of session s"
+    ]
+
+
+def test_hostile_titles_are_literal_everywhere() -> None:
+    """Field report R58."""
+    shown = session(
+        goal=HOSTILE,
+        reason=HOSTILE,
+        repository=HOSTILE,
+        tasks=(task("a", title=HOSTILE[:48], reason=HOSTILE[:60]),),
+    )
+    text = "\n".join(session_words.status(shown, "blueflame"))
+    assert "[/red] [link=x]y[/link] \\x1b[2J \u2713 \\u202e <script>" in text
+    assert "\u001b" not in text
+    assert "\u202e" not in text
+
+
+@given(st.text(max_size=48))
+def test_no_title_can_make_a_second_line_or_act_on_the_terminal(title: str) -> None:
+    line = work_words.task_line(task("a", title=title))
+    assert "\n" not in line
+    assert "\r" not in line
+    assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in line)
+
+
+def test_colours_carry_nothing_alone() -> None:
+    for line in session_words.status(session(tasks=(task("a", TaskState.FAILED),)), "blueflame"):
+        assert isinstance(session_words.style(line), str)
+    assert session_words.style("  failed      a  Mend a") == "red"
+    assert session_words.style(f"Sandbox    {safety_labels.NO_SANDBOX}") == "bold red"
+
+
+@pytest.mark.parametrize(
+    ("facts", "word"),
+    [
+        ({"phase": SessionPhase.PLANNING}, "planning"),
+        ({"phase": SessionPhase.AWAITING_PLAN}, "waiting"),
+        ({"changesets": (changeset("a", "awaiting_approval"),)}, "waiting"),
+        ({"tasks": (task("a", TaskState.FAILED),), "reason": "nothing to do"}, "waiting"),
+        ({"phase": SessionPhase.PAUSED, "reason": "paused by a person"}, "paused"),
+        ({"live": False}, "open"),
+        ({"live": False, "outcome": "stopped"}, "stopped"),
+    ],
+)
+def test_one_word_says_how_a_session_stands(facts: dict[str, Any], word: str) -> None:
+    assert session_words.word(session(**facts)) == word
+
+
+def test_a_call_that_failed_here_does_not_blame_a_provider() -> None:
+    wait = ProviderWait(agent="dev.a.1", model="", until=NOW, reason="No space left on device")
+    line = "  dev.a.1 calls its model again at 2026-11-27 12:00:00 UTC: No space left on device"
+    assert session_words.wait_line(wait) == line

@@ -1,0 +1,45 @@
+"""`starter.views.work_words`: columns that are straight, however long the names are."""
+
+from starter.views import work_words
+from starter.views.live_picture import picture
+from tests.unit.starter.shown import changeset, session, task
+from workflows.domain.task import TaskState
+
+LONG = "x" * 63
+TASKS = (
+    task("a", TaskState.MERGED),
+    task("parser-of-dates", TaskState.DEVELOPING, attempt=2),
+    task(LONG, TaskState.TIMED_OUT, title="Mend it"),
+)
+CHANGESETS = (
+    changeset("a", "merged", None),
+    changeset("parser-of-dates", "awaiting_approval"),
+    changeset(LONG, "collecting", None),
+)
+
+
+def test_titles_stand_below_one_another_and_one_long_name_moves_only_its_own() -> None:
+    short, other, long = work_words.task_lines(TASKS)
+    assert short.index("Mend") == other.index("Mend") == 14 + len("parser-of-dates (attempt 2)") + 2
+    assert other == "  developing  parser-of-dates (attempt 2)  Mend parser-of-dates"
+    assert long == f"  timed_out   {LONG}  Mend it"
+
+
+def test_tasks_of_changesets_stand_below_one_another() -> None:
+    short, other, long = work_words.changeset_lines(CHANGESETS)
+    assert other == "  awaiting approval parser-of-dates 0123456789ab  (parser-of-dates)"
+    assert short.index("(") == other.index("(")
+    assert long == f"  collecting        {LONG}  ({LONG})"
+
+
+def test_one_alone_has_no_column() -> None:
+    assert work_words.task_lines([task("a")]) == ["  pending     a  Mend a"]
+    assert work_words.changeset_lines([changeset("a", "queued", None)]) == ["  queued      a  (a)"]
+    assert work_words.task_lines([]) == work_words.changeset_lines([]) == []
+
+
+def test_a_narrow_terminal_shows_state_and_name_of_each() -> None:
+    shown = picture(session(tasks=TASKS[:2], changesets=CHANGESETS[:2]), "blueflame", 36, 40)
+    assert max(map(len, shown)) <= 36
+    for each in TASKS[:2]:
+        assert any(line.startswith(f"  {each.state:<11} {each.id}") for line in shown)

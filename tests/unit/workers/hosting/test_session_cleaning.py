@@ -1,0 +1,193 @@
+"""`session_cleaning`: what of which session may go, and that nothing of an open one does."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activities.adapters.blob_store import LocalStore
+from activities.adapters.git.repository_cleanup import Cleanup
+from starter.sessions.session_client import make_id
+from tests.unit.activities.adapters.git.home import Home
+from workers.hosting import data_layout
+from workers.hosting.data_layout import packages_root
+from workers.hosting.session_cleaning import (
+    CleaningReport,
+    CleaningRequest,
+    began_at,
+    clean,
+    is_removable,
+)
+from workers.settings import Settings
+from workflows.domain.ids import SessionId
+
+NOW = datetime.now(UTC)
+DAY = timedelta(days=1)
+
+
+def of_age(days: float) -> SessionId:
+    return make_id((NOW - days * DAY).timestamp(), chance=1)
+
+
+OLD, NEW = of_age(100), of_age(2)
+
+
+def request(**changes: Any) -> CleaningRequest:
+    values: dict[str, Any] = {
+        "now": NOW,
+        "before": NOW - 30 * DAY,
+        "open": frozenset(),
+        "ended": {},
+        "blobs_before": NOW + DAY,
+    }
+    return CleaningRequest.model_validate({**values, **changes})
+
+
+def test_the_time_in_an_id_is_read_back() -> None:
+    began = began_at(OLD)
+    assert began is not None
+    assert abs(began - (NOW - 100 * DAY)) < timedelta(seconds=1)
+    assert began_at("not-ours") is None
+    assert began_at("z" * 26) is None
+
+
+@pytest.mark.parametrize(
+    ("session", "facts", "removable"),
+    [
+        (OLD, {}, True),
+        (OLD, {"open": [OLD]}, False),
+        (OLD, {"open": [OLD], "ended": {OLD: NOW - 90 * DAY}}, False),
+        (OLD, {"ended": {OLD: NOW - 90 * DAY}}, True),
+        # Long ago begun, lately ended.
+        (OLD, {"ended": {OLD: NOW - 2 * DAY}}, False),
+        (NEW, {}, False),
+        (NEW, {"before": NOW, "ended": {NEW: NOW - DAY}}, True),
+        # Not known: too young to be forgotten by a server.
+        (NEW, {"before": NOW}, False),
+        (of_age(8), {"before": NOW}, True),
+        ("a-folder-of-somebody", {"before": NOW}, False),
+    ],
+    ids=map(str, range(10)),  # a session's id holds the time
+)
+def test_what_of_a_session_may_go(session: str, facts: dict[str, Any], removable: bool) -> None:
+    assert is_removable(session, request(**facts)) is removable
+
+
+async def left_behind(home: Home, *sessions: SessionId) -> Settings:
+    """Leave a worktree and a ref of each session."""
+    home.make({"a.txt": "a\n"})
+    exported = await home.user.export(home.path, home.base)
+    for session in sessions:
+        await home.host.import_base(exported, home.base, session)
+        await home.host.create_worktree(f"{session}.dev.t.1", home.base)
+    settings = Settings(data_dir=home.top)
+    data_layout.prepare(settings)
+    return settings
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def worktrees(home: Home) -> list[str]:
+    return sorted(path.name for path in (home.top / "host" / "worktrees" / ("k" * 32)).iterdir())
+
+
+async def test_ended_sessions_go_and_others_stay_as_they_are(home: Home) -> None:
+    settings = await left_behind(home, OLD, NEW)
+    report = await clean(settings, request(open=[NEW]))
+    assert report.sessions == (OLD,)
+    assert (report.worktrees, report.refs, report.repositories) == (1, 1, 0)
+    assert report.worktree_bytes > 0
+    assert worktrees(home) == [f"{NEW}.dev.t.1"]
+    assert await home.host.refs(NEW) != {}
+    assert await home.host.refs(OLD) == {}
+    async with home.host.lock(f"{NEW}.dev.t.1"):
+        await home.host.restore(f"{NEW}.dev.t.1", home.base)
+
+
+async def test_a_dry_run_counts_and_removes_nothing(home: Home) -> None:
+    settings = await left_behind(home, OLD)
+    report = await clean(settings, request(dry_run=True))
+    assert (report.worktrees, report.refs) == (1, 1)
+    assert worktrees(home) == [f"{OLD}.dev.t.1"]
+    assert await home.host.refs(OLD) != {}
+
+
+async def test_a_worktree_that_somebody_holds_is_left_and_named(home: Home) -> None:
+    settings = await left_behind(home, OLD)
+    async with home.host.lock(f"{OLD}.dev.t.1"):
+        report = await asyncio.create_task(clean(settings, request()))
+    assert report.busy == (f"worktree {OLD}.dev.t.1",)
+    assert worktrees(home) == [f"{OLD}.dev.t.1"]
+
+
+async def test_a_repository_without_sessions_goes_once_it_is_quiet(home: Home) -> None:
+    settings = await left_behind(home, OLD)
+    bare = settings.host_dir / "repositories" / f"{'k' * 32}.git"
+    first = await clean(settings, request(before=NOW - 8 * DAY))
+    assert (first.repositories, bare.exists()) == (0, True)
+    cleanup = Cleanup(home.git, settings.host_dir, "k" * 32)
+    assert await cleanup.remove_repository(NOW + DAY) > 0
+    assert not bare.exists()
+    # The next session makes it anew.
+    exported = await home.user.export(home.path, home.base)
+    await home.host.import_base(exported, home.base, NEW)
+    assert await home.host.has_base(home.base)
+
+
+async def test_blobs_of_open_sessions_stay(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    data_layout.prepare(settings)
+    store = LocalStore(settings.store_dir)
+    old, renewed, new = [await store.put(data) for data in (b"old", b"renewed", b"new")]
+    for digest, days in ((old, 90), (renewed, 90), (new, 1)):
+        at = (NOW - days * DAY).timestamp()
+        os.utime(store.path(digest), (at, at))
+    (settings.store_dir / ".0123456789abcdef.new").write_bytes(b"half")
+    os.utime(settings.store_dir / ".0123456789abcdef.new", (0, 0))
+    await store.put(b"renewed")
+
+    spared = await clean(settings, request(blobs_before=NOW - 100 * DAY, dry_run=True))
+    assert spared.blobs == 1
+    counted = await clean(settings, request(dry_run=True))
+    assert (counted.blobs, store.path(old).exists()) == (2, True)
+    assert (await clean(settings, request())).blobs == 2
+    assert [store.path(each).exists() for each in (old, renewed, new)] == [False, True, True]
+    await store.put(b"old")
+    assert await store.get(old) == b"old"
+
+
+def test_it_runs_as_a_process_of_its_own(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    data_layout.prepare(settings)
+    assert cleaned(settings) == CleaningReport()
+
+
+@pytest.mark.root
+async def test_as_root_it_works_as_the_hosts_user(home: Home) -> None:
+    settings = await left_behind(home, OLD)
+    # As the host worker left it: everything of the host belongs to its user.
+    for path in (settings.host_dir, *settings.host_dir.rglob("*")):
+        os.chown(path, settings.host_uid, settings.host_gid, follow_symlinks=False)
+    report = cleaned(settings)
+    assert (report.worktrees, report.refs) == (1, 1)
+    owners = {path.lstat().st_uid for path in settings.host_dir.rglob("*")}
+    assert owners == {settings.host_uid}
+
+
+def cleaned(settings: Settings) -> CleaningReport:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "workers.hosting.session_cleaning"],
+        env={**os.environ, **settings.as_environment(), "PYTHONPATH": str(packages_root())},
+        input=request().model_dump_json().encode(),
+        capture_output=True,
+        check=True,
+    )
+    return CleaningReport.model_validate_json(done.stdout)

@@ -1,0 +1,4 @@
+"""What a worker of role `host` needs: data directory, privileges, cgroups, clean-up.
+
+The sandbox itself is in `activities.adapters.sandbox`.
+"""

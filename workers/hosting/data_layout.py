@@ -1,0 +1,55 @@
+"""The data directory: made with the rights that each role needs, and nothing more.
+
+    <data>/            0700, the person's
+      server.json      the bundled server's address, beside temporal.db and the locks
+      logs/            bounded logs
+      orphans/         journals of running activities (roles other than host)
+      store/           shared by all roles; belongs to the host's user where that is another one
+      host/            the host role's own; `name` is the host's, orphans/ its journals
+
+A host worker started as root drops to `host_uid`, and reaches `store` and `host` through binds.
+"""
+
+import socket
+import uuid
+from pathlib import Path
+
+from workers.atomic_file import replace_text
+from workers.hosting.privileges import prepare_data_dir
+from workers.settings import Settings
+
+
+def prepare(settings: Settings) -> None:
+    """Make the directories that are not there yet.
+
+    Raises:
+        OSError: one of them cannot be made; the error names it.
+    """
+    for path in (settings.data_dir, settings.logs_dir, settings.data_dir / "orphans"):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    prepare_data_dir(settings.data_dir, settings.host_uid, settings.host_gid)
+
+
+def packages_root() -> Path:
+    """Return the directory that holds our packages, for the PYTHONPATH of our own processes."""
+    return Path(__file__).resolve().parents[1]
+
+
+def journal_dir(settings: Settings, *, on_host: bool) -> Path:
+    """Return where running activities are noted; the host's user cannot write outside its own."""
+    return (settings.host_dir if on_host else settings.data_dir) / "orphans"
+
+
+def host_name(settings: Settings) -> str:
+    """Return this host's name, the same as long as its disk is the same.
+
+    Two hosts may share a machine's name (containers do), so a random part is added once.
+    """
+    if settings.host_name is not None:
+        return settings.host_name
+    path = settings.host_dir / "name"
+    if not path.exists():
+        base = "".join(c if c.isalnum() or c in "._-" else "-" for c in socket.gethostname())[:60]
+        # Whole or not at all: on a full disk an empty name would stay.
+        replace_text(path, f"{base}-{uuid.uuid4().hex[:8]}")
+    return path.read_text(encoding="utf-8").strip()

@@ -1,0 +1,109 @@
+"""From a process's settings to a host's means: its git, its sandbox, its store."""
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workers.hosting import data_layout
+from workers.hosting.cgroup_delegation import place_of
+from workers.settings import Settings
+from workflows.queues import host_queue
+
+if TYPE_CHECKING:
+    from activities.adapters.git.repository_locks import Locking
+    from activities.ports.host_repository import HostRepository
+    from activities.ports.sandbox_port import Sandbox
+    from activities.repository.host_data import Host
+
+
+class GitMissingError(RuntimeError):
+    """There is no git program on the PATH."""
+
+
+def git_program() -> Path:
+    """Return the absolute path of git.
+
+    Raises:
+        GitMissingError: none is on the PATH.
+    """
+    found = shutil.which("git")
+    if found is None:
+        raise GitMissingError("there is no `git` on the PATH; install it and start again")
+    return Path(found)
+
+
+def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
+    """Return this host's means; nothing is created on disk yet.
+
+    Args:
+        settings: the process's.
+        locking: how a worktree is locked; None: exclusively. A test shows what happens without.
+    """
+    from activities.adapters.blob_store import LocalStore
+    from activities.adapters.git.git_command import Git
+    from activities.adapters.git.host_git import GitHostRepository, Seams
+    from activities.repository.host_data import Host
+
+    git = Git(git_program())
+    fail_point = FailPoint(settings.fail_point, settings.host_dir)
+    seams = Seams(locking or _sweeping, fail_point)
+    opened: dict[str, HostRepository] = {}
+
+    def repository(key: str) -> "HostRepository":
+        if key not in opened:
+            opened[key] = GitHostRepository(git, settings.host_dir, key, seams)
+        return opened[key]
+
+    name = data_layout.host_name(settings)
+    return Host(
+        name=name,
+        queue=host_queue(name),
+        store=LocalStore(settings.store_dir),
+        sandbox=_sandbox(settings),
+        repository=repository,
+        fail_point=fail_point,
+    )
+
+
+def _sweeping(
+    path: Path, on_wait: Callable[[], None] | None = None
+) -> AbstractAsyncContextManager[int]:
+    """Lock exclusively; where the holder is only a half-made sandbox, end that."""
+    from activities.adapters.git.repository_locks import exclusive
+    from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
+
+    def wait() -> None:
+        sweep_orphans()
+        if on_wait is not None:
+            on_wait()
+
+    return exclusive(path, wait)
+
+
+def _sandbox(settings: Settings) -> "Sandbox":
+    from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+    from activities.adapters.sandbox.unconfined import UnconfinedSandbox
+
+    cgroup = place_of(settings.cgroup)
+    if settings.sandbox == "none":
+        return UnconfinedSandbox(cgroup=cgroup)
+    return BubblewrapSandbox(cgroup=cgroup)
+
+
+class FailPoint:
+    """Ends the process, once, where a test of crashes asks for it; nothing in ordinary runs."""
+
+    def __init__(self, name: str | None, directory: Path) -> None:
+        self._name = name
+        self._spent = directory / f"fail-point-{name}"
+
+    def __call__(self, name: str) -> None:
+        """End the process if this is the point that was asked for, and the first time."""
+        if name != self._name or self._spent.exists():
+            return
+        self._spent.touch()
+        os.kill(os.getpid(), signal.SIGKILL)

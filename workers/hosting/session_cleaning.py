@@ -1,0 +1,208 @@
+"""Removes what ended sessions left on this host: a program, its request on stdin.
+
+A process of its own, so that started as root it becomes the host's user for good before it touches
+anything, as the host worker does, and leaves nothing behind that the worker could not open. Which
+sessions are open is told by who starts it; it asks no server.
+
+Of a session the request says
+
+| it is                                         | what is done                                  |
+|-----------------------------------------------|-----------------------------------------------|
+| open, or anything of it still runs            | kept                                          |
+| ended after `before`                          | kept                                          |
+| ended before that                             | removed                                       |
+| not known to the server (any more)            | removed if it began before `before`, and more |
+|                                               | than `_FORGOTTEN` ago                         |
+| not named as ours are                         | kept                                          |
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from pydantic import AwareDatetime, BaseModel
+
+from workers.hosting.data_layout import packages_root
+from workers.hosting.privileges import PrivilegePlan, enter, prepare_data_dir
+from workers.settings import Settings
+
+if TYPE_CHECKING:
+    from activities.adapters.git.repository_cleanup import Cleanup
+
+_FORGOTTEN: Final = timedelta(days=7)
+"""A server keeps closed sessions at least that long, unless it is told otherwise."""
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_ID_LENGTH: Final = 26
+_TIME_LENGTH: Final = 10
+_QUIET: Final = timedelta(minutes=10)
+"""A repository touched within it may belong to a session that starts at this moment."""
+
+
+class CleaningRequest(BaseModel, frozen=True, extra="forbid"):
+    """What is known of the sessions, and how far to go."""
+
+    now: AwareDatetime
+    before: AwareDatetime
+    """What ended, or was used last, before this may go."""
+    open: frozenset[str]
+    """Sessions that run, or of which anything runs."""
+    ended: dict[str, AwareDatetime]
+    """Sessions that the server knows to have ended, with the time."""
+    blobs_before: AwareDatetime
+    """Blobs put after this may belong to an open session."""
+    dry_run: bool = False
+
+
+class CleaningReport(BaseModel, frozen=True, extra="forbid"):
+    """What went, or would go."""
+
+    sessions: tuple[str, ...] = ()
+    worktrees: int = 0
+    worktree_bytes: int = 0
+    refs: int = 0
+    repositories: int = 0
+    repository_bytes: int = 0
+    """Of whole repositories, and of objects that nothing names any more; a dry run knows none."""
+    blobs: int = 0
+    blob_bytes: int = 0
+    busy: tuple[str, ...] = ()
+    """What somebody holds, and was left alone."""
+
+
+def is_removable(session: str, request: CleaningRequest) -> bool:
+    """Tell whether what a session left may go; see the table above."""
+    if session in request.open:
+        return False
+    if session in request.ended:
+        return request.ended[session] < request.before
+    began = began_at(session)
+    return began is not None and began < min(request.before, request.now - _FORGOTTEN)
+
+
+def began_at(session: str) -> datetime | None:
+    """Return when a session was started, from its id; None where it is none of ours."""
+    if len(session) != _ID_LENGTH or not set(session) <= set(_ALPHABET):
+        return None
+    milliseconds = 0
+    for character in session[:_TIME_LENGTH]:
+        milliseconds = milliseconds * len(_ALPHABET) + _ALPHABET.index(character)
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+async def clean(settings: Settings, request: CleaningRequest) -> CleaningReport:
+    """Remove what the request says, or count it."""
+    from activities.adapters.blob_expiry import collect
+    from activities.adapters.git.git_command import Git
+    from activities.adapters.git.repository_cleanup import Cleanup, repositories
+    from workers.hosting.host_wiring import git_program
+
+    git = Git(git_program())
+    report = CleaningReport()
+    for key in repositories(settings.host_dir):
+        report = await _repository(Cleanup(git, settings.host_dir, key), key, request, report)
+    before = min(request.before, request.blobs_before)
+    blobs = collect(settings.store_dir, before, dry_run=request.dry_run)
+    return report.model_copy(update={"blobs": blobs.blobs, "blob_bytes": blobs.size_bytes})
+
+
+async def _repository(
+    cleanup: "Cleanup", key: str, request: CleaningRequest, report: CleaningReport
+) -> CleaningReport:
+    report = await _worktrees(cleanup, request, report)
+    refs = await cleanup.refs()
+    doomed = {session: refs[session] for session in refs if is_removable(session, request)}
+    if not request.dry_run:
+        for each in doomed.values():
+            await cleanup.delete_refs(each)
+    count = sum(map(len, doomed.values()))
+    report = _with(report, sessions=tuple(doomed), refs=count)
+    left = refs.keys() - doomed.keys()
+    # Where a session is open its objects are left alone: it may write some at this moment.
+    if request.dry_run or left & request.open:
+        return report
+    return await _objects(cleanup, key, request, report)
+
+
+async def _worktrees(
+    cleanup: "Cleanup", request: CleaningRequest, report: CleaningReport
+) -> CleaningReport:
+    from activities.adapters.git.repository_cleanup import BusyError
+
+    for left in cleanup.worktrees():
+        if not is_removable(left.session, request):
+            continue
+        try:
+            if not request.dry_run:
+                await cleanup.remove_worktree(left.name)
+        except BusyError:
+            report = _with(report, busy=(f"worktree {left.name}",))
+            continue
+        size = left.size_bytes
+        report = _with(report, sessions=(left.session,), worktrees=1, worktree_bytes=size)
+    return report
+
+
+async def _objects(
+    cleanup: "Cleanup", key: str, request: CleaningRequest, report: CleaningReport
+) -> CleaningReport:
+    """Remove a repository that is empty of sessions, else what nothing names in it any more."""
+    from activities.adapters.git.repository_cleanup import BusyError
+
+    untouched = min(request.before, request.now - _QUIET)
+    try:
+        if not request.open and (size := await cleanup.remove_repository(untouched)):
+            return _with(report, repositories=1, repository_bytes=size)
+        return _with(report, repository_bytes=await cleanup.prune())
+    except BusyError:
+        return _with(report, busy=(f"repository {key}",))
+
+
+def _with(
+    report: CleaningReport,
+    sessions: Sequence[str] = (),
+    busy: Sequence[str] = (),
+    **more: int,
+) -> CleaningReport:
+    """Return a report with more in it; names stay sorted and single."""
+    values: dict[str, object] = {name: getattr(report, name) + more[name] for name in more}
+    values["sessions"] = tuple(sorted({*report.sessions, *sessions}))
+    return report.model_copy(update={**values, "busy": (*report.busy, *busy)})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read a request from the standard input, do it, and write the report."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    settings = Settings.read()
+    _drop_root(settings, arguments)
+    request = CleaningRequest.model_validate_json(sys.stdin.buffer.read())
+    report = asyncio.run(clean(settings, request))
+    sys.stdout.write(f"{report.model_dump_json()}\n")
+    return 0
+
+
+def _drop_root(settings: Settings, arguments: Sequence[str]) -> None:
+    if os.geteuid() != 0:
+        return
+    from activities.adapters.sandbox.shown_programs import default_toolchain
+
+    writable = prepare_data_dir(settings.data_dir, settings.host_uid, settings.host_gid)
+    enter(
+        PrivilegePlan(
+            argv=(sys.executable, "-P", "-m", "workers.hosting.session_cleaning", *arguments),
+            cwd=settings.host_dir,
+            writable=writable,
+            readable=(packages_root(), *default_toolchain()),
+            uid=settings.host_uid,
+            gid=settings.host_gid,
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

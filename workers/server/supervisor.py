@@ -1,0 +1,224 @@
+"""Server and workers of one machine: started once per data directory, kept alive, ended together.
+
+Whoever holds `<data>/workers.lock` supervises; every other process uses what it finds, and takes
+over when the holder is gone. All are started at once, and the workers are told the server's address
+when it answers. They watch the end of the pipe that told them, which only the supervisor holds, so
+none outlives it, whatever killed it.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from activities.ports.endpoints import ProviderEntries, ProviderEntry
+from activities.uninterrupted import uninterrupted
+from workers.atomic_file import replace_text
+from workers.file_locks import FileLock, is_held
+from workers.hosting import data_layout
+from workers.roles import Role, environment_for
+from workers.server.dev_server import EmbeddedServer, answers
+from workers.server.kept_processes import Program, keep_running
+from workers.settings import Settings
+from workers.temporal.connection import target
+from workflows.domain.agent.model_values import Provider
+
+_log = logging.getLogger(__name__)
+
+GRACE: Final = timedelta(seconds=15)
+"""How long a worker lets its activities finish after SIGTERM."""
+READY_LINE: Final = "blueflame worker ready"
+_TAKEOVER_POLL_SECONDS: Final = 0.5
+
+Command = Callable[[Role], Sequence[str]]
+"""Makes the command line of one role's worker; `--supervised` is added to it."""
+
+
+def worker_command(role: Role) -> Sequence[str]:
+    """Return the command that starts our own worker for a role."""
+    return (sys.executable, "-P", "-m", "workers", "--roles", role)
+
+
+class Supervisor:
+    """Keeps the server (unless the person names one) and a worker for each role alive."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        environment: Mapping[str, str],
+        command: Command = worker_command,
+        roles: Sequence[Role] = tuple(Role),
+    ) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._command = command
+        self._roles = roles
+        self._lock = FileLock(lock_path(settings))
+        self._waiting = set(roles)
+        self.supervises = False
+        """True while this process is the one that keeps the workers alive."""
+        self.server_ready = asyncio.Event()
+        """Set once a server answers; cleared while one that is kept here does not."""
+        self.workers_ready = asyncio.Event()
+        """Set once every role has been ready, here or under another supervisor."""
+
+    async def keep(self) -> None:
+        """Run for ever: stand by while another process supervises, supervise when none does."""
+        data_layout.prepare(self._settings)
+        try:
+            await self._wait_for_lock()
+            # The one that another process kept may be gone; who was told its address knows it.
+            is_known = self.server_ready.is_set()
+            self.server_ready.clear()
+            self.supervises = True
+            self._write_state(ready=False)
+            await self._supervise(is_known=is_known)
+        finally:
+            if self.supervises:
+                # Whoever holds the lock next must not be taken for what we were.
+                with contextlib.suppress(OSError):
+                    _state_path(self._settings).unlink()
+            self.supervises = False
+            self._lock.release()
+
+    async def _wait_for_lock(self) -> None:
+        while not self._lock.try_acquire():
+            # A look at the lock takes it for a moment too: then nobody supervises.
+            if is_held(lock_path(self._settings)):
+                await self._look_at_the_other()
+            await asyncio.sleep(_TAKEOVER_POLL_SECONDS)
+
+    async def _look_at_the_other(self) -> None:
+        """Set what is ready under the supervisor that holds the lock; it may just be starting."""
+        if not self.server_ready.is_set() and (
+            self._settings.has_external_server or await answers(self._settings)
+        ):
+            self.server_ready.set()
+        state = read_state(self._settings)
+        if state is not None and state.ready:
+            self.workers_ready.set()
+
+    async def _supervise(self, *, is_known: bool) -> None:
+        # The server is entered first and left last: workers finish their tasks while it answers.
+        async with (
+            _kept(self._keep_server(is_known=is_known)) as server,
+            _kept(self._keep_workers()) as workers,
+        ):
+            done, _ = await asyncio.wait([server, workers], return_when=asyncio.FIRST_COMPLETED)
+            for failed in done:
+                failed.result()
+
+    async def _keep_server(self, *, is_known: bool) -> None:
+        if self._settings.has_external_server:
+            self.server_ready.set()
+            await asyncio.Event().wait()
+        await EmbeddedServer(self._settings, self.server_ready, is_known=is_known).keep()
+
+    async def _keep_workers(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for role in self._roles:
+                group.create_task(keep_running(self._program(role), self._listener(role)))
+
+    async def _address(self) -> str:
+        """Return what a worker is told: the server's address once it answers, or nothing."""
+        await self.server_ready.wait()
+        return "" if self._settings.has_external_server else target(self._settings)
+
+    def _write_state(self, *, ready: bool) -> None:
+        state = SupervisorState(
+            pid=os.getpid(),
+            ready=ready,
+            playbook=self._settings.playbook,
+            sandbox=self._settings.sandbox,
+            providers=self._settings.providers,
+        )
+        replace_text(_state_path(self._settings), state.model_dump_json())
+
+    def _listener(self, role: Role) -> Callable[[str], None]:
+        def on_line(line: str) -> None:
+            if line.startswith(READY_LINE):
+                self._waiting.discard(role)
+                if not self._waiting:
+                    self.workers_ready.set()
+                    self._note_that_they_are_ready()
+
+        return on_line
+
+    def _note_that_they_are_ready(self) -> None:
+        try:
+            self._write_state(ready=True)
+        except OSError as error:
+            # They serve all the same; only who looks from outside does not know it.
+            _log.warning("%r not written: %s", str(_state_path(self._settings)), error)
+
+    def _program(self, role: Role) -> Program:
+        settings = self._settings
+        environment = environment_for([role], self._environment, settings.key_variables)
+        environment["PYTHONPATH"] = str(data_layout.packages_root())
+        environment |= settings.as_environment()
+        return Program(
+            name=f"worker {role}",
+            argv=(*self._command(role), "--supervised"),
+            environment=environment,
+            directory=settings.data_dir,
+            log=settings.logs_dir / f"worker-{role}.log",
+            told=self._address,
+            grace=GRACE + timedelta(seconds=5),
+        )
+
+
+class SupervisorState(BaseModel, frozen=True, extra="ignore"):
+    """The content of `<data>/workers.json`; true only while the lock is held."""
+
+    schema_version: int = 1
+    pid: int
+    ready: bool
+    """Every role has been ready."""
+    playbook: Path | None
+    """What the scripted model of these workers plays."""
+    sandbox: Literal["required", "none"] = "required"
+    """`none`: these workers confine nothing."""
+    providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
+    """What these workers know of providers."""
+
+
+def read_state(settings: Settings) -> SupervisorState | None:
+    """Return what the process that keeps the workers says of itself; None where there is none."""
+    if not is_held(lock_path(settings)):
+        return None
+    try:
+        return SupervisorState.model_validate_json(_state_path(settings).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def _state_path(settings: Settings) -> Path:
+    return settings.data_dir / "workers.json"
+
+
+def lock_path(settings: Settings) -> Path:
+    """Return the lock that the supervisor of a data directory holds."""
+    return settings.data_dir / "workers.lock"
+
+
+@contextlib.asynccontextmanager
+async def _kept(work: Coroutine[None, None, None]) -> AsyncGenerator[asyncio.Task[None]]:
+    """Let something go on while the block runs; end it on leaving, and wait for that."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        # Whatever is cancelled meanwhile: the lock is ours until nothing runs any more.
+        await uninterrupted(_end(task))
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    await asyncio.wait([task])

@@ -1,0 +1,4 @@
+"""How processes reach Temporal: connection, payloads, encryption, heartbeats, failures.
+
+Starting a server belongs in `workers.server`.
+"""

@@ -1,0 +1,199 @@
+"""How every process of ours reaches Temporal: one address, one data converter.
+
+The address is the person's (`TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE`) or the bundled server's, which
+stands in `<data>/server.json`. Nothing is started here; `workers.server.dev_server` does that.
+
+Errors
+└── TemporalUnavailableError   the message says which server and what to do
+    ├── NoServerError          none is named and none was started here
+    └── PayloadUnreadableError a session is encrypted with a key that is not here
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import re
+from collections.abc import Generator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.converter import DataConverter, ExternalStorage, PayloadCodec
+from temporalio.envconfig import ClientConfig
+from temporalio.service import RPCError
+
+from activities.adapters.blob_store import LocalStore
+from workers.hosting import data_layout
+from workers.settings import Settings
+from workers.temporal import failure_redaction
+from workers.temporal.external_payloads import THRESHOLD_BYTES, LocalPayloadDriver
+from workers.temporal.payload_keys import read_keys
+
+RETENTION = timedelta(hours=720)
+"""How long the bundled server keeps a closed session's history."""
+_POLL_SECONDS = 0.1
+
+
+class TemporalUnavailableError(Exception):
+    """The server cannot be reached."""
+
+
+class PayloadUnreadableError(TemporalUnavailableError):
+    """A payload is encrypted, and its key is not here."""
+
+
+class NoServerError(TemporalUnavailableError):
+    """No server is named, and none was ever started from this data directory."""
+
+
+class ServerAddress(BaseModel, frozen=True, extra="ignore"):
+    """The content of `<data>/server.json`."""
+
+    schema_version: int = 1
+    address: str
+    """`host:port` of the gRPC service."""
+    ui: str
+    """The Web UI's URL."""
+
+
+def payload_codec(settings: Settings) -> PayloadCodec:
+    """Return the codec that a person's keys make."""
+    from workers.temporal.payload_encryption import EncryptingCodec, KeylessCodec
+
+    if settings.payload_keys is None:
+        return KeylessCodec()
+    return EncryptingCodec(read_keys(settings.payload_keys.get_secret_value()))
+
+
+def data_converter(settings: Settings) -> DataConverter:
+    """Return the one converter of CLI and workers.
+
+    Pydantic's, with secrets taken out of failures, large payloads outside, and all of it encrypted
+    where the person gave keys.
+    """
+    return dataclasses.replace(
+        pydantic_data_converter,
+        payload_codec=payload_codec(settings),
+        failure_converter_class=failure_redaction.Redacting
+        if settings.payload_keys is None
+        else failure_redaction.Sealed,
+        external_storage=ExternalStorage(
+            drivers=[LocalPayloadDriver(LocalStore(settings.store_dir))],
+            payload_size_threshold=THRESHOLD_BYTES,
+        ),
+    )
+
+
+def server_file(settings: Settings) -> Path:
+    """Return where the bundled server's address stands."""
+    return settings.data_dir / "server.json"
+
+
+def read_server_file(settings: Settings) -> ServerAddress | None:
+    """Return the address that the bundled server had last; None where there is none."""
+    try:
+        return ServerAddress.model_validate_json(server_file(settings).read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValidationError):
+        return None
+
+
+def target(settings: Settings) -> str:
+    """Return `host:port` of the server that this process uses.
+
+    Raises:
+        NoServerError: none is named and none was started here.
+        TemporalUnavailableError: the named profile does not exist or names no address.
+    """
+    return str(_connect_config(settings)["target_host"])
+
+
+async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -> Client:
+    """Connect to the server.
+
+    Args:
+        settings: the process's.
+        wait: how long to try, where it is there but still starting.
+
+    Raises:
+        NoServerError: none is named and none was started here.
+        TemporalUnavailableError: it does not answer in time, or refuses.
+    """
+    config = _connect_config(settings)
+    try:
+        async with asyncio.timeout(wait.total_seconds()):
+            client = await _first_answer(config, settings)
+    except (RPCError, RuntimeError, TimeoutError, ValueError) as error:
+        raise TemporalUnavailableError(
+            f"the Temporal server at {config['target_host']!r} does not answer"
+            f"{_reason(error)}; {_remedy(settings)}"
+        ) from error
+    # Not before: what fails leaves nothing behind.
+    if not settings.store_dir.is_dir():
+        data_layout.prepare(settings)
+    return client
+
+
+async def _first_answer(config: dict[str, Any], settings: Settings) -> Client:
+    while True:
+        with _bearing_with_a_server_that_starts():
+            return await Client.connect(**config, data_converter=data_converter(settings))
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+@contextlib.contextmanager
+def _bearing_with_a_server_that_starts() -> Generator[None]:
+    """Pass over the refusal of a server whose port is open before its services are."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "not healthy yet" not in str(error):
+            raise
+
+
+def _connect_config(settings: Settings) -> dict[str, Any]:
+    if settings.has_external_server:
+        return _external_config(settings)
+    if settings.server is not None:
+        return {"target_host": settings.server, "namespace": "default"}
+    server = read_server_file(settings)
+    if server is None:
+        raise NoServerError(
+            "no Temporal server was started here yet; `blueflame up --detach` starts the bundled "
+            "one, TEMPORAL_ADDRESS names another"
+        )
+    return {"target_host": server.address, "namespace": "default"}
+
+
+def _external_config(settings: Settings) -> dict[str, Any]:
+    profile = settings.temporal.get("TEMPORAL_PROFILE")
+    try:
+        # The table's keys are those of `Client.connect`.
+        config: dict[str, Any] = dict(
+            ClientConfig.load_client_connect_config(profile, override_env_vars=settings.temporal)
+        )
+    except (RuntimeError, ValueError) as error:
+        raise TemporalUnavailableError(
+            f"Temporal profile {profile!r} cannot be read: {error}; "
+            "`temporal config list` shows the profiles"
+        ) from error
+    if "target_host" not in config:
+        raise TemporalUnavailableError(
+            f"Temporal profile {profile!r} names no address; set it, or TEMPORAL_ADDRESS"
+        )
+    return config
+
+
+def _reason(error: BaseException) -> str:
+    # The SDK tells a failed connection as a dump of its own errors; its message is inside.
+    found = re.search(r'message: "([^"]+)"', str(error))
+    text = found[1] if found else str(error).strip().partition("\n")[0][:200]
+    return f" ({text})" if text else ""
+
+
+def _remedy(settings: Settings) -> str:
+    if settings.has_external_server:
+        return "check TEMPORAL_ADDRESS, its certificates and the network"
+    return "`blueflame up --detach` starts the bundled one again"

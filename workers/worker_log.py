@@ -1,0 +1,26 @@
+"""The log of a worker process: one line an event, without what looks like a secret."""
+
+import logging
+from logging.handlers import RotatingFileHandler
+from typing import TextIO
+
+from workflows.policy.review.secret_patterns import without_secrets
+
+
+class _Redacting(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return without_secrets(super().format(record))
+
+
+class LosingFile(RotatingFileHandler):
+    """A log file that on a full disk loses lines, and does not say so on the error stream."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the base class's name)
+        """Pass over what could not be written: it must not stop, or drown, what it tells about."""
+
+
+def write_log_to(stream: TextIO) -> None:
+    """Send all records from level INFO on to `stream`."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])

@@ -1,0 +1,150 @@
+"""One worker process at work: connect, mend what its predecessor left, serve, end gracefully.
+
+A host serves two queues, the shared one (any host may answer) and its own (only this disk will do).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from workers import wiring
+from workers.hosting import data_layout
+from workers.roles import Role
+from workers.server.supervisor import GRACE, READY_LINE
+from workers.settings import Settings
+from workers.temporal.connection import TemporalUnavailableError, connect
+from workers.temporal.heartbeats import HeartbeatInterceptor
+from workers.temporal.orphaned_activities import Journal, JournalInterceptor, fail_orphans
+from workers.temporal.step_deadline import patient
+from workflows import queues
+
+_log = logging.getLogger(__name__)
+
+_STICKY: Final = timedelta(seconds=3)
+"""After a worker died, its workflows wait so long for it before another one takes them."""
+_HEARTBEATS: Final = timedelta(seconds=5)
+"""A cancellation reaches an activity with its next heartbeat, so a stop waits about this long."""
+_RETRY_SECONDS: Final = 1.0
+_CONCURRENT_ACTIVITIES: Final = {Role.MODELS: 100, Role.HOST: 32, Role.LAND: 4, Role.WORKFLOWS: 10}
+"""Above what the sessions' own concurrency lets through, and below what a machine can bear."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Which code the roles run; tests give their own."""
+
+    workflows: Callable[[Role], list[type]] = wiring.workflows_for
+    activities: Callable[[Role, Settings], list[wiring.Activity]] = wiring.activities_for
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What one role runs, imported and made."""
+
+    role: Role
+    workflows: list[type]
+    activities: list[wiring.Activity]
+
+
+def offers(settings: Settings, roles: Sequence[Role], code: Code = Code()) -> list[Offer]:
+    """Import and make what the roles run; no server is needed for it."""
+    return [Offer(role, code.workflows(role), code.activities(role, settings)) for role in roles]
+
+
+async def serve(
+    settings: Settings, offered: Sequence[Offer], stop: asyncio.Event, say: Callable[[str], None]
+) -> None:
+    """Serve the roles until `stop` is set, then end gracefully.
+
+    Args:
+        settings: the process's.
+        offered: what each role runs.
+        stop: set by a signal, or when the supervisor is gone.
+        say: takes lines for a person and for the supervisor.
+    """
+    roles = [offer.role for offer in offered]
+    client = await _connect_patiently(settings, stop, say)
+    if client is None:
+        return
+    journal = await _journal(client, settings, roles)
+    workers = [w for offer in offered for w in _workers(client, offer, settings, journal)]
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(worker.run()) for worker in workers]
+            say(f"{READY_LINE}: {', '.join(roles)} ({client.service_client.config.target_host})")
+            group.create_task(_shut_down(stop, workers, running))
+    finally:
+        journal.close()
+
+
+async def _shut_down(
+    stop: asyncio.Event, workers: Sequence[Worker], running: Sequence["asyncio.Task[None]"]
+) -> None:
+    await stop.wait()
+    await asyncio.gather(*(worker.shutdown() for worker in workers))
+    await asyncio.wait(running) if running else None
+
+
+async def _connect_patiently(
+    settings: Settings, stop: asyncio.Event, say: Callable[[str], None]
+) -> Client | None:
+    said = ""
+    while not stop.is_set():
+        try:
+            return await connect(settings)
+        except TemporalUnavailableError as error:
+            if str(error) != said:
+                said = str(error)
+                say(f"waiting: {said}")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _RETRY_SECONDS)
+    return None
+
+
+async def _journal(client: Client, settings: Settings, roles: Sequence[Role]) -> Journal:
+    directory = data_layout.journal_dir(settings, on_host=Role.HOST in roles)
+    failed = await fail_orphans(client, directory)
+    if failed:
+        _log.warning("%d activities of a worker that died are handed back", failed)
+    journal = Journal(directory)
+    journal.open()
+    return journal
+
+
+def _workers(client: Client, offer: Offer, settings: Settings, journal: Journal) -> list[Worker]:
+    if not offer.activities and not offer.workflows:
+        return []
+    task_queues = [str(offer.role)]
+    if offer.role is Role.HOST:
+        task_queues = [queues.HOST, queues.host_queue(data_layout.host_name(settings))]
+    return [
+        patient(Worker(client, task_queue=task_queue, **_options(offer, journal)))
+        for task_queue in task_queues
+    ]
+
+
+def _options(offer: Offer, journal: Journal) -> dict[str, Any]:
+    return {
+        "workflows": offer.workflows,
+        "activities": offer.activities,
+        "workflow_runner": workflow_runner(),
+        "interceptors": [JournalInterceptor(journal), HeartbeatInterceptor()],
+        "max_concurrent_activities": _CONCURRENT_ACTIVITIES[offer.role],
+        "sticky_queue_schedule_to_start_timeout": _STICKY,
+        "graceful_shutdown_timeout": GRACE,
+        "max_heartbeat_throttle_interval": _HEARTBEATS,
+    }
+
+
+def workflow_runner() -> SandboxedWorkflowRunner:
+    """Return the sandbox that workflow code runs in, with our pure modules passed through."""
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(*wiring.PASSED_THROUGH)
+    return SandboxedWorkflowRunner(restrictions=restrictions)

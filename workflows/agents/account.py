@@ -1,0 +1,130 @@
+"""An agent's money: what its next call may cost, and the ledger's grants that cover it.
+
+The agent spends only from grants, and asks for a few calls ahead. What may be granted, the ledger
+decides; prices and quotes are `policy.money`. The figures are in the agent's state.
+"""
+
+from decimal import Decimal
+from typing import Final
+
+from temporalio import workflow
+from temporalio.exceptions import ApplicationError
+
+from workflows.agents.running_agent import Ended, RunningAgent
+from workflows.domain.agent.agent_values import AgentEnd
+from workflows.domain.budget import AccountClosed, Ask, Grant
+from workflows.policy.agent import turn_decisions as policy
+from workflows.policy.money import grants
+
+_CALLS_AHEAD: Final = 3
+
+
+class Account:
+    """One agent's account with its session's ledger; at most one ask is open at any time."""
+
+    def __init__(self, agent: RunningAgent) -> None:
+        self._agent = agent
+        self._grants: dict[int, Grant] = {}
+
+    def record(self, grant: Grant) -> None:
+        """Keep the ledger's answer to one ask until it is taken up."""
+        self._grants[grant.number] = grant
+
+    def quote(self) -> Decimal:
+        """Return the most that the next call can cost, in USD.
+
+        Raises:
+            Ended: the model has no known price.
+        """
+        model = self._agent.model
+        prompt = policy.most_prompt_tokens(self._agent.state, self._agent.pending_bytes())
+        quote = grants.quote(model, prompt, policy.max_output_tokens(model))
+        if quote is None:
+            raise Ended(AgentEnd.BUDGET, f"the price of {self._agent.model_name!r} is unknown")
+        return quote
+
+    async def afford(self) -> Decimal:
+        """Hold until the grant covers the next call, and return its quote.
+
+        Raises:
+            Ended: the ledger or the agent's own limit denies it, or the agent is stopped.
+        """
+        quote = self.quote()
+        limit = self._agent.request.limits.usd
+        if self._agent.state.spent_usd + quote > limit:
+            raise Ended(AgentEnd.BUDGET, f"the next call could pass the agent's limit of ${limit}")
+        is_fresh = False
+        while not self._is_covered(quote):
+            if not self._has_open_ask():
+                await self._ask(quote)
+                is_fresh = True
+            await workflow.wait_condition(
+                lambda: self._is_answered() or self._agent.state.stop_reason is not None
+            )
+            self._agent.end_if_stopped()
+            # An ask made ahead may have been denied before another agent gave money back.
+            if self._take_grant() == 0 and is_fresh:
+                raise Ended(AgentEnd.CAP, "the session's cap leaves no room for the next call")
+        return quote
+
+    async def ask_ahead(self) -> None:
+        """Ask for the next calls' money while the tools run, where the grant runs low."""
+        quote = self.quote()
+        if not self._is_covered(quote) and not self._has_open_ask():
+            await self._ask(quote, is_ahead=True)
+
+    def spend(self, usd: Decimal) -> None:
+        """Note what a call did cost, or may have cost."""
+        self._agent.update(spent_usd=self._agent.state.spent_usd + usd)
+
+    async def settle_ask(self) -> None:
+        """Wait for the answer to an open ask: a continuation would not hear it."""
+        if self._has_open_ask():
+            await workflow.wait_condition(self._is_answered)
+            self._take_grant()
+
+    async def close(self) -> None:
+        """Give back what was not spent; an agent that never asked has no account."""
+        if self._agent.state.asks == 0:
+            return
+        closed = AccountClosed(
+            agent=self._agent.request.agent, settled_usd=self._agent.state.spent_usd
+        )
+        ledger = workflow.get_external_workflow_handle(self._agent.request.ledger)
+        try:
+            await ledger.signal("close_account", closed)
+        except ApplicationError as gone:
+            workflow.logger.info("the ledger ended before agent %r: %s", closed.agent, gone)
+
+    async def _ask(self, quote: Decimal, *, is_ahead: bool = False) -> None:
+        self._agent.update(asks=self._agent.state.asks + 1)
+        ask = Ask(
+            agent=self._agent.request.agent,
+            workflow_id=workflow.info().workflow_id,
+            number=self._agent.state.asks,
+            least_usd=quote,
+            want_usd=quote * _CALLS_AHEAD,
+            settled_usd=self._agent.state.spent_usd,
+            is_ahead=is_ahead,
+        )
+        ledger = workflow.get_external_workflow_handle(self._agent.request.ledger)
+        try:
+            await ledger.signal("ask", ask)
+        except ApplicationError as gone:
+            raise Ended(AgentEnd.BUDGET, "the session's ledger has ended") from gone
+
+    def _is_covered(self, quote: Decimal) -> bool:
+        return self._agent.state.granted_usd - self._agent.state.spent_usd >= quote
+
+    def _has_open_ask(self) -> bool:
+        """Say whether an ask was sent whose grant was not yet taken."""
+        return self._agent.state.asks > self._agent.state.asks_taken
+
+    def _is_answered(self) -> bool:
+        return self._agent.state.asks in self._grants
+
+    def _take_grant(self) -> Decimal:
+        usd = self._grants.pop(self._agent.state.asks).usd
+        granted = self._agent.state.granted_usd + usd
+        self._agent.update(granted_usd=granted, asks_taken=self._agent.state.asks)
+        return usd

@@ -1,0 +1,230 @@
+"""How waves start, name and tell agents, and end: so that every agent has a worktree and an end.
+
+An agent's worktree is prepared before it and removed after it; its checkpoints stay as refs.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from temporalio import workflow
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    FailureError,
+    is_cancelled_exception,
+)
+
+from workflows.agent import AgentWorkflow
+from workflows.cancellation import end_if_cancelled, is_cancelled
+from workflows.contracts import PREPARE_WORKTREE, REMOVE_WORKTREE, PrepareWorktree, RemoveWorktree
+from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
+from workflows.domain.agent.model_values import ModelFacts, Role
+from workflows.domain.ids import AgentId, Commit
+from workflows.domain.session.wave_values import Grounds
+from workflows.errors import FailureType
+from workflows.policy.commands.protection import gate_files
+
+_T = TypeVar("_T")
+AgentHandle = workflow.ChildWorkflowHandle[AgentWorkflow, AgentOutcome]
+
+
+@dataclass(frozen=True)
+class AgentOrder:
+    """One agent to start."""
+
+    agent: AgentId
+    role: Role
+    route: tuple[ModelFacts, ...]
+    opening: str
+    start: Commit
+    limits: AgentLimits
+    claims: tuple[str, ...] = ()
+    steers: tuple[str, ...] = ()
+
+    def worktree(self, grounds: Grounds) -> WorktreeRef:
+        """Name the agent's worktree: only developers may write theirs."""
+        return WorktreeRef(
+            session=grounds.session,
+            agent=self.agent,
+            repository=grounds.key,
+            writable=self.role is Role.DEVELOPER,
+        )
+
+
+async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> AgentHandle:
+    """Prepare an agent's worktree and start the agent as a child of this wave.
+
+    A worktree that is only read and needs no set-up is made by the first tool that looks at it:
+    many a reviewer judges by the diff alone.
+
+    Raises:
+        ActivityError: the worktree could not be prepared.
+        CancelledError: the wave was cancelled.
+    """
+    worktree = order.worktree(grounds)
+    checkpoint = order.start
+    if worktree.writable or grounds.worktree.setup or grounds.copied:
+        prepare = PrepareWorktree(
+            worktree=worktree,
+            start=order.start,
+            setup=grounds.worktree.setup,
+            network=grounds.worktree.network,
+            copied=grounds.copied,
+        )
+        title = f"worktree for {order.agent}"
+        ready = await PREPARE_WORKTREE.ask(prepare, title, queue=grounds.host_queue)
+        checkpoint = ready.checkpoint
+    request = AgentRequest(
+        session=grounds.session,
+        agent=order.agent,
+        role=order.role,
+        route=order.route,
+        opening=order.opening,
+        steers=order.steers,
+        worktree=worktree,
+        checkpoint=checkpoint,
+        host_queue=grounds.host_queue,
+        ledger=grounds.ledger,
+        claims=order.claims,
+        policy=grounds.policy,
+        gate_files=gate_files(grounds.gates),
+        limits=order.limits,
+        command_timeout=min(grounds.command_timeout, order.limits.wall, timedelta(minutes=55)),
+    )
+    end_if_cancelled()
+    return await workflow.start_child_workflow(
+        AgentWorkflow.run,
+        request,
+        id=f"{workflow.info().workflow_id}/{order.agent}",
+        static_summary=summary[:200],
+        parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
+    )
+
+
+async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
+    """Remove an ended agent's worktree; a failure is logged and left to the clean-up."""
+    request = RemoveWorktree(worktree=order.worktree(grounds))
+    try:
+        await REMOVE_WORKTREE.ask(
+            request, f"remove the worktree of {order.agent}", queue=grounds.host_queue
+        )
+    except ActivityError as error:
+        if is_cancelled():
+            raise
+        workflow.logger.warning("worktree of %r not removed: %s", order.agent, error.cause)
+
+
+def failure_text(error: FailureError) -> str:
+    """Return what went wrong in one line for a person: the first words that were meant for one.
+
+    Where nobody chose the words (a time-out, a fault), they name the activity too.
+    """
+    cause: BaseException = error
+    while cause.__cause__ is not None and not isinstance(cause, ApplicationError):
+        cause = cause.__cause__
+    text = cause.message if isinstance(cause, ApplicationError) else str(cause)
+    is_chosen = isinstance(cause, ApplicationError) and cause.type in frozenset(FailureType)
+    if is_chosen or not isinstance(error, ActivityError):
+        return text[:1_000]
+    return f"{text[:900]} (in the activity {error.activity_type!r})"
+
+
+async def all_done(work: Iterable[Coroutine[Any, Any, _T]]) -> tuple[_T, ...]:
+    """Do all of a wave's work, and end no wave before its signals are taken up.
+
+    Cancelled, it waits for every part: the first to have ended would else end the wave, and with it
+    the session's account of what the others still cost.
+    """
+    parts = [asyncio.create_task(each) for each in work]
+    try:
+        return tuple(await asyncio.gather(*parts))
+    except BaseException as error:
+        if is_cancelled_exception(error):
+            await workflow.wait_condition(lambda: all(part.done() for part in parts))
+        raise
+    finally:
+        await workflow.wait_condition(workflow.all_handlers_finished)
+
+
+async def tell(handle: workflow.ChildWorkflowHandle[Any, Any], signal: str, *words: Any) -> bool:
+    """Signal a child; say whether it was delivered: one that has ended meanwhile hears nothing."""
+    try:
+        await handle.signal(signal, *words)
+    except ApplicationError as gone:
+        workflow.logger.info("signal %s to %r not delivered: %s", signal, handle.id, gone)
+        return False
+    return True
+
+
+class Agents:
+    """The running agents of a wave, and what is said to them: one thing after another.
+
+    Signals that are under way at the same time arrive in any order, and an agent that hears a
+    `resume` before its `pause` would hold for ever.
+    """
+
+    def __init__(self) -> None:
+        self.is_paused = False
+        """Whether no other agent may start."""
+        self._handles: dict[str, AgentHandle] = {}
+        self._telling = asyncio.Lock()
+
+    async def pause(self) -> None:
+        """Hold every agent at its turn boundary."""
+        self.is_paused = True
+        await self._tell_all("pause")
+
+    async def resume(self) -> None:
+        """Let them go on."""
+        self.is_paused = False
+        await self._tell_all("resume")
+
+    async def tell(self, name: str, signal: str, word: str) -> bool:
+        """Signal one agent; say whether it was delivered: who does not run hears nothing."""
+        async with self._telling:
+            handle = self._handles.get(name)
+            return handle is not None and await tell(handle, signal, word)
+
+    async def attend(
+        self,
+        name: str,
+        handle: AgentHandle,
+        greet: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    ) -> AgentOutcome:
+        """Wait for an agent's end, and tell it meanwhile what is said to it.
+
+        Args:
+            name: what it is told by.
+            handle: a fresh agent's.
+            greet: tells it what was said while it was being started, before anything else.
+        """
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._meet(name, handle, greet)
+        try:
+            if is_cancelled():
+                handle.cancel()  # it came while the agent was told something
+            return await handle
+        finally:
+            self._handles.pop(name, None)
+
+    async def _meet(
+        self,
+        name: str,
+        handle: AgentHandle,
+        greet: Callable[[], Coroutine[Any, Any, None]] | None,
+    ) -> None:
+        async with self._telling:
+            self._handles[name] = handle
+            if greet is not None:
+                await greet()
+            if self.is_paused:
+                await tell(handle, "pause")
+
+    async def _tell_all(self, signal: str) -> None:
+        async with self._telling:
+            for _, handle in sorted(self._handles.items()):
+                await tell(handle, signal)

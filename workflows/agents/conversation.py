@@ -1,0 +1,225 @@
+"""An agent's talk with models: one settled answer at a time, paid for before it is asked for.
+
+What follows a call that failed is decided in `policy.model_failures`. The conversation itself is in
+the agent's state; what an answer leads to is the loop's (`agent`).
+"""
+
+from contextlib import suppress
+from decimal import Decimal
+from typing import Final
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+
+from workflows.agents.account import Account
+from workflows.agents.running_agent import Ended, RunningAgent
+from workflows.cancellation import end_if_cancelled, is_cancelled
+from workflows.contracts import CALL_MODEL, CallModel, ModelAnswered, PrefixLost
+from workflows.domain.agent.agent_values import AgentEnd
+from workflows.domain.agent.messages import AssistantMessage, Message, UserMessage
+from workflows.domain.budget import KeyRefused
+from workflows.domain.ids import Digest
+from workflows.errors import UNKNOWN_OUTCOME, FailureType
+from workflows.failures import failure_type, failure_words, may_have_run
+from workflows.policy.agent import opening_messages
+from workflows.policy.agent import turn_decisions as policy
+from workflows.policy.agent.model_failures import (
+    LONGEST_WAIT,
+    FailedCall,
+    FailedKind,
+    after_failure,
+    back_off,
+)
+
+_FAILED: Final[dict[str, FailedKind]] = {
+    **dict.fromkeys((*UNKNOWN_OUTCOME, FailureType.OUTCOME_UNKNOWN), "unknown"),
+    FailureType.CONTEXT_OVERFLOW: "overflow",
+    FailureType.AUTHENTICATION_FAILED: "key",
+    FailureType.CREDIT_EXHAUSTED: "key",
+}
+
+
+class Conversation:
+    """What one agent and the models of its route have said."""
+
+    def __init__(self, agent: RunningAgent, account: Account) -> None:
+        self._agent = agent
+        self._account = account
+
+    async def answer(self) -> ModelAnswered:
+        """Call until there is a settled answer; compact first where the window is nearly full.
+
+        Raises:
+            Ended: there will be none, or it cannot be paid for, or the agent is stopped.
+        """
+        agent = self._agent
+        if policy.is_compaction_due(agent.state, agent.model, agent.pending_bytes()):
+            await self._compact(is_full=False)
+        while True:
+            quote = await self._account.afford()
+            answer = await self._call(agent.state.pending, quote)
+            if answer is not None:
+                self._heard(answer)
+                return answer
+
+    def _heard(self, answer: ModelAnswered) -> None:
+        said = AssistantMessage(text=answer.text, tool_calls=answer.tool_calls)
+        state = self._agent.state
+        self._agent.update(
+            turn=state.turn + 1,
+            prefix=answer.head,
+            conversation=(*state.conversation, *state.pending, said),
+            pending=(),
+            told=(),
+            heard=(*state.heard, *state.told),
+            prompt_tokens=answer.usage.input_tokens + answer.usage.output_tokens,
+            is_compacted=False,
+            unknown_outcomes=0,
+            scripted=state.scripted or answer.scripted,
+            is_estimated=state.is_estimated or answer.usage.is_estimated,
+        )
+
+    # --- one call ----------------------------------------------------------------------------
+
+    async def _call(self, pending: tuple[Message, ...], quote: Decimal) -> ModelAnswered | None:
+        """Make one call; None: it failed in a way that allows another."""
+        began = workflow.now()
+        try:
+            outcome = await self._send(self._agent.state.prefix, pending)
+            if isinstance(outcome, PrefixLost):
+                outcome = await self._send(None, (*self._agent.state.conversation, *pending))
+        except Ended as ended:
+            if _may_be_billed(ended.__cause__):
+                self._account.spend(quote)  # stopped with the call in flight
+            raise
+        except ActivityError as error:
+            if is_cancelled_exception(error) or is_cancelled():
+                if _may_be_billed(error):
+                    self._account.spend(quote)
+                end_if_cancelled()
+                raise
+            return await self._again(pending) if await self._failed(error, quote) else None
+        if isinstance(outcome, PrefixLost):
+            raise Ended(AgentEnd.PROVIDER, "the message store lost a conversation sent whole")
+        self._account.spend(outcome.cost_usd)
+        waited = workflow.now() - began - outcome.latency
+        self._agent.update(paused=self._agent.state.paused + max(waited, waited * 0))
+        return outcome
+
+    async def _again(self, pending: tuple[Message, ...]) -> ModelAnswered | None:
+        """Make the very call that was held, of the route's first model, which may be another."""
+        self._agent.update(model_index=0)
+        return await self._call(pending, await self._account.afford())
+
+    async def _send(
+        self, prefix: Digest | None, messages: tuple[Message, ...]
+    ) -> ModelAnswered | PrefixLost:
+        agent = self._agent
+        turn = agent.state.turn + 1
+        request = CallModel(
+            session=agent.request.session,
+            agent=agent.request.agent,
+            role=agent.request.role,
+            model=agent.model,
+            turn=turn,
+            prefix=prefix,
+            messages=messages,
+            max_output_tokens=policy.max_output_tokens(agent.model),
+            tools=agent.request.policy.tools_of(agent.request.role),
+            longest_wait=LONGEST_WAIT if self._has_next_model else None,
+        )
+        summary = f"turn {turn}: ask {agent.model_name}"
+        return await agent.stoppable(CALL_MODEL.ask(request, summary))
+
+    @property
+    def _has_next_model(self) -> bool:
+        return self._agent.state.model_index + 1 < len(self._agent.request.route)
+
+    # --- a call that failed ------------------------------------------------------------------
+
+    async def _failed(self, error: ActivityError, quote: Decimal) -> bool:
+        """Do what `policy.model_failures` says; True: a person mended what kept this very call."""
+        kind = failure_type(error)
+        failed = self._failed_call(_FAILED.get(kind, "refused"))
+        words = f"{kind}: {failure_words(error)}"[:1_000]
+        if failed.kind == "unknown":
+            self._account.spend(quote)
+            self._agent.update(unknown_outcomes=failed.unknown_in_a_row)
+        step = after_failure(failed)
+        if step == "end":
+            raise Ended(AgentEnd.PROVIDER, words) from error
+        if step == "next_model":
+            self._agent.update(model_index=self._agent.state.model_index + 1)
+        if step == "compact":
+            await self._compact(is_full=True)
+        if step == "again" and failed.kind == "unknown":
+            await self._back_off(failed.unknown_in_a_row)
+        if step == "hold":
+            await self._hold(words)
+        return step == "hold"
+
+    def _failed_call(self, kind: FailedKind) -> FailedCall:
+        state = self._agent.state
+        return FailedCall(
+            kind=kind,
+            unknown_in_a_row=state.unknown_outcomes + (kind == "unknown"),
+            is_fresh=state.prefix is None,
+            is_compacted=state.is_compacted,
+            has_next_model=self._has_next_model,
+        )
+
+    async def _back_off(self, unknown_in_a_row: int) -> None:
+        """Wait before a call of unknown outcome is made again; the time is not the agent's."""
+        agent = self._agent
+        began = workflow.now()
+        with suppress(TimeoutError):
+            await workflow.wait_condition(
+                lambda: agent.state.stop_reason is not None,
+                timeout=back_off(agent.request.back_off, unknown_in_a_row),
+                timeout_summary="a call of unknown outcome is made again after this",
+            )
+        agent.update(paused=agent.state.paused + (workflow.now() - began))
+        agent.end_if_stopped()
+
+    async def _hold(self, words: str) -> None:
+        """Pause here with everything, and have the session pause, until a person resumes."""
+        agent = self._agent
+        agent.update(is_paused=True)
+        text = f"no model can be asked: {agent.model.provider}: {words}"
+        ledger = workflow.get_external_workflow_handle(agent.request.ledger)
+        try:
+            await ledger.signal("key_refused", KeyRefused(agent=agent.request.agent, text=text))
+        except ApplicationError as gone:
+            raise Ended(AgentEnd.PROVIDER, words) from gone
+        await agent.while_paused()
+
+    # --- a window that is full ---------------------------------------------------------------
+
+    async def _compact(self, *, is_full: bool) -> None:
+        """Replace the conversation by a summary of it, once, and continue with a new one.
+
+        Args:
+            is_full: the provider refused the prompt already, so it cannot be asked for a summary.
+        """
+        agent = self._agent
+        agent.update(is_compacted=True)
+        answer = None
+        if not is_full:
+            ask = (*agent.state.pending, UserMessage(text=opening_messages.COMPACTION))
+            answer = await self._call(ask, await self._account.afford())
+        words = [message.text for message in agent.state.pending if message.role == "user"]
+        opening = opening_messages.resumed(
+            agent.request.opening, agent.state.turn, answer.text if answer else ""
+        )
+        heard = map(opening_messages.steered, agent.state.heard)
+        fresh = UserMessage(text="\n\n".join([opening, *heard, *words]))
+        agent.update(prefix=None, conversation=(), pending=(fresh,), prompt_tokens=0)
+        await self._account.settle_ask()
+        await agent.continue_as_new()
+
+
+def _may_be_billed(stopped: BaseException | None) -> bool:
+    """Tell whether a call that was stopped can cost something: it was sent, and not refused."""
+    if not isinstance(stopped, ActivityError) or is_cancelled_exception(stopped):
+        return may_have_run(stopped)
+    return _FAILED.get(failure_type(stopped)) == "unknown"

@@ -1,0 +1,127 @@
+"""A running agent: what the parts of its workflow share, and how it is held, stopped, continued.
+
+Decides nothing; the parts are the loop (`agent`), the talk with models (`conversation`) and the
+money (`account`).
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError
+
+from workflows.cancellation import end_if_cancelled
+from workflows.domain.agent.agent_values import AgentEnd, AgentRequest, AgentState
+from workflows.domain.agent.messages import UserMessage
+from workflows.domain.agent.model_values import ModelFacts
+
+_T = TypeVar("_T")
+
+
+class Ended(Exception):  # noqa: N818  (control flow inside the agent's workflow, not an error)
+    """The agent ends here; carries how."""
+
+    def __init__(
+        self, end: AgentEnd, detail: str = "", submission: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.end = end
+        self.detail = detail
+        self.submission = submission
+
+
+class RunningAgent:
+    """One agent's request and its state, of which there is one at any time.
+
+    `state` is all that a continuation carries. What is only of this run is elsewhere: the running
+    activity here, answers of the ledger that were not taken up in `Account`.
+    """
+
+    def __init__(self, request: AgentRequest) -> None:
+        self.request = request
+        self.state = request.carried or AgentState(
+            checkpoint=request.checkpoint,
+            started_at=workflow.now(),
+            pending=(UserMessage(text=request.opening),),
+            steers=request.steers,
+        )
+        self._activity: asyncio.Task[Any] | None = None
+
+    @property
+    def model(self) -> ModelFacts:
+        """The model of the route that speaks."""
+        return self.request.route[self.state.model_index]
+
+    @property
+    def model_name(self) -> str:
+        """The same as `provider/model`."""
+        return f"{self.model.provider}/{self.model.model}"
+
+    def pending_bytes(self) -> int:
+        """Return the size of the messages to be sent beyond the stored conversation, in UTF-8."""
+        return sum(len(message.model_dump_json().encode()) for message in self.state.pending)
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the state."""
+        self.state = self.state.model_copy(update=changes)
+
+    def stop(self, reason: str) -> None:
+        """Have the agent end: what runs is cancelled, what waits ends by itself."""
+        self.update(stop_reason=reason)
+        if self._activity is not None:
+            self._activity.cancel()
+
+    def end_if_stopped(self) -> None:
+        """End where a stop was asked for.
+
+        Raises:
+            Ended: it was.
+        """
+        if self.state.stop_reason is not None:
+            raise Ended(AgentEnd.STOPPED, self.state.stop_reason)
+
+    async def stoppable(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run an activity so that `stop` can cancel it.
+
+        Raises:
+            Ended: a stop was asked for; its cause says how the activity ended, if it was asked for.
+        """
+        if self.state.stop_reason is not None:
+            work.close()
+            raise Ended(AgentEnd.STOPPED, self.state.stop_reason)
+        self._activity = asyncio.create_task(work)
+        try:
+            return await self._activity
+        except (ActivityError, asyncio.CancelledError) as error:
+            # Cancelled, or failed before it heard of that: what would be tried again is not now.
+            if self.state.stop_reason is not None:
+                raise Ended(AgentEnd.STOPPED, self.state.stop_reason) from error
+            raise
+        finally:
+            self._activity = None
+
+    async def while_paused(self) -> None:
+        """Wait for `resume`; the time is not the agent's.
+
+        Raises:
+            Ended: it was stopped meanwhile.
+            CancelledError: the workflow was cancelled before, and no second one would end the wait.
+        """
+        end_if_cancelled()
+        began = workflow.now()
+        await workflow.wait_condition(
+            lambda: not self.state.is_paused or self.state.stop_reason is not None
+        )
+        self.update(paused=self.state.paused + (workflow.now() - began))
+        self.end_if_stopped()
+
+    async def continue_as_new(self) -> None:
+        """Continue as new with all state, once handlers are drained; no ask may be open.
+
+        Raises:
+            CancelledError: the workflow was cancelled before.
+        """
+        end_if_cancelled()
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        workflow.continue_as_new(self.request.model_copy(update={"carried": self.state}))

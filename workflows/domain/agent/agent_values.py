@@ -1,0 +1,151 @@
+"""One agent: what starts it, what it carries from turn to turn, how it can end."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+
+from pydantic import BaseModel, Field, JsonValue
+
+from workflows.domain.agent.messages import Message
+from workflows.domain.agent.model_values import ModelFacts, Role
+from workflows.domain.agent.tool_policy import ToolPolicy
+from workflows.domain.ids import AgentId, Commit, Digest, SessionId, Tree
+
+
+class AgentLimits(BaseModel, frozen=True, extra="forbid"):
+    """Where an agent is stopped; at 80 % of any of them it is told to wrap up."""
+
+    turns: int = Field(gt=0)
+    wall: timedelta
+    usd: Decimal = Field(ge=0)
+
+
+class AgentEnd(StrEnum):
+    """How an agent ended."""
+
+    SUBMITTED = "submitted"
+    TURN_LIMIT = "turn_limit"
+    TIME_LIMIT = "time_limit"
+    BUDGET = "budget"
+    CAP = "cap"
+    """The session's cap left no room for its next call; the ledger tells the session so."""
+    STUCK = "stuck"
+    REFUSAL = "refusal"
+    SILENCE = "silence"
+    STOPPED = "stopped"
+    PROVIDER = "provider"
+    """The provider could not be used: it will not take the request, or does not end an answer."""
+    HOST = "host"
+    """The host could not run its tools: no sandbox, or a newer attempt owns the worktree."""
+
+
+class WorktreeRef(BaseModel, frozen=True, extra="forbid"):
+    """Names one agent's worktree; the host derives paths and refs from it."""
+
+    session: SessionId
+    agent: AgentId
+    repository: str
+    """The repository's key on the host: a digest of its resolved path."""
+    writable: bool
+
+
+class AgentState(BaseModel, frozen=True, extra="forbid"):
+    """All that an agent carries from turn to turn, and over a continuation."""
+
+    turn: int = 0
+    """Turns played."""
+    checkpoint: Commit
+    tree: Tree | None = None
+    prefix: Digest | None = None
+    """Head of the stored conversation."""
+    conversation: tuple[Message, ...] = ()
+    """The same conversation in neutral form, sent whole only where the store lost it."""
+    pending: tuple[Message, ...] = ()
+    """What the next call carries beyond the prefix."""
+    prompt_tokens: int = 0
+    """Size of the last prompt and its answer, as the provider counted them."""
+    granted_usd: Decimal = Decimal(0)
+    spent_usd: Decimal = Decimal(0)
+    """Settled cost, plus the quotes of calls whose outcome is unknown."""
+    asks: int = 0
+    """Asks sent to the ledger."""
+    asks_taken: int = 0
+    """The last ask whose grant was taken; below `asks` while one is open."""
+    reminders: int = 0
+    repairs: int = 0
+    unknown_outcomes: int = 0
+    """Calls in a row whose outcome is unknown."""
+    is_warned: bool = False
+    is_compacted: bool = False
+    """True from a compaction until the next answer: a second overflow then ends the agent."""
+    model_index: int = 0
+    """Which model of the route speaks; it moves on when one cannot be used."""
+    recent: tuple[Digest, ...] = ()
+    """Fingerprints of the last turns' calls and effects, newest last, at most 3."""
+    scripted: bool = False
+    is_estimated: bool = False
+    """A provider counted no tokens of some call, so its cost is an estimate."""
+    started_at: datetime
+    paused: timedelta = timedelta(0)
+    steers: tuple[str, ...] = ()
+    """What persons said and no turn has taken up yet."""
+    told: tuple[str, ...] = ()
+    """What was taken up, and no answer has followed yet."""
+    heard: tuple[str, ...] = ()
+    """What an answer has followed; a conversation that begins anew begins with it."""
+    is_paused: bool = False
+    stop_reason: str | None = None
+    """Set by the signal `stop`."""
+
+
+class AgentRequest(BaseModel, frozen=True, extra="forbid"):
+    """What starts an agent."""
+
+    session: SessionId
+    agent: AgentId
+    role: Role
+    route: tuple[ModelFacts, ...] = Field(min_length=1)
+    """In order of preference; the next one is taken when one cannot be used."""
+    opening: str = Field(min_length=1)
+    """The first message: who, which task, which attempt, and what is wanted."""
+    steers: tuple[str, ...] = ()
+    """What a person said to the task before; heard with the opening."""
+    worktree: WorktreeRef
+    checkpoint: Commit
+    host_queue: str
+    ledger: str
+    """The ledger's workflow id."""
+    claims: tuple[str, ...] = ()
+    policy: ToolPolicy = ToolPolicy()
+    gate_files: tuple[str, ...] = ()
+    """Files that a gate starts; see `Standing`."""
+    limits: AgentLimits
+    command_timeout: timedelta
+    back_off: timedelta = timedelta(seconds=2)
+    """The wait after a call of unknown outcome; longer after each further one in a row."""
+    turns_per_run: int = Field(default=250, gt=0)
+    """After so many turns in one run the workflow continues as new."""
+    carried: AgentState | None = None
+    """Set by a continuation."""
+
+
+class AgentOutcome(BaseModel, frozen=True, extra="forbid"):
+    """How it went. The work is in the checkpoint whatever the end."""
+
+    agent: AgentId
+    end: AgentEnd
+    detail: str = ""
+    """One sentence for a person."""
+    submission: dict[str, JsonValue] | None = None
+    """The arguments of `submit`, `submit_plan` or `submit_verdict`."""
+    checkpoint: Commit
+    turns: int
+    spent_usd: Decimal
+    model: str
+    """The model that spoke last, as `provider/model`."""
+    family: str
+    scripted: bool
+    is_estimated: bool = False
+    """A part of `spent_usd` is an estimate: a provider counted no tokens."""
+    unheard: tuple[str, ...] = ()
+    """Steering that came too late for it."""

@@ -1,0 +1,98 @@
+"""A session's configuration, frozen into its input: replay and prices never see a later edit."""
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BaseModel, Field, StringConstraints
+
+from workflows.domain.agent.model_values import GivenFacts
+from workflows.domain.agent.tool_policy import ToolPolicy
+from workflows.domain.budget import Caps
+from workflows.domain.gate import GateSpec
+from workflows.domain.violation import DiffLimits
+
+ModelName = Annotated[
+    str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}/[A-Za-z0-9._:/@+-]{1,200}$")
+]
+"""`provider/model`, as in `anthropic/claude-sonnet-5-5`, `scripted/alpha` or, on a server that a
+person named, `local/qwen3-coder`."""
+
+
+class Pacing(StrEnum):
+    """When dependants start: after a wave's merge, or as soon as dependencies are validated."""
+
+    WAVE = "wave"
+    FLOW = "flow"
+
+
+class Approvals(BaseModel, frozen=True, extra="forbid"):
+    """What a person decides and what is decided for them."""
+
+    plan: Literal["ask", "auto"] = "ask"
+    changeset: Literal["ask", "auto_if_green"] = "ask"
+
+
+class Concurrency(BaseModel, frozen=True, extra="forbid"):
+    """How many agents (plan, develop, validate) or changesets (merge) run at once."""
+
+    plan: int = Field(default=1, ge=1, le=1)
+    develop: int = Field(default=4, ge=1, le=64)
+    validation: int = Field(
+        default=2, ge=1, le=64, validation_alias=AliasChoices("validate", "validation")
+    )
+    merge: int = Field(default=1, ge=1, le=1)
+
+
+class Routes(BaseModel, frozen=True, extra="forbid"):
+    """An ordered list of models for each role."""
+
+    planner: tuple[ModelName, ...] = Field(min_length=1)
+    developer: tuple[ModelName, ...] = Field(min_length=1)
+    reviewer: tuple[ModelName, ...] = Field(min_length=1)
+    """At least one must be of another family than the developers'."""
+
+
+HostPattern = Annotated[str, StringConstraints(min_length=1, max_length=260)]
+"""A host's name, `name:port`, or `*.name` for all names below it; `policy.hosts` reads it."""
+
+
+class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
+    """What a worktree needs beside what git holds."""
+
+    setup: tuple[tuple[str, ...], ...] = ()
+    """Commands (argument lists) run in the sandbox, once per worktree or checkout."""
+    network: Annotated[tuple[HostPattern, ...], Field(max_length=100)] = ()
+    """Hosts that they, and nothing else, may reach; without any they have no network."""
+    copies: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("copy", "copies"))
+    """`copy` in the file: ignored files of the checkout that builds need; secrets are refused."""
+    allow_secret: tuple[str, ...] = ()
+    """Those of them that may be copied although they look secret."""
+
+
+class SessionConfig(BaseModel, frozen=True, extra="forbid"):
+    """All settings of one session."""
+
+    pacing: Pacing = Pacing.WAVE
+    approvals: Approvals = Approvals()
+    concurrency: Concurrency = Concurrency()
+    routes: Routes
+    catalogue: dict[ModelName, GivenFacts] = Field(default_factory=dict[ModelName, GivenFacts])
+    """What the person says of models, over what is known of them."""
+    budget: Caps = Caps()
+    gates: tuple[GateSpec, ...] | None = None
+    """None: detected from the repository."""
+    worktree: WorktreeConfig = WorktreeConfig()
+    attempts: int = Field(default=3, ge=1, le=20)
+    """Attempts at a task before it fails."""
+    turns: int = Field(default=60, ge=1, le=1_000)
+    """Turns of one agent."""
+    command_timeout: timedelta = timedelta(minutes=5)
+    """The longest that one command of an agent may run."""
+    limits: DiffLimits = DiffLimits()
+    """How large one task's work may be."""
+    sandbox: Literal["required", "none"] = "required"
+    policy: ToolPolicy = ToolPolicy()
+    deliver: Literal["branch"] = "branch"
+    on_cap: Literal["pause", "stop"] = "pause"
+    """What reaching the money cap does to the session; `stop` for runs that nobody watches."""

@@ -1,0 +1,95 @@
+"""All that a session remembers: one serialisable value, replaced and never changed in place."""
+
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from pydantic import BaseModel, Field
+
+from workflows.domain.agent.model_values import ModelFacts
+from workflows.domain.changeset import Changeset
+from workflows.domain.gate import GateReport, GateSpec
+from workflows.domain.ids import Commit, TaskId, Tree
+from workflows.domain.plan import Plan
+from workflows.domain.repository import Base
+from workflows.domain.session.decision import Decision
+from workflows.domain.session.notice import Notice
+from workflows.domain.task import TaskRecord
+
+
+class SessionPhase(StrEnum):
+    """What the session as a whole is doing."""
+
+    PREPARING = "preparing"
+    PLANNING = "planning"
+    AWAITING_PLAN = "awaiting_plan"
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+class ResolvedRoutes(BaseModel, frozen=True, extra="forbid"):
+    """The routes as pinned facts."""
+
+    planner: tuple[ModelFacts, ...]
+    developer: tuple[ModelFacts, ...]
+    reviewer: tuple[ModelFacts, ...]
+
+
+class SessionState(BaseModel, frozen=True, extra="forbid"):
+    """The truth about a session; its continuation carries exactly this."""
+
+    started_at: datetime
+    phase: SessionPhase = SessionPhase.PREPARING
+    reason: str = ""
+    """One sentence on the phase, for a person."""
+    cap_usd: Decimal
+    ended_usd: Decimal = Decimal(0)
+    """What the agents that have ended cost."""
+    ledger_usd: Decimal = Decimal(0)
+    """The ledger's last word on settled spend, running agents included."""
+    scripted: bool = False
+    is_estimated: bool = False
+    """A part of the spend is an estimate, because a provider counted no tokens."""
+    # Set by the preparation.
+    base: Base | None = None
+    host_queue: str = ""
+    sandbox: str = ""
+    routes: ResolvedRoutes | None = None
+    gates: tuple[GateSpec, ...] = ()
+    brief: str = ""
+    baseline: GateReport | None = None
+    head_baseline: GateReport | None = None
+    """The gates on the head; None as long as nothing was merged that they were run on."""
+    # Set by planning.
+    plan: Plan | None = None
+    plans_made: int = 0
+    plan_notes: tuple[str, ...] = ()
+    plan_fault: str = ""
+    """Why the planner made no plan."""
+    is_plan_approved: bool = False
+    plan_approved_by: str = ""
+    # Moved by the work.
+    records: dict[TaskId, TaskRecord] = Field(default_factory=dict)
+    changesets: tuple[Changeset, ...] = ()
+    cycle: int = 0
+    head: Commit | None = None
+    delivered: Commit | None = None
+    branch: str | None = None
+    green: tuple[Tree, ...] = ()
+    """Trees whose gates showed no new failure, the newest 50."""
+    notices: tuple[Notice, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    """What persons and rules decided, oldest first; `policy.decisions` bounds them."""
+    decisions_dropped: int = 0
+    resumes_to: SessionPhase | None = None
+    """Set while PAUSED."""
+    is_cap_reached: bool = False
+    halt: str = ""
+    """Set by an outcome after which the session must not go on by itself, and why."""
+
+    @property
+    def spent_usd(self) -> Decimal:
+        """What is known to be spent. Both sums lag behind the truth, and neither passes it."""
+        return max(self.ended_usd, self.ledger_usd)

@@ -1,0 +1,304 @@
+"""What the session hands to its waves, and what they hand back."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from workflows.domain.agent.agent_values import AgentEnd
+from workflows.domain.agent.model_values import ModelFacts
+from workflows.domain.agent.tool_policy import ToolPolicy
+from workflows.domain.gate import GateReport, GateSpec
+from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId, Tree
+from workflows.domain.plan import Plan, Task
+from workflows.domain.repository import CopiedFile
+from workflows.domain.session.session_config import WorktreeConfig
+from workflows.domain.verdict import Verdict
+from workflows.domain.violation import DiffLimits
+
+
+class Grounds(BaseModel, frozen=True, extra="forbid"):
+    """What every wave of a session needs to know: where the work is and what it must pass."""
+
+    session: SessionId
+    key: str
+    """The repository's name on the host."""
+    host_queue: str
+    ledger: str
+    worktree: WorktreeConfig
+    copied: tuple[CopiedFile, ...]
+    gates: tuple[GateSpec, ...]
+    command_timeout: timedelta
+    turns: int
+    policy: ToolPolicy = ToolPolicy()
+    limits: DiffLimits = DiffLimits()
+
+
+# --- plan -----------------------------------------------------------------------------------
+
+
+class PlanRequest(BaseModel, frozen=True, extra="forbid"):
+    """What starts a PlanWave."""
+
+    grounds: Grounds
+    route: tuple[ModelFacts, ...]
+    base: Commit
+    goal: str
+    brief: str
+    notes: tuple[str, ...]
+    """Why earlier plans were refused."""
+    number: int
+
+
+class PlanResult(BaseModel, frozen=True, extra="forbid"):
+    """What a PlanWave came to."""
+
+    plan: Plan | None
+    reason: str = ""
+    """Why there is no plan."""
+    cost_usd: Decimal
+    scripted: bool
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
+
+
+# --- develop --------------------------------------------------------------------------------
+
+
+class Assignment(BaseModel, frozen=True, extra="forbid"):
+    """One attempt at one task."""
+
+    task: Task
+    attempt: int
+    head: Commit
+    """The session's head: the base, before the dependencies are merged into it."""
+    dependencies: tuple[Commit, ...] = ()
+    """Validated commits that are not in the head yet; merged into the base."""
+    base: Commit | None = None
+    """Set when the attempt goes on from earlier work: that work's base."""
+    restart_from: Commit | None = None
+    notes: tuple[str, ...] = ()
+    steers: tuple[str, ...] = ()
+    """What persons said to the task's agents so far."""
+
+
+class DevelopRequest(BaseModel, frozen=True, extra="forbid"):
+    """What starts a DevelopWave."""
+
+    grounds: Grounds
+    route: tuple[ModelFacts, ...]
+    assignments: tuple[Assignment, ...]
+    """In the order in which they start."""
+    concurrency: int
+    brief: str = ""
+    """The repository in short, for each agent's opening."""
+
+
+class Developed(BaseModel, frozen=True, extra="forbid"):
+    """The attempt was submitted and its diff keeps the rules."""
+
+    kind: Literal["developed"] = "developed"
+    task: TaskId
+    attempt: int
+    base: Commit
+    commit: Commit
+    tree: Tree
+    family: str
+    ignored: tuple[str, ...]
+    notices: tuple[str, ...] = ()
+    """Of the check of the diff: allowed, but to be seen by a person."""
+    cost_usd: Decimal
+    scripted: bool
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
+
+
+class NotDeveloped(BaseModel, frozen=True, extra="forbid"):
+    """The attempt ended without acceptable work."""
+
+    kind: Literal["not_developed"] = "not_developed"
+    task: TaskId
+    attempt: int
+    end: AgentEnd
+    """SUBMITTED where the diff was refused."""
+    detail: str
+    base: Commit | None
+    checkpoint: Commit | None
+    """The work so far; None where it is of no use."""
+    cost_usd: Decimal
+    scripted: bool
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
+
+
+class Waits(BaseModel, frozen=True, extra="forbid"):
+    """The dependencies' commits conflict with each other; the task waits until they are merged."""
+
+    kind: Literal["waits"] = "waits"
+    task: TaskId
+    attempt: int
+    detail: str
+
+
+DevelopItem = Annotated[Developed | NotDeveloped | Waits, Field(discriminator="kind")]
+
+
+class TaskWord(BaseModel, frozen=True, extra="forbid"):
+    """What a person says to one task's agent, or why it stops."""
+
+    task: TaskId
+    text: str
+
+
+class DevelopResult(BaseModel, frozen=True, extra="forbid"):
+    """What a DevelopWave came to, one item an assignment."""
+
+    items: tuple[DevelopItem, ...]
+    unheard: tuple[TaskWord, ...] = ()
+    """Steering that came when the task's agent had ended already."""
+
+
+# --- validate -------------------------------------------------------------------------------
+
+
+class Candidate(BaseModel, frozen=True, extra="forbid"):
+    """One task's submitted work."""
+
+    task: Task
+    attempt: int
+    base: Commit
+    commit: Commit
+    family: str
+
+
+class ValidateRequest(BaseModel, frozen=True, extra="forbid"):
+    """What starts a ValidateWave."""
+
+    grounds: Grounds
+    route: tuple[ModelFacts, ...]
+    candidates: tuple[Candidate, ...]
+    baseline: GateReport
+    """The gates on the session's base: for work that does not stand on the head."""
+    head: Commit | None = None
+    head_baseline: GateReport | None = None
+    """The gates on the head; None: as on the base."""
+    concurrency: int
+
+
+class Validated(BaseModel, frozen=True, extra="forbid"):
+    """The gates show no new failure and the reviewer approves with evidence."""
+
+    kind: Literal["validated"] = "validated"
+    task: TaskId
+    attempt: int
+    tree: Tree
+    diff: Digest | None = None
+    """The whole diff in the store, for the person who approves it."""
+    gate_remarks: str = ""
+    """What passed all the same: flakes, changed files, known failures of another cause."""
+    verdict: Verdict
+    cost_usd: Decimal
+    scripted: bool
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
+
+
+class Refused(BaseModel, frozen=True, extra="forbid"):
+    """A gate or the reviewer says no, or no reviewer gave a verdict; for want of money: `cap`."""
+
+    kind: Literal["refused"] = "refused"
+    task: TaskId
+    attempt: int
+    by: Literal["gate", "reviewer", "abstention", "cap"]
+    notes: str
+    """For the next attempt."""
+    cost_usd: Decimal
+    scripted: bool
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
+
+
+ValidateItem = Annotated[Validated | Refused, Field(discriminator="kind")]
+
+
+class ValidateResult(BaseModel, frozen=True, extra="forbid"):
+    """What a ValidateWave came to, one item a candidate."""
+
+    items: tuple[ValidateItem, ...]
+
+
+# --- merge ----------------------------------------------------------------------------------
+
+
+class QueuedChangeset(BaseModel, frozen=True, extra="forbid"):
+    """One approved changeset."""
+
+    id: ChangesetId
+    digest: Digest
+    tasks: tuple[TaskId, ...]
+    commits: tuple[Commit, ...]
+    title: str
+
+
+class MergeRequest(BaseModel, frozen=True, extra="forbid"):
+    """What starts a MergeWave."""
+
+    grounds: Grounds
+    repository: str
+    base: Commit
+    head: Commit
+    delivered: Commit | None
+    """What the branch in the person's repository holds."""
+    queue: tuple[QueuedChangeset, ...]
+    """In dependency order."""
+    baseline: GateReport
+    """The gates on the head: what was mended by merged work must not fail again."""
+    green: tuple[Tree, ...]
+    """Trees whose gates were green already; they are not run again."""
+
+
+class MergedChangeset(BaseModel, frozen=True, extra="forbid"):
+    """It is in the session's branch."""
+
+    kind: Literal["merged"] = "merged"
+    id: ChangesetId
+    head: Commit
+    gate_remarks: str = ""
+    """What the gates on the merged tree let pass; empty where they did not have to run."""
+
+
+class ReturnedChangeset(BaseModel, frozen=True, extra="forbid"):
+    """It is not: one task must be reworked."""
+
+    kind: Literal["returned"] = "returned"
+    id: ChangesetId
+    task: TaskId
+    by: Literal["conflict", "gate"]
+    notes: str
+
+
+class HeldChangeset(BaseModel, frozen=True, extra="forbid"):
+    """It could not be tried (host, sandbox, disk): nothing is wrong with the work."""
+
+    kind: Literal["held"] = "held"
+    id: ChangesetId
+    reason: str
+
+
+MergeItem = Annotated[
+    MergedChangeset | ReturnedChangeset | HeldChangeset, Field(discriminator="kind")
+]
+
+
+class MergeResult(BaseModel, frozen=True, extra="forbid"):
+    """What a MergeWave came to."""
+
+    items: tuple[MergeItem, ...]
+    head: Commit
+    baseline: GateReport | None = None
+    """The gates on the head; None where they were not run for it."""
+    delivered: Commit | None
+    branch: str | None
+    delivery_refused: str = ""
+    """Why the person's repository was not moved; the work is safe in our own."""

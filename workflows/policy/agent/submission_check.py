@@ -1,0 +1,30 @@
+"""Whether a submission can be accepted as it is, or what is wrong with it.
+
+A reviewer's submission is always accepted here: what is wrong with it makes an abstention, and
+`policy.verdicts` decides that, so that a reviewer cannot be talked into a pass by repairs.
+"""
+
+from pydantic import JsonValue
+
+from workflows.domain.agent.model_values import Role
+from workflows.domain.plan import Plan
+from workflows.policy.plan.plan_check import read_plan
+
+
+def fault(role: Role, arguments: dict[str, JsonValue]) -> str | None:
+    """Say what is wrong with a submission, for the agent to repair; None: accept it.
+
+    Args:
+        role: who submits.
+        arguments: of `submit`, `submit_plan` or `submit_verdict`.
+    """
+    if role is Role.REVIEWER:
+        return None
+    if role is Role.DEVELOPER:
+        has_summary = isinstance(arguments.get("summary"), str)
+        return None if has_summary else "`summary` is missing: say in a few sentences what was done"
+    plan = read_plan(arguments)
+    if isinstance(plan, Plan):
+        return None
+    listed = "\n".join(f"- {each.text}" for each in plan)
+    return f"The plan was refused. Mend this and submit it again:\n{listed}"

@@ -1,0 +1,210 @@
+"""Which paths an agent may write and read: its claims, less what nobody may change by its hand.
+
+The protected set keeps the judge from being weakened: git's own data, the project's configuration
+of Blue Flame, the definitions of CI, and what the person names. Lock files, and files that a gate
+starts or obeys, may be written where a claim says more than "everything". Not protected are the
+sources of detected gates (`Makefile`, `pyproject.toml`, `package.json`, the tests themselves):
+ordinary tasks have to change them, so claims, reviewers and the person are what guards them.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from workflows.domain.agent.tool_policy import Denied, ToolPolicy
+from workflows.domain.gate import GateSpec
+from workflows.policy.plan.claims import is_claimed
+
+PROTECTED: Final = (
+    ".gitmodules",
+    "blueflame.yaml",
+    ".github/workflows",
+    ".github/actions",
+    ".gitlab-ci.yml",
+    ".gitlab/ci",
+    ".circleci",
+    "Jenkinsfile",
+    "azure-pipelines.yml",
+    ".azure-pipelines",
+    "bitbucket-pipelines.yml",
+    ".buildkite",
+    ".drone.yml",
+    ".travis.yml",
+    ".woodpecker.yml",
+    ".woodpecker",
+    ".forgejo/workflows",
+    ".gitea/workflows",
+)
+LOCK_FILES: Final = (
+    "**/poetry.lock",
+    "**/uv.lock",
+    "**/pdm.lock",
+    "**/pylock.toml",
+    "**/Pipfile.lock",
+    "**/requirements*.lock",
+    "**/package-lock.json",
+    "**/npm-shrinkwrap.json",
+    "**/pnpm-lock.yaml",
+    "**/yarn.lock",
+    "**/bun.lock",
+    "**/bun.lockb",
+    "**/Cargo.lock",
+    "**/go.sum",
+    "**/Gemfile.lock",
+    "**/composer.lock",
+    "**/flake.lock",
+)
+_NO_RULES: Final = ToolPolicy()
+_LISTED: Final = 8
+_GITLEAKS_FILES: Final = (".gitleaks.toml", ".gitleaksignore")
+_GITLEAKS_OPTIONS: Final = frozenset(
+    {"-c", "--config", "-i", "--gitleaks-ignore-path", "-b", "--baseline-path"}
+)
+_STARTERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby", "perl", "make"})
+
+
+def denies(
+    path: str,
+    claims: Sequence[str],
+    rules: ToolPolicy = _NO_RULES,
+    starts: Sequence[str] = (),
+) -> str | None:
+    """Return in words why a path may not be written; None where it may. See `write_denial`."""
+    denied = write_denial(path, claims, rules, starts)
+    return denied.about if denied else None
+
+
+def write_denial(
+    path: str, claims: Sequence[str], rules: ToolPolicy, starts: Sequence[str]
+) -> Denied | None:
+    """Return the rule that denies a write; None where it is allowed.
+
+    | the path                                   | rule          | allowed                       |
+    |--------------------------------------------|---------------|-------------------------------|
+    | `.git`, or below one; in the protected set | `protected`   | never                         |
+    | blocked                                    | `blocked`     | never                         |
+    | outside the claims                         | `claims`      | no                            |
+    | outside `write_paths`                      | `write-paths` | no                            |
+    | a lock file, or one that a gate starts     | `named-only`  | where a claim other than `**` |
+    |                                            |               | covers it                     |
+    | any other                                  |               | yes                           |
+
+    Args:
+        path: relative to the worktree, with `/`, links resolved.
+        claims: the task's; none for a role that only reads.
+        rules: the session's.
+        starts: what `gate_files` found.
+    """
+    if is_protected(path, rules):
+        about = f"{path!r} is protected: agents never change it; leave it as it is"
+        return Denied(rule="protected", about=about, instead=_claimed(claims))
+    if is_claimed(path, rules.blocked_paths):
+        return _blocked(path)
+    if not is_claimed(path, claims):
+        about = f"{path!r} is outside this task's claims ({', '.join(claims)})"
+        return Denied(rule="claims", about=about, instead=_claimed(claims))
+    if not is_claimed(path, rules.write_paths):
+        about = f"{path!r} is outside what agents may write here"
+        return Denied(rule="write-paths", about=about, instead=_listed(rules.write_paths))
+    return _named_only(path, claims, starts)
+
+
+def read_denial(path: str, rules: ToolPolicy) -> Denied | None:
+    """Return the rule that denies a read; None where it is allowed.
+
+    Args:
+        path: relative to the worktree, with `/`; links need not be resolved.
+        rules: the session's.
+    """
+    if is_claimed(path, rules.blocked_paths):
+        return _blocked(path)
+    if path != "." and not is_claimed(path, rules.read_paths):
+        about = f"{path!r} is outside what agents may read here"
+        return Denied(rule="read-paths", about=about, instead=_listed(rules.read_paths))
+    return None
+
+
+def is_protected(path: str, rules: ToolPolicy) -> bool:
+    """Tell whether no agent may ever write a path."""
+    return is_in_git(path) or is_claimed(path, PROTECTED) or is_claimed(path, rules.protected_paths)
+
+
+def is_in_git(path: str) -> bool:
+    """Tell whether a path is git's data, of whatever repository."""
+    return any(part.casefold() == ".git" for part in path.split("/"))
+
+
+def gate_files(gates: Sequence[GateSpec]) -> tuple[str, ...]:
+    """Return the files of the repository that gates start: their program, or their script.
+
+    Of gitleaks also those that say what it overlooks: an agent could excuse its own secret there.
+
+    Args:
+        gates: the session's.
+
+    Returns:
+        Paths from the repository's root, each once, in order.
+    """
+    started = (_gate_file(gate.argv) for gate in gates)
+    found = (*started, *(path for gate in gates for path in _excuses(gate.argv)))
+    return tuple(dict.fromkeys(path for path in found if path is not None))
+
+
+def _blocked(path: str) -> Denied:
+    about = f"{path!r} is blocked: agents neither read nor write it"
+    return Denied(rule="blocked", about=about, instead="working without it")
+
+
+def _named_only(path: str, claims: Sequence[str], starts: Sequence[str]) -> Denied | None:
+    named = [claim for claim in claims if not _is_everything(claim)]
+    if is_claimed(path, named):
+        return None
+    kind = "a lock file" if is_claimed(path, LOCK_FILES) else "a file that a gate starts or obeys"
+    if kind != "a lock file" and path not in starts:
+        return None
+    about = f"{path!r} is {kind}: only a task whose claims name it may change it"
+    return Denied(rule="named-only", about=about, instead=_claimed(claims))
+
+
+def _gate_file(argv: Sequence[str]) -> str | None:
+    words = list(argv)
+    if words and words[0] in _STARTERS:
+        words = [word for word in words[1:] if not word.startswith("-")]
+        if not words or ("/" not in words[0] and "." not in words[0]):
+            return None
+    elif not words or "/" not in words[0]:
+        return None
+    return _inside(words[0])
+
+
+def _excuses(argv: Sequence[str]) -> Iterator[str | None]:
+    """Name what gitleaks is excused by: its configuration, its list of ignored findings."""
+    if argv[0].rsplit("/", 1)[-1] != "gitleaks":
+        return
+    yield from _GITLEAKS_FILES
+    for option, word in pairwise((*argv, "")):
+        name, sign, value = option.partition("=")
+        if name in _GITLEAKS_OPTIONS:
+            yield _inside(value if sign else word)
+
+
+def _inside(word: str) -> str | None:
+    """Return a word as a path of the repository; None where it cannot be one."""
+    path = word.removeprefix("./")
+    return None if path.startswith("/") or ".." in path.split("/") or " " in path else path
+
+
+def _is_everything(claim: str) -> bool:
+    return not claim.strip("*/")
+
+
+def _claimed(claims: Sequence[str]) -> str:
+    if not claims:
+        return "reading, and scratch files below /tmp: this role writes nothing here"
+    return f"what the task claims: {_listed(claims)}; scratch files below /tmp"
+
+
+def _listed(patterns: Sequence[str]) -> str:
+    shown = ", ".join(patterns[:_LISTED])
+    more = len(patterns) - _LISTED
+    return f"{shown} and {more} more" if more > 0 else shown or "nothing"

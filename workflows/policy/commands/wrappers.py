@@ -1,0 +1,212 @@
+"""What a command really runs: programs that start other programs are seen through.
+
+`layers` names each program on the way, outermost first, and each text that a shell would read.
+Anything in a place where a program's name must stand that is not certainly one is denied, as is an
+option of a wrapper that is not known here: behind it nobody could tell where the program begins.
+"""
+
+from collections.abc import Generator, Iterator
+from typing import Final, NamedTuple
+
+from workflows.domain.agent.shell_tree import UNKNOWN, Word
+from workflows.domain.agent.tool_policy import Denied
+from workflows.policy.commands.nested_scripts import ShellText, shell_texts, text_for
+from workflows.policy.commands.program_options import (
+    WRAPPERS,
+    Words,
+    Wrapper,
+    base_name,
+    cannot_judge,
+    shown,
+    skip_options,
+)
+
+
+class Program(NamedTuple):
+    """One program with its words, to be judged as it stands."""
+
+    words: Words
+    is_wrapper: bool = False
+    """It only starts what follows."""
+
+
+class Setting(NamedTuple):
+    """A variable that a wrapper sets."""
+
+    name: str
+
+
+Layer = Program | Setting | ShellText | Denied
+
+_RUNNERS: Final = frozenset(
+    {
+        ("bundle", "exec"),
+        ("conda", "run"),
+        ("coverage", "run"),
+        ("hatch", "run"),
+        ("npm", "exec"),
+        ("pdm", "run"),
+        ("pipenv", "run"),
+        ("pnpm", "exec"),
+        ("poetry", "run"),
+        ("rye", "run"),
+        ("uv", "run"),
+        ("yarn", "exec"),
+    }
+)
+"""Programs whose subcommand starts a program in their environment."""
+_RESERVED: Final = frozenset({
+    "!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
+    "in", "select", "then", "until", "while",
+})  # fmt: skip
+"""Words of bash's grammar. Behind `time` and `coproc`, which the grammar takes for programs, they
+begin what it did not read."""
+
+
+def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
+    """Name what a command runs, outermost first.
+
+    Args:
+        words: the program first.
+        stdin: the text of a here-document, where there is one.
+        is_piped: its input is another command's output, or what nobody could look at.
+    """
+    program = words[0]
+    name, rest = base_name(program.text), words[1:]
+    if (denied := _hidden(program)) is not None:
+        yield denied
+    elif name in WRAPPERS or name == "env":
+        yield Program(words, is_wrapper=True)
+        inner = yield from _env(rest) if name == "env" else _through(name, rest)
+        if inner:
+            yield from layers(inner, stdin, is_piped=is_piped or name == "xargs")
+    else:
+        yield Program(words)
+        yield from _started(name, rest, stdin, is_piped=is_piped)
+
+
+def _started(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
+    """Name what a program that is no mere wrapper runs besides itself."""
+    if name in _STARTERS:
+        yield from _STARTERS[name](rest)
+    elif rest and (name, rest[0].text) in _RUNNERS:
+        yield from _runner(rest[1:])
+    else:
+        yield from shell_texts(name, rest, stdin, is_piped=is_piped)
+
+
+def _hidden(program: Word) -> Denied | None:
+    if not program.is_known:
+        return cannot_judge(f"{shown([program])} stands where a program's name must stand")
+    if program.text in _RESERVED:
+        return cannot_judge(f"{program.text!r} stands where a program's name must stand")
+    if not program.text:
+        return cannot_judge("an empty text stands where a program's name must stand")
+    if not program.text.isascii() or not program.text.isprintable():
+        letters = ascii(program.text)
+        about = f"{letters} holds letters that only look like others, or cannot be seen"
+        return Denied(rule="look-alike", about=about, instead="programs named in plain ASCII")
+    return None
+
+
+def _through(name: str, rest: Words) -> Generator[Layer, None, Words]:
+    """Return the program that a wrapper starts, with its words."""
+    if name == "command" and rest and rest[0].text in {"-v", "-V", "-pv", "-pV"}:
+        return ()
+    wrapper = WRAPPERS[name]
+    start = skip_options(name, rest, wrapper)
+    if isinstance(start, Denied):
+        yield start
+    elif name == "coproc" and any(word.text in _RESERVED for word in rest[1:2]):
+        yield cannot_judge("a named 'coproc'")
+    elif inner := rest[start + wrapper.operands :]:
+        return _with_input(inner, _marker(rest[:start])) if name == "xargs" else inner
+    return ()
+
+
+def _marker(options: Words) -> str:
+    """Return the text that `xargs` replaces by each line of its input; empty: none."""
+    texts = [word.text for word in options]
+    for text, following in zip(texts, [*texts[1:], ""], strict=False):
+        if text.startswith("--replace"):
+            return text.partition("=")[2] or "{}"
+        if text.startswith("-") and "I" in text and not text.startswith("--"):
+            return text.partition("I")[2] or following
+    return ""
+
+
+def _with_input(words: Words, marker: str) -> Words:
+    replaced = (_replaced(word, marker) for word in words)
+    return (*replaced, Word(text=UNKNOWN, is_many=True))
+
+
+def _replaced(word: Word, marker: str) -> Word:
+    if not marker or marker not in word.text:
+        return word
+    return word.model_copy(update={"text": word.text.replace(marker, UNKNOWN)})
+
+
+def _env(rest: Words) -> Generator[Layer, None, Words]:
+    """`env [-i] [-u NAME] [-C DIR] [NAME=VALUE …] [PROGRAM …]`; `-S` splits a text.
+
+    Returns:
+        The program that it starts, with its words.
+    """
+    flags = "-i -0 -v --ignore-environment --null --debug"
+    program: Words = ()
+    start = skip_options("env", rest, Wrapper(flags, "-u -S -C --unset --split-string --chdir"))
+    if isinstance(start, Denied):
+        yield start
+    elif any(_splits(word.text) for word in rest[:start]):
+        yield cannot_judge("'env -S' splits a text into a command, 'env -C' changes the folder")
+    else:
+        rest = rest[start:]
+        # A single minus sign is `-i`.
+        rest = rest[1:] if rest and rest[0].text == "-" else rest
+        while rest and "=" in rest[0].text.partition(UNKNOWN)[0]:
+            yield Setting(rest[0].text.partition("=")[0])
+            rest = rest[1:]
+        program = rest
+    return program
+
+
+def _splits(option: str) -> bool:
+    long = option.startswith("--")
+    return option.startswith(("--split", "--chdir")) or (
+        option.startswith("-") and not long and ("S" in option or "C" in option)
+    )
+
+
+def _flock(rest: Words) -> Iterator[Layer]:
+    wrapper = Wrapper("-s -x -e -n -u -o -F -v --shared --nonblock", "-w -E --wait", 1)
+    start = skip_options("flock", rest, wrapper)
+    if isinstance(start, Denied):
+        yield start
+    elif inner := rest[start + 1 :]:
+        has_text = inner[0].text in {"-c", "--command"}
+        yield from text_for("flock", inner[1:]) if has_text else layers(inner, None, is_piped=False)
+
+
+def _find(rest: Words) -> Iterator[Layer]:
+    """Each `-exec` and its kin runs the words up to `;` or `+`, with `{}` for a file."""
+    place = 0
+    while place < len(rest):
+        if rest[place].text in {"-exec", "-execdir", "-ok", "-okdir"}:
+            end = next(
+                (at for at in range(place, len(rest)) if rest[at].text in {";", "+"}), len(rest)
+            )
+            inner = tuple(_replaced(word, "{}") for word in rest[place + 1 : end])
+            yield from layers(inner, None, is_piped=False) if inner else ()
+            place = end
+        place += 1
+
+
+def _runner(rest: Words) -> Iterator[Layer]:
+    """What stands before the program here is told apart only by the minus sign."""
+    while rest and rest[0].is_known and rest[0].text.startswith("-"):
+        rest = rest[1:]
+    if rest and rest[0].is_known and rest[0].text:
+        yield from layers(rest, None, is_piped=False)
+
+
+_STARTERS: Final = {"find": _find, "flock": _flock, "npx": _runner, "uvx": _runner}

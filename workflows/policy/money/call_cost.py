@@ -1,0 +1,34 @@
+"""What a call cost, from the prices pinned in its session. It judges no budget."""
+
+from decimal import Decimal
+
+from workflows.domain.agent.model_values import Prices, Rates, Usage
+
+_MILLION = Decimal(1_000_000)
+
+
+def cost_usd(prices: Prices | None, usage: Usage) -> Decimal | None:
+    """Multiply tokens by prices; None where the prices are unknown.
+
+    Cached and cache-write tokens are part of the input tokens; a provider that counts them beyond
+    the input is charged for what it counted, never less.
+    """
+    if prices is None:
+        return None
+    rates = _rates(prices, usage.input_tokens)
+    brief = min(usage.cache_write_5m_tokens, usage.cache_write_tokens)
+    brief_usd = rates.cache_write_5m_usd
+    special = usage.cached_input_tokens + usage.cache_write_tokens
+    total = (
+        max(usage.input_tokens - special, 0) * rates.input_usd
+        + usage.cached_input_tokens * rates.cached_input_usd
+        + brief * (rates.cache_write_usd if brief_usd is None else brief_usd)
+        + (usage.cache_write_tokens - brief) * rates.cache_write_usd
+        + usage.output_tokens * rates.output_usd
+    )
+    return total / _MILLION
+
+
+def _rates(prices: Prices, prompt_tokens: int) -> Rates:
+    short = prices.short_prompt
+    return prices if short is None or prompt_tokens > prices.short_prompt_tokens else short

@@ -1,0 +1,203 @@
+"""Judges a task's collected diff: facts in, violations and notices out.
+
+The third layer: whatever got past the judged tool call and the sandbox must not reach a commit.
+What a tree cannot hold at all (a nested repository, a pipe, a link that leads outside) is found
+while it is collected and comes in as `found`. Reads no file; secrets are looked for in the added
+lines that are handed in.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Literal, NamedTuple
+from unicodedata import normalize
+
+from workflows.domain.violation import DiffLimits, DiffRule, Violation
+from workflows.policy.plan.claims import is_claimed
+from workflows.policy.review.secret_patterns import first_of_each
+
+_TOLD: Final = 30
+_SUBMODULE: Final = "160000"
+
+
+class ChangedFile(NamedTuple):
+    """One path that differs from the task's base."""
+
+    path: str
+    status: Literal["added", "modified", "deleted"]
+    old_mode: str | None
+    mode: str | None
+    size: int
+    is_binary: bool
+
+
+class AddedLines(NamedTuple):
+    """Lines that stand together in the new file and not in the old one."""
+
+    path: str
+    start: int
+    """The number of the first one."""
+    text: bytes
+
+
+class Judged(NamedTuple):
+    """What came of it."""
+
+    violations: tuple[Violation, ...]
+    notices: tuple[str, ...]
+    """Allowed, but to be seen by a person: changes of a file's mode."""
+
+
+def judge_files(
+    changes: Sequence[ChangedFile],
+    paths: Sequence[str],
+    claims: Sequence[str],
+    denies: Callable[[str], str | None],
+    limits: DiffLimits,
+) -> Judged:
+    """Judge a diff by its paths, modes and sizes.
+
+    | what                                         | rule         | allowed                      |
+    |----------------------------------------------|--------------|------------------------------|
+    | a path that may not be written               | `write`      | no                           |
+    | another name for a path that is there        | `collision`  | where the base had both      |
+    | a submodule that is new or points elsewhere  | `submodule`  | no                           |
+    | a binary file, new or changed                | `binary`     | where a claim other than `**`|
+    |                                              |              | covers it                    |
+    | a content, all contents, or their number     | `…-size`,    | up to the limit              |
+    | above the limit                              | `file-count` |                              |
+    | a changed mode                               |              | yes, and shown               |
+
+    Args:
+        changes: against the task's base.
+        paths: of every file of the result.
+        claims: the task's.
+        denies: says in words why a path may not be written.
+        limits: of one task.
+    """
+    found = [
+        *_denied(changes, denies),
+        *_collisions([each.path for each in changes if each.status == "added"], paths),
+        *_submodules(changes),
+        *_binaries(changes, claims),
+        *_sizes(changes, limits),
+    ]
+    return Judged(tuple(found), tuple(_modes(changes)))
+
+
+def judge_lines(added: Iterable[AddedLines], allowed: Sequence[str]) -> tuple[Violation, ...]:
+    """Look for keys in added lines.
+
+    Args:
+        added: of the whole diff.
+        allowed: paths or globs that the person marked (`worktree.allow_secret`).
+    """
+    return tuple(
+        Violation(
+            rule=DiffRule.SECRET,
+            path=lines.path,
+            line=lines.start + line - 1,
+            text=f"this line looks like {kind}; take it out, and read it from the environment. "
+            "Only a person may allow the path, with `worktree.allow_secret`",
+        )
+        for lines in added
+        for line, kind in first_of_each(lines.text)
+        if not is_claimed(lines.path, allowed)
+    )
+
+
+def told(violations: Sequence[Violation]) -> tuple[str, ...]:
+    """Write violations as lines for the next attempt and for the person; the rest as a number."""
+    lines = [_line(each) for each in violations[:_TOLD]]
+    if len(violations) > _TOLD:
+        lines.append(f"and {len(violations) - _TOLD} more of the kind")
+    return tuple(lines)
+
+
+def _line(violation: Violation) -> str:
+    place = violation.path or ""
+    if violation.line is not None:
+        place = f"{place}:{violation.line}"
+    return f"{place}: {violation.text}" if place else violation.text
+
+
+def _denied(
+    changes: Iterable[ChangedFile], denies: Callable[[str], str | None]
+) -> Iterable[Violation]:
+    for each in changes:
+        if rule := denies(each.path):
+            yield Violation(rule=DiffRule.WRITE, path=each.path, text=rule)
+
+
+def _collisions(added: Sequence[str], paths: Sequence[str]) -> Iterable[Violation]:
+    """Find new names that some file system takes for others: by case, or by Unicode's forms."""
+    wanted = {_folded(part) for path in added for part in _prefixes(path)}
+    spelled: dict[str, set[str]] = {}
+    for path in paths:
+        for part in _prefixes(path):
+            if (key := _folded(part)) in wanted:
+                spelled.setdefault(key, set()).add(part)
+    for path in added:
+        for part in _prefixes(path):
+            others = sorted(spelled.get(_folded(part), set()) - {part})
+            if others:
+                text = (
+                    f"{part!r} and {others[0]!r} are one name where case or Unicode forms do not "
+                    "count; choose another name"
+                )
+                yield Violation(rule=DiffRule.COLLISION, path=path, text=text)
+                break
+
+
+def _prefixes(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[: length + 1]) for length in range(len(parts))]
+
+
+def _folded(path: str) -> str:
+    # Folding may undo a normal form, and the reverse (Unicode, 3.13, D145).
+    return normalize("NFC", normalize("NFD", path).casefold())
+
+
+def _submodules(changes: Iterable[ChangedFile]) -> Iterable[Violation]:
+    for each in changes:
+        if each.mode == _SUBMODULE:
+            text = "a submodule can be neither added nor moved by an agent; leave it out"
+            yield Violation(rule=DiffRule.SUBMODULE, path=each.path, text=text)
+
+
+def _binaries(changes: Iterable[ChangedFile], claims: Sequence[str]) -> Iterable[Violation]:
+    named = [claim for claim in claims if claim.strip("*/")]
+    for each in changes:
+        if each.is_binary and each.status != "deleted" and not is_claimed(each.path, named):
+            text = "a binary file cannot be reviewed: only a task whose claims name it may write it"
+            yield Violation(rule=DiffRule.BINARY, path=each.path, text=text)
+
+
+def _sizes(changes: Sequence[ChangedFile], limits: DiffLimits) -> Iterable[Violation]:
+    if len(changes) > limits.changed_files:
+        text = (
+            f"{len(changes)} files differ, the limit is {limits.changed_files} "
+            "(`limits.changed_files`); are build results in it?"
+        )
+        yield Violation(rule=DiffRule.FILE_COUNT, text=text)
+    for each in changes:
+        if each.size > limits.file_bytes:
+            text = (
+                f"{each.size} bytes are over the limit of {limits.file_bytes} for one file "
+                "(`limits.file_bytes`)"
+            )
+            yield Violation(rule=DiffRule.FILE_SIZE, path=each.path, text=text)
+    total = sum(each.size for each in changes)
+    if total > limits.changed_bytes:
+        text = (
+            f"{total} bytes were written, the limit is {limits.changed_bytes} "
+            "(`limits.changed_bytes`); leave results out"
+        )
+        yield Violation(rule=DiffRule.DIFF_SIZE, text=text)
+
+
+def _modes(changes: Iterable[ChangedFile]) -> Iterable[str]:
+    for each in changes:
+        if each.status == "modified" and each.old_mode != each.mode:
+            yield f"{each.path}: mode {each.old_mode} is now {each.mode}"
+        elif each.status == "added" and each.mode == "100755":
+            yield f"{each.path}: new, and executable"

@@ -1,0 +1,127 @@
+"""The record of decisions: bounded, and what persons approved or rejected stays longest."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+from workflows.domain.session.decision import UNNAMED, Decision
+from workflows.domain.session.session_state import SessionState
+from workflows.domain.session.session_values import (
+    ApproveChangeset,
+    RejectChangeset,
+    RejectPlan,
+    ReplacePlan,
+    RetryTask,
+    Said,
+    SaidOf,
+    SetBudget,
+    SetPriority,
+    SkipTask,
+    SteerTask,
+)
+from workflows.policy.money.amounts_in_words import counted, money
+from workflows.policy.money.grants import read_usd
+
+MOST: Final = 100
+_CHARACTERS: Final = 200
+_JUDGING: Final = frozenset(
+    {"approve_plan", "reject_plan", "replace_plan", "approve_changeset", "reject_changeset"}
+)
+
+
+def said(
+    state: SessionState, name: str, signal: Said, at: datetime, refused: str = ""
+) -> SessionState:
+    """Return the state with what a signal decided.
+
+    Args:
+        state: before it.
+        name: the signal's.
+        signal: what it said.
+        at: now, as the workflow sees it.
+        refused: why the session did not do it; empty where it did.
+    """
+    decision = Decision(
+        what=name,
+        subject=signal.id if isinstance(signal, SaidOf) else "",
+        by=signal.by or UNNAMED,
+        source="signal",
+        at=at,
+        note=_note(signal)[:_CHARACTERS],
+        refused=refused[:_CHARACTERS],
+    )
+    return _with(state, decision)
+
+
+def _note(signal: Said) -> str:
+    """Return what a signal says beyond what it is about."""
+    note = ""
+    match signal:
+        case RejectPlan(notes=text) | RetryTask(notes=text):
+            note = text
+        case RejectChangeset(reason=text) | SteerTask(text=text):
+            note = text
+        case ReplacePlan(plan=plan):
+            note = f"a plan of {counted(len(plan.tasks), 'task')}"
+        case ApproveChangeset(digest=digest):
+            note = f"digest {digest[:12]}"
+        case SkipTask(satisfies=True):
+            note = "its dependants may start all the same"
+        case SetPriority(n=number):
+            note = f"priority {number}"
+        case SetBudget(usd=usd):
+            amount = read_usd(usd)
+            note = money(amount) if isinstance(amount, Decimal) else str(usd)
+        case _:
+            pass
+    return note
+
+
+def by_rule(state: SessionState, name: str, subject: str, rule: str, at: datetime) -> SessionState:
+    """Return the state with what a rule of the configuration approved.
+
+    Args:
+        state: before it.
+        name: of the signal that it stands for.
+        subject: a changeset's id, or empty for the plan.
+        rule: its name.
+        at: now, as the workflow sees it.
+    """
+    decision = Decision(what=name, subject=subject, by=rule, source="rule", at=at)
+    return _with(state, decision)
+
+
+def _with(state: SessionState, decision: Decision) -> SessionState:
+    kept, dropped = add(state.decisions, decision)
+    facts = {"decisions": kept, "decisions_dropped": state.decisions_dropped + dropped}
+    return state.model_copy(update=facts)
+
+
+def add(decisions: tuple[Decision, ...], new: Decision) -> tuple[tuple[Decision, ...], int]:
+    """Return the decisions with one more, oldest first, and how many had to go.
+
+    | beyond 100 goes the oldest of                     |
+    |---------------------------------------------------|
+    | what rules approved                               |
+    | what is no approval or rejection, or was refused  |
+    | all                                               |
+    """
+    if decisions and _same(decisions[-1], new):
+        again = new.model_copy(update={"count": decisions[-1].count + 1})
+        return (*decisions[:-1], again), 0
+    more = (*decisions, new)
+    if len(more) <= MOST:
+        return more, 0
+    place = min(range(MOST), key=lambda each: _weight(more[each]))
+    return (*more[:place], *more[place + 1 :]), 1
+
+
+def _same(old: Decision, new: Decision) -> bool:
+    facts = {"at": old.at, "count": old.count}
+    return new.model_copy(update=facts) == old
+
+
+def _weight(decision: Decision) -> int:
+    if decision.source == "rule":
+        return 0
+    return 2 if decision.what in _JUDGING and not decision.refused else 1

@@ -1,0 +1,385 @@
+"""What a person's signals do: change the session's state, ask for effects, or become a notice.
+
+Nothing a person sends is lost without a word: a payload that cannot be read, a stale digest, an
+unknown id or a thing that is not possible now each becomes a notice that names it.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from workflows.domain.changeset import Changeset, ChangesetEvent
+from workflows.domain.ids import TaskId
+from workflows.domain.session.decision import UNNAMED
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_config import SessionConfig
+from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_values import (
+    ApproveChangeset,
+    ApprovePlan,
+    Nothing,
+    RejectChangeset,
+    RejectPlan,
+    ReplacePlan,
+    RetryTask,
+    Said,
+    SetBudget,
+    SetPriority,
+    SkipTask,
+    SteerTask,
+)
+from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.policy.money.grants import read_usd
+from workflows.policy.plan.json_shape import shape_faults
+from workflows.policy.plan.plan_check import brief, plan_faults
+from workflows.policy.session import decision_record, wave_outcomes
+from workflows.policy.session.changeset_states import (
+    can_move_changeset,
+    judge_approval,
+    move_changeset,
+)
+from workflows.policy.session.scheduling import adopt
+from workflows.policy.session.task_states import FINAL, can_move, move
+
+_STEERABLE = frozenset(
+    {TaskState.PENDING, TaskState.READY, TaskState.BLOCKED, TaskState.DEVELOPING}
+)
+_INSTEAD = {
+    TaskState.MERGED: "Start a session for what is still to be done",
+    **dict.fromkeys(FINAL - {TaskState.MERGED}, "Retry it with notes instead"),
+}
+_STEERS_CHARACTERS = 100_000
+"""How much of what persons said a task keeps: each of its attempts begins with all of it."""
+_RULE = "rule auto"
+_FAULTS = 3
+"""How many faults of an input a notice names: it is one line for a person."""
+
+
+class Effect(BaseModel, frozen=True, extra="forbid"):
+    """What the session must do beyond its state."""
+
+    kind: Literal["steer", "pause", "resume", "proceed", "stop", "set_cap", "plan_anew"]
+    task: TaskId | None = None
+    text: str = ""
+    usd: Decimal | None = None
+
+
+class Applied(BaseModel, frozen=True, extra="forbid"):
+    """The state after a signal, and what it asks for."""
+
+    state: SessionState
+    effects: tuple[Effect, ...] = ()
+    refused: str = ""
+    """Why nothing was done; the same words stand in a notice."""
+
+
+def apply(
+    state: SessionState, config: SessionConfig, name: str, payload: JsonValue, at: datetime
+) -> Applied:
+    """Take up one signal; what it decided, or would have, is kept with who sent it.
+
+    Args:
+        state: before it.
+        config: the session's own.
+        name: the signal's; one that is not of `NAMES` becomes a notice.
+        payload: its one input, as it came: not yet validated.
+        at: now, as the workflow sees it.
+    """
+    if name not in _HANDLERS:
+        text = f"there is no signal {name[:100]!r}; there are {', '.join(_HANDLERS)}"
+        return Applied(
+            state=wave_outcomes.notice(state, NoticeKind.BAD_SIGNAL, name[:100], text, at)
+        )
+    model, handler = _HANDLERS[name]
+    try:
+        read = model.model_validate({} if payload is None else payload)
+    except ValidationError as error:
+        faults = "; ".join(shape_faults(error, _FAULTS))
+        text = f"signal {name!r} was not understood: {faults}"
+        return Applied(state=wave_outcomes.notice(state, NoticeKind.BAD_SIGNAL, name, text, at))
+    applied = handler(_Case(state, config, at), read)
+    kept = decision_record.said(applied.state, name, read, at, applied.refused)
+    return applied.model_copy(update={"state": kept})
+
+
+def too_many(state: SessionState, name: str, inputs: int, at: datetime) -> Applied:
+    """Refuse a signal that came with more than its one input: which of them holds, nobody knows."""
+    text = f"signal {name!r} was not understood: it came with {inputs} inputs; send one JSON object"
+    return Applied(state=wave_outcomes.notice(state, NoticeKind.BAD_SIGNAL, name, text, at))
+
+
+def too_late(state: SessionState, name: str, at: datetime) -> SessionState:
+    """Return the state with the notice that a signal came while the session was ending."""
+    text = f"signal {name[:100]!r} came when the session was ending already: it changed nothing"
+    return wave_outcomes.notice(state, NoticeKind.NOT_POSSIBLE, name[:100], text, at)
+
+
+class _Case:
+    """One signal's circumstances."""
+
+    def __init__(self, state: SessionState, config: SessionConfig, at: datetime) -> None:
+        self.state = state
+        self.config = config
+        self.at = at
+
+    def notice(self, kind: NoticeKind, subject: str, text: str) -> Applied:
+        state = wave_outcomes.notice(self.state, kind, subject, text, self.at)
+        return Applied(state=state, refused=text)
+
+    def record(self, task: str) -> TaskRecord | None:
+        return self.state.records.get(TaskId(task))
+
+    def unknown(self, what: str, name: str) -> Applied:
+        return self.notice(NoticeKind.UNKNOWN_SUBJECT, name[:200], f"there is no {what} {name!r}")
+
+    def not_possible(self, subject: str, text: str) -> Applied:
+        return self.notice(NoticeKind.NOT_POSSIBLE, subject, text)
+
+
+# --- the plan -------------------------------------------------------------------------------
+
+
+def _approve_plan(case: _Case, signal: ApprovePlan) -> Applied:
+    if case.state.is_plan_approved:
+        return case.not_possible("", "the plan is approved already")
+    if _phase(case.state) is not SessionPhase.AWAITING_PLAN:
+        return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
+    if case.state.plan is None:
+        text = "there is no plan: replace_plan gives one, reject_plan asks the planner again"
+        return case.not_possible("", text)
+    facts = {"is_plan_approved": True, "plan_approved_by": signal.by or UNNAMED}
+    return Applied(state=case.state.model_copy(update=facts))
+
+
+def approve_plan_by_rule(state: SessionState, at: datetime) -> SessionState:
+    """Return the state with its plan approved by `approvals.plan: auto`."""
+    facts = {"is_plan_approved": True, "plan_approved_by": _RULE}
+    return decision_record.by_rule(state.model_copy(update=facts), "approve_plan", "", _RULE, at)
+
+
+def _reject_plan(case: _Case, signal: RejectPlan) -> Applied:
+    if case.state.is_plan_approved or _phase(case.state) is not SessionPhase.AWAITING_PLAN:
+        return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
+    notes = (*case.state.plan_notes, signal.notes or "rejected without a reason")
+    state = case.state.model_copy(
+        update={"plan_notes": notes, "plan": None, "records": {}, "changesets": ()}
+    )
+    state = enter(state, SessionPhase.PLANNING)
+    return Applied(state=state, effects=(Effect(kind="plan_anew"),))
+
+
+def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
+    if _phase(case.state) is not SessionPhase.AWAITING_PLAN or case.state.is_plan_approved:
+        text = f"a plan can be replaced while one waits for approval, not when {case.state.phase}"
+        return case.not_possible("", text)
+    if faults := plan_faults(signal.plan):
+        return case.not_possible("", f"the plan is refused: {brief(faults, _FAULTS)}")
+    state = adopt(case.state, signal.plan, case.config)
+    facts = {"is_plan_approved": True, "plan_approved_by": signal.by or UNNAMED}
+    return Applied(state=state.model_copy(update=facts))
+
+
+# --- changesets -----------------------------------------------------------------------------
+
+
+def _changeset(case: _Case, name: str) -> Changeset | None:
+    return next((each for each in case.state.changesets if each.id == name), None)
+
+
+def _approve_changeset(case: _Case, signal: ApproveChangeset) -> Applied:
+    changeset = _changeset(case, signal.id)
+    if changeset is None:
+        return case.unknown("changeset", signal.id)
+    match judge_approval(changeset, signal.digest):
+        case "accept":
+            by = signal.by or UNNAMED
+            approved = move_changeset(changeset, ChangesetEvent.APPROVED, by=by)
+            return Applied(state=wave_outcomes.put_changeset(case.state, approved))
+        case "repeat":
+            return Applied(state=case.state)
+        case "stale":
+            text = (
+                f"an approval names digest {signal.digest[:12]!r}; now waits {changeset.digest!r}"
+            )
+            return case.notice(NoticeKind.STALE_APPROVAL, signal.id, text)
+        case "not_waiting":
+            text = f"changeset {signal.id!r} is {changeset.state} and waits for no approval"
+            return case.not_possible(signal.id, text)
+
+
+def _reject_changeset(case: _Case, signal: RejectChangeset) -> Applied:
+    changeset = _changeset(case, signal.id)
+    if changeset is None:
+        return case.unknown("changeset", signal.id)
+    if not can_move_changeset(changeset, ChangesetEvent.REJECTED):
+        text = f"changeset {signal.id!r} is {changeset.state} and waits for no approval"
+        return case.not_possible(signal.id, text)
+    state = wave_outcomes.put_changeset(
+        case.state, move_changeset(changeset, ChangesetEvent.REJECTED)
+    )
+    for item in changeset.items:
+        state = wave_outcomes.send_back(state, item.task, signal.reason or "rejected by a person")
+    return Applied(state=state)
+
+
+# --- tasks ----------------------------------------------------------------------------------
+
+
+def _skip(case: _Case, signal: SkipTask) -> Applied:
+    record = case.record(signal.id)
+    if record is None:
+        return case.unknown("task", signal.id)
+    if not can_move(record, TaskEvent.SKIPPED):
+        return case.not_possible(signal.id, f"task {signal.id!r} is {record.state} already")
+    if record.state is TaskState.MERGING:
+        return case.not_possible(signal.id, f"task {signal.id!r} is being merged: too late to skip")
+    skipped = move(record, TaskEvent.SKIPPED, "skipped by a person")
+    skipped = skipped.model_copy(update={"waived": signal.satisfies})
+    state = wave_outcomes.put(case.state, skipped)
+    if TaskState.VALIDATED in {record.state, record.returns_to}:
+        # What was built upon it would bring its work along into the branch.
+        state = wave_outcomes.reset_dependants(state, record.task.id, "was skipped")
+    return Applied(state=state)
+
+
+def _retry(case: _Case, signal: RetryTask) -> Applied:
+    record = case.record(signal.id)
+    if record is None:
+        return case.unknown("task", signal.id)
+    if not can_move(record, TaskEvent.RETRIED):
+        text = f"task {signal.id!r} is {record.state}; only an ended task can be retried"
+        return case.not_possible(signal.id, text)
+    notes = (*record.notes, f"a person says: {signal.notes}") if signal.notes else record.notes
+    allowed = max(record.attempts_allowed, record.attempt + 1)
+    facts = {"notes": notes, "attempts_allowed": allowed, "waived": False}
+    again = move(record.model_copy(update=facts), TaskEvent.RETRIED, "retried by a person")
+    state = wave_outcomes.put(case.state, again)
+    if record.waived:
+        state = wave_outcomes.reset_dependants(state, record.task.id, "is to be done after all")
+    return Applied(state=state)
+
+
+def _steer(case: _Case, signal: SteerTask) -> Applied:
+    record = case.record(signal.id)
+    if record is None:
+        return case.unknown("task", signal.id)
+    if record.state not in _STEERABLE:
+        instead = _INSTEAD.get(record.state, "Reject its changeset with a reason instead")
+        text = f"task {signal.id!r} is {record.state}: no agent hears this. {instead}"
+        return case.not_possible(signal.id, text)
+    steers = (*record.steers, signal.text)
+    if sum(map(len, steers)) > _STEERS_CHARACTERS:
+        text = f"task {signal.id!r} was told {len(record.steers)} words that each attempt hears"
+        return case.not_possible(signal.id, f"{text}, and no more fit")
+    state = wave_outcomes.put(case.state, record.model_copy(update={"steers": steers}))
+    if record.state is not TaskState.DEVELOPING:
+        return Applied(state=state)
+    effect = Effect(kind="steer", task=record.task.id, text=signal.text)
+    return Applied(state=state, effects=(effect,))
+
+
+def _prioritise(case: _Case, signal: SetPriority) -> Applied:
+    record = case.record(signal.id)
+    if record is None:
+        return case.unknown("task", signal.id)
+    task = record.task.model_copy(update={"priority": signal.n})
+    return Applied(state=wave_outcomes.put(case.state, record.model_copy(update={"task": task})))
+
+
+# --- the session ----------------------------------------------------------------------------
+
+
+def _set_budget(case: _Case, signal: SetBudget) -> Applied:
+    usd = read_usd(signal.usd)
+    if isinstance(usd, str):
+        return case.notice(NoticeKind.BAD_SIGNAL, "set_budget", f"signal 'set_budget': {usd}")
+    state = case.state.model_copy(update={"cap_usd": usd})
+    effects = [Effect(kind="set_cap", usd=usd)]
+    if state.is_cap_reached and usd > state.spent_usd:
+        state = state.model_copy(update={"is_cap_reached": False})
+        resumed = _resume(_Case(state, case.config, case.at), Nothing())
+        return Applied(state=resumed.state, effects=(*effects, *resumed.effects))
+    return Applied(state=state, effects=tuple(effects))
+
+
+def _proceed(case: _Case, _: Nothing) -> Applied:
+    if not any(each.state is TaskState.DEVELOPING for each in case.state.records.values()):
+        return case.not_possible("", "no development runs that could be closed early")
+    return Applied(state=case.state, effects=(Effect(kind="proceed"),))
+
+
+def _pause(case: _Case, _: Nothing) -> Applied:
+    return pause(case.state, "paused by a person")
+
+
+def _phase(state: SessionState) -> SessionPhase:
+    """Return what the session is at, a pause looked through."""
+    return state.resumes_to or state.phase
+
+
+def enter(state: SessionState, phase: SessionPhase, reason: str = "") -> SessionState:
+    """Return the state in another phase; a paused session stays paused and resumes to it."""
+    if state.phase is SessionPhase.PAUSED:
+        return state.model_copy(update={"resumes_to": phase})
+    return state.model_copy(update={"phase": phase, "reason": reason})
+
+
+def pause(state: SessionState, reason: str) -> Applied:
+    """Pause the session: nothing new starts, agents hold at their turn boundary."""
+    if state.phase in {SessionPhase.PAUSED, SessionPhase.STOPPING, SessionPhase.ENDED}:
+        return Applied(state=state)
+    facts = {"resumes_to": state.phase, "phase": SessionPhase.PAUSED, "reason": reason}
+    return Applied(state=state.model_copy(update=facts), effects=(Effect(kind="pause"),))
+
+
+def _resume(case: _Case, _: Nothing) -> Applied:
+    if case.state.phase is not SessionPhase.PAUSED or case.state.resumes_to is None:
+        return case.not_possible("", f"the session is not paused ({case.state.phase})")
+    facts = {
+        "phase": case.state.resumes_to,
+        "resumes_to": None,
+        "reason": "",
+        "is_cap_reached": False,
+    }
+    state = case.state.model_copy(update=facts)
+    return Applied(state=state, effects=(Effect(kind="resume"),))
+
+
+def _stop(case: _Case, signal: Nothing) -> Applied:
+    return stop(case.state, f"stopped by {signal.by or 'a person'}")
+
+
+def halt(state: SessionState, config: SessionConfig, reason: str) -> Applied:
+    """Pause the session until a person acts, or stop it where nobody watches."""
+    state = state.model_copy(update={"halt": ""})
+    return stop(state, reason) if config.on_cap == "stop" else pause(state, reason)
+
+
+def stop(state: SessionState, reason: str) -> Applied:
+    """Stop the session: running work is cancelled and kept, nothing new starts."""
+    facts = {"phase": SessionPhase.STOPPING, "reason": reason}
+    return Applied(state=state.model_copy(update=facts), effects=(Effect(kind="stop"),))
+
+
+_Handler = Callable[[_Case, Any], Applied]
+_HANDLERS: dict[str, tuple[type[Said], _Handler]] = {
+    "approve_plan": (ApprovePlan, _approve_plan),
+    "reject_plan": (RejectPlan, _reject_plan),
+    "replace_plan": (ReplacePlan, _replace_plan),
+    "approve_changeset": (ApproveChangeset, _approve_changeset),
+    "reject_changeset": (RejectChangeset, _reject_changeset),
+    "skip_task": (SkipTask, _skip),
+    "retry_task": (RetryTask, _retry),
+    "steer_task": (SteerTask, _steer),
+    "set_priority": (SetPriority, _prioritise),
+    "set_budget": (SetBudget, _set_budget),
+    "proceed": (Nothing, _proceed),
+    "pause": (Nothing, _pause),
+    "resume": (Nothing, _resume),
+    "stop": (Nothing, _stop),
+}
+NAMES = tuple(_HANDLERS)
+"""Every signal of a session that a person may send."""

@@ -1,0 +1,236 @@
+"""Which tasks may start, and which can no longer: dependencies, claims, priority, free slots.
+
+Scheduling belongs to the session; this decides for it. Records come as one mapping in plan order.
+
+No two tasks hold overlapping claims while one of them runs, but for a task and what it is built
+upon: its dependencies' work is in its base. Work that was begun goes before work that was not
+where both want the same paths. Nothing starves: a started task ends after finitely many attempts
+and lets go of its claims, so in a finite plan each ready task comes to be the first that fits.
+Finished work that waits for the rest of its changeset holds its claims as well, and two changesets
+could so wait for each other; therefore such claims yield when nothing else can move any more.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
+from typing import Final
+
+from workflows.domain.ids import ChangesetId, TaskId
+from workflows.domain.session.session_config import Pacing
+from workflows.domain.task import TaskRecord
+from workflows.domain.task import TaskState as Is
+from workflows.policy.plan.dependency_graph import dependency_order
+from workflows.policy.plan.plan_check import changeset_of
+from workflows.policy.session.held_claims import HeldClaims
+from workflows.policy.session.task_states import FINAL
+
+Records = Mapping[TaskId, TaskRecord]
+
+_WAITING: Final = frozenset({Is.PENDING, Is.READY})
+_VALID: Final = frozenset({Is.VALIDATED, Is.MERGING})
+_IN_MOTION: Final = frozenset({Is.DEVELOPING, Is.DEVELOPED, Is.VALIDATING, Is.REJECTED, Is.MERGING})
+_OVER: Final = frozenset({Is.MERGED, Is.SKIPPED})
+_COMPLETE: Final = _OVER | {Is.VALIDATED}
+_LOST: Final = FINAL - {Is.MERGED}
+_BECAUSE: Final = {
+    Is.FAILED: "failed",
+    Is.BLOCKED: "is blocked",
+    Is.SKIPPED: "was skipped",
+    Is.CANCELLED: "was cancelled",
+    Is.TIMED_OUT: "ran out of time",
+}
+
+
+def is_satisfied(dependency: TaskRecord, dependant: TaskRecord, pacing: Pacing) -> bool:
+    """Tell whether a dependency is far enough for its dependant to start.
+
+    | dependency                         | wave                       | flow |
+    | merged                             | yes                        | yes  |
+    | skipped, and a person waived it    | yes                        | yes  |
+    | validated or merging               | in the same changeset only | yes* |
+    | anything else                      | no                         | no   |
+
+    * not from another changeset for a task that waits for the merge. A changeset merges only as a
+    whole, so inside of one nobody can wait for that.
+    """
+    if dependency.state is Is.MERGED:
+        return True
+    if dependency.state is Is.SKIPPED:
+        return dependency.waived
+    together = changeset_of(dependency.task) == changeset_of(dependant.task)
+    is_early = pacing is Pacing.FLOW and not dependant.waits_for_merge
+    return dependency.state in _VALID and (is_early or together)
+
+
+def newly_ready(records: Records, pacing: Pacing) -> tuple[TaskId, ...]:
+    """Name the pending tasks whose dependencies are all satisfied, in plan order."""
+    return tuple(
+        task_id
+        for task_id, record in records.items()
+        if record.state is Is.PENDING and _stands(record, records, pacing)
+    )
+
+
+def newly_blocked(records: Records) -> tuple[tuple[TaskId, str], ...]:
+    """Name the waiting tasks that depend on a lost one, each with the reason in words.
+
+    Returns:
+        Dependencies first: what is named here counts as blocked for what follows.
+    """
+    lost = {i: _BECAUSE[r.state] for i, r in records.items() if _is_lost(r)}
+    blocked: dict[TaskId, str] = {}
+    for task_id in _order(records):
+        record = records[task_id]
+        cause = next((d for d in record.task.depends_on if d in lost), None)
+        if cause is not None and record.state in _WAITING:
+            blocked[task_id] = f"depends on {cause!r}, which {lost[cause]}"
+            lost[task_id] = _BECAUSE[Is.BLOCKED]
+    return tuple(blocked.items())
+
+
+def newly_unblocked(records: Records) -> tuple[TaskId, ...]:
+    """Name the blocked tasks none of whose dependencies is lost any more, dependencies first."""
+    lost = {task_id for task_id, record in records.items() if _is_lost(record)}
+    free: list[TaskId] = []
+    for task_id in _order(records):
+        record = records[task_id]
+        if record.state is Is.BLOCKED and lost.isdisjoint(record.task.depends_on):
+            lost.discard(task_id)
+            free.append(task_id)
+    return tuple(free)
+
+
+def holds_claims(record: TaskRecord) -> bool:
+    """Tell whether a task holds its claims: from its first attempt's start until it ends.
+
+    A task that was retried or reset stands at the beginning again and holds nothing before it
+    starts.
+    """
+    state = record.returns_to or record.state
+    if state is Is.READY:
+        return record.attempt > 0
+    return state is not Is.PENDING and state not in FINAL
+
+
+def next_batch(records: Records, pacing: Pacing, free_slots: int | None) -> tuple[TaskId, ...]:
+    """Choose the ready tasks that start now.
+
+    Args:
+        records: every task of the plan, in plan order.
+        pacing: what satisfies a dependency; a ready task whose dependency fell back waits.
+        free_slots: how many may start; None for any number.
+
+    Returns:
+        By priority, then the length of the chain that waits behind a task, then the number of
+        tasks that do, then plan order. None overlaps another or what others hold.
+    """
+    ready = [r for r in records.values() if r.state is Is.READY and _stands(r, records, pacing)]
+    if not ready or free_slots == 0:
+        return ()
+    kin = _Kinship(records)
+    ready.sort(key=lambda record: (-record.task.priority, *kin.urgency(record.task.id)))
+    batch = tuple(islice(_fitting(ready, records, kin, _holders(records)), free_slots))
+    if batch or not _is_stuck(records):
+        return batch
+    paused = [r for r in _holders(records) if r.state is Is.PAUSED]
+    return tuple(islice(_fitting(ready, records, kin, paused), 1))
+
+
+class _Kinship:
+    """Who depends on whom, over any number of steps; sets are the bits of an integer."""
+
+    def __init__(self, records: Records) -> None:
+        self._bit = {task_id: 1 << number for number, task_id in enumerate(records)}
+        self._above: dict[TaskId, int] = {}
+        self._behind = dict.fromkeys(records, 0)
+        self._chain = dict.fromkeys(records, 0)
+        order = _order(records)
+        for task_id in order:
+            self._above[task_id] = 0
+            for dependency in records[task_id].task.depends_on:
+                self._above[task_id] |= self._above[dependency] | self._bit[dependency]
+        for task_id in reversed(order):
+            waits = records[task_id].state not in FINAL
+            for dependency in records[task_id].task.depends_on:
+                self._behind[dependency] |= self._behind[task_id] | self._bit[task_id] * waits
+                length = self._chain[task_id] + waits
+                self._chain[dependency] = max(self._chain[dependency], length)
+
+    def is_above(self, ancestor: TaskId, task: TaskId) -> bool:
+        """Tell whether `task` depends on `ancestor`."""
+        return bool(self._above[task] & self._bit[ancestor])
+
+    def urgency(self, task: TaskId) -> tuple[int, int, int]:
+        """Give the sort key: longest chain behind, most tasks behind, earliest in the plan."""
+        behind = self._behind[task].bit_count()
+        return -self._chain[task], -behind, self._bit[task].bit_length()
+
+
+def _fitting(
+    ready: Iterable[TaskRecord], records: Records, kin: _Kinship, holders: Iterable[TaskRecord]
+) -> Iterable[TaskId]:
+    """Yield, in order, the tasks that collide neither with a holder nor with one yielded before.
+
+    A holder that waits for its own next attempt gives way to another that does: of two such that
+    overlap (one was retried after it had let go) each would wait for the other for ever.
+    """
+    busy = HeldClaims(r.task for r in holders if r.state is not Is.READY)
+    waiting = HeldClaims(r.task for r in holders if r.state is Is.READY)
+    chosen: set[TaskId] = set()
+    for record in ready:
+        rivals = busy.colliding(record.task)
+        if not holds_claims(record):
+            rivals = chain(rivals, waiting.colliding(record.task))
+        if all(r not in chosen and _gives_way(records[r], record, kin) for r in rivals):
+            chosen.add(record.task.id)
+            busy.add(record.task)
+            yield record.task.id
+
+
+def _gives_way(holder: TaskRecord, record: TaskRecord, kin: _Kinship) -> bool:
+    """Tell whether a holder lets an overlapping task start beside it.
+
+    Work below a task is built upon it, or waits for its rework; and inside of one changeset
+    nobody can wait for the other's merge.
+    """
+    if kin.is_above(holder.task.id, record.task.id):
+        return holder.state in _VALID
+    if kin.is_above(record.task.id, holder.task.id):
+        return holder.state is Is.READY
+    together = changeset_of(holder.task) == changeset_of(record.task)
+    return together and holder.state is Is.VALIDATED
+
+
+def _holders(records: Records) -> tuple[TaskRecord, ...]:
+    return tuple(record for record in records.values() if holds_claims(record))
+
+
+def _is_stuck(records: Records) -> bool:
+    """Tell whether nothing moves: no work in hand and no changeset that could merge."""
+    if any(record.state in _IN_MOTION for record in records.values()):
+        return False
+    members: dict[ChangesetId, list[TaskRecord]] = {}
+    for record in records.values():
+        members.setdefault(changeset_of(record.task), []).append(record)
+    return not any(_could_merge(group, records) for group in members.values())
+
+
+def _could_merge(members: list[TaskRecord], records: Records) -> bool:
+    """Tell whether a changeset lacks at most an approval."""
+    work = [record for record in members if record.state is Is.VALIDATED]
+    if not work or any(record.state not in _COMPLETE for record in members):
+        return False
+    needed = {d for r in work for d in r.task.depends_on}.difference(r.task.id for r in members)
+    return all(records[d].state in _OVER for d in needed)
+
+
+def _stands(record: TaskRecord, records: Records, pacing: Pacing) -> bool:
+    return all(is_satisfied(records[d], record, pacing) for d in record.task.depends_on)
+
+
+def _is_lost(record: TaskRecord) -> bool:
+    """Tell whether a task ended so that its dependants cannot start."""
+    return record.state in _LOST and not (record.state is Is.SKIPPED and record.waived)
+
+
+def _order(records: Records) -> tuple[TaskId, ...]:
+    return dependency_order({task_id: r.task.depends_on for task_id, r in records.items()})

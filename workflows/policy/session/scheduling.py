@@ -1,0 +1,357 @@
+"""The session's scheduling: what is ready, which waves start, and when the session is over.
+
+| pacing | develop                               | validate            | merge                     |
+|--------|---------------------------------------|---------------------|---------------------------|
+| wave   | all ready tasks, when no stage runs   | all developed, when | all approved changesets,  |
+|        | and no approved changeset waits       | no development runs | when the merge slot frees |
+| flow   | each ready task, as slots free        | each developed task | the same                  |
+"""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel
+
+from workflows.domain.changeset import Changeset, ChangesetEvent, ChangesetItem, ChangesetState
+from workflows.domain.ids import ChangesetId, Commit, TaskId
+from workflows.domain.plan import Plan
+from workflows.domain.session.session_config import Pacing, SessionConfig
+from workflows.domain.session.session_state import SessionState
+from workflows.domain.session.wave_values import (
+    Assignment,
+    Candidate,
+    Grounds,
+    MergeRequest,
+    QueuedChangeset,
+)
+from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.policy.plan.plan_check import form_changesets
+from workflows.policy.review.gate_comparison import is_green
+from workflows.policy.session import decision_record
+from workflows.policy.session.changeset_states import digest_of, move_changeset, reopen
+from workflows.policy.session.readiness import (
+    newly_blocked,
+    newly_ready,
+    newly_unblocked,
+    next_batch,
+)
+from workflows.policy.session.task_states import FINAL, move
+from workflows.policy.session.wave_outcomes import put, put_changeset
+
+_NAMED = 10
+_RULE = "rule auto_if_green"
+_TO_MERGE = frozenset({ChangesetState.APPROVED, ChangesetState.QUEUED})
+
+
+class Running(BaseModel, frozen=True, extra="forbid"):
+    """How much of each stage runs now: tasks in develop and validate, waves in merge."""
+
+    develop: int = 0
+    validation: int = 0
+    merge: int = 0
+
+
+class StageStart(BaseModel, frozen=True, extra="forbid"):
+    """One wave to start."""
+
+    stage: Literal["develop", "validate", "merge"]
+    tasks: tuple[TaskId, ...] = ()
+    changesets: tuple[ChangesetId, ...] = ()
+
+
+class Ending(BaseModel, frozen=True, extra="forbid"):
+    """The session is over, or waits for a person and for nothing else."""
+
+    kind: Literal["complete", "incomplete", "waits"]
+    reason: str
+
+
+def adopt(state: SessionState, plan: Plan, config: SessionConfig) -> SessionState:
+    """Take a plan up: a record for each task, and the changesets in dependency order."""
+    records = {
+        task.id: TaskRecord(task=task, attempts_allowed=config.attempts) for task in plan.tasks
+    }
+    changesets = form_changesets(plan)
+    return state.model_copy(update={"plan": plan, "records": records, "changesets": changesets})
+
+
+def settle(state: SessionState, config: SessionConfig, at: datetime) -> SessionState:
+    """Move every task and changeset that can move without a wave or a person.
+
+    Args:
+        state: before.
+        config: the session's own.
+        at: now, as the workflow sees it.
+    """
+    for task in newly_unblocked(state.records):
+        state = put(state, move(state.records[task], TaskEvent.UNBLOCKED))
+    for task, reason in newly_blocked(state.records):
+        state = put(state, move(state.records[task], TaskEvent.BLOCKED, reason))
+    for task in newly_ready(state.records, config.pacing):
+        state = put(state, move(state.records[task], TaskEvent.DEPENDENCIES_MET))
+    for changeset in state.changesets:
+        settled = _settle_changeset(state, changeset, config)
+        if settled is changeset:
+            continue
+        state = put_changeset(state, settled)
+        if settled.approved_by == _RULE and settled.approved_digest != changeset.approved_digest:
+            state = decision_record.by_rule(state, "approve_changeset", changeset.id, _RULE, at)
+    return state
+
+
+def _settle_changeset(
+    state: SessionState, changeset: Changeset, config: SessionConfig
+) -> Changeset:
+    """Complete or reopen one changeset, as its tasks stand.
+
+    | tasks                                       | changeset                             |
+    |---------------------------------------------|---------------------------------------|
+    | one is still at work, or none is validated  | collecting (an approval is withdrawn) |
+    | all validated, or left out by a person      | awaits approval, or approved by rule  |
+    | some validated, some failed                 | awaits a person, whatever the rule    |
+    | some merged, the rest retried and validated | the same, as another change           |
+    | some merged, the rest left out or failed    | merged                                |
+    """
+    if changeset.state in {ChangesetState.TESTING, ChangesetState.DROPPED}:
+        return changeset
+    every = [state.records[task] for task in changeset.tasks]
+    records = [each for each in every if each.state is not TaskState.MERGED]
+    items = tuple(
+        ChangesetItem(task=each.task.id, commit=each.commit, title=each.task.title)
+        for each in records
+        if each.state is TaskState.VALIDATED and each.commit is not None
+    )
+    rest = [each for each in records if each.state is not TaskState.VALIDATED]
+    if any(each.state not in FINAL for each in rest) or not items:
+        if changeset.state is ChangesetState.MERGED:
+            return changeset
+        reopened = reopen(changeset)
+        is_over = all(each.state in FINAL for each in rest) and len(records) < len(every)
+        return move_changeset(reopened, ChangesetEvent.MERGED) if is_over else reopened
+    if changeset.state is not ChangesetState.COLLECTING:
+        if changeset.digest == digest_of(items):
+            return changeset
+        changeset = reopen(changeset)  # a person skipped one of its tasks: it is another change
+    done = move_changeset(changeset, ChangesetEvent.COMPLETED, items=items, reason=_left_out(rest))
+    is_whole = all(each.state is TaskState.SKIPPED for each in rest)
+    is_pinned = done.digest == changeset.approved_digest
+    if is_pinned or (config.approvals.changeset == "auto_if_green" and is_whole):
+        by = changeset.approved_by if is_pinned else _RULE
+        return move_changeset(done, ChangesetEvent.APPROVED, by=by, reason=done.reason)
+    return done
+
+
+def _left_out(rest: list[TaskRecord]) -> str:
+    names = ", ".join(f"{each.task.id} ({each.state})" for each in rest)
+    return f"without {names}" if names else ""
+
+
+def next_starts(
+    state: SessionState, config: SessionConfig, running: Running
+) -> tuple[StageStart, ...]:
+    """Decide which waves start now."""
+    starts: list[StageStart] = []
+    queue = _mergeable(state)
+    if queue and running.merge == 0:
+        starts.append(StageStart(stage="merge", changesets=queue))
+    developed = _in_state(state, TaskState.DEVELOPED)
+    if config.pacing is Pacing.FLOW:
+        return (*starts, *_flow_starts(state, config, running, developed))
+    if running.develop or running.validation:
+        return tuple(starts)
+    if developed:
+        return (*starts, StageStart(stage="validate", tasks=developed))
+    if queue or running.merge:
+        return tuple(starts)
+    batch = next_batch(state.records, config.pacing, None)
+    return (StageStart(stage="develop", tasks=batch),) if batch else ()
+
+
+def _mergeable(state: SessionState) -> tuple[ChangesetId, ...]:
+    """Return the approved changesets whose work stands on merged work only.
+
+    A commit brings its ancestors along: merged before its dependencies, it would carry their work
+    into the branch without their approval.
+    """
+    return tuple(
+        each.id
+        for each in state.changesets
+        if each.state in _TO_MERGE
+        and all(_may_precede(state, each, needed) for needed in _needs(state, each))
+    )
+
+
+def _needs(state: SessionState, changeset: Changeset) -> list[TaskId]:
+    """Name what the commits that would be merged stand on; tasks left out need nothing."""
+    return [need for item in changeset.items for need in state.records[item.task].task.depends_on]
+
+
+def _may_precede(state: SessionState, changeset: Changeset, task: TaskId) -> bool:
+    return task in changeset.tasks or state.records[task].state in _DONE
+
+
+def _flow_starts(
+    state: SessionState, config: SessionConfig, running: Running, developed: tuple[TaskId, ...]
+) -> list[StageStart]:
+    free = config.concurrency.validation - running.validation
+    starts = [StageStart(stage="validate", tasks=(task,)) for task in developed[: max(free, 0)]]
+    slots = config.concurrency.develop - running.develop
+    batch = next_batch(state.records, config.pacing, slots) if slots > 0 else ()
+    return [*starts, *(StageStart(stage="develop", tasks=(task,)) for task in batch)]
+
+
+def _in_state(state: SessionState, wanted: TaskState) -> tuple[TaskId, ...]:
+    return tuple(task for task, record in state.records.items() if record.state is wanted)
+
+
+def ending(state: SessionState, config: SessionConfig) -> Ending:
+    """Say whether the session is over. Only asked when nothing runs and nothing can start.
+
+    | tasks and changesets                   | somebody decides   | nobody does |
+    |----------------------------------------|--------------------|-------------|
+    | all merged, but not brought to the     | incomplete         | incomplete  |
+    | person's repository                    |                    |             |
+    | all merged, or skipped by a person     | complete           | complete    |
+    | a changeset awaits its approval        | waits              | incomplete  |
+    | some failed, blocked, timed out        | waits              | incomplete  |
+    """
+    left = [each for each in state.records.values() if each.state not in _DONE]
+    if not left:
+        if _is_undelivered(state):
+            reason = "all is merged, but the branch could not be brought to the repository"
+            return Ending(kind="incomplete", reason=reason)
+        return Ending(kind="complete", reason="every task is merged or was skipped by a person")
+    is_attended = config.approvals.changeset == "ask"
+    waiting = [
+        each.id for each in state.changesets if each.state is ChangesetState.AWAITING_APPROVAL
+    ]
+    if is_attended and waiting:
+        return Ending(kind="waits", reason=f"waits for approval of {', '.join(waiting)}")
+    reason = _not_done(left)
+    if is_attended and _can_be_retried(left):
+        return Ending(kind="waits", reason=f"{reason}; retry, skip or stop")
+    if waiting:
+        reason = f"nobody was there to approve {', '.join(waiting)}; {reason}"
+    return Ending(kind="incomplete", reason=reason)
+
+
+_DONE = frozenset({TaskState.MERGED, TaskState.SKIPPED})
+
+
+def _is_undelivered(state: SessionState) -> bool:
+    """Whether something is merged that the branch in the person's repository does not hold."""
+    base = state.base.commit if state.base else None
+    return state.head not in (base, state.delivered)
+
+
+def _can_be_retried(left: list[TaskRecord]) -> bool:
+    return any(each.state in FINAL and each.state is not TaskState.CANCELLED for each in left)
+
+
+def _not_done(left: list[TaskRecord]) -> str:
+    names = ", ".join(f"{each.task.id} ({each.state})" for each in left[:_NAMED])
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    return f"not done: {names}{more}"
+
+
+def start(state: SessionState, starts: StageStart) -> SessionState:
+    """Return the state with the wave's tasks and changesets under way."""
+    cycle = state.cycle + 1
+    for task in starts.tasks:
+        record = state.records[task]
+        if starts.stage == "develop":
+            record = record.model_copy(update={"attempt": record.attempt + 1})
+            state = put(state, move(record, TaskEvent.DEVELOPMENT_STARTED))
+        else:
+            state = put(state, move(record, TaskEvent.VALIDATION_STARTED))
+    for changeset in state.changesets:
+        if changeset.id in starts.changesets:
+            state = _take(state, changeset)
+    return state.model_copy(update={"cycle": cycle})
+
+
+def _take(state: SessionState, changeset: Changeset) -> SessionState:
+    if changeset.state is ChangesetState.APPROVED:
+        changeset = move_changeset(changeset, ChangesetEvent.QUEUED)
+    for item in changeset.items:
+        state = put(state, move(state.records[item.task], TaskEvent.MERGE_STARTED))
+    return put_changeset(state, move_changeset(changeset, ChangesetEvent.TAKEN))
+
+
+def assignment(state: SessionState, task: TaskId) -> Assignment:
+    """Say what one attempt starts from. Read before `start`: it counts the attempt itself."""
+    record = state.records[task]
+    head = state.head
+    if head is None:
+        raise ValueError(f"task {task!r} cannot start before the base is known")
+    return Assignment(
+        task=record.task,
+        attempt=record.attempt + 1,
+        head=head,
+        dependencies=_unmerged(state, record),
+        base=record.base if record.restart_from else None,
+        restart_from=record.restart_from,
+        notes=record.notes,
+        steers=record.steers,
+    )
+
+
+def _unmerged(state: SessionState, record: TaskRecord) -> tuple[Commit, ...]:
+    needed = [state.records[each] for each in record.task.depends_on]
+    states = {TaskState.VALIDATED, TaskState.MERGING}
+    return tuple(each.commit for each in needed if each.state in states and each.commit)
+
+
+def candidate(state: SessionState, task: TaskId) -> Candidate:
+    """Return one task's submitted work, as a ValidateWave takes it."""
+    record = state.records[task]
+    if record.base is None or record.commit is None or record.author_family is None:
+        raise ValueError(f"task {task!r} has no submitted work to validate")
+    return Candidate(
+        task=record.task,
+        attempt=record.attempt,
+        base=record.base,
+        commit=record.commit,
+        family=record.author_family,
+    )
+
+
+def queued(state: SessionState, ids: tuple[ChangesetId, ...]) -> tuple[QueuedChangeset, ...]:
+    """Return approved changesets as the merge queue takes them, in dependency order."""
+    chosen = [each for each in state.changesets if each.id in ids and each.digest is not None]
+    return tuple(
+        QueuedChangeset(
+            id=each.id,
+            digest=each.digest,
+            tasks=tuple(item.task for item in each.items),
+            commits=tuple(item.commit for item in each.items),
+            title=_title(each),
+        )
+        for each in chosen
+        if each.digest is not None
+    )
+
+
+def _title(changeset: Changeset) -> str:
+    titles = [item.title for item in changeset.items]
+    return titles[0] if len(titles) == 1 else f"{changeset.id}: {len(titles)} tasks"
+
+
+def merge_request(
+    state: SessionState, grounds: Grounds, changesets: tuple[ChangesetId, ...]
+) -> MergeRequest:
+    """Return what a MergeWave takes. Read before `start`: it moves the changesets on."""
+    if state.base is None or state.head is None or state.baseline is None:
+        raise ValueError("the session is not prepared yet")
+    return MergeRequest(
+        grounds=grounds,
+        repository=state.base.repository,
+        base=state.base.commit,
+        head=state.head,
+        delivered=state.delivered,
+        queue=queued(state, changesets),
+        baseline=state.head_baseline or state.baseline,
+        # Where the base is red, "green" says only that nothing new failed against that base; the
+        # head may hold less that is red by now.
+        green=state.green if is_green(state.baseline) else (),
+    )

@@ -1,0 +1,132 @@
+"""The session's picture: for the query `state`, for the Web UI, and for the result."""
+
+from workflows.domain.changeset import Changeset, ChangesetState
+from workflows.domain.session.decision import Decision
+from workflows.domain.session.session_state import SessionState
+from workflows.domain.session.session_values import (
+    ChangesetLine,
+    SessionRequest,
+    SessionView,
+    TaskLine,
+)
+from workflows.domain.task import TaskRecord
+from workflows.policy.money.amounts_in_words import money
+
+_SHOWN = 40
+_NOTICES_KEPT = 10
+_CODE_CHARACTERS = 200
+
+
+def view(request: SessionRequest, state: SessionState) -> SessionView:
+    """Return the whole picture without long texts."""
+    return SessionView(
+        session=request.session,
+        goal=_cut(request.goal, 200),
+        phase=state.phase,
+        reason=state.reason,
+        pacing=request.config.pacing,
+        cycle=state.cycle,
+        repository=state.base.repository if state.base else request.repository,
+        branch=state.branch,
+        base=state.base.commit if state.base else None,
+        head=state.head,
+        sandbox=state.sandbox,
+        scripted=state.scripted,
+        spent_usd=state.spent_usd,
+        is_estimated=state.is_estimated,
+        cap_usd=state.cap_usd,
+        tasks=task_lines(state),
+        changesets=tuple(_changeset_line(each) for each in state.changesets),
+        notices=state.notices[-20:],
+        plan_approved_by=state.plan_approved_by,
+        decisions=state.decisions,
+        decisions_dropped=state.decisions_dropped,
+        started_at=state.started_at,
+    )
+
+
+def short(view: SessionView) -> SessionView:
+    """Return the picture small enough for a memo: the first tasks, the last notices."""
+    facts = {
+        "tasks": view.tasks[:_SHOWN],
+        "changesets": view.changesets[:_SHOWN],
+        "notices": view.notices[-_NOTICES_KEPT:],
+        "decisions": view.decisions[-_SHOWN:],
+    }
+    return view.model_copy(update=facts)
+
+
+def task_lines(state: SessionState) -> tuple[TaskLine, ...]:
+    """Return one short line a task, in the plan's order."""
+    return tuple(_task_line(record) for record in state.records.values())
+
+
+def _task_line(record: TaskRecord) -> TaskLine:
+    return TaskLine(
+        id=record.task.id,
+        state=record.state,
+        attempt=record.attempt,
+        priority=record.task.priority,
+        title=_cut(record.task.title, 48),
+        reason=_cut(record.reason, 60),
+    )
+
+
+def _changeset_line(changeset: Changeset) -> ChangesetLine:
+    is_waiting = changeset.state is ChangesetState.AWAITING_APPROVAL
+    is_approved = changeset.digest is not None and changeset.digest == changeset.approved_digest
+    return ChangesetLine(
+        id=changeset.id,
+        state=changeset.state,
+        digest=changeset.digest if is_waiting else None,
+        tasks=changeset.tasks,
+        approved_by=changeset.approved_by if is_approved else "",
+    )
+
+
+def details(state: SessionState) -> str:
+    """Return the Markdown summary that the Web UI shows as current details.
+
+    Titles, reasons and notices may hold a model's words: they are shown as code, so that nothing
+    in them is markup.
+    """
+    partly = ", partly estimated" if state.is_estimated else ""
+    spent = f"{money(state.spent_usd)} of {money(state.cap_usd)}{partly}"
+    lines = [
+        f"**{state.phase}**{': ' + _code(state.reason) if state.reason else ''}",
+        "",
+        f"Spent: {spent}",
+    ]
+    if state.scripted:
+        lines.append("A **scripted model** speaks here, not a real one.")
+    if state.sandbox == "none":
+        lines.append("**No sandbox**: commands run with this machine's rights.")
+    lines += ["", "| task | state | attempt | title |", "|---|---|---|---|"]
+    records = list(state.records.values())
+    lines += [
+        f"| {each.task.id} | {each.state} | {each.attempt} | {_code(each.task.title)} |"
+        for each in records[:_SHOWN]
+    ]
+    if len(records) > _SHOWN:
+        lines.append(f"| … | | | {len(records) - _SHOWN} more |")
+    lines += [f"- {each.id}: {each.state}" for each in state.changesets[:_SHOWN]]
+    lines += [f"- {_decided(each)}" for each in state.decisions[-10:]]
+    lines += [f"- notice ({each.count}×): {_code(each.text)}" for each in state.notices[-10:]]
+    return "\n".join(lines)
+
+
+def _decided(decision: Decision) -> str:
+    subject = f" {_code(decision.subject)}" if decision.subject else ""
+    note = f": {_code(decision.note)}" if decision.note else ""
+    times = f" ({decision.count}×)" if decision.count > 1 else ""
+    refused = f", refused: {_code(decision.refused)}" if decision.refused else ""
+    return f"{decision.what}{subject} by {_code(decision.by)}{times}{note}{refused}"
+
+
+def _code(text: str) -> str:
+    plain = "".join(char if char.isprintable() else "�" for char in text)
+    return "`" + _cut(plain.replace("`", "'").replace("|", "¦"), _CODE_CHARACTERS) + "`"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."

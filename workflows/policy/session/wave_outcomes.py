@@ -1,0 +1,339 @@
+"""What a wave's outcome does to the session's state.
+
+An outcome of an attempt that is no longer the task's current one (skipped, reset, retried
+meanwhile) moves nothing; only its cost counts.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from workflows.domain.agent.agent_values import AgentEnd
+from workflows.domain.changeset import Changeset, ChangesetEvent
+from workflows.domain.ids import ChangesetId, TaskId
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_state import SessionState
+from workflows.domain.session.wave_values import (
+    Developed,
+    DevelopItem,
+    DevelopResult,
+    HeldChangeset,
+    MergedChangeset,
+    MergeItem,
+    MergeResult,
+    NotDeveloped,
+    Refused,
+    ReturnedChangeset,
+    TaskWord,
+    Validated,
+    ValidateItem,
+    ValidateResult,
+    Waits,
+)
+from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.policy.money.amounts_in_words import counted
+from workflows.policy.plan.plan_check import changeset_of
+from workflows.policy.session import notice_grouping
+from workflows.policy.session.changeset_states import move_changeset
+from workflows.policy.session.task_states import FINAL, can_move, move
+
+_NOTES_KEPT = 6
+_GREEN_KEPT = 50
+_NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.PROVIDER, AgentEnd.CAP})
+"""Ends that use up no attempt: a person stopped it, nobody could have spoken, or there was no money
+left. After the last two the session halts until a person acts, so it cannot go round for ever."""
+
+
+def put(state: SessionState, record: TaskRecord) -> SessionState:
+    """Return the state with one task's record replaced."""
+    records = {**state.records, record.task.id: record}
+    return state.model_copy(update={"records": records})
+
+
+def notice(
+    state: SessionState, kind: NoticeKind, subject: str, text: str, at: datetime
+) -> SessionState:
+    """Return the state with one more notice."""
+    more = notice_grouping.add(state.notices, kind, subject, text, at)
+    return state.model_copy(update={"notices": more})
+
+
+StageResult = DevelopResult | ValidateResult | MergeResult
+
+
+def take(state: SessionState, result: StageResult, at: datetime) -> SessionState:
+    """Take up all that a wave came to."""
+    match result:
+        case DevelopResult():
+            for item in result.items:
+                state = develop_item(state, item, at)
+            for word in result.unheard:
+                state = _unheard(state, word, at)
+        case ValidateResult():
+            for each in result.items:
+                state = validate_item(state, each, at)
+        case MergeResult():
+            state = merge_result(state, result, at)
+    return state
+
+
+def wave_lost(
+    state: SessionState,
+    tasks: tuple[TaskId, ...],
+    changesets: tuple[ChangesetId, ...],
+    text: str,
+    at: datetime,
+) -> SessionState:
+    """Take up that a wave itself failed: its tasks get another attempt, and a person is told.
+
+    Args:
+        state: before.
+        tasks: of a develop or validate wave.
+        changesets: of a merge wave.
+        text: what went wrong.
+        at: now, as the workflow sees it.
+    """
+    for task in tasks:
+        record = state.records[task]
+        if can_move(record, TaskEvent.REJECTED):
+            state = put(state, _again(move(record, TaskEvent.REJECTED, text[:200])))
+    for changeset in state.changesets:
+        if changeset.id in changesets:
+            for task in _merging(state, changeset):
+                state = put(state, move(state.records[task], TaskEvent.HELD, text[:200]))
+            state = put_changeset(state, move_changeset(changeset, ChangesetEvent.RETURNED))
+    return notice(state, NoticeKind.NOT_POSSIBLE, "", f"a wave failed: {text}", at)
+
+
+def _unheard(state: SessionState, word: TaskWord, at: datetime) -> SessionState:
+    """Say what an attempt's agent had ended before it heard, and whether another will hear it."""
+    record = state.records[word.task]
+    comes = "there is none to come" if record.state in FINAL else "the next one will"
+    if record.state is TaskState.DEVELOPED:
+        comes = "another will only if the work is rejected"
+    text = f"the agent of attempt {record.attempt} has not heard {word.text[:200]!r}; {comes}"
+    return notice(state, NoticeKind.NOT_POSSIBLE, word.task, text, at)
+
+
+def develop_item(state: SessionState, item: DevelopItem, at: datetime) -> SessionState:
+    """Take up what one attempt came to."""
+    record = state.records[item.task]
+    if not isinstance(item, Waits):
+        state = _spend(state, item)
+        record = state.records[item.task]
+    if (record.attempt, record.state) != (item.attempt, TaskState.DEVELOPING):
+        return state
+    match item:
+        case Developed():
+            return _developed(state, record, item, at)
+        case Waits():
+            return put(state, _wait(state, record, item))
+        case NotDeveloped():
+            return _not_developed(state, record, item, at)
+
+
+def _wait(state: SessionState, record: TaskRecord, item: Waits) -> TaskRecord:
+    """Let a task wait until its conflicting dependencies are merged, where that can come to pass.
+
+    Those of its own changeset merge only together with it: then no wait helps, and it fails.
+    """
+    needed = [state.records[each] for each in record.task.depends_on]
+    unmerged = [each for each in needed if each.state in {TaskState.VALIDATED, TaskState.MERGING}]
+    home = changeset_of(record.task)
+    if unmerged and all(changeset_of(each.task) == home for each in unmerged):
+        reason = f"{item.detail}; but they merge only together with it: skip one or replan"
+        return move(move(record, TaskEvent.REJECTED), TaskEvent.GAVE_UP, reason[:200])
+    facts = {"attempts_allowed": record.attempts_allowed + 1, "waits_for_merge": True}
+    return move(_with(record, facts), TaskEvent.RESET, item.detail)
+
+
+def _developed(
+    state: SessionState, record: TaskRecord, item: Developed, at: datetime
+) -> SessionState:
+    facts = {
+        "base": item.base,
+        "commit": item.commit,
+        "tree": item.tree,
+        "restart_from": item.commit,
+        "author_family": item.family,
+    }
+    if item.ignored:
+        text = f"the agent wrote ignored files, which are not part of the work: {item.ignored}"
+        state = notice(state, NoticeKind.REPOSITORY, item.task, text, at)
+    if item.notices:
+        text = f"in the work, allowed: {'; '.join(item.notices)}"
+        state = notice(state, NoticeKind.REPOSITORY, item.task, text, at)
+    return put(state, move(_with(record, facts), TaskEvent.SUBMITTED))
+
+
+def _not_developed(
+    state: SessionState, record: TaskRecord, item: NotDeveloped, at: datetime
+) -> SessionState:
+    facts: dict[str, object] = {}
+    if item.checkpoint is not None:
+        facts = {"base": item.base, "restart_from": item.checkpoint}
+    if item.end in _NOT_ITS_FAULT:
+        facts["attempts_allowed"] = record.attempts_allowed + 1
+    if item.end is AgentEnd.PROVIDER:
+        state = notice(state, NoticeKind.PROVIDER, item.task, item.detail, at)
+        state = state.model_copy(update={"halt": f"no model can be asked: {item.detail}"[:300]})
+    if item.end is AgentEnd.HOST:
+        state = notice(state, NoticeKind.REPOSITORY, item.task, item.detail, at)
+    text = f"attempt {item.attempt} ended ({item.end}): {item.detail}"
+    record = _note(_with(record, facts), text)
+    return put(state, _again(move(record, TaskEvent.REJECTED, text[:200]), item.end))
+
+
+def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> SessionState:
+    """Take up what the gates and the reviewer said of one task."""
+    state = _spend(state, item)
+    record = state.records[item.task]
+    if (record.attempt, record.state) != (item.attempt, TaskState.VALIDATING):
+        return state
+    match item:
+        case Validated():
+            green = (*state.green, item.tree)[-_GREEN_KEPT:]
+            state = state.model_copy(update={"green": green})
+            if item.gate_remarks:
+                state = notice(state, NoticeKind.GATE, item.task, item.gate_remarks, at)
+            return put(state, move(_with(record, {"diff": item.diff}), TaskEvent.PASSED))
+        case Refused(by="cap"):
+            # Nobody has judged it: it waits as it is, and is validated once there is money again.
+            return put(state, move(record, TaskEvent.HELD, item.notes[:200]))
+        case Refused(by="abstention"):
+            # The work may be good: another attempt at it would mend nothing.
+            state = notice(state, NoticeKind.ABSTENTION, item.task, item.notes, at)
+            rejected = move(record, TaskEvent.REJECTED)
+            reason = f"no reviewer gave a verdict: {item.notes}"
+            return put(state, move(rejected, TaskEvent.GAVE_UP, reason[:200]))
+        case Refused():
+            text = f"attempt {item.attempt} was refused by the {item.by}"
+            record = _note(record, f"{text}: {item.notes}")
+            return put(state, _again(move(record, TaskEvent.REJECTED, text)))
+
+
+def merge_result(state: SessionState, result: MergeResult, at: datetime) -> SessionState:
+    """Take up what the merge queue came to."""
+    for item in result.items:
+        state = _merge_item(state, item, at)
+    if result.delivery_refused:
+        state = notice(state, NoticeKind.DELIVERY, "", result.delivery_refused, at)
+    facts = {
+        "head": result.head,
+        "head_baseline": result.baseline or state.head_baseline,
+        "delivered": result.delivered,
+        "branch": result.branch,
+    }
+    return state.model_copy(update=facts)
+
+
+def _merge_item(state: SessionState, item: MergeItem, at: datetime) -> SessionState:
+    changeset = next(each for each in state.changesets if each.id == item.id)
+    match item:
+        case MergedChangeset():
+            if item.gate_remarks:
+                state = notice(state, NoticeKind.GATE, item.id, item.gate_remarks, at)
+            for task in _merging(state, changeset):
+                state = put(state, move(state.records[task], TaskEvent.MERGED))
+            return put_changeset(state, move_changeset(changeset, ChangesetEvent.MERGED))
+        case HeldChangeset():
+            for task in _merging(state, changeset):
+                state = put(state, move(state.records[task], TaskEvent.HELD, item.reason[:200]))
+            state = notice(state, NoticeKind.REPOSITORY, item.id, item.reason, at)
+            halt = f"changeset {item.id!r} could not be merged: {item.reason}"[:300]
+            state = state.model_copy(update={"halt": halt})
+            return put_changeset(state, move_changeset(changeset, ChangesetEvent.QUEUED))
+        case ReturnedChangeset():
+            for task in _merging(state, changeset):
+                state = _returned(state, task, item)
+            return put_changeset(state, move_changeset(changeset, ChangesetEvent.RETURNED))
+
+
+def _merging(state: SessionState, changeset: Changeset) -> list[TaskId]:
+    return [task for task in changeset.tasks if state.records[task].state is TaskState.MERGING]
+
+
+def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> SessionState:
+    record = state.records[task]
+    if record.state is not TaskState.MERGING:
+        return state  # it stands on the returned task, and was reset with it
+    if task != item.task:
+        return put(state, move(record, TaskEvent.HELD))
+    reason = (
+        "its work conflicts with what was merged before"
+        if item.by == "conflict"
+        else ("the checks fail on the merged tree")
+    )
+    # On the new head, not on its old base: the conflict would only come again there.
+    record = _note(_with(record, {"base": None, "restart_from": None}), item.notes)
+    state = put(state, _again(move(record, TaskEvent.RETURNED, reason)))
+    return reset_dependants(state, task)
+
+
+def send_back(state: SessionState, task: TaskId, reason: str) -> SessionState:
+    """Send validated work back to its task, because a person rejected it.
+
+    The task gets one more attempt than it had: a person's word is no failed attempt.
+    """
+    record = state.records[task]
+    if record.state is not TaskState.VALIDATED:
+        return state  # it stands on a task that was sent back before, and was reset with it
+    facts = {"attempts_allowed": max(record.attempts_allowed, record.attempt + 1)}
+    record = _note(_with(record, facts), f"a person rejected the work: {reason}")
+    state = put(state, move(record, TaskEvent.REWORK, "rejected by a person"))
+    return reset_dependants(state, task)
+
+
+def put_changeset(state: SessionState, changeset: Changeset) -> SessionState:
+    """Return the state with one changeset replaced."""
+    changesets = tuple(changeset if old.id == changeset.id else old for old in state.changesets)
+    return state.model_copy(update={"changesets": changesets})
+
+
+def reset_dependants(
+    state: SessionState, task: TaskId, because: str = "is reworked"
+) -> SessionState:
+    """Begin all work again that stands on a task's unmerged commit or its waiver, transitively."""
+    for dependant in sorted(state.records):
+        record = state.records[dependant]
+        if task in record.task.depends_on and can_move(record, TaskEvent.RESET):
+            if record.state is TaskState.READY and record.attempt == 0:
+                continue
+            facts = {
+                "base": None,
+                "restart_from": None,
+                "attempts_allowed": record.attempts_allowed + 1,
+            }
+            reason = f"task {task!r}, on which it stands, {because}"
+            state = put(state, move(_with(record, facts), TaskEvent.RESET, reason))
+            state = reset_dependants(state, dependant)
+    return state
+
+
+def _again(record: TaskRecord, end: AgentEnd | None = None) -> TaskRecord:
+    """Send a rejected task to its next attempt, or end it where it has none left."""
+    if record.attempt < record.attempts_allowed:
+        return move(record, TaskEvent.REWORK, record.reason)
+    used = counted(record.attempt, "attempt")
+    event = TaskEvent.RAN_OUT if end is AgentEnd.TIME_LIMIT else TaskEvent.GAVE_UP
+    return move(record, event, f"{used} used; the last: {record.reason}"[:200])
+
+
+def _note(record: TaskRecord, text: str) -> TaskRecord:
+    return _with(record, {"notes": (*record.notes, text[:12_000])[-_NOTES_KEPT:]})
+
+
+def _with(record: TaskRecord, facts: Mapping[str, object]) -> TaskRecord:
+    return record.model_copy(update=facts)
+
+
+def _spend(
+    state: SessionState, item: Developed | NotDeveloped | Validated | Refused
+) -> SessionState:
+    record = state.records[item.task]
+    state = put(state, _with(record, {"cost_usd": record.cost_usd + item.cost_usd}))
+    facts = {
+        "ended_usd": state.ended_usd + item.cost_usd,
+        "scripted": state.scripted or item.scripted,
+        "is_estimated": state.is_estimated or item.is_estimated,
+    }
+    return state.model_copy(update=facts)
