@@ -19,14 +19,14 @@ TARGETS = (
     "activities.adapters.shell.test_fuzz:test_random_bytes_are_read_or_unreadable",
     "activities.adapters.shell.test_fuzz:test_nothing_in_front_hides_a_denied_command",
     "activities.adapters.shell.test_corpus:test_a_denied_command_stays_denied_in_any_wrapping",
-    "policy.test_command_paths:test_what_may_be_written_is_claimed_and_not_protected",
-    "policy.test_claims:test_any_claim_is_refused_or_decides_about_any_path",
-    "policy.test_postcheck:test_what_passes_keeps_every_rule",
-    "policy.test_secrets:test_any_text_is_taken_and_finds_are_in_order",
-    "activities.test_redaction:test_no_known_value_is_left",
-    "activities.test_playbook:test_any_text_is_a_playbook_or_a_complaint",
-    "policy.test_plan:test_whatever_is_submitted_is_a_plan_or_faults",
-    "starter.test_configuration_file:test_any_text_is_read_or_refused_with_its_place",
+    "policy.commands.test_file_arguments:test_what_may_be_written_is_claimed_and_not_protected",
+    "policy.plan.test_claims:test_any_claim_is_refused_or_decides_about_any_path",
+    "policy.review.test_diff_rules:test_what_passes_keeps_every_rule",
+    "policy.review.test_secret_patterns:test_any_text_is_taken_and_finds_are_in_order",
+    "activities.text.test_redaction:test_no_known_value_is_left",
+    "activities.adapters.models.scripted.test_playbook:test_any_text_is_a_playbook_or_a_complaint",
+    "policy.plan.test_plan_check:test_whatever_is_submitted_is_a_plan_or_faults",
+    "starter.configuration.test_file_shape:test_any_text_is_read_or_refused_with_its_place",
 )
 """Without fixtures, and without programs that are started."""
 

@@ -16,7 +16,8 @@ import pytest
 from _pytest.capture import CaptureManager  # the only way to hand the terminal on
 
 from activities.adapters.sandbox.shown_programs import default_toolchain
-from workers.hosting.privileges import DROPPED_ID, PrivilegeError, PrivilegePlan, enter
+from workers.hosting.privileges import PrivilegeError, PrivilegePlan, enter
+from workers.settings import DROPPED_ID
 
 ROOT = Path(__file__).resolve().parent.parent
 

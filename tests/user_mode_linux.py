@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from workers.hosting.privileges import DROPPED_ID
+from workers.settings import DROPPED_ID
 
 PROGRAM = "linux.uml"
 _PLACE = "BLUEFLAME_TEST_CGROUP"

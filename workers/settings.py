@@ -15,9 +15,11 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
-from workers.hosting.privileges import DROPPED_ID
-from workers.temporal.payload_keys import read_keys
+from workers.payload_keys import read_keys
 from workflows.domain.agent.model_values import Provider
+
+DROPPED_ID = 60_917
+"""An id that neither Debian nor systemd gives to a user, and that fits a rootless container."""
 
 
 class HomelessError(Exception):

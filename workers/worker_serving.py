@@ -20,10 +20,11 @@ from workers.hosting import data_layout
 from workers.roles import Role
 from workers.server.supervisor import GRACE, READY_LINE
 from workers.settings import Settings
-from workers.temporal.connection import TemporalUnavailableError, connect
+from workers.temporal.connection import connect
 from workers.temporal.heartbeats import HeartbeatInterceptor
 from workers.temporal.orphaned_activities import Journal, JournalInterceptor, fail_orphans
 from workers.temporal.step_deadline import patient
+from workers.temporal.temporal_errors import TemporalUnavailableError
 from workflows import queues
 
 _log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from temporalio.exceptions import (
     ChildWorkflowError,
 )
 
-from workflows.agents.agent_lifecycle import (
+from workflows.agent_lifecycle import (
     AgentHandle,
     AgentOrder,
     Agents,

@@ -7,7 +7,7 @@ merge agents take the place of `_one` later; what goes in and comes out stays.
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from workflows.agents.agent_lifecycle import failure_text
+from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import is_cancelled
 from workflows.contracts import (
     ADVANCE_BRANCH,

@@ -19,7 +19,7 @@ from temporalio.exceptions import (
     FailureError,
 )
 
-from workflows.agents.agent_lifecycle import failure_text, tell
+from workflows.agent_lifecycle import failure_text, tell
 from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.develop_wave import DevelopWave
 from workflows.domain.budget import CapChanged, LedgerEvent

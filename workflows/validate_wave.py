@@ -6,7 +6,7 @@ from decimal import Decimal
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError
 
-from workflows.agents.agent_lifecycle import (
+from workflows.agent_lifecycle import (
     AgentOrder,
     Agents,
     all_done,

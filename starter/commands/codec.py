@@ -27,7 +27,7 @@ def codec(
 
 
 async def _new_key(name: str) -> ExitCode:
-    from workers.temporal.payload_keys import PayloadKeyError, new_key
+    from workers.payload_keys import PayloadKeyError, new_key
 
     try:
         write([new_key(name)])

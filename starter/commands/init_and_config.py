@@ -103,7 +103,8 @@ def migrate(
 
 
 async def _init(repo: Path, *, force: bool, dry_run: bool) -> ExitCode:
-    from starter.configuration import file_writing, initial_configuration
+    from starter.commands import file_writing
+    from starter.configuration import initial_configuration
     from starter.configuration.file_shape import FILE_NAME
     from starter.machine import repository_look
 
@@ -254,8 +255,8 @@ async def _schema() -> ExitCode:
 
 
 async def _migrate(file: Path, *, in_place: bool) -> ExitCode:
+    from starter.commands.file_writing import replace
     from starter.configuration.file_shape import VERSION
-    from starter.configuration.file_writing import replace
     from starter.configuration.layers import read_text
     from starter.configuration.migration import migrate
 

@@ -133,7 +133,9 @@ async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
     view = await sessions.view(session)
     decisions = decision_words.about(view, record.task.id)
     if json:
-        return json_output.write_of_session(view, task=record, decisions=decisions)
+        return json_output.write_object(
+            **safety_labels.document(view), task=record, decisions=decisions
+        )
     lines = [*plan_words.record(record, safety_labels.of(view)), *decision_words.section(decisions)]
     write(lines, session_words.style)
     return ExitCode.COMPLETE
@@ -156,8 +158,9 @@ async def _no_task(sessions: "Sessions", session: "SessionId", name: str) -> Com
 
 async def _diff(wanted: str | None, session_wanted: str | None, *, json: bool) -> ExitCode:
     from starter.console import json_output
+    from starter.follow import changeset_diff
     from starter.machine.engine import read_settings
-    from starter.sessions import changeset_diff
+    from starter.views import safety_labels
 
     sessions, session = await one_session(session_wanted)
     view = await sessions.view(session)
@@ -165,7 +168,9 @@ async def _diff(wanted: str | None, session_wanted: str | None, *, json: bool) -
     found = await changeset_diff.diffs_of(sessions, session, changeset, read_settings())
     if json:
         tasks = [{"id": task, "diff": text} for task, text in found.items()]
-        return json_output.write_of_session(view, changeset=changeset, tasks=tasks)
+        return json_output.write_object(
+            **safety_labels.document(view), changeset=changeset, tasks=tasks
+        )
     changeset_diff.show(view, found)
     return ExitCode.COMPLETE
 

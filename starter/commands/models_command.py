@@ -15,7 +15,7 @@ from starter.console.terminal import execute, write
 from starter.input.session_options import JsonOption
 
 if TYPE_CHECKING:
-    from starter.routes.model_list import ModelLine
+    from starter.machine.model_list import ModelLine
     from workers.model_trial import TrialReport
 
 
@@ -44,7 +44,7 @@ async def _models(
     action: str, repo: Path, config: Path | None, playbook: Path | None, *, json: bool
 ) -> ExitCode:
     from starter.console import json_output
-    from starter.routes import model_list
+    from starter.machine import model_list
 
     lines = _configured(repo, config, playbook)
     if action == "list":
@@ -66,6 +66,7 @@ def _configured(repo: Path, config: Path | None, playbook: Path | None) -> "tupl
     from starter.configuration.effective_configuration import load_configuration, user_file
     from starter.configuration.layers import Sources
     from starter.machine.engine import settings_as_they_are
+    from starter.machine.model_list import model_lines
 
     sources = Sources(
         user=user_file(),

@@ -47,7 +47,7 @@ async def _plan(wanted: str | None, *, json: bool) -> ExitCode:
     view = await sessions.view(session)
     found = await _found(sessions, view)
     if json:
-        return json_output.write_of_session(view, plan=found)
+        return json_output.write_object(**safety_labels.document(view), plan=found)
     write([*safety_labels.of(view), *plan_words.plan(found)], session_words.style)
     return ExitCode.COMPLETE
 

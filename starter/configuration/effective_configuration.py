@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
 from starter.configuration.configuration_errors import ConfigurationError
+from starter.configuration.default_routes import available_providers, default_routes, no_models
 from starter.configuration.file_shape import FILE_NAME
 from starter.configuration.layers import (
     BY_NAME,
@@ -30,8 +31,7 @@ from starter.configuration.layers import (
     worded,
 )
 from starter.configuration.repository_limits import joined, limit_faults
-from starter.routes.default_routes import available_providers, default_routes, no_models
-from starter.routes.route_faults import ROLES, route_fault
+from starter.configuration.route_faults import ROLES, route_fault
 from workflows.domain.agent.model_values import GivenFacts, Provider
 from workflows.domain.session.session_config import SessionConfig
 

@@ -7,9 +7,9 @@ decide, so that it never stands against the person's own file.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from starter.configuration.default_routes import available_providers, default_routes
 from starter.configuration.file_shape import VERSION
 from starter.configuration.written_values import flow, gates
-from starter.routes.default_routes import available_providers, default_routes
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.gate import GateSpec
 from workflows.domain.session.session_config import Routes

@@ -16,6 +16,7 @@ from activities.ports.endpoints import ProviderEntry
 from activities.yaml_documents.source_places import DocumentError, Places, decode
 from activities.yaml_documents.value_wording import word
 from starter.configuration.configuration_errors import ConfigurationError
+from starter.configuration.default_routes import PLAYBOOK_ROUTES
 from starter.configuration.file_shape import (
     FILE_NAME,
     MAX_FILE_BYTES,
@@ -24,8 +25,7 @@ from starter.configuration.file_shape import (
     GateEntry,
     read_file,
 )
-from starter.routes.default_routes import PLAYBOOK_ROUTES
-from starter.routes.route_faults import ROLES
+from starter.configuration.route_faults import ROLES
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.gate import GateSpec
 

@@ -37,7 +37,7 @@ def explained(error: Exception) -> CommandError | None:
         return error
     if _is_a(error, "temporalio.service", "RPCError"):
         return CommandError(f"Temporal: {error}; {_of_temporal(error)}", ExitCode.UNAVAILABLE)
-    if _is_a(error, "workers.temporal.connection", "TemporalUnavailableError"):
+    if _is_a(error, "workers.temporal.temporal_errors", "TemporalUnavailableError"):
         return CommandError(str(error), ExitCode.UNAVAILABLE)
     if _is_a(error, "pydantic", "ValidationError"):
         return CommandError(_complaint(error))
@@ -62,13 +62,13 @@ def _full_disk() -> str:
 
     The server itself says only that it could not save something.
     """
-    from starter.machine.disk_space import Disk
-    from starter.machine.engine import settings_as_they_are
+    from starter.console.disk_space import Disk
+    from workers.settings import HomelessError, Settings
 
     try:
-        settings = settings_as_they_are()
-    except CommandError:
-        return ""
+        settings = Settings.read()
+    except (ValueError, HomelessError):
+        return ""  # a variable that cannot be read is reported where it is used
     return "" if settings.has_external_server else "".join(Disk(settings.data_dir).news())
 
 

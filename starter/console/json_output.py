@@ -8,7 +8,6 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from starter.console.exit_codes import ExitCode
-from starter.sessions.shown_session import ShownSession
 
 SCHEMA_VERSION: Final = 1
 
@@ -27,17 +26,6 @@ def write_object(**content: object) -> ExitCode:
     """
     write_line({"schema_version": SCHEMA_VERSION, **content}, indent=2)
     return ExitCode.COMPLETE
-
-
-def write_of_session(view: ShownSession, **content: object) -> ExitCode:
-    """Write one document about a part of a session: with its id, and what nobody may overlook.
-
-    Args:
-        view: the session.
-        content: the other keys.
-    """
-    marks = {"scripted": view.scripted, "sandbox": view.sandbox}
-    return write_object(session=view.session, **marks, **content)
 
 
 def write_line(content: Mapping[str, object], indent: int | None = None) -> None:

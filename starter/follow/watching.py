@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from starter.console import json_output
 from starter.console.command_errors import CommandError
+from starter.console.disk_space import Disk
 from starter.console.exit_codes import OF_OUTCOME, ExitCode
 from starter.console.program_name import program
 from starter.console.terminal import console, is_interactive, read_line, shown, write
 from starter.decisions import decision_checks
 from starter.follow import fast_forward_offer, kept_work
-from starter.machine.disk_space import Disk
 from starter.machine.engine import read_settings
 from starter.sessions.open_questions import Ask
 from starter.sessions.shown_session import ProviderWait, ShownSession
@@ -211,8 +211,8 @@ class Watch:
             await self._send(decision_checks.rejection(ask, reason, decider()))
 
     async def _show_diff(self, changeset: ChangesetLine) -> None:
+        from starter.follow.changeset_diff import diffs_of, lines
         from starter.machine.engine import read_settings
-        from starter.sessions.changeset_diff import diffs_of, lines
 
         try:
             found = await diffs_of(self._sessions, self._session, changeset, read_settings())

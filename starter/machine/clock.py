@@ -23,7 +23,8 @@ async def skew(settings: "Settings") -> timedelta:
 async def _newest_start(settings: "Settings") -> datetime | None:
     from temporalio.service import RPCError
 
-    from workers.temporal.connection import TemporalUnavailableError, connect
+    from workers.temporal.connection import connect
+    from workers.temporal.temporal_errors import TemporalUnavailableError
 
     if not settings.has_external_server:
         return None

@@ -96,7 +96,8 @@ async def connected(settings: "Settings") -> "Client":
         CommandError: there is none.
     """
     from starter.machine.sdk_log import keep_off_the_terminal
-    from workers.temporal.connection import TemporalUnavailableError, connect
+    from workers.temporal.connection import connect
+    from workers.temporal.temporal_errors import TemporalUnavailableError
 
     keep_off_the_terminal()
     try:

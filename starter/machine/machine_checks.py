@@ -128,7 +128,8 @@ async def _disk(settings: "Settings") -> Check:
 
 async def _temporal(settings: "Settings") -> Check:
     from workers.server.dev_server import ServerProgramMissingError, find_program
-    from workers.temporal.connection import NoServerError, TemporalUnavailableError, connect, target
+    from workers.temporal.connection import connect, target
+    from workers.temporal.temporal_errors import NoServerError, TemporalUnavailableError
 
     try:
         if not settings.has_external_server:

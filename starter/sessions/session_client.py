@@ -36,7 +36,7 @@ from starter.sessions.short_ids import fits, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.sessions.turn_history import Turns
 from starter.sessions.worker_presence import has_workers
-from workers.temporal.connection import PayloadUnreadableError
+from workers.temporal.temporal_errors import PayloadUnreadableError
 from workflows import queues
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import SessionId

@@ -28,6 +28,11 @@ def planned_facts(config: SessionConfig) -> dict[str, object]:
     return {"scripted": is_scripted(config), "sandbox": sandbox}
 
 
+def document(session: ShownSession) -> dict[str, object]:
+    """Return the keys that each JSON document about a part of a session begins with."""
+    return {"session": session.session, "scripted": session.scripted, "sandbox": session.sandbox}
+
+
 def is_scripted(config: SessionConfig) -> bool:
     """Tell whether a playbook may speak for a role."""
     routes = config.routes

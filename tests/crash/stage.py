@@ -30,7 +30,8 @@ from workers.server.dev_server import choose_address, server_command, server_env
 from workers.server.kept_processes import Child, Program, running
 from workers.server.supervisor import READY_LINE, Command, worker_command
 from workers.settings import Settings
-from workers.temporal.connection import ServerAddress, TemporalUnavailableError, connect
+from workers.temporal.connection import ServerAddress, connect
+from workers.temporal.temporal_errors import TemporalUnavailableError
 
 SERVER: Final = "server"
 

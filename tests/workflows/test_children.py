@@ -8,7 +8,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.theatre import Theatre
-from workflows.agents.agent_lifecycle import failure_text, tell
+from workflows.agent_lifecycle import failure_text, tell
 from workflows.errors import FailureType
 
 

@@ -32,7 +32,7 @@ def prepare(settings: Settings) -> None:
 
 def packages_root() -> Path:
     """Return the directory that holds our packages, for the PYTHONPATH of our own processes."""
-    return Path(__file__).resolve().parents[1]
+    return Path(__file__).resolve().parents[2]
 
 
 def journal_dir(settings: Settings, *, on_host: bool) -> Path:

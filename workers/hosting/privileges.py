@@ -21,8 +21,7 @@ from typing import NoReturn
 
 from pydantic import BaseModel, Field
 
-DROPPED_ID = 60_917
-"""An id that neither Debian nor systemd gives to anybody, and that fits a rootless container."""
+from workers.settings import DROPPED_ID
 
 _CLONE_NEWNS = 0x00020000
 _RDONLY, _NOSUID, _NODEV, _REMOUNT, _BIND, _REC, _PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18

@@ -32,11 +32,11 @@ from workers.settings import Settings
 from workers.temporal.connection import (
     RETENTION,
     ServerAddress,
-    TemporalUnavailableError,
     connect,
     read_server_file,
     server_file,
 )
+from workers.temporal.temporal_errors import TemporalUnavailableError
 
 _log = logging.getLogger(__name__)
 

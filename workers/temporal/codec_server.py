@@ -12,7 +12,7 @@ from google.protobuf import json_format
 from temporalio.api.common.v1 import Payload, Payloads
 from temporalio.converter import PayloadCodec
 
-from workers.temporal.connection import PayloadUnreadableError
+from workers.temporal.temporal_errors import PayloadUnreadableError
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -2,11 +2,6 @@
 
 The address is the person's (`TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE`) or the bundled server's, which
 stands in `<data>/server.json`. Nothing is started here; `workers.server.dev_server` does that.
-
-Errors
-└── TemporalUnavailableError   the message says which server and what to do
-    ├── NoServerError          none is named and none was started here
-    └── PayloadUnreadableError a session is encrypted with a key that is not here
 """
 
 import asyncio
@@ -27,26 +22,16 @@ from temporalio.service import RPCError
 
 from activities.adapters.blob_store import LocalStore
 from workers.hosting import data_layout
+from workers.payload_keys import read_keys
 from workers.settings import Settings
 from workers.temporal import failure_redaction
 from workers.temporal.external_payloads import THRESHOLD_BYTES, LocalPayloadDriver
-from workers.temporal.payload_keys import read_keys
+from workers.temporal.payload_encryption import EncryptingCodec, KeylessCodec
+from workers.temporal.temporal_errors import NoServerError, TemporalUnavailableError
 
 RETENTION = timedelta(hours=720)
 """How long the bundled server keeps a closed session's history."""
 _POLL_SECONDS = 0.1
-
-
-class TemporalUnavailableError(Exception):
-    """The server cannot be reached."""
-
-
-class PayloadUnreadableError(TemporalUnavailableError):
-    """A payload is encrypted, and its key is not here."""
-
-
-class NoServerError(TemporalUnavailableError):
-    """No server is named, and none was ever started from this data directory."""
 
 
 class ServerAddress(BaseModel, frozen=True, extra="ignore"):
@@ -61,8 +46,6 @@ class ServerAddress(BaseModel, frozen=True, extra="ignore"):
 
 def payload_codec(settings: Settings) -> PayloadCodec:
     """Return the codec that a person's keys make."""
-    from workers.temporal.payload_encryption import EncryptingCodec, KeylessCodec
-
     if settings.payload_keys is None:
         return KeylessCodec()
     return EncryptingCodec(read_keys(settings.payload_keys.get_secret_value()))

@@ -14,7 +14,7 @@ from typing import Final
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
-from workers.temporal.connection import PayloadUnreadableError
+from workers.temporal.temporal_errors import PayloadUnreadableError
 
 ENCODING: Final = b"binary/encrypted"
 _KEY_ID: Final = "encryption-key-id"

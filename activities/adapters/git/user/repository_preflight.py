@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from activities.adapters.git.git_command import Git, Scope
-from activities.adapters.git.git_messages import damaged, refusal
+from activities.adapters.git.user.git_messages import damaged, refusal
 from activities.adapters.git.user.user_checkouts import under_way
 from activities.adapters.git.user.user_git import Found, find, resolve, without_programs
 from activities.adapters.git.worktrees import lfs

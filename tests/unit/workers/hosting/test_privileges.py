@@ -10,13 +10,13 @@ import pytest
 from activities.adapters.sandbox.shown_programs import default_toolchain
 from tests.dropped import ROOT
 from workers.hosting.privileges import (
-    DROPPED_ID,
     PrivilegeError,
     PrivilegePlan,
     closed_directories,
     enter,
     prepare_data_dir,
 )
+from workers.settings import DROPPED_ID
 
 _ENTER = """
 import sys

@@ -10,7 +10,7 @@ import pytest
 
 WORKER = """
 import asyncio, sys, time
-from workers import lifeline
+from workers.server import lifeline
 
 async def main():
     stop = asyncio.Event()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import workers
+import workers.server
 
-TETHER = Path(workers.__file__).with_name("tether.py")
+TETHER = Path(workers.server.__file__).with_name("tether.py")
 PARENT = """
 import os, subprocess, sys
 child = subprocess.Popen([sys.executable, "-I", "-S", sys.argv[1], str(os.getpid()), sys.executable,

@@ -9,14 +9,8 @@ from tests.ports import kept_port
 from tests.waiting import PATIENCE
 from workers.atomic_file import replace_text
 from workers.settings import Settings
-from workers.temporal.connection import (
-    NoServerError,
-    ServerAddress,
-    TemporalUnavailableError,
-    connect,
-    server_file,
-    target,
-)
+from workers.temporal.connection import ServerAddress, connect, server_file, target
+from workers.temporal.temporal_errors import NoServerError, TemporalUnavailableError
 
 
 def test_without_a_server_it_says_how_to_get_one(tmp_path: Path) -> None:

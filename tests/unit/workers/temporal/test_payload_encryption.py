@@ -14,11 +14,12 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.exceptions import ApplicationError
 
 from workers.hosting import data_layout
+from workers.payload_keys import PayloadKeyError, new_key, read_keys
 from workers.settings import Settings
 from workers.temporal.codec_server import codec_app
-from workers.temporal.connection import PayloadUnreadableError, data_converter
+from workers.temporal.connection import data_converter
 from workers.temporal.payload_encryption import EncryptingCodec, KeylessCodec
-from workers.temporal.payload_keys import PayloadKeyError, new_key, read_keys
+from workers.temporal.temporal_errors import PayloadUnreadableError
 
 OLD, NEW = new_key("old"), new_key("new")
 UI = "http://127.0.0.1:8233"

@@ -1,11 +1,11 @@
-"""`starter.machine.disk_space`: a full disk is said once, and that it has room again too."""
+"""`starter.console.disk_space`: a full disk is said once, and that it has room again too."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from starter.machine.disk_space import Disk, free_bytes
+from starter.console.disk_space import Disk, free_bytes
 
 MB = 1_000_000
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel
 
 from activities.adapters.models.catalogue import Catalogue
 from activities.ports.endpoints import ProviderEntries
+from starter.configuration.default_routes import available_providers, key_names
 from starter.configuration.effective_configuration import Configuration
 from starter.console.terminal import one_line, shown
-from starter.routes.default_routes import available_providers, key_names
 from starter.views.safety_labels import SCRIPTED
 from workers.model_trial import Trial
 from workflows.domain.agent.model_values import ModelFacts, Provider, Role

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from activities.ports.endpoints import ProviderEntry
-from starter.routes.default_routes import family_of
+from starter.configuration.default_routes import family_of
 from workflows.domain.agent.model_values import GivenFacts, Provider
 
 ROLES = ("planner", "developer", "reviewer")

@@ -7,7 +7,7 @@ import pytest
 from activities.adapters.blob_store import LocalStore
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
-from starter.sessions.changeset_diff import diffs_of, lines, show
+from starter.follow.changeset_diff import diffs_of, lines, show
 from starter.views import safety_labels
 from tests.unit.starter.shown import session
 from workers.settings import Settings
