@@ -6,13 +6,12 @@ It owns the state, the scheduling and the signals; waves do what they are given.
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from datetime import timedelta
 from typing import Any, NoReturn, TypeVar
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 from temporalio import workflow
-from temporalio.common import RawValue
 from temporalio.exceptions import (
     ApplicationError,
     ChildWorkflowError,
@@ -21,11 +20,13 @@ from temporalio.exceptions import (
 
 from workflows.agent_lifecycle import failure_text, tell
 from workflows.cancellation import end_if_cancelled, is_cancelled
+from workflows.decision_inbox import DecisionInbox, Entry
 from workflows.develop_wave import DevelopWave
 from workflows.domain.budget import CapChanged, LedgerEvent
 from workflows.domain.gate import GateReport
 from workflows.domain.ids import TaskId
 from workflows.domain.plan import Plan
+from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.session.session_values import SessionRequest, SessionResult, SessionView
@@ -42,7 +43,14 @@ from workflows.merge_wave import MergeWave
 from workflows.plan_wave import PlanWave
 from workflows.policy.plan.plan_check import plan_faults
 from workflows.policy.review.gate_comparison import base_notices
-from workflows.policy.session import closing, decisions, scheduling, session_view, wave_outcomes
+from workflows.policy.session import (
+    closing,
+    decision_record,
+    decisions,
+    scheduling,
+    session_view,
+    wave_outcomes,
+)
 from workflows.preparation import baseline, grounds, ledger_id, prepare, start_ledger
 from workflows.validate_wave import ValidateWave
 
@@ -58,9 +66,9 @@ class _Stopped(Exception):  # noqa: N818  (control flow inside this module, not 
 class SessionWorkflow:
     """Purpose: the truth about one session.
 
-    Signals: those of `policy.signals.NAMES`, each with one JSON object, and the ledger's
-    `ledger_event`. Queries: `state`, `plan`, `task`. A continuation carries `SessionState`; it
-    happens only when no wave runs.
+    Signals and Updates: those of `policy.session.decisions.NAMES`, each with one JSON object
+    (`decision_inbox`), and the ledger's signal `ledger_event`. Queries: `state`, `plan`, `task`.
+    A continuation carries `SessionState`; it happens only when no wave runs.
     """
 
     @workflow.init
@@ -70,7 +78,7 @@ class SessionWorkflow:
         self._state = request.carried or SessionState(
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
-        self._inbox: list[tuple[str, JsonValue, tuple[JsonValue, ...]]] = []
+        self._inbox = DecisionInbox(self._judge, self._answered)
         self._ledger_events: list[LedgerEvent] = []
         self._waves: dict[str, asyncio.Task[None]] = {}
         self._starts: dict[str, scheduling.StageStart] = {}
@@ -111,86 +119,6 @@ class SessionWorkflow:
         await self._stopped()
         await self._close()
         raise ApplicationError(text[:2_000], type="SessionFailed", non_retryable=True) from error
-
-    # --- signals: they only record; payloads are judged in `policy.signals` ------------------
-    # A call with more inputs than a handler takes would fail this workflow's task for ever, and
-    # nothing takes a signal back out of a history: so each takes any number.
-
-    @workflow.signal
-    def approve_plan(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Go on with the plan as it is."""
-        self._inbox.append(("approve_plan", payload, more))
-
-    @workflow.signal
-    def reject_plan(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Plan anew: `{"notes": …}`."""
-        self._inbox.append(("reject_plan", payload, more))
-
-    @workflow.signal
-    def replace_plan(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Take this plan: `{"plan": …}`."""
-        self._inbox.append(("replace_plan", payload, more))
-
-    @workflow.signal
-    def approve_changeset(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Merge exactly these commits: `{"id": …, "digest": …}`."""
-        self._inbox.append(("approve_changeset", payload, more))
-
-    @workflow.signal
-    def reject_changeset(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Send its tasks back: `{"id": …, "reason": …}`."""
-        self._inbox.append(("reject_changeset", payload, more))
-
-    @workflow.signal
-    def skip_task(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Leave a task out: `{"id": …, "satisfies": false}`."""
-        self._inbox.append(("skip_task", payload, more))
-
-    @workflow.signal
-    def retry_task(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """One more attempt: `{"id": …, "notes": …}`."""
-        self._inbox.append(("retry_task", payload, more))
-
-    @workflow.signal
-    def steer_task(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Say something to the agent: `{"id": …, "text": …}`."""
-        self._inbox.append(("steer_task", payload, more))
-
-    @workflow.signal
-    def set_priority(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Higher goes first: `{"id": …, "n": …}`."""
-        self._inbox.append(("set_priority", payload, more))
-
-    @workflow.signal
-    def set_budget(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Set the session's cap: `{"usd": …}`."""
-        self._inbox.append(("set_budget", payload, more))
-
-    @workflow.signal
-    def proceed(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Close the running develop wave early."""
-        self._inbox.append(("proceed", payload, more))
-
-    @workflow.signal
-    def pause(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Start nothing new; agents hold at their turn boundary."""
-        self._inbox.append(("pause", payload, more))
-
-    @workflow.signal
-    def resume(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Go on after a pause."""
-        self._inbox.append(("resume", payload, more))
-
-    @workflow.signal
-    def stop(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """End the session; running work is cancelled and kept."""
-        self._inbox.append(("stop", payload, more))
-
-    @workflow.signal(dynamic=True)
-    def any_other(self, name: str, args: Sequence[RawValue]) -> None:
-        """A signal that nobody knows: without this it would wait unread for ever."""
-        del args
-        self._inbox.append((name, None, ()))
 
     @workflow.signal
     def ledger_event(self, event: LedgerEvent) -> None:
@@ -319,6 +247,8 @@ class SessionWorkflow:
             for each in scheduling.next_starts(self._state, self._config, self._running()):
                 self._start(each)
         elif not self._waves:
+            if not workflow.all_handlers_finished():
+                return None  # an Update is being answered; the loop comes back
             end_if_cancelled()
             carried = self._request.model_copy(update={"carried": self._state})
             workflow.continue_as_new(carried)
@@ -444,20 +374,18 @@ class SessionWorkflow:
         """
         end_if_cancelled()
         await workflow.wait_condition(
-            lambda: self._has_heard() or self._has_changed or (work is not None and work.done())
+            lambda: (
+                self._has_heard()
+                or self._has_changed
+                or self._inbox.has_answered
+                or (work is not None and work.done())
+            )
         )
-        self._has_changed = False
+        self._has_changed = self._inbox.has_answered = False
         if self._fault is not None:
             raise self._fault
-        while self._inbox:
-            name, payload, more = self._inbox.pop(0)
-            at = workflow.now()
-            applied = (
-                decisions.too_many(self._state, name, len(more) + 1, at)
-                if more
-                else decisions.apply(self._state, self._config, name, payload, at)
-            )
-            await self._apply(applied)
+        while (entry := self._inbox.take()) is not None:
+            await self._take_decision(entry)
         while self._ledger_events:
             await self._take_ledger_event(self._ledger_events.pop(0))
         if self._state.phase is SessionPhase.STOPPING:
@@ -476,6 +404,24 @@ class SessionWorkflow:
                     self._stopped_agents.add((key, task))
                     word = TaskWord(task=task, text=f"the task is {state} meanwhile")
                     await self._tell(key, "stop_task", word)
+
+    def _judge(self, sent: decisions.Sent) -> decisions.Applied:
+        return decisions.apply(self._state, self._config, sent, workflow.now())
+
+    def _answered(self, update_id: str) -> DecisionOutcome | None:
+        return self._state.answered.get(update_id)
+
+    async def _take_decision(self, entry: Entry) -> None:
+        """Answer before the effects: they are this session's own, and may take a while."""
+        applied = self._judge(entry.sent)
+        if applied.refused:
+            entry.refuse(applied.refused)
+        elif entry.update_id:
+            outcome = decisions.outcome(applied.state, entry.sent)
+            state = decision_record.remember(applied.state, entry.update_id, outcome)
+            applied = applied.model_copy(update={"state": state})
+            entry.accept(outcome)
+        await self._apply(applied)
 
     async def _apply(self, applied: decisions.Applied) -> None:
         self._state = applied.state
@@ -556,10 +502,20 @@ class SessionWorkflow:
         for event in self._ledger_events:
             self._update(ledger_usd=event.settled_usd)
         self._ledger_events.clear()
-        while self._inbox:
-            name, _, _ = self._inbox.pop(0)
-            self._state = decisions.too_late(self._state, name, workflow.now())
+        await self._drain()
         self._enter(SessionPhase.ENDED, self._state.reason)
+
+    async def _drain(self) -> None:
+        """Refuse what arrived too late, until no Update waits for its answer."""
+        while True:
+            while (entry := self._inbox.take()) is not None:
+                self._state = decisions.too_late(self._state, entry.sent.name, workflow.now())
+                entry.refuse("the session was ending already: this changed nothing")
+            if workflow.all_handlers_finished():
+                return
+            await workflow.wait_condition(
+                lambda: bool(self._inbox) or workflow.all_handlers_finished()
+            )
 
     def _result(self, outcome: str, reason: str) -> SessionResult:
         """Mark what is not done, and say what the session came to."""

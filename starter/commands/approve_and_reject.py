@@ -35,14 +35,14 @@ def reject(
 
 async def _approve(what: str | None, digest: str | None, wanted: str | None) -> ExitCode:
     from starter.decisions import decision_checks
-    from starter.sessions.sent_signals import tell
+    from starter.sessions.sent_decisions import send
     from starter.sessions.session_client import decider
     from starter.views import safety_labels, session_words
 
     sessions, session = await one_session(wanted)
     view = await sessions.view(session)
     ask = decision_checks.chosen(view, what, digest)
-    await tell(sessions, view, *decision_checks.approval(ask, decider()))
+    await send(sessions, view, *decision_checks.approval(ask, decider()))
     write(
         [*session_words.decided("approved", ask, session), *safety_labels.of(view)],
         session_words.style,
@@ -52,14 +52,14 @@ async def _approve(what: str | None, digest: str | None, wanted: str | None) -> 
 
 async def _reject(what: str | None, digest: str | None, wanted: str | None, notes: str) -> ExitCode:
     from starter.decisions import decision_checks
-    from starter.sessions.sent_signals import tell
+    from starter.sessions.sent_decisions import send
     from starter.sessions.session_client import decider
     from starter.views import safety_labels, session_words
 
     sessions, session = await one_session(wanted)
     view = await sessions.view(session)
     ask = decision_checks.chosen(view, what, digest)
-    await tell(sessions, view, *decision_checks.rejection(ask, notes, decider()))
+    await send(sessions, view, *decision_checks.rejection(ask, notes, decider()))
     write(
         [*session_words.decided("sent back", ask, session), *safety_labels.of(view)],
         session_words.style,

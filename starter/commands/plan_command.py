@@ -67,7 +67,7 @@ async def _found(sessions: "Sessions", view: "ShownSession") -> "Plan":
 async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
     from starter.decisions import decision_checks
     from starter.input import plan_files
-    from starter.sessions.sent_signals import tell
+    from starter.sessions.sent_decisions import send
     from starter.sessions.session_client import decider
     from starter.views import safety_labels, session_words
     from workflows.domain.session.session_values import ReplacePlan
@@ -83,7 +83,7 @@ async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
     if new is None:
         write(["nothing was changed; nothing was sent"])
         return ExitCode.COMPLETE
-    await tell(sessions, view, "replace_plan", ReplacePlan(plan=new, by=decider()))
+    await send(sessions, view, "replace_plan", ReplacePlan(plan=new, by=decider()))
     tasks = counted(len(new.tasks), "task")
     told = session_words.told(f"plan of {tasks}, approved with it", session)
     write([*told, *safety_labels.of(view)], session_words.style)

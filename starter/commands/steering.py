@@ -114,7 +114,7 @@ async def _priority(task: str, n: int, wanted: str | None) -> ExitCode:
 
 async def _budget(usd: str, wanted: str | None) -> ExitCode:
     from starter.input.typed_amounts import read_amount
-    from starter.sessions.sent_signals import tell
+    from starter.sessions.sent_decisions import send
     from starter.sessions.session_client import decider
     from starter.views import safety_labels, session_words
     from workflows.policy.money.amounts_in_words import money
@@ -123,27 +123,27 @@ async def _budget(usd: str, wanted: str | None) -> ExitCode:
     sessions, session = await one_session(wanted)
     content = {"usd": float(amount), "by": decider()}
     view = await sessions.view(session)
-    await tell(sessions, view, "set_budget", content)
+    await send(sessions, view, "set_budget", content)
     told = session_words.told(f"budget {money(amount)}", session)
     write([*told, *safety_labels.of(view)], session_words.style)
     return ExitCode.COMPLETE
 
 
 async def _plain(signal: str, wanted: str | None) -> ExitCode:
-    from starter.sessions.sent_signals import tell
+    from starter.sessions.sent_decisions import send
     from starter.sessions.session_client import decider
     from starter.views import safety_labels, session_words
     from workflows.domain.session.session_values import Nothing
 
     sessions, session = await one_session(wanted)
     view = await sessions.view(session)
-    await tell(sessions, view, signal, Nothing(by=decider()))
+    await send(sessions, view, signal, Nothing(by=decider()))
     write([*session_words.told(signal, session), *safety_labels.of(view)], session_words.style)
     return ExitCode.COMPLETE
 
 
 async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseModel") -> ExitCode:
-    from starter.sessions.sent_signals import tell
+    from starter.sessions.sent_decisions import send
     from starter.views import safety_labels, session_words
 
     sessions, session = await one_session(wanted)
@@ -155,7 +155,7 @@ async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseMod
         raise CommandError(
             f"task {task!r} does not exist in session {session!r}; there are: {names}"
         )
-    await tell(sessions, view, signal, content)
+    await send(sessions, view, signal, content)
     told = session_words.told(f"{signal.replace('_', ' ')} {task}", session)
     write([*told, *safety_labels.of(view)], session_words.style)
     return ExitCode.COMPLETE

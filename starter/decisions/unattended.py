@@ -7,6 +7,8 @@ the session says so and ends.
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
 from starter.decisions import decision_checks
 from starter.decisions.decisions_file import Decisions, PlanRule, on_changeset, on_plan
 from starter.sessions.shown_session import ShownSession
@@ -81,22 +83,32 @@ class Unattended:
     async def _send(self, ask: "Ask", rule: PlanRule) -> list[str]:
         if rule.decide == "approve":
             decision = decision_checks.approval(ask, self._by)
-            await self._sessions.signal(self._session, *decision)
-            return session_words.decided("approved by the decisions file", ask, self._session)
+            done = session_words.decided("approved by the decisions file", ask, self._session)
+            return await self._decide(done, *decision)
         reason = rule.reason or "rejected by the decisions file"
         decision = decision_checks.rejection(ask, reason, self._by)
-        await self._sessions.signal(self._session, *decision)
-        return session_words.decided("sent back by the decisions file", ask, self._session)
+        done = session_words.decided("sent back by the decisions file", ask, self._session)
+        return await self._decide(done, *decision)
+
+    async def _decide(self, done: list[str], name: str, content: object) -> list[str]:
+        """Send a decision; return what to say of it: `done`, or why the session refused it."""
+        try:
+            await self._sessions.decide(self._session, name, content)
+        except CommandError as error:
+            if error.code is not ExitCode.STALE:
+                raise
+            return [str(error)]  # a person was faster, say; the session goes on
+        return done
 
     async def _cap(self, now: ShownSession) -> list[str]:
         raised = self._decisions.raise_cap_to_usd
         is_cap = session_words.is_at_cap(now)
         if not is_cap or raised is None or now.cap_usd >= raised or not self._is_new("cap"):
             return await self._stop("cap") if is_cap and self._decisions.cap == "stop" else []
-        await self._sessions.signal(self._session, "set_budget", {"usd": raised, "by": self._by})
-        return session_words.told(
+        done = session_words.told(
             f"budget {money(Decimal(str(raised)))}, by the decisions file", self._session
         )
+        return await self._decide(done, "set_budget", {"usd": raised, "by": self._by})
 
     async def _failed(self, now: ShownSession) -> list[str]:
         if not session_words.is_stuck(now) or self._decisions.failed == "wait":
@@ -111,15 +123,15 @@ class Unattended:
                 continue
             content = (SkipTask if is_skip else RetryTask)(id=task, by=self._by)
             name = "skip" if is_skip else "retry"
-            await self._sessions.signal(self._session, f"{name}_task", content)
-            lines += session_words.told(f"{name} {task}, by the decisions file", self._session)
+            done = session_words.told(f"{name} {task}, by the decisions file", self._session)
+            lines += await self._decide(done, f"{name}_task", content)
         return lines
 
     async def _stop(self, why: str) -> list[str]:
         if not self._is_new("stop"):
             return []
-        await self._sessions.signal(self._session, "stop", Nothing(by=self._by))
-        return session_words.told(f"stop ({why}), by the decisions file", self._session)
+        done = session_words.told(f"stop ({why}), by the decisions file", self._session)
+        return await self._decide(done, "stop", Nothing(by=self._by))
 
     async def _tasks(self, names: "Sequence[TaskId]") -> "list[Task]":
         """Return the tasks, all of them or none: a rule must not judge by a part."""

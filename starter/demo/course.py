@@ -149,4 +149,4 @@ class Course:
 
         self._decided.add(ask)
         signal, content = decision_checks.approval(ask, decider())
-        await self._sessions.signal(self._session, signal, content)
+        await self._sessions.decide(self._session, signal, content)

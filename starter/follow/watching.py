@@ -222,7 +222,10 @@ class Watch:
             write(lines(found))
 
     async def _send(self, decision: "tuple[str, BaseModel]") -> None:
-        await self._sessions.signal(self._session, *decision)
+        try:
+            await self._sessions.decide(self._session, *decision)
+        except CommandError as error:  # someone else decided first, say: it is no longer asked
+            _write([str(error)])
 
     async def _offer_fast_forward(self, now: ShownSession) -> None:
         """Ask who has answered before whether their branch shall follow, where it can."""

@@ -32,6 +32,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.sessions.provider_waits import provider_waits
+from starter.sessions.sent_decisions import execute
 from starter.sessions.short_ids import fits, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.sessions.turn_history import Turns
@@ -41,6 +42,7 @@ from workflows import queues
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import SessionId
 from workflows.domain.plan import Plan
+from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.session_config import Pacing
 from workflows.domain.session.session_values import (
     ChangesetLine,
@@ -214,6 +216,10 @@ class Sessions:
                     ExitCode.STALE,
                 ) from error
             raise
+
+    async def decide(self, session: SessionId, name: str, content: object) -> DecisionOutcome:
+        """Send a decision as an Update and return what it came to; see `sent_decisions.execute`."""
+        return await execute(self._handle(session), name, content)
 
     async def result(self, session: SessionId) -> SessionResult | str:
         """Return how a closed session ended; where it left no result, why not."""

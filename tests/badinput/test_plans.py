@@ -233,7 +233,9 @@ def _to_the_planner(tasks: JsonValue) -> str:
 
 def _to_the_person(tasks: Any) -> str:
     payload: JsonValue = {"plan": {"tasks": tasks}}
-    applied = decisions.apply(WAITS, CONFIG, "replace_plan", payload, AT)
+    applied = decisions.apply(
+        WAITS, CONFIG, decisions.Sent(name="replace_plan", payload=payload), AT
+    )
     assert applied.state.plan is None
     assert not applied.state.is_plan_approved
     (notice,) = applied.state.notices

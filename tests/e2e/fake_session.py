@@ -10,6 +10,7 @@ from temporalio.common import RawValue
 with workflow.unsafe.imports_passed_through():
     from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
     from workflows.domain.plan import Plan, Task
+    from workflows.domain.session.decision import DecisionOutcome
     from workflows.domain.session.session_values import (
         ChangesetLine,
         SessionPhase,
@@ -27,7 +28,7 @@ _TASK = Task(id=TaskId("t1"), title=TITLE, acceptance_criteria=("it works",), cl
 
 @workflow.defn(name="SessionWorkflow")
 class FakeSession:
-    """Signals and queries as the real one; every signal is kept as it came."""
+    """Signals, Updates and queries as the real one; each decision is kept as it came."""
 
     @workflow.init
     def __init__(self, request: SessionRequest) -> None:
@@ -60,6 +61,11 @@ class FakeSession:
             tasks=self._tasks(),
             scripted=True,
         )
+
+    @workflow.update(dynamic=True)
+    async def any_update(self, name: str, args: Sequence[RawValue]) -> DecisionOutcome:
+        self.any_signal(name, args)
+        return DecisionOutcome(decision=name, state=str(self.phase))
 
     @workflow.signal(dynamic=True)
     def any_signal(self, name: str, args: Sequence[RawValue]) -> None:

@@ -271,7 +271,12 @@ def test_the_documented_input_is_understood(name: str):
     config = SessionConfig(routes=Routes(planner=route, developer=route, reviewer=route))
     at = datetime(2026, 1, 1, tzinfo=UTC)
     state = SessionState(started_at=at, cap_usd=Decimal(10), phase=SessionPhase.AWAITING_PLAN)
-    applied = decisions.apply(state, config, name, json.loads(documented_signals()[name]), at)
+    applied = decisions.apply(
+        state,
+        config,
+        decisions.Sent(name=name, payload=json.loads(documented_signals()[name])),
+        at,
+    )
     kinds = {notice.kind for notice in applied.state.notices}
     # There are no tasks yet: that is another matter than an input that is not understood.
     assert kinds <= {NoticeKind.UNKNOWN_SUBJECT, NoticeKind.NOT_POSSIBLE}

@@ -28,3 +28,15 @@ class Decision(BaseModel, frozen=True, extra="forbid"):
     """Why the session did not do it; empty where it did."""
     count: int = 1
     """How often exactly this was said without another decision between."""
+
+
+class DecisionOutcome(BaseModel, frozen=True, extra="forbid"):
+    """What an Update that was accepted came to: the answer to whoever sent it."""
+
+    schema_version: int = 1
+    decision: str
+    """The Update's name."""
+    subject: str = ""
+    """A task's or changeset's id, or empty for the session."""
+    state: str
+    """The state of that task or changeset now; of the session where there is none."""

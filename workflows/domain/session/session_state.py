@@ -12,7 +12,7 @@ from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import Commit, TaskId, Tree
 from workflows.domain.plan import Plan
 from workflows.domain.repository import Base
-from workflows.domain.session.decision import Decision
+from workflows.domain.session.decision import Decision, DecisionOutcome
 from workflows.domain.session.notice import Notice
 from workflows.domain.task import TaskRecord
 
@@ -83,6 +83,8 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     decisions: tuple[Decision, ...] = ()
     """What persons and rules decided, oldest first; `policy.decisions` bounds them."""
     decisions_dropped: int = 0
+    answered: dict[str, DecisionOutcome] = Field(default_factory=dict)
+    """The newest 100 Updates by id, oldest first: one that is sent again has one effect."""
     resumes_to: SessionPhase | None = None
     """Set while PAUSED."""
     is_cap_reached: bool = False

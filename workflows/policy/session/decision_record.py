@@ -4,7 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from workflows.domain.session.decision import UNNAMED, Decision
+from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import (
     ApproveChangeset,
@@ -95,6 +95,12 @@ def _with(state: SessionState, decision: Decision) -> SessionState:
     kept, dropped = add(state.decisions, decision)
     facts = {"decisions": kept, "decisions_dropped": state.decisions_dropped + dropped}
     return state.model_copy(update=facts)
+
+
+def remember(state: SessionState, update_id: str, outcome: DecisionOutcome) -> SessionState:
+    """Return the state that answers an Update with the same words if it is sent again."""
+    newest = list({**state.answered, update_id: outcome}.items())[-MOST:]
+    return state.model_copy(update={"answered": dict(newest)})
 
 
 def add(decisions: tuple[Decision, ...], new: Decision) -> tuple[tuple[Decision, ...], int]:

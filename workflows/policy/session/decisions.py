@@ -13,7 +13,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from workflows.domain.changeset import Changeset, ChangesetEvent
 from workflows.domain.ids import TaskId
-from workflows.domain.session.decision import UNNAMED
+from workflows.domain.session.decision import UNNAMED, DecisionOutcome
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
@@ -67,6 +67,16 @@ class Effect(BaseModel, frozen=True, extra="forbid"):
     usd: Decimal | None = None
 
 
+class Sent(BaseModel, frozen=True, extra="forbid"):
+    """A decision as it arrived: not yet validated."""
+
+    name: str
+    payload: JsonValue = None
+    """The first input."""
+    inputs: int = 1
+    """How many came; only one is understood."""
+
+
 class Applied(BaseModel, frozen=True, extra="forbid"):
     """The state after a signal, and what it asks for."""
 
@@ -76,45 +86,48 @@ class Applied(BaseModel, frozen=True, extra="forbid"):
     """Why nothing was done; the same words stand in a notice."""
 
 
-def apply(
-    state: SessionState, config: SessionConfig, name: str, payload: JsonValue, at: datetime
-) -> Applied:
-    """Take up one signal; what it decided, or would have, is kept with who sent it.
+def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) -> Applied:
+    """Take up one decision; what it decided, or would have, is kept with who sent it.
 
     Args:
         state: before it.
         config: the session's own.
-        name: the signal's; one that is not of `NAMES` becomes a notice.
-        payload: its one input, as it came: not yet validated.
+        sent: what arrived, by signal or Update; a name that is not of `NAMES` becomes a notice.
         at: now, as the workflow sees it.
     """
+    name, inputs = sent.name, sent.inputs
     if name not in _HANDLERS:
         text = f"there is no signal {name[:100]!r}; there are {', '.join(_HANDLERS)}"
-        return Applied(
-            state=wave_outcomes.notice(state, NoticeKind.BAD_SIGNAL, name[:100], text, at)
-        )
+        return _Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name[:100], text)
+    if inputs != 1:
+        text = f"{name!r} was not understood: it came with {inputs} inputs; send one JSON object"
+        return _Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name, text)
     model, handler = _HANDLERS[name]
     try:
-        read = model.model_validate({} if payload is None else payload)
+        read = model.model_validate({} if sent.payload is None else sent.payload)
     except ValidationError as error:
         faults = "; ".join(shape_faults(error, _FAULTS))
-        text = f"signal {name!r} was not understood: {faults}"
-        return Applied(state=wave_outcomes.notice(state, NoticeKind.BAD_SIGNAL, name, text, at))
+        text = f"{name!r} was not understood: {faults}"
+        return _Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name, text)
     applied = handler(_Case(state, config, at), read)
     kept = decision_record.said(applied.state, name, read, at, applied.refused)
     return applied.model_copy(update={"state": kept})
-
-
-def too_many(state: SessionState, name: str, inputs: int, at: datetime) -> Applied:
-    """Refuse a signal that came with more than its one input: which of them holds, nobody knows."""
-    text = f"signal {name!r} was not understood: it came with {inputs} inputs; send one JSON object"
-    return Applied(state=wave_outcomes.notice(state, NoticeKind.BAD_SIGNAL, name, text, at))
 
 
 def too_late(state: SessionState, name: str, at: datetime) -> SessionState:
     """Return the state with the notice that a signal came while the session was ending."""
     text = f"signal {name[:100]!r} came when the session was ending already: it changed nothing"
     return wave_outcomes.notice(state, NoticeKind.NOT_POSSIBLE, name[:100], text, at)
+
+
+def outcome(state: SessionState, sent: Sent) -> DecisionOutcome:
+    """Return what a decision that was taken up came to, from the state after it."""
+    payload = sent.payload if isinstance(sent.payload, dict) else {}
+    subject = str(payload.get("id", ""))
+    record = state.records.get(TaskId(subject))
+    changeset = next((each for each in state.changesets if each.id == subject), None)
+    where = record.state if record else changeset.state if changeset else state.phase
+    return DecisionOutcome(decision=sent.name, subject=subject, state=str(where))
 
 
 class _Case:

@@ -48,7 +48,7 @@ PAUSED = decisions.pause(RUNNING, "paused").state
 
 
 def say(state: SessionState, name: str, payload: JsonValue = None, at: datetime = NOON):
-    return decisions.apply(state, ASK, name, payload, at).state
+    return decisions.apply(state, ASK, decisions.Sent(name=name, payload=payload), at).state
 
 
 @pytest.mark.parametrize(

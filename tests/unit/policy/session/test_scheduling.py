@@ -151,7 +151,9 @@ class Session(RuleBasedStateMachine):
 
     def signal(self, name: str, **payload: JsonValue) -> None:
         self.is_broken = True
-        applied = decisions.apply(self.state, self.config, name, payload, NOON)
+        applied = decisions.apply(
+            self.state, self.config, decisions.Sent(name=name, payload=payload), NOON
+        )
         self.state = applied.state
         self.step()
 

@@ -55,7 +55,7 @@ class Heard:
         facts = {"title": name, "acceptance_criteria": ["c"], "claims": ["src"]}
         return TaskRecord(task=Task.model_validate({"id": name, **facts}))
 
-    async def signal(
+    async def decide(
         self, session: SessionId, name: str, content: BaseModel | Mapping[str, Any]
     ) -> None:
         plain = content.model_dump() if isinstance(content, BaseModel) else dict(content)

@@ -13,6 +13,7 @@ from tests.unit.starter.demo.examples import SESSION, view
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import SessionId, TaskId
 from workflows.domain.plan import Task
+from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.session_values import ChangesetLine, SessionPhase, TaskLine
 from workflows.domain.task import TaskRecord, TaskState
 
@@ -36,8 +37,9 @@ class PlayedSessions(Sessions):
     async def task(self, session: SessionId, task: str) -> TaskRecord | None:
         return TaskRecord(task=TASK, notes=self._notes)
 
-    async def signal(self, session: SessionId, name: str, content: object) -> None:
+    async def decide(self, session: SessionId, name: str, content: object) -> DecisionOutcome:
         self.signals.append((name, content))
+        return DecisionOutcome(decision=name, state="running")
 
 
 def line(state: TaskState, attempt: int = 1) -> TaskLine:

@@ -1,4 +1,4 @@
-"""`sent_signals` and a session: what it will not do is said to whoever asked for it."""
+"""`sent_decisions` and a session: what it will not do is said to whoever asked for it."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -9,7 +9,7 @@ import pytest
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.decisions import decision_checks
-from starter.sessions.sent_signals import tell
+from starter.sessions.sent_decisions import send
 from starter.sessions.session_client import Sessions
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
@@ -38,11 +38,11 @@ async def test_a_refusal_is_said_at_once_and_again(theatre: Theatre) -> None:
     async with theatre.session(world, **AUTO) as playing:
         session = SessionId(playing.handle.id.removeprefix("session/"))
         await playing.until(lambda view: bool(view.tasks) and view.tasks[0].state == "developing")
-        await tell(sessions, await sessions.view(session), "set_priority", SetPriority(id="a", n=3))
+        await send(sessions, await sessions.view(session), "set_priority", SetPriority(id="a", n=3))
         for _ in range(2):
             view = await sessions.view(session)
             with pytest.raises(CommandError, match="only an ended task can be retried") as refused:
-                await tell(sessions, view, "retry_task", RetryTask(id="a"))
+                await send(sessions, view, "retry_task", RetryTask(id="a"))
             assert refused.value.code == ExitCode.STALE
         await playing.say("sing", {"song": "x"})
         heard = await playing.until(lambda view: "sing" in [n.subject for n in view.notices])
@@ -58,9 +58,9 @@ async def test_who_decides_second_is_told(theatre: Theatre) -> None:
         await playing.until(lambda view: view.phase == "awaiting_plan" and bool(view.tasks))
         view = await sessions.view(session)
         decision = decision_checks.approval(decision_checks.plan(view), "me")
-        await tell(sessions, view, *decision)
+        await send(sessions, view, *decision)
         with pytest.raises(CommandError, match="the plan is approved already") as refused:
-            await tell(sessions, view, *decision)
+            await send(sessions, view, *decision)
         assert refused.value.code == ExitCode.STALE
         await playing.say("stop")
         assert (await playing.result()).outcome == "stopped"

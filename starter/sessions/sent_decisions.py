@@ -1,0 +1,96 @@
+"""Sending a decision to a session: as an Update, answered at once, wherever a worker answers.
+
+Two people who decide at once each get the answer to their own act. The Update's id is made once, so
+that a call repeated after a lost answer has one effect. Where no worker answers, the decision is
+left as a signal: the session judges it later, and what it cannot do becomes a notice.
+"""
+
+import asyncio
+import uuid
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from temporalio.client import (
+    WorkflowHandle,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.sessions.shown_session import ShownSession
+from workflows.domain.session.decision import DecisionOutcome
+
+if TYPE_CHECKING:
+    from starter.sessions.session_client import Sessions
+
+_ANSWER: Final = timedelta(seconds=15)
+"""How long one call waits for the answer."""
+_CALLS: Final = 4
+_GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
+_PASSING: Final = {RPCStatusCode.UNAVAILABLE, RPCStatusCode.RESOURCE_EXHAUSTED}
+
+
+async def send(sessions: "Sessions", before: ShownSession, name: str, content: object) -> None:
+    """Send a decision, and say why the session refuses it.
+
+    Args:
+        sessions: where the session is.
+        before: its view, from just before.
+        name: the Update's and the signal's name.
+        content: its one input.
+
+    Raises:
+        CommandError: the session has ended, refused the decision, or did not answer.
+    """
+    if before.live:
+        await sessions.decide(before.session, name, content)
+    else:
+        await sessions.signal(before.session, name, content)
+
+
+async def execute(
+    handle: WorkflowHandle[Any, Any], name: str, content: object, update_id: str = ""
+) -> DecisionOutcome:
+    """Send an Update until it is answered.
+
+    Args:
+        handle: the session's workflow.
+        name: the Update's name.
+        content: its one input.
+        update_id: made here if empty.
+
+    Raises:
+        CommandError: the session has ended, refused the decision, or did not answer.
+        RPCError: the server refuses the call.
+    """
+    update_id = update_id or uuid.uuid4().hex
+    for _ in range(_CALLS):
+        try:
+            return await handle.execute_update(
+                name, content, id=update_id, result_type=DecisionOutcome, rpc_timeout=_ANSWER
+            )
+        except WorkflowUpdateFailedError as error:
+            said = getattr(error.cause, "message", str(error.cause))
+            raise CommandError(f"the session says: {said}", ExitCode.STALE) from error
+        except WorkflowUpdateRPCTimeoutOrCancelledError as error:
+            # The client turns a cancellation of this task into its own error: Ctrl-C must pass.
+            if isinstance(error.__cause__, asyncio.CancelledError):
+                raise error.__cause__ from None
+        except RPCError as error:
+            if error.status in _GONE:
+                raise CommandError(
+                    f"session {_name(handle)!r} has ended or does not exist; nothing was sent",
+                    ExitCode.STALE,
+                ) from error
+            if error.status not in _PASSING:
+                raise
+    raise CommandError(
+        f"session {_name(handle)!r} did not answer to {name!r}; see `status` before you repeat it",
+        ExitCode.UNAVAILABLE,
+    )
+
+
+def _name(handle: WorkflowHandle[Any, Any]) -> str:
+    return handle.id.removeprefix("session/")

@@ -1,0 +1,125 @@
+"""What persons send to a session: recorded by its handlers, taken up by its loop.
+
+Every decision of `policy.session.decisions.NAMES` is a signal and an Update of the same name, each
+with one JSON object. An Update is refused at once with the reason, or answered once the loop has
+taken it up; a signal has no answer, and what it cannot do becomes a notice. Both are judged by the
+same function, and nothing here changes the session's state.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from pydantic import JsonValue
+from temporalio import workflow
+from temporalio.common import RawValue
+from temporalio.exceptions import ApplicationError
+
+from workflows.domain.session.decision import DecisionOutcome
+from workflows.policy.session.decisions import NAMES, Applied, Sent
+
+REFUSED = "DecisionRefused"
+"""The type of the failure with which an Update is refused."""
+
+
+class Entry:
+    """One decision that waits for the loop."""
+
+    def __init__(self, sent: Sent, update_id: str = "") -> None:
+        """Args: what arrived; an Update's id, empty for a signal."""
+        self.sent = sent
+        self.update_id = update_id
+        self._answer: asyncio.Future[DecisionOutcome] = asyncio.Future()
+
+    def accept(self, outcome: DecisionOutcome) -> None:
+        """Answer with what the decision came to."""
+        self._answer.set_result(outcome)
+
+    def refuse(self, reason: str) -> None:
+        """Answer why nothing was done."""
+        if self.update_id:  # a failure that no one reads would be logged
+            self._answer.set_exception(_refusal(reason))
+
+    async def answer(self) -> DecisionOutcome:
+        """Return the loop's answer.
+
+        Raises:
+            ApplicationError: the decision is refused; of type `REFUSED`.
+        """
+        return await self._answer
+
+
+class DecisionInbox:
+    """Registers the handlers of one session, and keeps what they recorded in order of arrival."""
+
+    def __init__(
+        self,
+        judge: Callable[[Sent], Applied],
+        answered: Callable[[str], DecisionOutcome | None],
+    ) -> None:
+        """Register a signal and an Update for each decision.
+
+        Args:
+            judge: what a decision would do now; it must not change anything.
+            answered: the outcome of an Update that was taken up before, by its id.
+        """
+        self._judge = judge
+        self._answered = answered
+        self._entries: list[Entry] = []
+        self.has_answered = False
+        """Whether an Update's handler ended since the loop last looked."""
+        for name in NAMES:
+            self._register(name)
+        workflow.set_dynamic_signal_handler(self._unknown)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def take(self) -> Entry | None:
+        """Take the oldest decision out; None where none waits."""
+        return self._entries.pop(0) if self._entries else None
+
+    def _register(self, name: str) -> None:
+        # A call with more inputs than a handler takes would fail the workflow's task for ever, and
+        # nothing takes a signal back out of a history: so each takes any number.
+        def record(payload: JsonValue = None, *more: JsonValue) -> None:
+            self._entries.append(Entry(_sent(name, payload, more)))
+
+        def validate(payload: JsonValue = None, *more: JsonValue) -> None:
+            if self._answered(_update_id()) is not None:
+                return  # sent again, as after a continuation: its first answer is repeated
+            applied = self._judge(_sent(name, payload, more))
+            if applied.refused:
+                raise _refusal(applied.refused)
+
+        async def decide(payload: JsonValue = None, *more: JsonValue) -> DecisionOutcome:
+            known = self._answered(_update_id())
+            if known is not None:
+                return known
+            entry = Entry(_sent(name, payload, more), _update_id())
+            self._entries.append(entry)
+            try:
+                return await entry.answer()
+            finally:
+                self.has_answered = True
+
+        workflow.set_signal_handler(name, record)
+        workflow.set_update_handler(name, decide, validator=validate)
+
+    def _unknown(self, name: str, args: Sequence[RawValue]) -> None:
+        """Record a signal of an unknown name: without this it would wait unread for ever."""
+        del args
+        self._entries.append(Entry(Sent(name=name)))
+
+
+def _sent(name: str, payload: JsonValue, more: tuple[JsonValue, ...]) -> Sent:
+    return Sent(name=name, payload=payload, inputs=1 + len(more))
+
+
+def _update_id() -> str:
+    info = workflow.current_update_info()
+    assert info is not None, "asked in an Update's handler or validator only"
+    return info.id
+
+
+def _refusal(reason: str) -> ApplicationError:
+    return ApplicationError(reason, type=REFUSED, non_retryable=True)
