@@ -328,6 +328,11 @@ def documented_playbook() -> Playbook:
     return parse_playbook(text, "docs/playbooks.md")
 
 
+def test_the_shown_playbook_is_the_shipped_one():
+    (text,) = blocks(DOCS / "playbooks.md", "yaml")
+    assert (ROOT / "examples" / "greeting" / "playbook.yaml").read_text("utf-8") == text
+
+
 def test_the_playbook_in_the_documents_parses_and_its_parts_fit():
     turns = {scene.role: scene.turns for scene in documented_playbook().scenes}
     plan = read_plan(turns[Role.PLANNER][-1].calls[0].arguments)
