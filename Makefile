@@ -1,6 +1,6 @@
 # The two commands of the README are `make demo` and `make test`; both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-crash test-jitter fuzz coverage lint format types imports check lock bench clean
+.PHONY: help setup demo test test-slow test-crash test-jitter fuzz coverage lint format types imports check lock bench structure clean
 
 python := .venv/bin/python -P
 
@@ -60,6 +60,9 @@ bench: setup ## run the benchmarks; each ends with one line of JSON
 	@.venv/bin/python -m benchmarks.makespan
 	@.venv/bin/python -m benchmarks.crash --kills 20
 	@.venv/bin/python -m benchmarks.safety
+
+structure: setup ## count what makes the code easy or hard to find your way in
+	@.venv/bin/python -m benchmarks.structure --details
 
 clean: ## remove what was made here, .venv included
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* coverage.xml dist build

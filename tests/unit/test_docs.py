@@ -63,7 +63,7 @@ OTHERS_OPTIONS = {
     "--ff-only",  # git
     "--as-root",  # pytest, by tests/dropped.py
     "--roles",  # python -m workers
-    "--kills", "--seeds", "--repeats", "--turns",  # benchmarks
+    "--kills", "--seeds", "--repeats", "--turns", "--details",  # benchmarks
     "--fingerprints-only",  # scripts/record_histories
     "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
     "--coverage",  # scripts/fuzz
