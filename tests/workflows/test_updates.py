@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -9,13 +11,16 @@ import pytest
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.decisions import decision_checks
-from starter.sessions.sent_decisions import send
+from starter.sessions.sent_decisions import execute, send
 from starter.sessions.session_client import Sessions
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.ids import SessionId
+from workflows.domain.session.decision import DecisionOutcome
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import RetryTask, SetPriority
+from workflows.policy.session import decision_record
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 AUTO: dict[str, Any] = {"approvals": {"plan": "auto", "changeset": "auto_if_green"}}
@@ -64,3 +69,78 @@ async def test_who_decides_second_is_told(theatre: Theatre) -> None:
         assert refused.value.code == ExitCode.STALE
         await playing.say("stop")
         assert (await playing.result()).outcome == "stopped"
+
+
+async def test_two_who_decide_at_once_each_get_their_own_answer(theatre: Theatre) -> None:
+    sessions = Sessions(theatre.client)
+    async with theatre.session(World(planned({"id": "a"})), **ASK) as playing:
+        session = SessionId(playing.handle.id.removeprefix("session/"))
+        await playing.until(lambda view: view.phase == "awaiting_plan" and bool(view.tasks))
+        answers = await asyncio.gather(
+            sessions.decide(session, "approve_plan", {"by": "ann"}),
+            sessions.decide(session, "approve_plan", {"by": "bob"}),
+            sessions.decide(session, "set_priority", {"id": "a", "n": 3}),
+            sessions.decide(session, "skip_task", {"id": "nope"}),
+            return_exceptions=True,
+        )
+        refused = [str(each) for each in answers if isinstance(each, CommandError)]
+        approved = [each for each in answers[:2] if isinstance(each, DecisionOutcome)]
+        assert [each.decision for each in approved] == ["approve_plan"]
+        assert isinstance(answers[2], DecisionOutcome)
+        assert (answers[2].decision, answers[2].subject) == ("set_priority", "a")
+        assert len(refused) == 2
+        assert any("the plan is approved already" in each for each in refused)
+        assert "'nope'" in str(answers[3])
+        await playing.say("stop")
+        assert (await playing.result()).outcome == "stopped"
+
+
+async def test_a_repeated_update_has_one_effect(theatre: Theatre) -> None:
+    async with theatre.session(World(planned({"id": "a"})), **ASK) as playing:
+        await playing.until(lambda view: view.phase == "awaiting_plan" and bool(view.tasks))
+        handle = playing.handle
+        once = await execute(handle, "set_priority", {"id": "a", "n": 3}, "update-1")
+        await execute(handle, "set_priority", {"id": "a", "n": 5}, "update-2")
+        again = await execute(handle, "set_priority", {"id": "a", "n": 3}, "update-1")
+        view = await playing.view()
+        assert (again, view.tasks[0].priority) == (once, 5)
+        await playing.say("stop")
+        assert (await playing.result()).outcome == "stopped"
+
+
+async def test_a_refused_update_changes_nothing(theatre: Theatre) -> None:
+    async with theatre.session(World(planned({"id": "a"})), **ASK) as playing:
+        before = await playing.until(lambda v: v.phase == "awaiting_plan" and bool(v.tasks))
+        for name, payload in (
+            ("approve_changeset", {"id": "c1", "digest": "0" * 64}),
+            ("retry_task", {"id": "a"}),
+            ("set_budget", {"usd": "lots"}),
+            ("steer_task", {"id": "a"}),
+            ("skip_task", ["a"]),
+        ):
+            with pytest.raises(CommandError, match="the session says: "):
+                await execute(playing.handle, name, payload)
+        after = await playing.view()
+        for field in ("phase", "tasks", "changesets", "decisions", "notices", "cap_usd"):
+            assert getattr(after, field) == getattr(before, field), field
+        await playing.say("stop")
+        assert (await playing.result()).outcome == "stopped"
+
+
+async def test_an_update_is_answered_also_where_the_session_ends(theatre: Theatre) -> None:
+    async with theatre.session(World(planned({"id": "a"})), **ASK) as playing:
+        await playing.until(lambda view: view.phase == "awaiting_plan" and bool(view.tasks))
+        stopped = await execute(playing.handle, "stop", {"by": "ann"})
+        assert stopped == DecisionOutcome(decision="stop", state="stopping")
+        assert (await playing.result()).outcome == "stopped"
+        with pytest.raises(CommandError, match="has ended or does not exist; nothing was sent"):
+            await execute(playing.handle, "pause", {})
+
+
+def test_only_the_newest_answers_are_kept() -> None:
+    state = SessionState(started_at=datetime(2026, 11, 28, tzinfo=UTC), cap_usd=Decimal(1))
+    for number in range(decision_record.MOST + 5):
+        outcome = DecisionOutcome(decision="pause", state="paused")
+        state = decision_record.remember(state, f"u{number}", outcome)
+    assert next(iter(state.answered)) == "u5"
+    assert len(state.answered) == decision_record.MOST
