@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 PATIENCE: Final = 60.0
-"""Seconds after which something that should have happened counts as lost; below a test's own time."""
+"""Seconds after which what should have happened counts as lost; below a test's own time."""
 LONG_PATIENCE: Final = 480.0
 """The same for a whole session in a test that may take minutes."""
 COMMAND_PATIENCE: Final = 100.0
 """The same for a command that a person types and that runs a whole session."""
 MOMENT: Final = 0.3
-"""Seconds in which what must not happen is given the chance to; fewer weaken a test, and no more."""
+"""Seconds in which what must not happen is given the chance to; too few only weaken a test."""
 FOREVER: Final = "while :; do sleep 0.05; done"
 """A line of shell that only a limit from outside ends, where that limit is the subject."""
 

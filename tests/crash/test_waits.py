@@ -13,7 +13,7 @@ from starter.shown_session import ProviderWait
 from starter.waits import provider_waits
 from tests.crash import play
 from tests.crash.stage import Stage, stage
-from tests.waiting import PATIENCE, until
+from tests.waiting import COMMAND_PATIENCE, ends, until
 from workers.roles import Role
 from workflows.domain.ids import SessionId
 from workflows.domain.session import SessionResult
@@ -57,7 +57,7 @@ async def _played(running: Stage, name: str, *, limited: bool) -> SessionResult:
             await running.strike(victims)
             assert await _waits(running, session) == (before,)
         await _ask_now(running, session)
-    return await asyncio.wait_for(handle.result(), 4 * PATIENCE)
+    return await ends(handle.result(), "the session ends", COMMAND_PATIENCE)
 
 
 @pytest.mark.e2e

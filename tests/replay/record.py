@@ -131,14 +131,21 @@ async def server(*flags: str) -> AsyncGenerator[Client]:
 
 
 async def _connected(address: str, process: asyncio.subprocess.Process) -> Client:
-    while process.returncode is None:
-        try:
-            return await Client.connect(
-                address, data_converter=pydantic_data_converter, identity="recorder"
+    found: list[Client] = []
+
+    async def answers() -> bool:
+        if process.returncode is not None:
+            raise SystemExit(f"the server at {address} did not come up")
+        with contextlib.suppress(RPCError, RuntimeError):
+            found.append(
+                await Client.connect(
+                    address, data_converter=pydantic_data_converter, identity="recorder"
+                )
             )
-        except (RPCError, RuntimeError):
-            await asyncio.sleep(0.1)  # a port cannot be awaited
-    raise SystemExit(f"the server at {address} did not come up")
+        return bool(found)
+
+    await until(answers, f"the server at {address} answers")
+    return found[0]
 
 
 def write_fingerprints() -> None:

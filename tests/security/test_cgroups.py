@@ -27,6 +27,7 @@ from activities.ports.sandbox import (
     Workspace,
 )
 from tests.user_mode_linux import PROGRAM, delegated, run_python
+from tests.waiting import shell_until
 from workers.delegation import LEAF, DelegationError, claim, place_of
 
 Bash = Callable[..., Awaitable[SandboxResult]]
@@ -149,8 +150,8 @@ def is_running(pid: int) -> bool:
     return state not in {"Z", "X"}
 
 
-ESCAPE = """setsid env -i /bin/sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 &
-until [ -s pid ]; do :; done"""
+ESCAPE = f"""setsid env -i /bin/sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 &
+{shell_until("pid", "-s")}"""
 
 
 @inside
@@ -213,6 +214,7 @@ OWN = """
 import os, sys
 from pathlib import Path
 (Path(sys.argv[1]) / "cgroup.procs").write_text("0")
+from tests.waiting import shell_until
 from workers.delegation import claim, place_of
 for _ in range(2):
     claim(place_of("own"), os.getuid(), os.getgid())
