@@ -4,7 +4,6 @@ import contextlib
 import os
 import socket
 import subprocess
-import time
 from collections.abc import Generator, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from temporalio.client import Client
 
 from tests.ports import kept_port
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until_blocking
 from workers.server.dev_server import server_command, server_environment
 from workers.settings import Settings
 from workers.temporal.connection import ServerAddress, connect
@@ -73,11 +72,15 @@ async def temporal_client(temporal_settings: Settings) -> Client:
 
 
 def _answers(address: ServerAddress, process: "subprocess.Popen[bytes]") -> bool:
-    """Wait until a server accepts connections; false: it has ended."""
+    """Wait until a server accepts connections; false: it has ended, or it never does."""
     host, _, port = address.address.rpartition(":")
-    deadline = time.monotonic() + PATIENCE / 2  # one more start fits into a test's time
-    while time.monotonic() < deadline and process.poll() is None:
+
+    def accepts_or_has_ended() -> bool:
         with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
             return True
-        time.sleep(0.05)  # a port cannot be awaited
+        return process.poll() is not None
+
+    with contextlib.suppress(AssertionError):  # one more start fits into a test's time
+        until_blocking(accepts_or_has_ended, "the server accepts connections", PATIENCE / 2)
+        return process.poll() is None
     return False

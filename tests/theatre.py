@@ -30,7 +30,7 @@ from temporalio.worker import Worker
 from tests.fakes.listener import Listener
 from tests.fakes.world import World, model, name_of
 from tests.servers import running_server
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, ends, until
 from workers import wiring
 from workers.roles import Role as WorkerRole
 from workers.settings import Settings
@@ -171,8 +171,7 @@ class Theatre:
             if error.status is RPCStatusCode.NOT_FOUND:
                 return  # it has ended by itself, perhaps a moment ago
             raise
-        async with asyncio.timeout(PATIENCE):
-            await handle.result()
+        await ends(handle.result(), f"the end of {handle.id!r} after {signal!r}")
 
 
 class Playing:
@@ -196,15 +195,14 @@ class Playing:
 
     async def until(self, holds: Callable[[SessionView], bool]) -> SessionView:
         """Wait until the picture is as wanted; fail with the picture where that never comes."""
-        view = await self.view()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while not holds(view):
-                    await asyncio.sleep(0.01)
-                    view = await self.view()
-        except TimeoutError:
-            pytest.fail(f"never came: {view.model_dump_json(indent=1)}")
-        return view
+        views: list[SessionView] = []
+
+        async def is_there() -> bool:
+            views[:] = [await self.view()]
+            return holds(views[0])
+
+        await until(is_there, "the picture", seen=lambda: views[0].model_dump_json(indent=1))
+        return views[0]
 
     async def state_of(self, task: str) -> str:
         """Name a task's state."""
@@ -337,9 +335,14 @@ async def until_in_history(
     agent: WorkflowHandle[Any, Any], holds: Callable[[HistoryEvent], bool]
 ) -> None:
     """Wait until such an event is in a workflow's history."""
-    async with asyncio.timeout(PATIENCE):
-        while not any(map(holds, (await agent.fetch_history()).events)):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    kinds: list[str] = []
+
+    async def is_there() -> bool:
+        events = (await agent.fetch_history()).events
+        kinds[:] = [EventType.Name(event.event_type) for event in events]
+        return any(map(holds, events))
+
+    await until(is_there, f"an event in the history of {agent.id!r}", seen=lambda: kinds)
 
 
 async def has_heard(agent: WorkflowHandle[Any, Any], signal: str) -> None:

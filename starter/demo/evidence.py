@@ -30,8 +30,8 @@ class Seen:
     by_gate: tuple[Refused, ...]
     by_reviewer: tuple[Refused, ...]
     conflicts: tuple[ReturnedChangeset, ...]
-    signals: tuple[str, ...]
-    """Names of the signals that persons sent, in the order of arrival."""
+    decisions: tuple[str, ...]
+    """Names of the Updates and signals that people sent, in the order of arrival."""
 
 
 class Span(NamedTuple):
@@ -74,7 +74,7 @@ async def gather(client: "Client", session: SessionId) -> Seen:
         by_gate=tuple(each for each in refused if each.by == "gate"),
         by_reviewer=tuple(each for each in refused if each.by == "reviewer"),
         conflicts=tuple(conflicts),
-        signals=signal_names(events),
+        decisions=decision_names(events),
     )
 
 
@@ -87,14 +87,17 @@ def _conflicts(result: MergeResult) -> list[ReturnedChangeset]:
     return [each for each in returned if each.by == "conflict"]
 
 
-def signal_names(events: "Iterable[HistoryEvent]") -> tuple[str, ...]:
-    """Name the signals of a history, those of the ledger left out."""
-    names = [
-        event.workflow_execution_signaled_event_attributes.signal_name
-        for event in events
-        if event.HasField("workflow_execution_signaled_event_attributes")
-    ]
-    return tuple(name for name in names if name != "ledger_event")
+def decision_names(events: "Iterable[HistoryEvent]") -> tuple[str, ...]:
+    """Name the accepted Updates and the signals of a history, without the ledger's signals."""
+    names = [_decision_name(event) for event in events]
+    return tuple(name for name in names if name not in {"", "ledger_event"})
+
+
+def _decision_name(event: "HistoryEvent") -> str:
+    if event.HasField("workflow_execution_update_accepted_event_attributes"):
+        accepted = event.workflow_execution_update_accepted_event_attributes
+        return accepted.accepted_request.input.name
+    return event.workflow_execution_signaled_event_attributes.signal_name
 
 
 def ended_children(events: "Iterable[HistoryEvent]") -> tuple[Child, ...]:

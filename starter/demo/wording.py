@@ -44,9 +44,9 @@ def _steps(word: str, text: str) -> list[str]:
 def introduction(sandbox: str) -> list[str]:
     """Say what is played and what is real. Args: `sandbox`: `none` where nothing confines."""
     if sandbox == "none":
-        real = "the Temporal server, git, the tests, the merges, and your part as signals."
+        real = "the Temporal server, git, the tests, the merges, and your part as Updates."
         return [*_INTRODUCTION, real, f"Sandbox {NO_SANDBOX}", ""]
-    real = "the Temporal server, the sandbox, git, the tests, the merges, and your part as signals."
+    real = "the Temporal server, the sandbox, git, the tests, the merges, and your part as Updates."
     return [*_INTRODUCTION, real, ""]
 
 
@@ -82,14 +82,14 @@ def plan(tasks: Sequence[Task]) -> list[str]:
 
 def plan_approved() -> str:
     """Say that the plan was approved."""
-    return step("approve", "the plan, by signal approve_plan")
+    return step("approve", "the plan, by Update approve_plan")
 
 
 def changeset_approved(changeset: ChangesetLine) -> str:
     """Say that a changeset was approved."""
     digest = (changeset.digest or "")[:12]
     tasks = ", ".join(changeset.tasks)
-    return step("approve", f"{changeset.id} ({tasks}) {digest}, by signal approve_changeset")
+    return step("approve", f"{changeset.id} ({tasks}) {digest}, by Update approve_changeset")
 
 
 def entered(word: str, tasks: Sequence[str]) -> str:
@@ -134,7 +134,7 @@ class Proof:
     def findings(self) -> tuple[tuple[bool, str], ...]:
         """Whether each promised event was seen, with what is known of it."""
         seen = self.seen
-        approvals = seen.signals.count("approve_changeset")
+        approvals = seen.decisions.count("approve_changeset")
         return (
             (self.session.outcome == "complete", f"session: {self.session.outcome or 'open'}"),
             (self.suite is not None and self.suite.is_green, _suite(self.suite)),
@@ -143,8 +143,8 @@ class Proof:
             (bool(seen.by_reviewer), _refused("rejected by the reviewer", seen.by_reviewer)),
             (bool(seen.conflicts), _conflicts(seen)),
             (
-                "approve_plan" in seen.signals and approvals > 0,
-                f"decided by signal: the plan once, changesets {approvals} times",
+                "approve_plan" in seen.decisions and approvals > 0,
+                f"decided by Update: the plan once, changesets {approvals} times",
             ),
         )
 

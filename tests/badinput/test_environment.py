@@ -1,5 +1,6 @@
 """A machine that lacks something: one message, the documented code, nothing left behind."""
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -15,11 +16,15 @@ from types import MappingProxyType
 
 import pytest
 
+from activities.adapters.models.scripted.playbook import parse_playbook
+from activities.adapters.models.simulator.simulator_server import Simulator
 from starter.console.exit_codes import ExitCode
 from tests.badinput import odd_repositories as odd
 from tests.badinput.command import Command
-from tests.e2e.processes import ROOT
+from tests.badinput.small_disk import on_small_disk
+from tests.e2e.processes import ROOT, ended
 from tests.servers import ServerAddress
+from tests.waiting import text_of, until_blocking
 
 USAGE, UNAVAILABLE = ExitCode.USAGE, ExitCode.UNAVAILABLE
 needs_bubblewrap = pytest.mark.sandbox
@@ -285,9 +290,12 @@ def _outside(
     cwd: Path = ROOT,
     more: Mapping[str, str] = _NOTHING,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command line in a process of its own; the test's own time is its limit."""
-    variables = {k: v for k, v in command.variables(**more).items() if v != "unset"}
-    return subprocess.run(argv, env=variables, cwd=cwd, capture_output=True, text=True, check=False)
+    """Run a command line in a process of its own."""
+    return ended(argv, _variables(command, **more), cwd)
+
+
+def _variables(command: Command, **more: str) -> dict[str, str]:
+    return {name: text for name, text in command.variables(**more).items() if text != "unset"}
 
 
 STARTER = (sys.executable, "-m", "starter")
@@ -305,49 +313,62 @@ def test_a_full_disk(command: Command, repository: Path, tmp_path: Path):
     refused(command, told, USAGE, "is on a disk with 0 MB free", "free some")
 
 
-FILLED = """
-disk=$1; shift
-mkdir "$disk/data" "$disk.logs"
-ln -s "$disk.logs" "$disk/data/logs"
-"$@" >"$disk.out" 2>"$disk.err" &
-until grep -q '^Session' "$disk.out"; do sleep 0.1; done
-dd if=/dev/zero of="$disk/fill" bs=64k 2>"$disk.dd"
-until grep -q 'the disk is full' "$disk.out"; do sleep 0.1; done
-for each in $(cat /proc/$!/task/$!/children); do
-    if tr '\\0' ' ' </proc/$each/cmdline | grep -q start-dev; then kill -KILL $each; fi
-done
-until grep -q 'gRPC call' "$disk.logs/supervisor.log"; do sleep 0.1; done
-rm "$disk/fill"
-kill -TERM $!
-wait $!
-code=$?
-cat "$disk.out"; cat "$disk.err" >&2
-exit $code
+ASKING = """
+version: 1
+models: {planner: [openai/gpt-5], developer: [openai/gpt-5], reviewer: [scripted/b]}
 """
-"""Starts a session and fills its disk; once the command has said so, kills its server, and ends the
-command when its client library has tried again a few times. The logs are on another disk."""
+UNANSWERED = """
+schema: 1
+name: unanswered
+latency_s: 3600
+scenes: [{role: planner, turns: [{text: Never said.}]}]
+"""
 
 
 @needs_bubblewrap
-@pytest.mark.timeout(600)
-def test_a_disk_that_fills_while_a_session_runs(command: Command, repository: Path, tmp_path: Path):
+async def test_a_disk_that_fills_while_a_session_runs(
+    command: Command, repository: Path, tmp_path: Path
+):
     disk = tmp_path / "disk"
     disk.mkdir()
-    size = str(300 << 20)  # as much as a host wants for a session
-    small = ("bwrap", "--dev-bind", "/", "/", "--size", size, "--tmpfs", str(disk))
-    options = ("--config", str(command.config), "--repo", str(repository))
-    data = {"BLUEFLAME_DATA_DIR": str(disk / "data")}
-    # It may get as far as to a plan before the disk is full: it must not end there.
-    run = ("sh", "-c", FILLED, "sh", str(disk), *STARTER, "run", "x", "--wait", *options)
-    told = _outside(command, *small, *run, more=data)
-    assert told.returncode == ExitCode.INTERRUPTED, told
-    said = [line for line in told.stdout.splitlines() if "the disk is full" in line]
+    command.config.write_text(ASKING)
+    options = ("--wait", "--config", str(command.config), "--repo", str(repository))
+    async with Simulator(parse_playbook(UNANSWERED, "unanswered.yaml")) as simulator:
+        variables = _variables(
+            command,
+            BLUEFLAME_DATA_DIR=str(disk / "data"),
+            OPENAI_API_KEY="simulated",
+            OPENAI_BASE_URL=simulator.base_urls["openai"],
+        )
+
+        def is_asked() -> bool:
+            return bool(simulator.log.entries)
+
+        def filled() -> tuple[int, str]:
+            size = 300 << 20  # as much as a host wants for a session
+            run = (*STARTER, "run", "x", *options)
+            with on_small_disk(disk, size, run, variables) as running:
+                # The host has seen that it has room, and the session stands still from here on.
+                what = "the planner asks its model"
+                until_blocking(is_asked, what, seen=lambda: text_of(disk.with_suffix(".err")))
+                running.fill()
+                running.shown.until("the disk is full")
+                running.kill_server()
+                log = running.logs / "supervisor.log"
+                what = "the client library notes its retries"
+                until_blocking(lambda: "gRPC call" in text_of(log), what, seen=lambda: text_of(log))
+                running.make_room()
+                return running.end(), running.shown.text
+
+        code, out = await asyncio.to_thread(filled)
+    assert code == ExitCode.INTERRUPTED, out
+    said = [line for line in out.splitlines() if "the disk is full" in line]
     assert len(said) == 1
     assert f"MB are free for the data directory '{disk / 'data'}'" in said[0]
     assert "free some" in said[0]
     # What libraries note of their own retries stays in their logs.
-    raw = ("WARN", "gRPC", "Traceback", "Logging error")
-    assert [each for each in raw if each in told.stdout + told.stderr] == []
+    out += disk.with_suffix(".err").read_text()
+    assert [each for each in ("WARN", "gRPC", "Traceback", "Logging error") if each in out] == []
 
 
 @needs_bubblewrap

@@ -21,7 +21,7 @@ from activities.ports.sandbox_port import (
     SandboxUnavailableError,
     Workspace,
 )
-from tests.waiting import until
+from tests.waiting import FOREVER, shell_until, until
 
 Run = Callable[..., Awaitable[SandboxResult]]
 
@@ -160,7 +160,7 @@ STAYS = "sh -c ': >here; read x <never'"
 )
 async def test_what_a_command_leaves_is_ended_and_counted(bash: Run, workspace: Path, left: str):
     """Field report R11."""
-    script = f"mkfifo never; {left}\nuntil [ -e here ]; do sleep 0.02; done; echo up"
+    script = f"mkfifo never; {left}\n{shell_until('here')}; echo up"
     result = await bash(script)
     assert (result.end, result.output, result.survivors) == ("exited", b"up\n", 1)
     assert not processes_in(workspace)
@@ -177,12 +177,12 @@ open("never")
 
 
 async def test_what_has_ended_is_not_counted_as_left(bash: Run):
-    script = f"mkfifo never; python3 -c '{UNREAPED}' & until [ -e here ]; do sleep 0.02; done"
+    script = f"mkfifo never; python3 -c '{UNREAPED}' & {shell_until('here')}"
     assert (await bash(script)).survivors == 1
 
 
 async def test_a_time_out_asks_first_and_keeps_the_output(bash: Run):
-    script = "trap 'echo asked; exit 0' TERM; echo started; while :; do sleep 0.05; done"
+    script = f"trap 'echo asked; exit 0' TERM; echo started; {FOREVER}"
     result = await timed_out(bash, script)
     assert result.code == signal.SIGTERM
     assert result.output.startswith(b"started\n")
@@ -190,7 +190,7 @@ async def test_a_time_out_asks_first_and_keeps_the_output(bash: Run):
 
 
 async def test_a_time_out_kills_what_does_not_listen(bash: Run, workspace: Path):
-    script = "trap '' TERM; echo started; while :; do sleep 0.05; done"
+    script = f"trap '' TERM; echo started; {FOREVER}"
     assert (await timed_out(bash, script)).code == signal.SIGKILL
     assert not processes_in(workspace)
 
@@ -206,7 +206,7 @@ async def timed_out(bash: Run, script: str) -> SandboxResult:
 
 
 async def test_cancellation_leaves_nothing_behind(bash: Run, workspace: Path):
-    leaves = f"mkfifo never; setsid {STAYS} & until [ -e here ]; do sleep 0.02; done"
+    leaves = f"mkfifo never; setsid {STAYS} & {shell_until('here')}"
     task = asyncio.ensure_future(bash(f"{leaves}; touch started; sleep 600"))
     await appears(workspace / "started")
     assert processes_in(workspace)
@@ -239,7 +239,7 @@ async def test_the_lock_is_held_while_the_command_runs_and_free_after(
     path = tmp_path / "lock"
     held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
     fcntl.flock(held, fcntl.LOCK_EX)
-    task = asyncio.ensure_future(bash("touch started; until [ -e go ]; do sleep 0.02; done", held))
+    task = asyncio.ensure_future(bash(f"touch started; {shell_until('go')}", held))
     await appears(workspace / "started")
     os.close(held)
     assert not may_lock(path)

@@ -18,7 +18,7 @@ from temporalio.client import Client, WorkflowHandle
 
 from tests.crash.play import git, make_repository, start
 from tests.crash.stage import SERVER, Stage
-from tests.waiting import PATIENCE, until
+from tests.waiting import LONG_PATIENCE, ends, until
 from workers.roles import Role
 from workflows.domain.session.session_state import SessionPhase
 from workflows.domain.session.session_values import SessionResult, SessionView
@@ -34,7 +34,6 @@ VICTIMS: Final[Sequence[tuple[str, ...]]] = (
 )
 """Who dies together; the last is a power cut."""
 _LOOK_SECONDS: Final = 0.02
-_LEAST_PATIENCE: Final = 4 * PATIENCE
 
 
 class Ask(NamedTuple):
@@ -129,7 +128,7 @@ class Watch:
     async def reached(self, count: int) -> None:
         """Wait until so many different turns have been asked for."""
         what = f"{count} turns are asked for"
-        await until(lambda: self.look() >= count, what, _LEAST_PATIENCE)
+        await until(lambda: self.look() >= count, what, LONG_PATIENCE, self.look)
 
 
 Handle = WorkflowHandle[Any, SessionResult]
@@ -160,7 +159,7 @@ async def run(
     try:
         handle = await start(stage.client, repository, **config)
         await disturb(stage, watch, handle)
-        result = await asyncio.wait_for(handle.result(), _LEAST_PATIENCE)
+        result = await ends(handle.result(), "the session ends", LONG_PATIENCE)
         watch.end()
     finally:
         following.cancel()

@@ -22,7 +22,7 @@ from temporalio.client import Client
 from activities.adapters.models.scripted.playbook import Playbook
 from activities.adapters.models.simulator.simulator_server import Simulator
 from tests.ports import kept_port
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, ends, until
 from workers.hosting import data_layout
 from workers.roles import Role, environment_for
 from workers.server import tether
@@ -80,7 +80,7 @@ class Actor:
 
     async def died(self) -> None:
         """Wait for its end, and reap it."""
-        await asyncio.wait_for(self.child.wait(), PATIENCE)
+        await ends(self.child.wait(), f"{self.program.name} ends")
         await self.close()
 
     def send(self, number: signal.Signals) -> None:
@@ -159,12 +159,18 @@ class Stage:
 
     async def connected(self) -> Client:
         """Connect as soon as the server answers."""
-        async with asyncio.timeout(PATIENCE):
-            while self.actors[SERVER].child.process.returncode is None:
-                with contextlib.suppress(TemporalUnavailableError):
-                    return await connect(self.settings, timedelta(seconds=5))
-                await asyncio.sleep(0.05)
-        raise AssertionError("the server ended:\n" + self.actors[SERVER].said())
+        server = self.actors[SERVER]
+        found: list[Client] = []
+
+        async def answers() -> bool:
+            if server.child.process.returncode is not None:
+                raise AssertionError("the server ended:\n" + server.said())
+            with contextlib.suppress(TemporalUnavailableError):
+                found.append(await connect(self.settings, timedelta(seconds=5)))
+            return bool(found)
+
+        await until(answers, "the server answers", seen=server.said)
+        return found[0]
 
     async def strike(self, names: Sequence[str]) -> None:
         """Kill these at once, start them again, and wait until they serve."""

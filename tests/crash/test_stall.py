@@ -15,7 +15,7 @@ import pytest
 
 from tests.crash import play
 from tests.crash.stage import Stage, stage
-from tests.waiting import PATIENCE, until
+from tests.waiting import LONG_PATIENCE, ends, shell_until, text_of, until
 from workers.roles import Role
 from workers.server.supervisor import worker_command
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
 
 BATCH = (
     "mkdir -p slow; cd slow; echo begun >> log.txt; echo x >> count.seen; n=$(wc -l < count.seen); "
-    "until [ -e go$n.seen ]; do sleep 0.1; done; echo run >> log.txt"
+    f"{shell_until('go$n.seen', seconds=int(LONG_PATIENCE))}; echo run >> log.txt"
 )
 """`*.seen` is ignored, so it outlives the restoration before another run, and counts the runs."""
 
@@ -52,22 +52,38 @@ async def _stalled(folder: Path, command: Callable[[Role], Sequence[str]]) -> li
         handle = await play.start(running.client, repository)
         log = await _worktree_log(running)
         slow = log.parent
-        await until(lambda: log.exists() and log.read_text() == "begun\n", "the batch begins")
+        await until(
+            lambda: log.exists() and log.read_text() == "begun\n",
+            "the batch begins",
+            seen=lambda: text_of(log),
+        )
         first = running.actors[Role.HOST]
         first.send(signal.SIGSTOP)
         await running.understudy("second host", Role.HOST)
         await until(lambda: _is_retried(running, handle.id), "the batch is given out again")
         if not locks:
             count = slow / "count.seen"
-            await until(lambda: len(count.read_text().split()) == 2, "the batch begins again")
+            await until(
+                lambda: len(count.read_text().split()) == 2,
+                "the batch begins again",
+                seen=lambda: text_of(count),
+            )
         (slow / "go1.seen").touch()
-        await until(lambda: "run" in log.read_text(), "the stalled host's command ends")
+        await until(
+            lambda: "run" in log.read_text(),
+            "the stalled host's command ends",
+            seen=lambda: text_of(log),
+        )
         (slow / "go2.seen").touch()
         if not locks:
-            await until(lambda: log.read_text().count("run") == 2, "the second command ends")
+            await until(
+                lambda: log.read_text().count("run") == 2,
+                "the second command ends",
+                seen=lambda: text_of(log),
+            )
             return log.read_text().split()  # what git makes of two writers is anybody's guess
         first.send(signal.SIGCONT)
-        result = await asyncio.wait_for(handle.result(), PATIENCE)
+        result = await ends(handle.result(), "the session ends")
         return play.git(repository, "show", f"{result.branch}:slow/log.txt").split()
 
 

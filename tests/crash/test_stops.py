@@ -12,7 +12,7 @@ import pytest
 from starter.sessions.session_client import PREFIX
 from tests.crash import play
 from tests.crash.stage import Stage, stage
-from tests.waiting import PATIENCE, until
+from tests.waiting import ends, until
 from workflows.domain.session.session_values import SessionResult
 
 SECONDS = f"987.{os.getpid()}"
@@ -31,7 +31,7 @@ async def stopped(running: Stage, is_under_way: Callable[[], bool]) -> tuple[str
     handle = await play.start(running.client, repository)
     await until(is_under_way, "it is under way")
     await handle.signal("stop", {"by": "ann"})
-    result = await asyncio.wait_for(handle.result(), PATIENCE)
+    result = await ends(handle.result(), "the session ends")
     assert (result.outcome, result.reason) == ("stopped", "stopped by ann")
     assert [(task.id, task.state) for task in result.tasks] == [("slow", "cancelled")]
     return handle.id.removeprefix(PREFIX), result

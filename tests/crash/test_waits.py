@@ -13,7 +13,7 @@ from starter.sessions.session_client import PREFIX
 from starter.sessions.shown_session import ProviderWait
 from tests.crash import play
 from tests.crash.stage import Stage, stage
-from tests.waiting import PATIENCE, until
+from tests.waiting import COMMAND_PATIENCE, ends, until
 from workers.roles import Role
 from workflows.domain.ids import SessionId
 from workflows.domain.session.session_values import SessionResult
@@ -57,7 +57,7 @@ async def _played(running: Stage, name: str, *, limited: bool) -> SessionResult:
             await running.strike(victims)
             assert await _waits(running, session) == (before,)
         await _ask_now(running, session)
-    return await asyncio.wait_for(handle.result(), 4 * PATIENCE)
+    return await ends(handle.result(), "the session ends", COMMAND_PATIENCE)
 
 
 @pytest.mark.e2e

@@ -2,15 +2,16 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from tests.waiting import PATIENCE
+from tests.waiting import COMMAND_PATIENCE, PATIENCE, text_of
+from tests.waiting import until_blocking as until
 from workers.roles import Role
 from workers.server.supervisor import read_state
 from workers.settings import Settings
@@ -32,15 +33,6 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     ports = {"BLUEFLAME_TEMPORAL_PORT": "0", "BLUEFLAME_UI_PORT": "0"}
     return {**kept, **ports, **settings.as_environment(), "PYTHONPATH": str(ROOT), **more}
-
-
-def until(holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    """Wait for something that another process does and that cannot be awaited."""
-    deadline = time.monotonic() + patience
-    while not holds():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"did not happen in {patience:.0f} s: {what}")
-        time.sleep(0.05)
 
 
 def is_alive(pid: int) -> bool:
@@ -70,7 +62,11 @@ def _told(pid: int, file: str) -> str:
 def up(settings: Settings) -> "Generator[subprocess.Popen[bytes]]":
     """Run server and fake workers in a process of their own, ready when the block is entered."""
     with _supervisor(settings) as process:
-        until(lambda: is_ready(settings, process.pid), "server and workers are ready")
+        until(
+            lambda: is_ready(settings, process.pid),
+            "server and workers are ready",
+            seen=lambda: (read_state(settings), text_of(settings.data_dir / "fake-up.log")),
+        )
         yield process
 
 
@@ -83,7 +79,11 @@ def standing_by_mark(settings: Settings) -> Path:
 def up_standing_by(settings: Settings) -> "Generator[subprocess.Popen[bytes]]":
     """Run a second supervisor; it waits for the first one's end when the block is entered."""
     with _supervisor(settings) as process:
-        until(standing_by_mark(settings).exists, "the second supervisor stands by")
+        until(
+            standing_by_mark(settings).exists,
+            "the second supervisor stands by",
+            seen=lambda: text_of(settings.data_dir / "fake-up.log"),
+        )
         yield process
 
 
@@ -119,7 +119,11 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    until(lambda: not any(map(is_alive, started)), "the children are gone")
+    until(
+        lambda: not any(map(is_alive, started)),
+        "the children are gone",
+        seen=lambda: [command_line(each) for each in started if is_alive(each)],
+    )
 
 
 def kill(pid: int) -> None:
@@ -130,17 +134,34 @@ def kill(pid: int) -> None:
 def blueflame(
     settings: Settings, *arguments: str, more: Mapping[str, str] = MappingProxyType({})
 ) -> "subprocess.CompletedProcess[str]":
-    """Run one command to its end, without a terminal; the test's own time is its limit."""
-    return subprocess.run(
-        [sys.executable, "-m", "starter", *arguments],
-        env=environment(settings, **more),
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    """Run one command to its end, without a terminal; where it does not end, tell what it said."""
+    command = (sys.executable, "-m", "starter", *arguments)
+    return ended(command, environment(settings, **more))
+
+
+def ended(
+    command: Sequence[str], variables: Mapping[str, str], cwd: Path = ROOT
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program to its end.
+
+    Raises:
+        AssertionError: it did not end; with all that it said.
+    """
+    try:
+        return subprocess.run(
+            command,
+            env=variables,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=COMMAND_PATIENCE,
+        )
+    except subprocess.TimeoutExpired as error:
+        what = f"waited {COMMAND_PATIENCE:.0f} s for the end of: {shlex.join(command)}"
+        raise AssertionError(f"{what}; it said: {error.stdout!r} {error.stderr!r}") from None
 
 
 def repository(path: Path, files: Mapping[str, str]) -> Path:

@@ -1,4 +1,4 @@
-"""One activity that takes as long as a file says, and a workflow that waits for it."""
+"""One activity that ends when it should, and a workflow that waits for it."""
 
 import asyncio
 from datetime import timedelta
@@ -14,14 +14,15 @@ from workers.wiring import Activity
 
 
 class SlowRequest(BaseModel, frozen=True):
-    """What to do: say that it began, and wait."""
+    """What to do: say that it began, and end."""
 
     began: str
     """A file that gets one line for each attempt."""
-    wait_seconds: float
     heartbeat_seconds: float
     endless_attempts: int = 0
     """So many first attempts never end."""
+    until_shutdown: bool = False
+    """Whether it ends only in the grace that a worker has when it is asked to end."""
 
 
 @activity.defn(name="e2e.slow")
@@ -33,7 +34,8 @@ async def slow(request: SlowRequest) -> int:
     try:
         if attempt <= request.endless_attempts:
             await asyncio.Event().wait()
-        await asyncio.sleep(request.wait_seconds)
+        if request.until_shutdown:
+            await activity.wait_for_worker_shutdown()
     except asyncio.CancelledError:
         with Path(request.began).open("a") as file:  # noqa: ASYNC230
             file.write("cancelled\n")

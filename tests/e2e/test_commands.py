@@ -33,6 +33,7 @@ from tests.e2e.processes import (
     until,
     up,
 )
+from tests.waiting import PATIENCE, Shown
 from workers.settings import Settings
 from workers.temporal.connection import connect
 
@@ -492,12 +493,20 @@ class Terminal:
             start_new_session=True,
         )
         os.close(other)
-        self.seen = ""
+        self._shown = Shown(self._end)
+
+    @property
+    def seen(self) -> str:
+        """What was shown since it was last forgotten."""
+        return self._shown.text
+
+    def forgets(self) -> None:
+        """Count what is shown from here on only."""
+        self._shown.text = ""
 
     def reads_until(self, words: str) -> None:
         """Read until the words were shown."""
-        while words not in self.seen:
-            self.seen += os.read(self._end, 65_536).decode(errors="replace")
+        self._shown.until(words)
 
     def types(self, text: str) -> None:
         """Type a line."""
@@ -505,13 +514,9 @@ class Terminal:
 
     def leaves(self) -> int:
         """Read to the end and return the exit code."""
-        try:
-            while chunk := os.read(self._end, 65_536):
-                self.seen += chunk.decode(errors="replace")
-        except OSError:
-            pass  # this is how a terminal's end shows
+        self._shown.rest()
         os.close(self._end)
-        return self.process.wait()
+        return self.process.wait(PATIENCE)
 
 
 def test_at_a_terminal_a_person_is_asked(person: Person) -> None:
@@ -528,7 +533,7 @@ def test_at_a_terminal_a_person_is_asked(person: Person) -> None:
     terminal.reads_until("Why?")
     terminal.types("too large\n")
     # It waits again, with another digest.
-    terminal.seen = ""
+    terminal.forgets()
     terminal.reads_until("Merge c1?")
     branch = f"blueflame/{session}"
     git(person.repo, "branch", branch)

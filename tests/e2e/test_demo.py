@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.processes import ROOT, until
+from tests.waiting import COMMAND_PATIENCE
 
 PROMISED = (
     "session: complete",
@@ -18,7 +19,7 @@ PROMISED = (
     "rejected by a gate, then reworked: discounts, attempt 1",
     "rejected by the reviewer, then reworked: tax, attempt 1",
     "conflict, then reworked on the new head: invoice-numbers",
-    "decided by signal: the plan once, changesets 7 times",
+    "decided by Update: the plan once, changesets 7 times",
 )
 
 
@@ -40,7 +41,7 @@ def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(tmp_path: Pat
         start_new_session=True,
     )
     try:
-        output, _ = process.communicate()
+        output, _ = process.communicate(timeout=COMMAND_PATIENCE)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -67,7 +68,11 @@ def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(tmp_path: Pat
         "tests/test_tax.py",
     ]
     # What it ended takes a moment to be gone.
-    until(lambda: processes_of(tmp_path) == [], "nothing of it runs")
+    until(
+        lambda: processes_of(tmp_path) == [],
+        "nothing of it runs",
+        seen=lambda: processes_of(tmp_path),
+    )
 
 
 def processes_of(folder: Path) -> list[str]:

@@ -15,7 +15,7 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import CancelledError
 
 from tests import waiting
-from tests.e2e.processes import end, environment, kill, until
+from tests.e2e.processes import end, environment, kill
 from tests.e2e.slow_work import SlowRequest, SlowWorkflow, activities, workflows
 from workers.hosting import data_layout
 from workers.roles import Role
@@ -69,16 +69,16 @@ async def _start(
 def endless(began: Path, heartbeat_seconds: float) -> SlowRequest:
     return SlowRequest(
         began=str(began),
-        wait_seconds=0,
         heartbeat_seconds=heartbeat_seconds,
         endless_attempts=1_000,
     )
 
 
 async def _began(path: Path, line: str) -> None:
-    await asyncio.to_thread(
-        until, lambda: path.exists() and line in path.read_text().splitlines(), line
-    )
+    def is_there() -> bool:
+        return path.exists() and line in path.read_text().splitlines()
+
+    await waiting.until(is_there, f"the line {line!r}", seen=lambda: waiting.text_of(path))
 
 
 async def _why_again(handle: WorkflowHandle[SlowWorkflow, int]) -> str:
@@ -96,9 +96,7 @@ async def test_a_killed_workers_activity_is_tried_again_at_the_next_start(
 ) -> None:
     began = tmp_path / "began"
     # So long a heartbeat timeout that only the journal can bring the second attempt about.
-    request = SlowRequest(
-        began=str(began), wait_seconds=0, heartbeat_seconds=600, endless_attempts=1
-    )
+    request = SlowRequest(began=str(began), heartbeat_seconds=600, endless_attempts=1)
     handle = await _start(temporal_client, f"killed-{os.urandom(4).hex()}", request)
     with _worker(temporal_settings) as worker:
         await _began(began, "attempt 1")
@@ -113,7 +111,7 @@ async def test_a_polite_end_leaves_nothing_to_hand_back(
     temporal_settings: Settings, temporal_client: Client, tmp_path: Path
 ) -> None:
     began = tmp_path / "began"
-    request = SlowRequest(began=str(began), wait_seconds=1, heartbeat_seconds=600)
+    request = SlowRequest(began=str(began), heartbeat_seconds=600, until_shutdown=True)
     handle = await _start(temporal_client, f"polite-{os.urandom(4).hex()}", request)
     with _worker(temporal_settings) as worker:
         await _began(began, "attempt 1")

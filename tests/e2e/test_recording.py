@@ -24,7 +24,7 @@ from starter.console.exit_codes import ExitCode
 from tests.e2e.processes import ROOT, repository
 from tests.ports import kept_port
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, play
-from tests.waiting import until
+from tests.waiting import COMMAND_PATIENCE, ends, until
 
 pytestmark = pytest.mark.e2e
 
@@ -113,7 +113,11 @@ async def blueflame(*arguments: str, tmp_path: Path, **more: str) -> tuple[int |
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
-    out, _ = await process.communicate()
+    try:
+        out, _ = await ends(process.communicate(), f"the end of {arguments}", COMMAND_PATIENCE)
+    finally:
+        if process.returncode is None:
+            process.kill()
     return process.returncode, out.decode()
 
 
@@ -127,7 +131,7 @@ class Recording:
     async def end(self, number: int = signal.SIGINT) -> str:
         """End it, and return what it said since it was ready."""
         self.process.send_signal(number)
-        said, _ = await self.process.communicate()
+        said, _ = await ends(self.process.communicate(), "the recorder ends")
         return said.decode()
 
 

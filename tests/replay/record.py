@@ -7,6 +7,7 @@ Of histories with the same course of events only one is kept.
 
 import argparse
 import asyncio
+import contextlib
 import json
 import shutil
 import subprocess
@@ -26,6 +27,7 @@ from temporalio.worker import Worker
 
 from tests.replay import fingerprints, scenarios
 from tests.theatre import Theatre
+from tests.waiting import until
 from workers import wiring
 from workers.roles import Role
 from workers.server.dev_server import choose_address, server_command
@@ -131,14 +133,21 @@ async def server(*flags: str) -> AsyncGenerator[Client]:
 
 
 async def _connected(address: str, process: asyncio.subprocess.Process) -> Client:
-    while process.returncode is None:
-        try:
-            return await Client.connect(
-                address, data_converter=pydantic_data_converter, identity="recorder"
+    found: list[Client] = []
+
+    async def answers() -> bool:
+        if process.returncode is not None:
+            raise SystemExit(f"the server at {address} did not come up")
+        with contextlib.suppress(RPCError, RuntimeError):
+            found.append(
+                await Client.connect(
+                    address, data_converter=pydantic_data_converter, identity="recorder"
+                )
             )
-        except (RPCError, RuntimeError):
-            await asyncio.sleep(0.1)  # a port cannot be awaited
-    raise SystemExit(f"the server at {address} did not come up")
+        return bool(found)
+
+    await until(answers, f"the server at {address} answers")
+    return found[0]
 
 
 def write_fingerprints() -> None:

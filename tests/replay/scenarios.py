@@ -4,7 +4,6 @@ Between them: every workflow type, both pacings, rework by gate and reviewer, a 
 that never ends well, every signal, a stop, and continue-as-new of session, ledger and agent.
 """
 
-import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
@@ -14,7 +13,7 @@ from temporalio.service import RPCError
 
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Playing, Theatre
-from tests.waiting import PATIENCE, until
+from tests.waiting import ends, until
 from workflows.contracts import CallModel, MergeCommits, MergeConflict
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
@@ -134,7 +133,7 @@ SCENARIOS: tuple[Scenario, ...] = (wave, flow, conflict, failure, signals, stopp
 
 async def _played(theatre: Theatre, world: World, **config: Any) -> str:
     async with theatre.session(world, **config) as session:
-        await asyncio.wait_for(session.result(), PATIENCE)
+        await ends(session.result(), "the session ends")
         return session.handle.id
 
 

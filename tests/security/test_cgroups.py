@@ -27,6 +27,7 @@ from activities.ports.sandbox_port import (
     Workspace,
 )
 from tests.user_mode_linux import PROGRAM, delegated, run_python
+from tests.waiting import shell_until
 from workers.hosting.cgroup_delegation import LEAF, DelegationError, claim, place_of
 
 Bash = Callable[..., Awaitable[SandboxResult]]
@@ -149,8 +150,8 @@ def is_running(pid: int) -> bool:
     return state not in {"Z", "X"}
 
 
-ESCAPE = """setsid env -i /bin/sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 &
-until [ -s pid ]; do :; done"""
+ESCAPE = f"""setsid env -i /bin/sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 &
+{shell_until("pid", "-s")}"""
 
 
 @inside

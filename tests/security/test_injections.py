@@ -18,7 +18,7 @@ import pytest
 from temporalio.client import Client
 
 from tests.fakes.gullible import OBEYED
-from tests.waiting import PATIENCE, until
+from tests.waiting import COMMAND_PATIENCE, ends, until
 from workers.roles import Role
 from workers.server.supervisor import Supervisor, worker_command
 from workers.settings import Settings
@@ -123,7 +123,7 @@ async def stage(folder: Path) -> AsyncGenerator[tuple[Client, Settings]]:
     supervisor = Supervisor(settings, environment, command=command)
     keeping = asyncio.create_task(supervisor.keep())
     try:
-        await asyncio.wait_for(supervisor.workers_ready.wait(), PATIENCE)
+        await ends(supervisor.workers_ready.wait(), "the workers are ready")
         yield await connect(settings), settings
     finally:
         keeping.cancel()
@@ -162,7 +162,7 @@ async def _play(client: Client, repository: Path) -> tuple[SessionView, SessionR
 
     await until(asks, "the plan waits for approval")
     await handle.signal("approve_plan", {"by": "the test"})
-    result = await asyncio.wait_for(handle.result(), PATIENCE)
+    result = await ends(handle.result(), "the session ends", COMMAND_PATIENCE)
     return await state(), result
 
 

@@ -22,7 +22,7 @@ from activities.ports.sandbox_port import (
     Workspace,
 )
 from tests.contract.test_sandbox import processes_in
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, shell_until, until
 
 Attack = Callable[..., Awaitable[SandboxResult]]
 
@@ -428,12 +428,16 @@ async def test_a_fork_bomb_is_bounded_and_gone(attack: Attack):
     assert all(int(number) <= 60 for number in re.findall(rb"^(\d+)$", result.output, re.MULTILINE))
 
 
-async def test_processes_are_counted_for_each_sandbox(attack: Attack):
-    many = attack("for i in $(seq 50); do sleep 0.5 & done; wait; echo ok", processes=60)
-    others = [attack("echo fine", processes=10) for _ in range(3)]
-    first, *rest = await asyncio.gather(many, *others)
-    assert first.output == b"ok\n"
-    assert [one.output for one in rest] == [b"fine\n"] * 3
+async def test_processes_are_counted_for_each_sandbox(attack: Attack, workspace: Workspace):
+    held = (
+        f"mkfifo never; for i in $(seq 50); do read x <never & done; touch up; {shell_until('go')}"
+    )
+    many = asyncio.ensure_future(attack(f"{held}; kill %{{1..50}}; wait; echo ok", processes=60))
+    await until((workspace.path / "up").exists, "fifty processes run", seen=many.done)
+    others = await asyncio.gather(*(attack("echo fine", processes=10) for _ in range(3)))
+    (workspace.path / "go").touch()
+    assert (await many).output == b"ok\n"
+    assert [one.output for one in others] == [b"fine\n"] * 3
 
 
 async def test_an_output_flood_is_bounded(attack: Attack):
@@ -473,7 +477,7 @@ async def test_empty_files_without_number_are_bounded(attack: Attack):
 
 async def test_a_daemon_in_a_session_of_its_own_dies(attack: Attack, workspace: Workspace):
     beats = "while :; do date +%s%N >beat; sleep 0.01; done"
-    script = f"setsid bash -c '{beats}' & until [ -s beat ]; do sleep 0.01; done"
+    script = f"setsid bash -c '{beats}' & {shell_until('beat', '-s')}"
     result = await attack(script)
     assert result.survivors >= 1
     beat = (workspace.path / "beat").read_bytes()

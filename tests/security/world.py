@@ -134,7 +134,7 @@ async def _connected() -> int:
     try:
         _, writer = await asyncio.open_connection("127.0.0.1", 7777)
     except OSError:
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0)
         return 0
     writer.close()
     return 1

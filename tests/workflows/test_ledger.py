@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from temporalio.client import WorkflowHandle
@@ -10,6 +10,7 @@ from temporalio.exceptions import ApplicationError
 
 from tests.fakes.world import Hold, World, planned, tool
 from tests.theatre import Theatre, states
+from tests.waiting import until
 from workflows.contracts import CallModel, ModelOutcome, RunTools
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
@@ -29,6 +30,8 @@ from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+_Heard = TypeVar("_Heard", Grant, LedgerEvent)
+
 Handle = WorkflowHandle[Any, Any]
 
 
@@ -41,15 +44,22 @@ def ask(listener: Handle, number: int = 1, agent: str = "dev.a.1", **facts: Any)
 
 async def grants(listener: Handle, least: int) -> list[Grant]:
     """Return what was granted, once so many grants have come."""
-    while len(heard := await listener.query("grants", result_type=list[Grant])) < least:
-        pass
-    return heard
+    return await heard(listener, "grants", Grant, least)
 
 
 async def events(listener: Handle, least: int) -> list[LedgerEvent]:
-    while len(heard := await listener.query("events", result_type=list[LedgerEvent])) < least:
-        pass
-    return heard
+    return await heard(listener, "events", LedgerEvent, least)
+
+
+async def heard(listener: Handle, kind: str, of: type[_Heard], least: int) -> list[_Heard]:
+    found: list[_Heard] = []
+
+    async def are_enough() -> bool:
+        found[:] = await listener.query(kind, result_type=list[of])
+        return len(found) >= least
+
+    await until(are_enough, f"{least} {kind} are heard", seen=lambda: found)
+    return found
 
 
 async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(theatre: Theatre):

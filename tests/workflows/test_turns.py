@@ -13,6 +13,7 @@ from starter.sessions.turn_history import Happening, Turns, task_of
 from starter.views import turn_words
 from tests.fakes.world import World, answered, planned
 from tests.theatre import Theatre
+from tests.waiting import until
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.agent.model_values import Usage
 from workflows.domain.plan import Plan
@@ -103,8 +104,12 @@ async def test_a_failed_call_is_told_with_its_words(theatre: Theatre) -> None:
         await playing.until(lambda view: view.tasks != () and view.tasks[0].attempt > 0)
         turns = Turns(theatre.client, session, "dev.a.1")
         found: list[Happening] = []
-        while "ended" not in [each.kind for each in found]:
-            found = await turns.past()
+
+        async def has_ended() -> bool:
+            found[:] = await turns.past()
+            return "ended" in [each.kind for each in found]
+
+        await until(has_ended, "the agent ends", seen=lambda: found)
     failed = next(each for each in found if each.kind == "failed")
     assert failed.text == "models.call: the request \u001b[2J is wrong"
     assert "    models.call: the request \\x1b[2J is wrong" in turn_words.happening(failed)

@@ -2,8 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable
-from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -18,9 +16,7 @@ from tests.theatre import Theatre
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.ids import SessionId
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import RetryTask, SetPriority
-from workflows.policy.session import decision_record
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 AUTO: dict[str, Any] = {"approvals": {"plan": "auto", "changeset": "auto_if_green"}}
@@ -135,12 +131,3 @@ async def test_an_update_is_answered_also_where_the_session_ends(theatre: Theatr
         assert (await playing.result()).outcome == "stopped"
         with pytest.raises(CommandError, match="has ended or does not exist; nothing was sent"):
             await execute(playing.handle, "pause", {})
-
-
-def test_only_the_newest_answers_are_kept() -> None:
-    state = SessionState(started_at=datetime(2026, 11, 28, tzinfo=UTC), cap_usd=Decimal(1))
-    for number in range(decision_record.MOST + 5):
-        outcome = DecisionOutcome(decision="pause", state="paused")
-        state = decision_record.remember(state, f"u{number}", outcome)
-    assert next(iter(state.answered)) == "u5"
-    assert len(state.answered) == decision_record.MOST

@@ -1,6 +1,7 @@
 """Too much of everything, and what is left running."""
 
 from tests.security.case import KERNEL, WORKS, Case, counted, flooded, grown, python, survived
+from tests.waiting import shell_until
 
 _MB = 1 << 20
 
@@ -18,7 +19,7 @@ def _counting(name: str, make: str, limit: int, control: str = WORKS, **limits: 
 
 _LINGER = 'import os, time; time.sleep(float(os.environ["LINGER"]))'
 """What is sampled is kept for a while; see `runs.SAMPLED`."""
-_UP = "until [ -s pid ]; do sleep 0.01; done"
+_UP = shell_until("pid", "-s")
 """What was started in the background has got there."""
 _FORK = "(lambda pid: pid or __import__('time').sleep(20) or os._exit(0))(os.fork())"
 
@@ -172,7 +173,7 @@ DAEMONS = (
             "  if one not in (9, 19, 32, 33): signal.signal(one, signal.SIG_IGN)\n"
             " if os.fork() == 0: open('pid', 'w').write('up'); time.sleep(600)\n"
             " os._exit(0)\n"
-            "while not os.path.exists('pid'): time.sleep(0.01)"
+            "for _ in range(6000): os.path.exists('pid') or time.sleep(0.01)"
         ),
         survived,
         way="left",

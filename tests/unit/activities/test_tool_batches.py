@@ -25,7 +25,7 @@ from activities.tool_batches import BATCH, ToolActivities
 from activities.worktrees import WorktreeActivities
 from tests.fakes.locks import not_locked
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
-from tests.waiting import until
+from tests.waiting import shell_until, until
 from workflows.contracts import RUN_TOOLS, FinishTask, RunTools, ToolsOutcome, WorkRefused
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.agent.messages import ToolCall
@@ -284,7 +284,7 @@ async def test_a_batch_that_has_run_is_recorded_whoever_cancels_then(bench: Benc
     assert bench.runs() == 1
 
 
-SLOW = "touch begun.seen; until [ -e go.seen ]; do sleep 0.05; done; "
+SLOW = f"touch begun.seen; {shell_until('go.seen')}; "
 
 
 async def two_at_once(bench: Bench, locking: Locking) -> ToolsOutcome | BaseException:

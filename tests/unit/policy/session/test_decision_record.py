@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.ids import Commit, SessionId
-from workflows.domain.session.decision import UNNAMED, Decision
+from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.session.session_values import SessionRequest
@@ -208,3 +208,12 @@ def test_a_storm_of_refused_approvals_keeps_the_one_that_was_taken_up() -> None:
 def test_an_amount_that_is_none_is_kept_as_it_was_said() -> None:
     (refused,) = say(RUNNING, "set_budget", {"usd": "lots"}, LATER).decisions
     assert (refused.note, "is a text" in refused.refused) == ("lots", True)
+
+
+def test_only_the_newest_answers_are_kept() -> None:
+    state = SessionState(started_at=datetime(2026, 11, 28, tzinfo=UTC), cap_usd=Decimal(1))
+    for number in range(decision_record.MOST + 5):
+        outcome = DecisionOutcome(decision="pause", state="paused")
+        state = decision_record.remember(state, f"u{number}", outcome)
+    assert next(iter(state.answered)) == "u5"
+    assert len(state.answered) == decision_record.MOST

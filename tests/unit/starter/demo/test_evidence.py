@@ -6,9 +6,9 @@ from starter.demo.evidence import (
     Child,
     Span,
     child_spans,
+    decision_names,
     ended_children,
     most_at_once,
-    signal_names,
 )
 
 
@@ -57,6 +57,13 @@ def test_ended_children_keep_their_order_and_type():
     assert ended_children(events) == (Child("x", "MergeWave"), Child("y", "Wave"))
 
 
-def test_signals_of_the_ledger_are_no_persons():
-    events = [signalled("approve_plan"), signalled("ledger_event"), signalled("approve_changeset")]
-    assert signal_names(events) == ("approve_plan", "approve_changeset")
+def updated(name: str) -> HistoryEvent:
+    event = HistoryEvent()
+    accepted = event.workflow_execution_update_accepted_event_attributes
+    accepted.accepted_request.input.name = name
+    return event
+
+
+def test_decisions_are_updates_and_signals_but_not_those_of_the_ledger():
+    events = [updated("approve_plan"), signalled("ledger_event"), signalled("approve_changeset")]
+    assert decision_names(events) == ("approve_plan", "approve_changeset")

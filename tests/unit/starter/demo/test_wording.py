@@ -34,7 +34,7 @@ SEEN = Seen(
     by_gate=(refused("gate", "gate 'unittest' failed: a test; failed on the base already: b"),),
     by_reviewer=(refused("reviewer", "Refunds are not right.\n- tax.py:15 wrong way"),),
     conflicts=(RETURNED,),
-    signals=("approve_plan", "approve_changeset", "approve_changeset"),
+    decisions=("approve_plan", "approve_changeset", "approve_changeset"),
 )
 PROOF = wording.Proof(
     session=view(outcome="complete", live=False, branch="blueflame/s1"),
@@ -69,8 +69,8 @@ def test_without_a_sandbox_the_demo_promises_none_and_says_so():
         replace(PROOF, seen=replace(SEEN, by_gate=())),
         replace(PROOF, seen=replace(SEEN, by_reviewer=())),
         replace(PROOF, seen=replace(SEEN, conflicts=())),
-        replace(PROOF, seen=replace(SEEN, signals=("approve_changeset",))),
-        replace(PROOF, seen=replace(SEEN, signals=("approve_plan",))),
+        replace(PROOF, seen=replace(SEEN, decisions=("approve_changeset",))),
+        replace(PROOF, seen=replace(SEEN, decisions=("approve_plan",))),
     ],
 )
 def test_one_thing_that_was_not_seen_spoils_it(lacking: wording.Proof):

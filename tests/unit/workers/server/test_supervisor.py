@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import is_still_going
 from workers.file_locks import FileLock, is_held
 from workers.hosting import data_layout
 from workers.roles import Role
@@ -70,8 +71,7 @@ async def test_cancelled_twice_it_keeps_its_lock_until_nothing_runs_any_more(
     await supervisor.workers_ready.wait()
     for _ in range(2):
         keeping.cancel()
-        done, _ = await asyncio.wait({keeping}, timeout=0.2)
-        assert not done
+        assert await is_still_going(keeping)
     assert is_held(lock_path(settings))
     await asyncio.to_thread((tmp_path / "go").write_text, "")
     with pytest.raises(asyncio.CancelledError):

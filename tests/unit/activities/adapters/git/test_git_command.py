@@ -12,7 +12,7 @@ import pytest
 from activities.adapters.git.git_command import Git, Scope, configuration
 from activities.ports.git_errors import GitCommandError, GitTimedOutError, OutputTooLargeError
 from tests.unit.activities.adapters.git.home import GIT
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, is_still_going
 
 
 def stand_in(folder: Path, script: str) -> Git:
@@ -118,7 +118,7 @@ async def test_cancelling_waits_for_whoever_still_holds_the_pipes(
     running = asyncio.create_task(stand_in(tmp_path, script).run(Scope(tmp_path), "x"))
     await asyncio.to_thread((tmp_path / "started").read_text)
     running.cancel()
-    assert not (await asyncio.wait({running}, timeout=0.3))[0]
+    assert await is_still_going(running)
     await asyncio.to_thread((tmp_path / "go").write_text, "on\n")
     with pytest.raises(asyncio.CancelledError):
         await running

@@ -13,7 +13,7 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
 from activities.ports.sandbox_port import SandboxCommand, Workspace
 from tests.contract.test_sandbox import may_lock
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, shell_until, until, until_blocking
 
 _CHECKOUT = Path(orphaned_sandboxes.__file__).resolve().parents[3]
 
@@ -46,7 +46,7 @@ def test_a_sandbox_without_its_bubblewrap_is_ended():
 
 
 async def test_a_running_sandbox_is_left_alone(tmp_path: Path):
-    argv = ("bash", "-c", "touch started; until [ -e go ]; do sleep 0.02; done; echo well")
+    argv = ("bash", "-c", f"touch started; {shell_until('go')}; echo well")
     command = SandboxCommand(argv=argv, workspace=Workspace(path=tmp_path))
     task = asyncio.ensure_future(BubblewrapSandbox().run(command))
     await until((tmp_path / "started").exists, "the command has started")
@@ -85,7 +85,10 @@ def test_a_worker_killed_during_the_start_leaves_nothing(tmp_path: Path, millise
         assert worker.stdout.readline() == b"ready\n"
         select.select([], [], [], milliseconds / 1000)
         worker.kill()
-    while not may_lock(tmp_path / "lock"):
+
+    def nothing_holds_the_lock() -> bool:
         sweep_orphans()
-        select.select([], [], [], 0.02)
+        return may_lock(tmp_path / "lock")
+
+    until_blocking(nothing_holds_the_lock, "nothing of the sandbox is left to hold the lock")
     assert not (tree / "ran").exists()

@@ -1,0 +1,61 @@
+"""Run the tests; run what failed once more, alone, and pass if it then passes.
+
+What passes the second time is listed under the heading FLAKY with its first failure: it is a defect
+of the test or of the program, and is fixed before the work that met it is called done. What fails
+twice fails. A run that ends in another way (no tests, a file that cannot be collected, an internal
+error) fails at once.
+
+Usage: python scripts/retry_failed.py [--first OPTIONS ...] -- OPTIONS ...
+The options after `--first` are only for the first run: `-n 3`, and which tests.
+"""
+
+import sys
+
+from pytest_runs import ROOT, Run, run
+
+FAILED = 1
+"""pytest's code for a run in which tests failed, and nothing else was wrong."""
+MOST = 20
+"""Beyond this many failures something is broken, and nothing is flaky."""
+
+
+def main(arguments: list[str]) -> int:
+    """Return the exit code."""
+    common, first = _split(arguments)
+    before = run([*common, *first])
+    if before.code != FAILED or not 0 < len(before.failures) <= MOST:
+        return before.code
+    if not all("::" in test for test in before.failures):
+        return before.code  # a file that cannot be collected
+    print(f"\n== once more, alone: {len(before.failures)} that failed", flush=True)
+    again = run([*common, "-p", "no:randomly", *before.failures])
+    if again.code not in {0, FAILED}:
+        return again.code
+    _report(before, again)
+    return again.code
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    if "--" not in arguments:
+        return arguments, []
+    place = arguments.index("--")
+    first = arguments[:place]
+    if first[:1] == ["--first"]:
+        first = first[1:]
+    return arguments[place + 1 :], first
+
+
+def _report(before: Run, again: Run) -> None:
+    flaky = {test: text for test, text in before.failures.items() if test not in again.failures}
+    if flaky:
+        print("\nFLAKY")
+    for test, text in flaky.items():
+        print(f"- {test}")
+        print("\n".join(f"    {line}" for line in text.splitlines()[-20:]))
+    for test in again.failures:
+        print(f"FAILED TWICE {test}")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,56 @@
+"""Run the tests many times, under changing seeds and processor load, and list what ever failed.
+
+Usage: scripts/stress RUNS [--load PROCESSES] [OPTIONS OF PYTEST ...]
+Run N shuffles the tests with seed N. Beside it as many busy processes run as `--load` says (2). It
+exits with 1 if any test failed in any run.
+"""
+
+import argparse
+import contextlib
+import subprocess
+import sys
+from collections.abc import Generator
+
+from pytest_runs import run
+
+_BUSY = "while True: pass"
+
+
+def main() -> int:
+    """Return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("runs", type=int)
+    parser.add_argument("--load", type=int, default=2)
+    wanted, options = parser.parse_known_args()
+    failed: dict[str, list[int]] = {}
+    broken: list[int] = []
+    for seed in range(1, wanted.runs + 1):
+        print(f"\n== run {seed} of {wanted.runs}, seed {seed}, load {wanted.load}", flush=True)
+        with _load(wanted.load):
+            done = run([f"--randomly-seed={seed}", *options])
+        for test in done.failures:
+            failed.setdefault(test, []).append(seed)
+        if done.code not in {0, 1}:
+            broken.append(seed)
+    print(f"\n== {wanted.runs} runs: {len(failed)} tests ever failed")
+    for test, seeds in sorted(failed.items(), key=lambda each: -len(each[1])):
+        print(f"{len(seeds)} times, seeds {', '.join(map(str, seeds))}: {test}")
+    for seed in broken:
+        print(f"seed {seed}: pytest itself did not end well")
+    return 1 if failed or broken else 0
+
+
+@contextlib.contextmanager
+def _load(processes: int) -> Generator[None]:
+    """Keep processors busy; only the processes that were started here are ended."""
+    busy = [subprocess.Popen([sys.executable, "-S", "-c", _BUSY]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,87 @@
+"""`scripts/retry_failed.py` and `scripts/stress.py`: what is flaky, what fails, what is broken."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FLAKY = """
+from pathlib import Path
+def test_flaky():
+    seen = Path("seen")
+    was_seen = seen.exists()
+    seen.touch()
+    assert was_seen, "not yet"
+"""
+FINE = "def test_fine(): pass\n"
+RED = "def test_red(): assert 1 == 2\n"
+CRASH = "import os\ndef test_crash(): os._exit(3)\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
+    return tmp_path
+
+
+def run(project: Path, script: str, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / script, *arguments],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def test_what_passes_the_second_time_is_listed_and_passes(project: Path) -> None:
+    (project / "test_it.py").write_text(FLAKY + FINE)
+    code, out = run(project, "retry_failed.py", "--first", "-n", "1", "--", "-q")
+    assert code == 0
+    flaky = out.partition("\nFLAKY\n")[2]
+    assert "- test_it.py::test_flaky" in flaky
+    assert "not yet" in flaky
+    assert "test_fine" not in flaky
+
+
+def test_what_fails_twice_fails(project: Path) -> None:
+    (project / "test_it.py").write_text(FLAKY + RED)
+    code, out = run(project, "retry_failed.py", "-q")
+    assert code == 1
+    assert "FAILED TWICE test_it.py::test_red" in out
+    assert "- test_it.py::test_flaky" in out
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [("import nowhere\n" + FINE, 2), ("", 5)],
+    ids=["a file that cannot be collected", "no tests"],
+)
+def test_a_broken_run_fails_at_once(project: Path, source: str, expected: int) -> None:
+    (project / "test_it.py").write_text(source)
+    code, out = run(project, "retry_failed.py", "-q")
+    assert (code, "once more" in out) == (expected, False)
+
+
+def test_a_worker_that_dies_twice_fails(project: Path) -> None:
+    (project / "test_it.py").write_text(CRASH)
+    code, _ = run(project, "retry_failed.py", "--first", "-n", "1", "--", "-q")
+    assert code != 0
+
+
+def test_stress_lists_what_ever_failed(project: Path) -> None:
+    (project / "test_it.py").write_text(FLAKY + FINE)
+    code, out = run(project, "stress.py", "2", "--load", "1", "-q")
+    assert code == 1
+    assert "== 2 runs: 1 tests ever failed" in out
+    assert "1 times, seeds 1: test_it.py::test_flaky" in out
+
+
+def test_stress_passes_where_nothing_fails(project: Path) -> None:
+    (project / "test_it.py").write_text(FINE)
+    assert run(project, "stress.py", "1", "--load", "0", "-q")[0] == 0
