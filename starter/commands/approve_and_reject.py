@@ -6,7 +6,7 @@ import typer
 
 from starter.console.exit_codes import ExitCode
 from starter.console.terminal import execute, write
-from starter.input.session_options import SessionOption, one_session
+from starter.input.session_options import ActingOption, one_session
 
 _What = Annotated[
     str | None,
@@ -18,7 +18,7 @@ _Digest = Annotated[
 ]
 
 
-def approve(what: _What = None, digest: _Digest = None, session: SessionOption = None) -> None:
+def approve(what: _What = None, digest: _Digest = None, session: ActingOption = None) -> None:
     """Approve the plan or a changeset."""
     execute(_approve(what, digest, session))
 
@@ -27,7 +27,7 @@ def reject(
     what: _What = None,
     notes: Annotated[str, typer.Option(help="What the agents shall know.")] = "",
     digest: _Digest = None,
-    session: SessionOption = None,
+    session: ActingOption = None,
 ) -> None:
     """Send the plan or a changeset back to work."""
     execute(_reject(what, digest, session, notes))
@@ -39,7 +39,7 @@ async def _approve(what: str | None, digest: str | None, wanted: str | None) -> 
     from starter.sessions.session_client import decider
     from starter.views import safety_labels, session_words
 
-    sessions, session = await one_session(wanted)
+    sessions, session = await one_session(wanted, acts=True)
     view = await sessions.view(session)
     ask = decision_checks.chosen(view, what, digest)
     await send(sessions, view, *decision_checks.approval(ask, decider()))
@@ -56,7 +56,7 @@ async def _reject(what: str | None, digest: str | None, wanted: str | None, note
     from starter.sessions.session_client import decider
     from starter.views import safety_labels, session_words
 
-    sessions, session = await one_session(wanted)
+    sessions, session = await one_session(wanted, acts=True)
     view = await sessions.view(session)
     ask = decision_checks.chosen(view, what, digest)
     await send(sessions, view, *decision_checks.rejection(ask, notes, decider()))

@@ -73,7 +73,7 @@ async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
     from workflows.domain.session.session_values import ReplacePlan
     from workflows.policy.money.amounts_in_words import counted
 
-    sessions, session = await one_session(wanted)
+    sessions, session = await one_session(wanted, acts=True)
     view = await sessions.view(session)
     decision_checks.replaceable(view)
     if file is not None:

@@ -7,7 +7,7 @@ import typer
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.terminal import execute, write
-from starter.input.session_options import SessionArgument, SessionOption, one_session
+from starter.input.session_options import ActingArgument, ActingOption, one_session
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -17,7 +17,7 @@ _Task = Annotated[str, typer.Argument(help="The task's id.")]
 
 def skip(
     task: _Task,
-    session: SessionOption = None,
+    session: ActingOption = None,
     *,
     satisfies: Annotated[
         bool, typer.Option("--satisfies", help="Its dependants may start all the same.")
@@ -30,7 +30,7 @@ def skip(
 def retry(
     task: _Task,
     notes: Annotated[str, typer.Option(help="What the next attempt shall know.")] = "",
-    session: SessionOption = None,
+    session: ActingOption = None,
 ) -> None:
     """Give a task one more attempt."""
     execute(_retry(task, notes, session))
@@ -39,7 +39,7 @@ def retry(
 def steer(
     task: _Task,
     text: Annotated[str, typer.Argument(help="What to tell its agent, at its next turn.")],
-    session: SessionOption = None,
+    session: ActingOption = None,
 ) -> None:
     """Say something to a task's agent."""
     execute(_steer(task, text, session))
@@ -48,7 +48,7 @@ def steer(
 def priority(
     task: _Task,
     n: Annotated[int, typer.Argument(min=-100, max=100, help="Higher goes first.")],
-    session: SessionOption = None,
+    session: ActingOption = None,
 ) -> None:
     """Set a task's priority."""
     execute(_priority(task, n, session))
@@ -56,28 +56,28 @@ def priority(
 
 def budget(
     usd: Annotated[str, typer.Argument(help="The session's new cap in USD, as in 12.50.")],
-    session: SessionOption = None,
+    session: ActingOption = None,
 ) -> None:
     """Set how much a session may spend in all."""
     execute(_budget(usd, session))
 
 
-def proceed(session: SessionArgument = None) -> None:
+def proceed(session: ActingArgument = None) -> None:
     """Close the wave early: what is finished goes on."""
     execute(_plain("proceed", session))
 
 
-def pause(session: SessionArgument = None) -> None:
+def pause(session: ActingArgument = None) -> None:
     """Pause a session at the next turn of its agents."""
     execute(_plain("pause", session))
 
 
-def resume(session: SessionArgument = None) -> None:
+def resume(session: ActingArgument = None) -> None:
     """Let a paused session go on."""
     execute(_plain("resume", session))
 
 
-def stop(session: SessionArgument = None) -> None:
+def stop(session: ActingArgument = None) -> None:
     """End a session; what is merged stays, what was worked is kept."""
     execute(_plain("stop", session))
 
@@ -120,7 +120,7 @@ async def _budget(usd: str, wanted: str | None) -> ExitCode:
     from workflows.policy.money.amounts_in_words import money
 
     amount = read_amount(usd)
-    sessions, session = await one_session(wanted)
+    sessions, session = await one_session(wanted, acts=True)
     content = {"usd": float(amount), "by": decider()}
     view = await sessions.view(session)
     await send(sessions, view, "set_budget", content)
@@ -135,7 +135,7 @@ async def _plain(signal: str, wanted: str | None) -> ExitCode:
     from starter.views import safety_labels, session_words
     from workflows.domain.session.session_values import Nothing
 
-    sessions, session = await one_session(wanted)
+    sessions, session = await one_session(wanted, acts=True)
     view = await sessions.view(session)
     await send(sessions, view, signal, Nothing(by=decider()))
     write([*session_words.told(signal, session), *safety_labels.of(view)], session_words.style)
@@ -146,7 +146,7 @@ async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseMod
     from starter.sessions.sent_decisions import send
     from starter.views import safety_labels, session_words
 
-    sessions, session = await one_session(wanted)
+    sessions, session = await one_session(wanted, acts=True)
     view = await sessions.view(session)
     known = [t.id for t in view.tasks]
     # Without a worker the tasks are not known: the session itself will judge.

@@ -8,14 +8,12 @@ if TYPE_CHECKING:
     from starter.sessions.session_client import Sessions
     from workflows.domain.ids import SessionId
 
-SessionArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="[SESSION]", help="Its id; left out: the only open one, or the latest."),
-]
-SessionOption = Annotated[
-    str | None,
-    typer.Option("--session", "-s", help="Its id; left out: the only open one, or the latest."),
-]
+_ACTS = "The session's id. You may leave it out if exactly one session is open."
+_READS = "The session's id. Default: the latest open session, or the latest."
+ActingArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", help=_ACTS)]
+ActingOption = Annotated[str | None, typer.Option("--session", "-s", help=_ACTS)]
+SessionArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", help=_READS)]
+SessionOption = Annotated[str | None, typer.Option("--session", "-s", help=_READS)]
 LinesOption = Annotated[
     bool, typer.Option("--json", help="One JSON document a line, for each change; asks nobody.")
 ]
@@ -34,11 +32,15 @@ async def open_sessions() -> "Sessions":
     return Sessions(await connected(read_settings()))
 
 
-async def one_session(wanted: str | None) -> "tuple[Sessions, SessionId]":
+async def one_session(wanted: str | None, *, acts: bool = False) -> "tuple[Sessions, SessionId]":
     """Return the sessions and the one that is meant.
 
+    Args:
+        wanted: an id or a part of one; None: not named.
+        acts: the command changes the session, so that it never guesses between open ones.
+
     Raises:
-        CommandError: no server is there, or no session fits.
+        CommandError: no server is there, no session matches, or several do.
     """
     sessions = await open_sessions()
-    return sessions, await sessions.find(wanted)
+    return sessions, await sessions.find(wanted, acts=acts)

@@ -126,15 +126,16 @@ class Sessions:
         ]
         return sorted(found, key=lambda s: s.session, reverse=True)
 
-    async def find(self, wanted: str | None) -> SessionId:
+    async def find(self, wanted: str | None, *, acts: bool = False) -> SessionId:
         """Return the session that is meant: by id, or the latest open one, or the latest.
 
         Args:
             wanted: an id, or at least four characters of its beginning or end that fit no other;
-                None: not said.
+                None: not named.
+            acts: refuse to choose between several open ones.
 
         Raises:
-            CommandError: there is none, or several fit.
+            CommandError: there is none, or several match.
         """
         if wanted is not None and len(wanted) == len(make_id()):
             return SessionId(wanted.lower())
@@ -147,6 +148,9 @@ class Sessions:
         if wanted is not None and len(fitting) > 1:
             raise CommandError(f"several sessions fit {wanted!r}; give more of the id")
         running = [s for s in fitting if s.status == "running"]
+        if acts and len(running) > 1:
+            listed = "\n".join(f"  {s.session}  {s.goal[:60]}" for s in running[:20])
+            raise CommandError(f"{len(running)} sessions are open; name one of them:\n{listed}")
         return (running or fitting)[0].session
 
     async def view(self, session: SessionId) -> ShownSession:

@@ -14,8 +14,10 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from starter.console.command_errors import CommandError
 from starter.sessions.session_client import Sessions, decider, ended, make_id
+from starter.sessions.shown_session import SessionSummary
 from tests.unit.starter.shown import changeset, session, task
 from workflows.domain.changeset import ChangesetState
+from workflows.domain.ids import SessionId
 from workflows.domain.session.session_values import SessionResult
 from workflows.domain.task import TaskState
 from workflows.policy.session import changeset_states, task_states
@@ -111,3 +113,51 @@ async def test_a_worker_that_is_gone_is_not_waited_for(asked_ago: timedelta | No
     with pytest.raises(CommandError, match="no worker answers"):
         await Sessions(gone).plan(SEEN.session)
     assert gone.queries == 1
+
+
+class Listed(Sessions):
+    """Sessions of which only the list is asked for, the newest first."""
+
+    def __init__(self, *statuses: str) -> None:
+        self._statuses = statuses
+
+    async def list(self, limit: int) -> list[SessionSummary]:
+        return [
+            SessionSummary(
+                session=SessionId(f"{number}" * 26),
+                goal=f"goal {number}",
+                repository="/r",
+                status=status,
+                state=status,
+                started_at=datetime(2026, 11, 28, tzinfo=UTC),
+                closed_at=None,
+            )
+            for number, status in enumerate(self._statuses)
+        ][:limit]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "acts", "expected"),
+    [
+        (("running",), True, "0"),
+        (("completed", "running"), True, "1"),
+        (("completed", "failed"), True, "0"),
+        (("completed", "running", "running"), False, "1"),
+        (("completed", "completed"), False, "0"),
+    ],
+)
+async def test_a_session_left_out_is_found(
+    statuses: tuple[str, ...], acts: bool, expected: str
+) -> None:
+    assert await Listed(*statuses).find(None, acts=acts) == expected * 26
+
+
+async def test_a_command_that_acts_does_not_guess_between_open_sessions() -> None:
+    sessions = Listed("completed", "running", "running")
+    with pytest.raises(CommandError) as refused:
+        await sessions.find(None, acts=True)
+    said = str(refused.value)
+    assert said.startswith("2 sessions are open; name one of them:")
+    assert f"{'1' * 26}  goal 1" in said
+    assert f"{'2' * 26}  goal 2" in said
+    assert await sessions.find("2222", acts=True) == "2" * 26
