@@ -8,7 +8,7 @@ left as a signal: the session judges it later, and what it cannot do becomes a n
 import asyncio
 import uuid
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from temporalio.client import (
     WorkflowHandle,
@@ -20,10 +20,8 @@ from temporalio.service import RPCError, RPCStatusCode
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.sessions.shown_session import ShownSession
+from workflows.domain.ids import SessionId
 from workflows.domain.session.decision import DecisionOutcome
-
-if TYPE_CHECKING:
-    from starter.sessions.session_client import Sessions
 
 _ANSWER: Final = timedelta(seconds=15)
 """How long one call waits for the answer."""
@@ -32,7 +30,19 @@ _GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
 _PASSING: Final = {RPCStatusCode.UNAVAILABLE, RPCStatusCode.RESOURCE_EXHAUSTED}
 
 
-async def send(sessions: "Sessions", before: ShownSession, name: str, content: object) -> None:
+class Receiver(Protocol):
+    """What sends a decision to a session: the client `Sessions`, or a stand-in."""
+
+    async def decide(self, session: SessionId, name: str, content: object) -> DecisionOutcome:
+        """Send it as an Update and return the answer."""
+        ...
+
+    async def signal(self, session: SessionId, name: str, content: object) -> None:
+        """Send it as a signal, which has no answer."""
+        ...
+
+
+async def send(sessions: Receiver, before: ShownSession, name: str, content: object) -> None:
     """Send a decision, and say why the session refuses it.
 
     Args:

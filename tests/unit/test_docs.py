@@ -62,6 +62,7 @@ OTHERS_OPTIONS = {
     "--address", "--name", "--input", "--type", "--codec-endpoint", "--codec-header",  # temporal
     "--ff-only",  # git
     "--as-root",  # pytest, by tests/dropped.py
+    "--randomly-seed", "--retry", "--load",  # pytest-randomly, scripts/test, scripts/stress
     "--roles",  # python -m workers
     "--kills", "--seeds", "--repeats", "--turns", "--details",  # benchmarks
     "--fingerprints-only",  # scripts/record_histories

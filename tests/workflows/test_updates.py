@@ -131,3 +131,21 @@ async def test_an_update_is_answered_also_where_the_session_ends(theatre: Theatr
         assert (await playing.result()).outcome == "stopped"
         with pytest.raises(CommandError, match="has ended or does not exist; nothing was sent"):
             await execute(playing.handle, "pause", {})
+
+
+async def test_an_update_repeated_after_a_continuation_has_one_effect(theatre: Theatre) -> None:
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, waves_per_run=1, **ASK) as playing:
+        await playing.until(lambda view: view.phase == "awaiting_plan" and bool(view.tasks))
+        handle = playing.handle
+        first_run = (await handle.describe()).run_id
+        once = await execute(handle, "set_priority", {"id": "a", "n": 3}, "update-1")
+        await execute(handle, "approve_plan", {"by": "ann"})
+        await playing.until(lambda v: [c.state for c in v.changesets] == ["awaiting_approval"])
+        assert (await handle.describe()).run_id != first_run
+        again = await execute(handle, "set_priority", {"id": "a", "n": 3}, "update-1")
+        view = await playing.view()
+        assert again == once
+        assert [each.what for each in view.decisions] == ["set_priority", "approve_plan"]
+        await playing.say("stop")
+        assert (await playing.result()).outcome == "stopped"
