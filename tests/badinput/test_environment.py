@@ -438,10 +438,16 @@ def test_doctor_tells_all_that_is_missing_at_once(command: Command, programs: Pa
 def test_a_clock_that_is_behind_is_told(command: Command, tmp_path: Path):
     # The program as it would be with its files of tomorrow: the clock then is behind them.
     packages = tmp_path / "packages"
-    shutil.copytree(ROOT / "starter", packages / "starter")
+    machine = packages / "starter/machine"
+    machine.mkdir(parents=True)
     for name in ("activities", "workers", "workflows"):
         (packages / name).symlink_to(ROOT / name)
-    clock = packages / "starter/machine/clock.py"
+    for folder in (packages / "starter", machine):
+        for place in (ROOT / folder.relative_to(packages)).iterdir():
+            if place.name not in {"machine", "clock.py"}:
+                (folder / place.name).symlink_to(place)
+    clock = machine / "clock.py"
+    shutil.copy(ROOT / "starter/machine/clock.py", clock)
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).timestamp()
     os.utime(clock, (tomorrow, tomorrow))
     code = "import sys; sys.argv[:] = ['x', 'doctor']; from starter.__main__ import main; main()"

@@ -7,7 +7,7 @@ unknown id or a thing that is not possible now each becomes a notice that names 
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -67,8 +67,8 @@ class Effect(BaseModel, frozen=True, extra="forbid"):
     usd: Decimal | None = None
 
 
-class Sent(BaseModel, frozen=True, extra="forbid"):
-    """A decision as it arrived: not yet validated."""
+class Sent(NamedTuple):
+    """A decision as it arrived: not validated, so that no payload can fail the workflow's task."""
 
     name: str
     payload: JsonValue = None
