@@ -84,7 +84,7 @@ def _options(
     *,
     _version: Annotated[
         bool,
-        typer.Option("--version", help="Say the version.", is_eager=True, callback=_say_version),
+        typer.Option("--version", help="Print the version.", is_eager=True, callback=_say_version),
     ] = False,
 ) -> None:
     pass

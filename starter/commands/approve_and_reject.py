@@ -10,11 +10,13 @@ from starter.input.session_options import ActingOption, one_session
 
 _What = Annotated[
     str | None,
-    typer.Argument(metavar="[WHAT]", help="`plan` or a changeset; left out: the only one waiting."),
+    typer.Argument(
+        metavar="[WHAT]", help="`plan` or a changeset id. Default: the only one waiting."
+    ),
 ]
 _Digest = Annotated[
     str | None,
-    typer.Option(help="The digest that you have seen, or its beginning; another one is refused."),
+    typer.Option(help="Approve only this digest, or a prefix of it."),
 ]
 
 
@@ -25,11 +27,11 @@ def approve(what: _What = None, digest: _Digest = None, session: ActingOption = 
 
 def reject(
     what: _What = None,
-    notes: Annotated[str, typer.Option(help="What the agents shall know.")] = "",
+    notes: Annotated[str, typer.Option(help="What the next attempt should know.")] = "",
     digest: _Digest = None,
     session: ActingOption = None,
 ) -> None:
-    """Send the plan or a changeset back to work."""
+    """Reject the plan or a changeset, with notes for the next attempt."""
     execute(_reject(what, digest, session, notes))
 
 

@@ -23,14 +23,14 @@ _UNITS: Final = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta
 def cleanup(
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")
+        bool, typer.Option("--dry-run", help="List what would be removed; remove nothing.")
     ] = False,
     older_than: Annotated[
-        str, typer.Option(metavar="AGE", help="Ended longer ago than this: 30d, 12h, 0d.")
+        str, typer.Option(metavar="AGE", help="Minimum time since the end, such as 30d, 12h or 0d.")
     ] = "30d",
     json: JsonOption = False,
 ) -> None:
-    """Remove what ended sessions left: worktrees, refs, repositories, blobs, logs."""
+    """Remove what ended sessions left on this machine: worktrees, refs, blobs, logs."""
     execute(_cleanup(older_than, dry_run=dry_run, json=json), json=json)
 
 

@@ -12,17 +12,15 @@ from starter.machine.engine import read_settings
 
 def codec(
     new_key: Annotated[
-        str | None, typer.Option(metavar="ID", help="Print a new key of this id, and end.")
+        str | None, typer.Option(metavar="ID", help="Print a new key with this id, and exit.")
     ] = None,
-    port: Annotated[int, typer.Option(min=1, max=65_535, help="On 127.0.0.1.")] = 8081,
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port on 127.0.0.1.")] = 8081,
     origin: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="URL", help="Of a Web UI that may ask; without it, the bundled server's."
-        ),
+        typer.Option(metavar="URL", help="Web UI to allow. Default: the bundled server's."),
     ] = None,
 ) -> None:
-    """Serve the Web UI of encrypted sessions (BLUEFLAME_PAYLOAD_KEYS), or make a key for them."""
+    """Decrypt sessions for the Web UI, or make a key (BLUEFLAME_PAYLOAD_KEYS)."""
     execute(_new_key(new_key) if new_key is not None else _serve(port, tuple(origin or ())))
 
 

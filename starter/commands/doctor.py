@@ -15,11 +15,11 @@ from starter.input.session_options import JsonOption
 def doctor(
     *,
     repo: Annotated[
-        Path, typer.Option(help="Whose configuration and gates are looked at.")
+        Path, typer.Option(help="Repository whose configuration and gates to check.")
     ] = Path(),
     json: JsonOption = False,
 ) -> None:
-    """Check this machine: what is missing, and how to mend it."""
+    """Check what this machine lacks, and say how to fix it."""
     execute(_doctor(repo, json=json), json=json)
 
 

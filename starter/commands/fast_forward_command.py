@@ -14,16 +14,16 @@ def fast_forward(
         str | None,
         typer.Argument(
             metavar="[SESSION]",
-            help="Its id; left out: the only one with work that your branch has not.",
+            help="The session's id. Default: the only one with changes not yet merged.",
         ),
     ] = None,
     *,
     repo: Annotated[Path, typer.Option(help="Your repository, or a folder in it.")] = Path(),
     branch: Annotated[
-        str | None, typer.Option(help="Your branch; left out: the one that is checked out.")
+        str | None, typer.Option(help="Branch to move. Default: the one that is checked out.")
     ] = None,
 ) -> None:
-    """Move your branch to a session's, where nothing of yours is in the way."""
+    """Fast-forward your branch to a session's branch, if that is safe."""
     execute(_fast_forward(repo, session, branch))
 
 

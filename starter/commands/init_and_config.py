@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from starter.configuration.layers import Layer
 
 config = typer.Typer(
-    help="The configuration: what holds, and whether a file is right.",
+    help="Show, check and migrate the configuration.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 RepoOption = Annotated[Path, typer.Option(help="The repository, or a folder in it.")]
 FileArgument = Annotated[
     Path | None,
-    typer.Argument(metavar="[FILE]", help="Left out: your own file and the repository's."),
+    typer.Argument(metavar="[FILE]", help="File to check. Default: your own and the repository's."),
 ]
 
 
 def init(
     *,
     repo: RepoOption = Path(),
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the file; write nothing.")
+        bool, typer.Option("--dry-run", help="Print the file without writing it.")
     ] = False,
 ) -> None:
-    """Write a blueflame.yaml for this repository: its gates, models by the keys."""
+    """Write a blueflame.yaml with the gates found here and models for your keys."""
     execute(_init(repo.absolute(), force=force, dry_run=dry_run))
 
 
@@ -50,19 +50,20 @@ def show(  # noqa: PLR0913 (the options of `run` that say settings)
     *,
     repo: RepoOption = Path(),
     config: Annotated[
-        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+        Path | None,
+        typer.Option(help="Configuration file. Default: the repository's blueflame.yaml."),
     ] = None,
-    pacing: Annotated[Literal["wave", "flow"] | None, typer.Option(help="As of `run`.")] = None,
-    auto_approve: Annotated[bool, typer.Option("--auto-approve", help="As of `run`.")] = False,
-    budget: Annotated[str | None, typer.Option(metavar="USD", help="As of `run`.")] = None,
-    decisions: Annotated[Path | None, typer.Option(help="As of `run`.")] = None,
-    playbook: Annotated[Path | None, typer.Option(help="As of `run`.")] = None,
+    pacing: Annotated[Literal["wave", "flow"] | None, typer.Option(help="As in `run`.")] = None,
+    auto_approve: Annotated[bool, typer.Option("--auto-approve", help="As in `run`.")] = False,
+    budget: Annotated[str | None, typer.Option(metavar="USD", help="As in `run`.")] = None,
+    decisions: Annotated[Path | None, typer.Option(help="As in `run`.")] = None,
+    playbook: Annotated[Path | None, typer.Option(help="As in `run`.")] = None,
     origin: Annotated[
-        bool, typer.Option("--origin", help="Say where each value came from.")
+        bool, typer.Option("--origin", help="Show where each value comes from.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Print the configuration that a session here would get."""
+    """Print the configuration that a session here would use."""
     options = run.RunOptions(
         "",
         repo,
@@ -79,7 +80,7 @@ def show(  # noqa: PLR0913 (the options of `run` that say settings)
 
 @config.command()
 def check(file: FileArgument = None, *, repo: RepoOption = Path()) -> None:
-    """Judge FILE, or all that holds here; say every mistake with its place."""
+    """Check FILE, or the configuration that applies here; list all mistakes."""
     execute(_check(file, repo))
 
 
@@ -93,9 +94,11 @@ def schema() -> None:
 def migrate(
     file: Annotated[Path, typer.Argument(metavar="[FILE]")] = Path("blueflame.yaml"),
     *,
-    in_place: Annotated[bool, typer.Option("--write", help="Write it in its place.")] = False,
+    in_place: Annotated[
+        bool, typer.Option("--write", help="Write the result back to the file.")
+    ] = False,
 ) -> None:
-    """Print FILE as this release's version of the format, comments and all."""
+    """Convert FILE to the current format and print it, with its comments."""
     execute(_migrate(file, in_place=in_place))
 
 

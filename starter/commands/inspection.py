@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 def ls(
     *,
     json: JsonOption = False,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many, the newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of sessions.")] = 20,
 ) -> None:
-    """List the sessions, the newest first."""
+    """List sessions, newest first."""
     execute(_ls(limit, json=json), json=json)
 
 
 def status(session: SessionArgument = None, *, json: JsonOption = False) -> None:
-    """Show a session as it stands; needs the server, but no worker."""
+    """Show the state of a session. Needs the server, but no worker."""
     execute(_status(session, json=json), json=json)
 
 
@@ -43,11 +43,12 @@ def watch(
     session: SessionArgument = None,
     *,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Without a terminal, go on while a person is needed.")
+        bool,
+        typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),
     ] = False,
     json: LinesOption = False,
 ) -> None:
-    """Follow a session to its end, and answer what it asks."""
+    """Follow a session until it ends, and answer its questions."""
     execute(_watch(session, patient=wait, json=json), json=json)
 
 
@@ -57,13 +58,13 @@ def task(
     *,
     json: JsonOption = False,
 ) -> None:
-    """Show one task in full: what it asks for, where it stands, what was said of it."""
+    """Show one task in full: criteria, state, findings, decisions."""
     execute(_task(task, session, json=json), json=json)
 
 
 def diff(
     changeset: Annotated[
-        str | None, typer.Argument(help="Its id; left out: the only one that waits.")
+        str | None, typer.Argument(help="Changeset id. Default: the only one waiting.")
     ] = None,
     session: SessionOption = None,
     *,

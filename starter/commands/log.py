@@ -18,13 +18,13 @@ def log(
     session: SessionArgument = None,
     task: Annotated[
         str | None,
-        typer.Argument(metavar="[TASK]", help="A task, or an agent's name; left out: all agents."),
+        typer.Argument(metavar="[TASK]", help="Task id or agent name. Default: all agents."),
     ] = None,
     *,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with what happens, until the end.")
+        bool, typer.Option("--follow", "-f", help="Keep printing new turns until the session ends.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
     """Show the agents' turns: text, tool calls, short results, cost and time."""
     execute(_log(session, task, follow=follow, json=json), json=json)

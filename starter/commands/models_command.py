@@ -22,19 +22,20 @@ if TYPE_CHECKING:
 def models(
     action: Annotated[
         Literal["list", "test"],
-        typer.Argument(help="`test` makes one tiny paid call to each; left out: `list`."),
+        typer.Argument(help="`list` (default), or `test`: one tiny paid call to each."),
     ] = "list",
     *,
-    repo: Annotated[Path, typer.Option(help="Whose blueflame.yaml counts.")] = Path(),
+    repo: Annotated[Path, typer.Option(help="Repository whose blueflame.yaml to use.")] = Path(),
     config: Annotated[
-        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+        Path | None,
+        typer.Option(help="Configuration file. Default: the repository's blueflame.yaml."),
     ] = None,
     playbook: Annotated[
-        Path | None, typer.Option(help="As `run` would with this playbook.")
+        Path | None, typer.Option(help="Use this playbook, as `run` would.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the configured models, or try each with one tiny call."""
+    """List the configured models, or test each with one tiny call."""
     if action == "test":
         refuse_inside("models test")
     execute(_models(action, repo, config, playbook, json=json), json=json)

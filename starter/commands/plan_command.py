@@ -22,14 +22,14 @@ def plan(
     session: SessionArgument = None,
     *,
     edit: Annotated[
-        bool, typer.Option("--edit", help="Open it in $EDITOR; saved, it is sent and approved.")
+        bool, typer.Option("--edit", help="Edit the plan in $EDITOR; saving sends and approves it.")
     ] = False,
     file: Annotated[
-        Path | None, typer.Option(help="Send this YAML file in its place, without an editor.")
+        Path | None, typer.Option(help="Replace the plan with this YAML file and approve it.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Print the plan: tasks, dependencies, claims, criteria; or replace it."""
+    """Print the plan (tasks, dependencies, claims, criteria), or replace it."""
     if sum((edit, file is not None, json)) > 1:
         fail(CommandError("--edit, --file and --json exclude each other"), json=json)
     if edit or file is not None:

@@ -48,45 +48,49 @@ class RunOptions:
 def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     goal: Annotated[
         str | None,
-        typer.Argument(help="What you want, in a sentence or a page; `-`: the standard input."),
+        typer.Argument(help="What you want, in a sentence or a page; `-` reads stdin."),
     ] = None,
     *,
     file: Annotated[Path | None, typer.Option(help="Read the goal from this file.")] = None,
     repo: Annotated[Path, typer.Option(help="The repository, or a folder in it.")] = Path(),
     config: Annotated[
-        Path | None, typer.Option(help="Instead of the repository's blueflame.yaml.")
+        Path | None,
+        typer.Option(help="Configuration file. Default: the repository's blueflame.yaml."),
     ] = None,
     base: Annotated[
-        str | None, typer.Option(help="Branch, tag or commit to start from; left out: HEAD.")
+        str | None, typer.Option(help="Branch, tag or commit to start from. Default: HEAD.")
     ] = None,
     pacing: Annotated[
-        Literal["wave", "flow"] | None, typer.Option(help="When dependants start.")
+        Literal["wave", "flow"] | None, typer.Option(help="When tasks with dependencies start.")
     ] = None,
     auto_approve: Annotated[
         bool,
-        typer.Option("--auto-approve", help="Ask nobody; merge what is green, stop at the cap."),
+        typer.Option(
+            "--auto-approve", help="Approve the plan and green changesets; stop at the cap."
+        ),
     ] = False,
     budget: Annotated[
-        str | None, typer.Option(metavar="USD", help="The session's cap, as in 12.50.")
+        str | None, typer.Option(metavar="USD", help="The session's cap, such as 12.50.")
     ] = None,
     decisions: Annotated[
-        Path | None, typer.Option(help="Decides in your place: a YAML file; nobody is asked.")
+        Path | None, typer.Option(help="YAML file with rules that decide in your place.")
     ] = None,
     playbook: Annotated[
-        Path | None, typer.Option(help="A scripted model plays this file; nothing is paid.")
+        Path | None, typer.Option(help="Run a scripted model from this file, at no cost.")
     ] = None,
     detach: Annotated[
-        bool, typer.Option("--detach", help="Leave `up` in the background and return.")
+        bool, typer.Option("--detach", help="Start `up` in the background and return.")
     ] = False,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Without a terminal, go on while a person is needed.")
+        bool,
+        typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done; start and send nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be done, without starting anything.")
     ] = False,
     json: LinesOption = False,
 ) -> None:
-    """Start a session for GOAL, and follow it."""
+    """Start a session for GOAL and follow it."""
     options = RunOptions(
         goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions, json
     )

@@ -15,21 +15,22 @@ from starter.console.terminal import execute, fail, shown, write
 
 
 def simulate(
-    playbook: Annotated[Path, typer.Argument(help="The YAML file that it plays, or records.")],
-    port: Annotated[int, typer.Option(min=1, max=65_535, help="On 127.0.0.1.")] = 8765,
+    playbook: Annotated[Path, typer.Argument(help="YAML file to play or to record.")],
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port on 127.0.0.1.")] = 8765,
     *,
     record: Annotated[
-        bool, typer.Option("--record", help="Pass calls on to real models, and write the file.")
+        bool,
+        typer.Option("--record", help="Forward calls to real models and record them in the file."),
     ] = False,
     to: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=URL", help="With --record: where a provider really is."),
+        typer.Option(metavar="NAME=URL", help="With --record: the address of a provider."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="With --record: write over a file that is there.")
+        bool, typer.Option("--force", help="With --record: overwrite an existing file.")
     ] = False,
 ) -> None:
-    """Serve the providers' HTTP interfaces from a playbook, or record a session as one."""
+    """Serve the providers' HTTP APIs from a playbook, or record one."""
     if record:
         execute(_record(playbook, port, tuple(to or ()), force=force))
     if to or force:

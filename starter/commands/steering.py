@@ -20,34 +20,36 @@ def skip(
     session: ActingOption = None,
     *,
     satisfies: Annotated[
-        bool, typer.Option("--satisfies", help="Its dependants may start all the same.")
+        bool, typer.Option("--satisfies", help="Let tasks that depend on it start anyway.")
     ] = False,
 ) -> None:
-    """Leave a task out."""
+    """Skip a task."""
     execute(_skip(task, session, satisfies=satisfies))
 
 
 def retry(
     task: _Task,
-    notes: Annotated[str, typer.Option(help="What the next attempt shall know.")] = "",
+    notes: Annotated[str, typer.Option(help="What the next attempt should know.")] = "",
     session: ActingOption = None,
 ) -> None:
-    """Give a task one more attempt."""
+    """Give a task another attempt."""
     execute(_retry(task, notes, session))
 
 
 def steer(
     task: _Task,
-    text: Annotated[str, typer.Argument(help="What to tell its agent, at its next turn.")],
+    text: Annotated[str, typer.Argument(help="Message to the agent, delivered at its next turn.")],
     session: ActingOption = None,
 ) -> None:
-    """Say something to a task's agent."""
+    """Send a message to a task's agent."""
     execute(_steer(task, text, session))
 
 
 def priority(
     task: _Task,
-    n: Annotated[int, typer.Argument(min=-100, max=100, help="Higher goes first.")],
+    n: Annotated[
+        int, typer.Argument(min=-100, max=100, help="Tasks with a higher number start first.")
+    ],
     session: ActingOption = None,
 ) -> None:
     """Set a task's priority."""
@@ -55,30 +57,30 @@ def priority(
 
 
 def budget(
-    usd: Annotated[str, typer.Argument(help="The session's new cap in USD, as in 12.50.")],
+    usd: Annotated[str, typer.Argument(help="The session's new cap in USD, such as 12.50.")],
     session: ActingOption = None,
 ) -> None:
-    """Set how much a session may spend in all."""
+    """Set the total that a session may spend."""
     execute(_budget(usd, session))
 
 
 def proceed(session: ActingArgument = None) -> None:
-    """Close the wave early: what is finished goes on."""
+    """Close the wave early and continue with the finished tasks."""
     execute(_plain("proceed", session))
 
 
 def pause(session: ActingArgument = None) -> None:
-    """Pause a session at the next turn of its agents."""
+    """Pause a session when its agents finish their current turn."""
     execute(_plain("pause", session))
 
 
 def resume(session: ActingArgument = None) -> None:
-    """Let a paused session go on."""
+    """Resume a paused session."""
     execute(_plain("resume", session))
 
 
 def stop(session: ActingArgument = None) -> None:
-    """End a session; what is merged stays, what was worked is kept."""
+    """Stop a session. Merged and unfinished work is kept."""
     execute(_plain("stop", session))
 
 

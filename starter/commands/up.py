@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def up(
     *,
     playbook: Annotated[
-        Path | None, typer.Option(help="A scripted model plays this file, as of `run`.")
+        Path | None, typer.Option(help="Run a scripted model from this file, as in `run`.")
     ] = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Stay in the background.")] = False,
-    stop: Annotated[bool, typer.Option("--stop", help="End what was started so.")] = False,
+    detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop what runs in the background.")] = False,
 ) -> None:
     """Keep the bundled Temporal server and the workers running."""
     if stop:

@@ -25,13 +25,13 @@ _WORKERS_SECONDS = 180
 def demo(
     *,
     pacing: Annotated[
-        Literal["wave", "flow"], typer.Option(help="When dependants start.")
+        Literal["wave", "flow"], typer.Option(help="When tasks with dependencies start.")
     ] = "wave",
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave server and workers running until Ctrl-C.")
+        bool, typer.Option("--keep", help="Keep server and workers running until Ctrl-C.")
     ] = False,
 ) -> None:
-    """Run the whole job on a sample repository, offline, with a scripted model."""
+    """Run a whole session on a sample repository, offline, with a scripted model."""
     execute(_demo(pacing, keep=keep))
 
 

@@ -15,9 +15,11 @@ ActingOption = Annotated[str | None, typer.Option("--session", "-s", help=_ACTS)
 SessionArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", help=_READS)]
 SessionOption = Annotated[str | None, typer.Option("--session", "-s", help=_READS)]
 LinesOption = Annotated[
-    bool, typer.Option("--json", help="One JSON document a line, for each change; asks nobody.")
+    bool, typer.Option("--json", help="Print one JSON document per change; ask no questions.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, and nothing else.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document and nothing else.")
+]
 
 
 async def open_sessions() -> "Sessions":
