@@ -25,7 +25,7 @@ _NEVER: dict[type[Exception], FailureType] = {
 
 @contextmanager
 def mapped() -> Generator[None]:
-    """Turn what no retry can mend into a failure that says so; let the rest be retried."""
+    """Turn what no retry can fix into a failure that says so; let the rest be retried."""
     try:
         yield
     except tuple(_NEVER) as error:

@@ -94,7 +94,7 @@ def _read_copy(root: Path, path: str, worktree: WorktreeConfig) -> tuple[os.stat
         stack.callback(os.close, descriptor)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise _refused(f"`worktree.copy` names {path!r}, which is no regular file")
+            raise _refused(f"`worktree.copy` names {path!r}, which is not a regular file")
         if fault := copied_files.refuse(path, status.st_size, worktree.allow_secret):
             raise _refused(fault)
         stack.pop_all()

@@ -19,7 +19,7 @@ class HostActivities:
         """Answer for this host, or refuse: without a sandbox nothing starts unless it was accepted.
 
         Raises:
-            ApplicationError: SandboxUnavailable, with the reason and how to mend it.
+            ApplicationError: SandboxUnavailable, with the reason and how to fix it.
         """
         probe = await self._host.sandbox.probe()
         if not probe.usable:

@@ -70,7 +70,7 @@ class ModelActivities:
         """Look every model of the routes up, so that facts and prices are pinned.
 
         Raises:
-            ApplicationError: of type `InvalidRequest`, where nobody knows a model's provider.
+            ApplicationError: of type `InvalidRequest`, where no one knows a model's provider.
         """
         now = datetime.now(UTC)
         routes = request.routes

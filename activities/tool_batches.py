@@ -105,7 +105,7 @@ class ToolActivities:
                 seen.append(each)  # noqa: PERF401 (a cancellation must leave what was seen)
         except asyncio.CancelledError:
             if _was_asked_to_stop():
-                # The work so far is kept: the attempt ends here and nobody repeats this turn.
+                # The work so far is kept: the attempt ends here and no one repeats this turn.
                 await uninterrupted(self._record(repository, request, tip, seen))
             raise
         self._host.fail_point("after-run")
@@ -190,7 +190,7 @@ async def _own(repository: HostRepository, request: RunTools) -> ToolsOutcome:
         return ToolsOutcome(
             observations=record.observations, checkpoint=recorded.commit, tree=recorded.tree
         )
-    at = f"turn {recorded.turn} ({recorded.commit})" if recorded else "a commit of somebody else"
+    at = f"turn {recorded.turn} ({recorded.commit})" if recorded else "a commit of someone else"
     raise _fenced(request, at)
 
 

@@ -418,7 +418,7 @@ def main() -> int:
         return 0
     wrong = [name for name in wanted if (DOCS / name).read_text(encoding="utf-8") != wanted[name]]
     for name in wrong:
-        print(f"docs/{name} is not true to the code: scripts/docs writes it anew")
+        print(f"docs/{name} is not true to the code: scripts/docs writes it again")
     return 1 if wrong else 0
 
 

@@ -1,4 +1,4 @@
-"""Run the tests; run what failed once more, alone, and pass if it then passes.
+"""Run the tests; run what failed a second time, alone, and pass if it then passes.
 
 What passes the second time is listed under the heading FLAKY with its first failure: it is a defect
 of the test or of the program, and is fixed before the work that met it is called done. What fails
@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
         return before.code
     if not all("::" in test for test in before.failures):
         return before.code  # a file that cannot be collected
-    print(f"\n== once more, alone: {len(before.failures)} that failed", flush=True)
+    print(f"\n== second run, alone: {len(before.failures)} that failed", flush=True)
     again = run([*common, "-p", "no:randomly", *before.failures])
     if again.code not in {0, FAILED}:
         return again.code

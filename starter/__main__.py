@@ -25,7 +25,7 @@ def main() -> None:
         make_streams_forgiving()
         app()
     except KeyboardInterrupt:
-        # Of somebody who was faster than our imports.
+        # Of someone who was faster than our imports.
         sys.stderr.write("interrupted: nothing was done\n")
         raise SystemExit(130) from None
     except SystemExit as end:

@@ -72,7 +72,7 @@ def dropped_plan(argv: tuple[str, ...], writable: tuple[Path, ...] = ()) -> Priv
         "HYPOTHESIS_STORAGE_DIRECTORY": os.environ.get(
             "HYPOTHESIS_STORAGE_DIRECTORY", str(home / "hypothesis")
         ),
-        # Temporal's sandbox imports workflow code anew for each workflow: compiling it each time
+        # Temporal's sandbox imports workflow code again for each workflow: compiling it each time
         # would be half of the time that those tests take.
         "PYTHONDONTWRITEBYTECODE": "",
         "PYTHONPYCACHEPREFIX": str(home / "pycache"),

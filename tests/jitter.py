@@ -99,7 +99,7 @@ def _send(processes: Sequence[int], number: signal.Signals) -> None:
 
 
 def _running_below(top: int) -> Iterator[int]:
-    """Yield the descendants of a process that nobody has stopped."""
+    """Yield the descendants of a process that no one has stopped."""
     below: dict[int, list[tuple[int, str]]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):

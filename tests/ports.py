@@ -1,4 +1,4 @@
-"""Ports for servers that a test starts: nobody else on the machine is given them meanwhile."""
+"""Ports for servers that a test starts: no one else on the machine is given them meanwhile."""
 
 import contextlib
 import socket

@@ -62,5 +62,5 @@ def new_key(name: str) -> str:
         PayloadKeyError: the id has other signs than letters, digits, `.`, `_` and `-`.
     """
     if not _ID.fullmatch(name):
-        raise PayloadKeyError(f"{name!r} is no id of a key: letters, digits, '.', '_', '-'")
+        raise PayloadKeyError(f"{name!r} is not an id of a key: letters, digits, '.', '_', '-'")
     return f"{name}:{base64.b64encode(os.urandom(_KEY_BYTES)).decode()}"

@@ -1,6 +1,6 @@
 """The roles of worker processes, and what of the environment each may see.
 
-Keys reach role `models` and no other. Everything is an allow-list: a variable that nobody names
+Keys reach role `models` and no other. Everything is an allow-list: a variable that no one names
 here (a token of CI, another program's password) reaches no worker at all.
 """
 

@@ -23,7 +23,7 @@ DROPPED_ID = 60_917
 
 
 class HomelessError(Exception):
-    """This account has no home directory, and nobody named a data directory."""
+    """This account has no home directory, and no one named a data directory."""
 
 
 def _default_data_dir() -> Path:

@@ -32,7 +32,7 @@ PASSED_THROUGH: Final = (
     "pydantic",
     "pydantic_core",
 )
-"""Modules that workflow code shares with the process instead of loading them anew in its sandbox:
+"""Modules that workflow code shares with the process instead of loading them again in its sandbox:
 they are pure, which import-linter and ruff hold, and loading costs 80 ms a workflow."""
 
 

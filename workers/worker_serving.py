@@ -1,4 +1,4 @@
-"""One worker process at work: connect, mend what its predecessor left, serve, end gracefully.
+"""One worker process at work: connect, fix what its predecessor left, serve, end gracefully.
 
 A host serves two queues, the shared one (any host may answer) and its own (only this disk will do).
 """

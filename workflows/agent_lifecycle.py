@@ -121,7 +121,7 @@ async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
 def failure_text(error: FailureError) -> str:
     """Return what went wrong in one line for a person: the first words that were meant for one.
 
-    Where nobody chose the words (a time-out, a fault), they name the activity too.
+    Where no one chose the words (a time-out, a fault), they name the activity too.
     """
     cause: BaseException = error
     while cause.__cause__ is not None and not isinstance(cause, ApplicationError):

@@ -7,13 +7,13 @@ ApplicationError.type
 ├── ProviderUnavailable  retried by Temporal; not billed
 ├── WaitTooLong          not retried: the provider lets wait while the route has another model
 ├── CreditExhausted      not retried: a person pays, or the route falls back
-├── AuthenticationFailed not retried: a person mends the key
+├── AuthenticationFailed not retried: a person fixes the key
 ├── ContextOverflow      not retried as it is: the agent compacts
 ├── InvalidRequest       not retried: our request was wrong
-├── OutcomeUnknown       not retried: may be billed, so charged at its quote and asked anew
+├── OutcomeUnknown       not retried: may be billed, so charged at its quote and asked again
 ├── WorkerLost           the worker died meanwhile: tools are retried, model calls are not
-├── RepositoryRefused    the repository cannot be used as it is; the message says how to mend it
-├── SandboxUnavailable   there is no sandbox on the host; the message says how to mend it
+├── RepositoryRefused    the repository cannot be used as it is; the message says how to fix it
+├── SandboxUnavailable   there is no sandbox on the host; the message says how to fix it
 ├── Fenced               a newer attempt or another checkpoint owns the worktree
 └── SetupFailed          a command of `worktree.setup` failed
 """
@@ -51,7 +51,7 @@ NEVER_RETRIED = (
     FailureType.FENCED,
     FailureType.SETUP_FAILED,
 )
-"""Failures that a repeat of the same request cannot mend."""
+"""Failures that a repeat of the same request cannot fix."""
 
 UNKNOWN_OUTCOME = (
     FailureType.WORKER_LOST,

@@ -1,7 +1,7 @@
 """The session's money: one childless workflow that grants only what the cap still has.
 
 Agents ask it for a few calls ahead, by signal, and are answered by the signal `granted`. It tells
-the session what only a person can mend: a cap, a burn rate, a key or its credit that was refused.
+the session what only a person can fix: a cap, a burn rate, a key or its credit that was refused.
 Because it has no children it may continue as new at will. It decides nothing about models or tasks.
 """
 
@@ -118,7 +118,7 @@ class SessionLedger:
         await _signal(ask.workflow_id, "granted", grant)
         if grant.usd == 0 and not ask.is_ahead:
             cap = amounts_in_words.money(self._accounts.cap_usd)
-            await self._tell("cap_reached", f"the cap of {cap} leaves no room for a further call")
+            await self._tell("cap_reached", f"the cap of {cap} conflicts with a further call")
 
     async def _watch(self, now: datetime) -> None:
         caps = self._request.caps

@@ -98,7 +98,7 @@ async def prepare(request: SessionRequest) -> Prepared:
         text = "no gates are configured and none were found: only the reviewer judges the work"
         warnings.append((NoticeKind.GATE, text))
     if request.config.worktree.network and claim.sandbox == "none":
-        text = "without a sandbox `worktree.network` holds nobody back: set-up reaches every host"
+        text = "without a sandbox `worktree.network` holds no one back: set-up reaches every host"
         warnings.append((NoticeKind.REPOSITORY, text))
     facts = {
         "base": base,

@@ -108,7 +108,7 @@ class SessionWorkflow:
             raise
         except FailureError as error:
             await self._fail(failure_text(error), error)
-        except Exception as error:  # noqa: BLE001  (a fault of ours ends in a named state, not in a loop)
+        except Exception as error:  # noqa: BLE001  (an internal error ends in a named state, not in a loop)
             await self._fail(f"a fault in Blue Flame itself: {error!r}", error)
         await self._close()
         return result.model_copy(update={"spent_usd": self._state.spent_usd})
@@ -394,7 +394,7 @@ class SessionWorkflow:
         self._show()
 
     async def _stop_void(self) -> None:
-        """Stop agents whose work nobody waits for: task skipped, or its base moved away."""
+        """Stop agents whose work no one waits for: task skipped, or its base moved away."""
         for key, start in sorted(self._starts.items()):
             if start.stage != "develop" or key not in self._handles:
                 continue

@@ -1,9 +1,9 @@
-"""Deletes the blobs of a local store that nobody has put for long enough.
+"""Deletes the blobs of a local store that no one has put for long enough.
 
 A put renews a blob's time, so whatever an open session can refer to is not older than that session
 (`starter.machine.cleanup_request` says what counts). Writers are not held up: a blob is first moved
 aside, and put back where it was renewed in between; a writer that comes later finds it missing and
-writes it anew.
+writes it again.
 """
 
 import re

@@ -70,10 +70,10 @@ class LocalStore:
         """Return where the blob `digest` lies, or would lie.
 
         Raises:
-            BlobMissingError: `digest` is no digest, so nothing can lie there.
+            BlobMissingError: `digest` is not a digest, so nothing can lie there.
         """
         if _DIGEST.fullmatch(digest) is None:
-            raise BlobMissingError(f"{digest!r} is no SHA-256 in lower-case hexadecimal")
+            raise BlobMissingError(f"{digest!r} is not SHA-256 in lower-case hexadecimal")
         return self._directory / digest[:2] / digest
 
     def _read(self, digest: Digest) -> bytes:
@@ -100,7 +100,7 @@ class LocalStore:
         _flush(final.parent)
 
     def _is_there(self, digest: Digest) -> bool:
-        """A torn or tampered file is written anew, so a put always mends."""
+        """A torn or tampered file is written again, so a put always fixes."""
         try:
             # Before the look: what is collected after this is seen to be missing, or left alone.
             os.utime(self.path(digest))
@@ -148,7 +148,7 @@ def open_made(folder: Path) -> int:
     """Open a folder that was just made; who owns the one around it may have put another there.
 
     Raises:
-        OSError: it is a link, or belongs to somebody else.
+        OSError: it is a link, or belongs to someone else.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     if os.fstat(descriptor).st_uid != os.geteuid():

@@ -1,7 +1,7 @@
 """What one gate's run came to: passed, failed, or did not finish, and why.
 
 Pure. Three results, never two: a gate that ran into a limit, was killed or could not start "did
-not finish"; that is neither a failed test nor a pass, and no agent must be set to mend right code
+not finish"; that is neither a failed test nor a pass, and no agent must be set to fix right code
 for it. The output is only asked why something could not start; it never turns red into green.
 """
 

@@ -13,7 +13,7 @@ class BlobStore(Protocol):
     """Write-once bytes under their SHA-256."""
 
     async def put(self, data: bytes) -> Digest:
-        """Store `data`, durably, and answer its digest. Storing the same twice is no error."""
+        """Store `data`, durably, and answer its digest. Storing the same twice is not an error."""
         ...
 
     async def get(self, digest: Digest) -> bytes:

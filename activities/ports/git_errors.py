@@ -42,7 +42,7 @@ class EmptyRepositoryError(RepositoryRefusedError):
 
 
 class BaseMissingError(RepositoryRefusedError):
-    """The named base is no commit of the repository."""
+    """The named base is not a commit of the repository."""
 
 
 class BranchNameBlockedError(RepositoryRefusedError):
@@ -62,7 +62,7 @@ class RepositoryDamagedError(RepositoryRefusedError):
 
 
 class UnusableNameError(RepositoryRefusedError):
-    """A name that no worktree could have, or a path that is no text."""
+    """A name that no worktree could have, or a path that is not a text."""
 
 
 class GitCommandError(GitError):
@@ -94,7 +94,7 @@ class RefMovedError(GitError):
     def __init__(self, ref: str, expected: Commit | None, found: Commit | None) -> None:
         super().__init__(
             f"ref {ref!r} holds {found or 'nothing'}, expected {expected or 'nothing'}; "
-            "read it again and decide anew"
+            "read it again and decide again"
         )
         self.ref = ref
         self.expected = expected
@@ -110,7 +110,7 @@ class WorktreeMissingError(GitError):
 
 
 class WorktreeDamagedError(GitError):
-    """The worktree's `.git` or its contents are not what we made; create it anew."""
+    """The worktree's `.git` or its contents are not what we made; create it again."""
 
 
 class WorktreeNotHeldError(GitError):

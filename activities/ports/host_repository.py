@@ -169,7 +169,7 @@ class HostRepository(Protocol):
         ...
 
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
-        """Make a locked, detached worktree; what a kill left half made is made anew.
+        """Make a locked, detached worktree; what a kill left half made is made again.
 
         One that is whole stays as it is, whatever it holds.
 
@@ -247,7 +247,7 @@ class HostRepository(Protocol):
         ...
 
     async def advance(self, ref: str, new: Commit, old: Commit | None) -> None:
-        """Set `ref` from `old` (None: absent) to `new`; it being there already is no error.
+        """Set `ref` from `old` (None: absent) to `new`; it being there already is not an error.
 
         Raises:
             RefMovedError: it holds something else.

@@ -66,8 +66,8 @@ class ModelError(Exception):
     ├── RateLimitedError          not billed; retry after `retry_after`
     ├── ProviderUnavailableError  not billed; retry (overload, 5xx, no connection)
     ├── CreditExhaustedError      not billed; no retry: a person pays or the route falls back
-    ├── AuthenticationFailedError not billed; no retry: a person mends the key
-    ├── ContextOverflowError      not billed; no retry as it is: compact, then call anew
+    ├── AuthenticationFailedError not billed; no retry: a person fixes the key
+    ├── ContextOverflowError      not billed; no retry as it is: compact, then call again
     ├── InvalidRequestError       not billed; no retry: our request was wrong
     └── OutcomeUnknownError       may be billed: cut stream, time-out after sending; charged
     """
@@ -91,7 +91,7 @@ class ProviderUnavailableError(ModelError):
 
 
 class CreditExhaustedError(ModelError):
-    """A 429 that waiting does not mend: quota or credit is used up."""
+    """A 429 that waiting does not fix: quota or credit is used up."""
 
 
 class AuthenticationFailedError(ModelError):

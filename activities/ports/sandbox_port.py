@@ -49,7 +49,7 @@ class SandboxCommand(BaseModel, frozen=True, extra="forbid"):
     """Added to the fixed environment; nothing of the host's is ever inherited."""
     network: tuple[str, ...] = ()
     """Hosts that it may reach, as entries of `policy.hosts`, through a proxy that its environment
-    names. Only set-up has any; without a sandbox nobody is held back."""
+    names. Only set-up has any; without a sandbox no one is held back."""
     limits: Limits = Limits()
 
 
@@ -77,7 +77,7 @@ class SandboxProbe(BaseModel, frozen=True, extra="forbid"):
     name: str
     """`bubblewrap 0.8.0`, or `none`."""
     reason: str | None
-    """Why it is not usable, and how to mend it, in one or two sentences."""
+    """Why it is not usable, and how to fix it, in one or two sentences."""
     warnings: tuple[str, ...] = ()
 
 
@@ -105,4 +105,4 @@ class Sandbox(Protocol):
 
 
 class SandboxUnavailableError(Exception):
-    """There is no sandbox here; the message says why and how to mend it."""
+    """There is no sandbox here; the message says why and how to fix it."""

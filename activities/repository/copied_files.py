@@ -137,5 +137,5 @@ def _is_secret_name(path: str) -> bool:
 
 
 def _is_marked(path: str, allow_secret: Collection[str]) -> bool:
-    """Exact paths only: a glob here would mark files that nobody looked at."""
+    """Exact paths only: a glob here would mark files that no one looked at."""
     return PurePosixPath(path) in {PurePosixPath(marked) for marked in allow_secret}

@@ -2,7 +2,7 @@
 
 Two ways: what looks like a secret goes by its form, wherever it comes from (`redact_bytes`, and of
 texts `policy.secrets.without_secrets`); what is known to be one goes by its value, also where
-somebody encoded it (`KnownSecrets`).
+someone encoded it (`KnownSecrets`).
 """
 
 import base64

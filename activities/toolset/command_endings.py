@@ -23,7 +23,7 @@ def notes_on(
         limits: what it ran under.
         command: what was run; only looked at for a pipe.
         members: the exit codes of the last pipe's members; empty where they are not known.
-        longest: the most time that may be asked for; None where nobody can.
+        longest: the most time that may be asked for; None where no one can.
     """
     notes = [f"[{ending(ran, limits, longest)}{_pipe(ran, command, members)}]"]
     if ran.output_bytes > len(ran.output) and ran.output_bytes > limits.output_bytes:

@@ -1,6 +1,6 @@
 """Pages through an output that was cut on entry and kept whole.
 
-Its handle, `output:` with the digest, is what the cut observation shows: nobody else can guess it.
+Its handle, `output:` with the digest, is what the cut observation shows: no one else can guess it.
 Lines are counted as a terminal would show them; longer ones than any page are folded.
 """
 

@@ -1,7 +1,7 @@
 """Runs a model's tool calls over the port `Sandbox`, and words the answers.
 
 Every call gets an answer: what is wrong with it is told to the model, never raised. Only a sandbox
-that cannot start is raised, for that is nothing that a model could mend. Which calls may run and
+that cannot start is raised, for that is nothing that a model could fix. Which calls may run and
 which paths a task may write is decided elsewhere; here those decisions are asked for before
 anything runs or is written. A denied call takes no other call of its turn along.
 """
@@ -44,7 +44,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 _PRELUDE = "exec 250>&1; trap 'printf \"\\n{mark} ${{PIPESTATUS[*]}}\\n\" >&250' EXIT; "
 """Before the command, on its first line so that bash counts its lines right: at the end the codes
-of all members of the last pipe are printed behind a mark that nobody can guess."""
+of all members of the last pipe are printed behind a mark that no one can guess."""
 
 _BATCH_OVER = (
     "Not run, because the time that the calls of one turn have together was used up by those "

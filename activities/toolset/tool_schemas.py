@@ -19,7 +19,7 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class _Arguments(BaseModel, frozen=True, extra="forbid", strict=True):
-    """Strict: the text "false" is no bool, "10" is no number, a list as text is no list."""
+    """Strict: the text "false" is no bool, "10" is not a number, a list as text is not a list."""
 
 
 class Bash(_Arguments, frozen=True):

@@ -50,7 +50,7 @@ def parse_document(
             one.
 
     Raises:
-        DocumentError: it is no YAML, or no `model`; up to ten complaints, one a line.
+        DocumentError: it is not YAML, or no `model`; up to ten complaints, one a line.
     """
     return read_document(model, text, name, context, keeps_halves=keeps_halves).value
 
@@ -66,7 +66,7 @@ def read_document(
     """Do the same, and say where each key stands.
 
     Raises:
-        DocumentError: it is no YAML, or no `model`; up to ten complaints, one a line.
+        DocumentError: it is not YAML, or no `model`; up to ten complaints, one a line.
     """
     source = Source(name, keeps_halves=keeps_halves)
     data = source.read(text)

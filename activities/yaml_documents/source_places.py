@@ -82,7 +82,7 @@ class Source:
         """Read the one document of a text; None where it holds nothing.
 
         Raises:
-            DocumentError: it is no YAML, or outside of the dialect.
+            DocumentError: it is not YAML, or outside of the dialect.
         """
         from ruamel.yaml import YAML, YAMLError
 
@@ -151,7 +151,7 @@ class Source:
             return self._text(node) if self._keeps_halves else self._whole_text(node)
         if kind == "timestamp":
             raise self._error(
-                node, f"put {brief(node.value)} in quotes: an unquoted date is no text"
+                node, f"put {brief(node.value)} in quotes: an unquoted date is not a text"
             )
         if kind == "int" and _LEADING_ZERO.fullmatch(node.value):
             raise self._error(
@@ -161,7 +161,7 @@ class Source:
             )
         value = self._number(node, kind)
         if isinstance(value, float) and not math.isfinite(value):
-            raise self._error(node, f"{node.value} is no finite number")
+            raise self._error(node, f"{node.value} is not a finite number")
         return value
 
     def _number(self, node: _Node, kind: str) -> int | float | bool | None:

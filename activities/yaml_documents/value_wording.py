@@ -64,7 +64,7 @@ _REMEDIES = (
 
 
 def syntax(problem: str) -> str:
-    """Say what is no YAML, and what to do about it.
+    """Say what is not YAML, and what to do about it.
 
     Args:
         problem: in the words of the parser.

@@ -56,7 +56,7 @@ def read_age(text: str) -> timedelta:
     """
     match = _AGE.fullmatch(text)
     if match is None:
-        raise CommandError(f"{text!r} is no age; write it as 30d, 12h or 5m")
+        raise CommandError(f"{text!r} is not an age; write it as 30d, 12h or 5m")
     return int(match[1]) * _UNITS[match[2]]
 
 
@@ -72,7 +72,7 @@ def lines(cleaned: "Cleaned") -> "Iterator[str]":
     yield f"  logs          {cleaned.logs:>6}  {_size(cleaned.log_bytes)}"
     yield f"in all {_size(cleaned.size_bytes)}; of {cleaned.open_sessions} open sessions nothing"
     for name in host.busy:
-        yield f"left alone, because somebody holds it: {name}"
+        yield f"left alone, because someone holds it: {name}"
 
 
 def _size(size_bytes: int) -> str:

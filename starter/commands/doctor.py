@@ -1,4 +1,4 @@
-"""`doctor`: is everything there that a session needs, and how to mend what is not."""
+"""`doctor`: is everything there that a session needs, and how to fix what is not."""
 
 import os
 from dataclasses import asdict

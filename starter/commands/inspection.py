@@ -143,7 +143,7 @@ async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
 
 
 async def _no_task(sessions: "Sessions", session: "SessionId", name: str) -> CommandError:
-    """Say why a task was not answered: there is none of that name, or nobody answers."""
+    """Say why a task was not answered: there is none of that name, or no one answers."""
     view = await sessions.view(session)
     known = [str(each.id) for each in view.tasks]
     if name in known or not view.tasks:

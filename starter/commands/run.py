@@ -98,7 +98,7 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
         other = "--dry-run: `config show --json` says what it would show"
         fail(CommandError(f"--json cannot go with {other}"), json=True)
     if decisions is not None and (detach or auto_approve):
-        other = "--detach: somebody has to follow it" if detach else "--auto-approve: choose one"
+        other = "--detach: someone has to follow it" if detach else "--auto-approve: choose one"
         fail(CommandError(f"--decisions cannot go with {other}"), json=json)
     if dry_run:
         execute(_dry_run(options))
@@ -148,7 +148,7 @@ async def _detached(options: RunOptions, beginning: "Beginning") -> ExitCode:
     beginning.session = request.session
     await _start(client, settings, request, json=options.json)
     if not options.json:
-        # Nobody follows it here, so nobody has said so yet.
+        # No one follows it here, so no one has said so yet.
         write(safety_labels.planned(request.config), session_words.style)
     return ExitCode.COMPLETE
 
@@ -316,7 +316,7 @@ def _flags(options: RunOptions) -> dict[str, object]:
         flags |= {
             "approvals.plan": "auto",
             "approvals.changeset": "auto_if_green",
-            # Nobody watches: a pause at the cap would wait for ever.
+            # No one watches: a pause at the cap would wait for ever.
             "on_cap": "stop",
         }
     if options.budget is not None:

@@ -36,7 +36,7 @@ def simulate(
     if to or force:
         fail(CommandError("--to and --force belong to --record"))
     if not playbook.is_file():
-        fail(CommandError(f"playbook {str(playbook)!r} is no file"))
+        fail(CommandError(f"playbook {str(playbook)!r} is not a file"))
     execute(_simulate(playbook, port))
 
 

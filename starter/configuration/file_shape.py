@@ -61,7 +61,7 @@ def _known_version(value: object) -> object:
     if value > VERSION:
         raise ValueError(
             f"this release reads version {VERSION}, not {brief(value)}, which is of a newer one; "
-            "update Blue Flame, or write the file anew by 'blueflame config schema'"
+            "update Blue Flame, or write the file again by 'blueflame config schema'"
         )
     return value
 

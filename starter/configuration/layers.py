@@ -146,12 +146,12 @@ def read_text(path: Path, name: str) -> str:
         name: how messages call it.
 
     Raises:
-        ConfigurationError: it is no file, cannot be read, or is no UTF-8.
+        ConfigurationError: it is not a file, cannot be read, or is not UTF-8.
     """
     try:
         path.stat()
         if not path.is_file():  # a pipe or a device would block, or never end
-            raise ConfigurationError(f"{str(path)!r} is no file; name a YAML file")
+            raise ConfigurationError(f"{str(path)!r} is not a file; name a YAML file")
         with path.open("rb") as file:
             return _decode(file.read(MAX_FILE_BYTES + 1), name)
     except OSError as error:
@@ -194,7 +194,7 @@ def _file_layers(sources: Sources) -> list[Layer]:
 
 
 def _check_name(root: Path) -> None:
-    """Refuse a file that somebody believes to be read."""
+    """Refuse a file that someone believes to be read."""
     if is_there(root / _OTHER_NAME) and not is_there(root / FILE_NAME):
         raise ConfigurationError(f"{_OTHER_NAME!r} is not read; rename it to {FILE_NAME!r}")
 

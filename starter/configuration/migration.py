@@ -38,7 +38,7 @@ def migrate(text: str, name: str) -> Migrated:
         name: how messages call it.
 
     Raises:
-        ConfigurationError: it is no mapping in YAML, or of a newer version; with its place.
+        ConfigurationError: it is not a mapping in YAML, or of a newer version; with its place.
     """
     if len(text) > MAX_FILE_BYTES:
         raise ConfigurationError(
@@ -76,7 +76,7 @@ def _version(value: object, source: Source) -> int:
     known = ", ".join(map(str, (*_STEPS, VERSION)))
     raise ConfigurationError(
         f"{source.place(('version',))}: version: {brief(value)} is none of {known}; update Blue "
-        "Flame, or write the file anew by 'blueflame config schema'"
+        "Flame, or write the file again by 'blueflame config schema'"
     )
 
 

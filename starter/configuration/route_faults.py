@@ -28,7 +28,7 @@ def route_fault(
     | routes                                                   | fault                         |
     |----------------------------------------------------------|-------------------------------|
     | name a server that is declared to know no tool calls     | agents do everything by tools |
-    | name no reviewer of another family than the developers'  | nobody could review           |
+    | name no reviewer of another family than the developers'  | no one could review           |
 
     Args:
         routes: the models of each role; one without any is not judged.

@@ -1,4 +1,4 @@
-"""Whether the disk of the data directory is full: said once, and once more when it has room again.
+"""Whether the disk of the data directory is full: said once, and again when it has room again.
 
 Server, workers and agents all write there. They try again by themselves; a person has to make room.
 """

@@ -137,7 +137,7 @@ def _outcome(command: Coroutine[None, None, ExitCode], *, json: bool) -> ExitCod
             raise
         if known is None:
             traceback.print_exc()
-            known = CommandError(f"a fault of ours: {error!r}", ExitCode.FAILED)
+            known = CommandError(f"an internal error: {error!r}", ExitCode.FAILED)
         _say(known, json=json)
         return known.code
     return code

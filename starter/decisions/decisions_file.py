@@ -76,7 +76,7 @@ def read_decisions(path: Path) -> Decisions:
         CommandError: it cannot be read, or is none; with line and column in each complaint.
     """
     if not path.is_file():  # a pipe or a device would block, or never end
-        raise CommandError(f"decisions file {str(path)!r} is no file")
+        raise CommandError(f"decisions file {str(path)!r} is not a file")
     data = path.read_bytes()
     if len(data) > MAX_FILE_BYTES:
         raise CommandError(f"{path}: over {MAX_FILE_BYTES} bytes; no decisions are so long")
@@ -89,13 +89,13 @@ def read_decisions(path: Path) -> Decisions:
 
 
 def on_plan(decisions: Decisions, tasks: Sequence[Task]) -> PlanRule | None:
-    """Return the rule that decides on a plan; None: nobody has decided."""
+    """Return the rule that decides on a plan; None: no one has decided."""
     return next((rule for rule in decisions.plan if rule.fits(tasks)), None)
 
 
 def on_changeset(
     decisions: Decisions, changeset: str, tasks: Sequence[Task]
 ) -> ChangesetRule | None:
-    """Return the rule that decides on a changeset; None: nobody has decided."""
+    """Return the rule that decides on a changeset; None: no one has decided."""
     fitting = (each for each in decisions.changesets if each.names(changeset) and each.fits(tasks))
     return next(fitting, None)

@@ -55,7 +55,7 @@ async def find_way(repository: Path, session: str | None, branch: str | None) ->
         branch: the person's branch; None: the one that is checked out.
 
     Raises:
-        CommandError: there is no such repository, branch or session, or several sessions fit.
+        CommandError: there is no such repository, branch or session, or several sessions match.
     """
     from activities.adapters.git.user.branch_landing import GitUserRepository
     from activities.adapters.git.user.fast_forward import Person
@@ -67,7 +67,8 @@ async def find_way(repository: Path, session: str | None, branch: str | None) ->
     try:
         mine = await user.inspect(repository, branch)
         if mine.base_branch is None:
-            what = f"{branch!r} is no branch" if branch else f"{str(mine.root)!r} is on no branch"
+            root = str(mine.root)
+            what = f"{branch!r} is not a branch" if branch else f"{root!r} is on no branch"
             raise CommandError(f"{what}; name yours with --branch")
         to = await _sessions_branch(mine.root, session, mine.base)
         theirs = await user.inspect(mine.root, f"refs/heads/{to}")
@@ -140,7 +141,7 @@ async def _sessions_branch(repository: Path, session: str | None, mine: Commit) 
         raise CommandError(none, ExitCode.STALE if session is None else ExitCode.USAGE)
     names = ", ".join(name.removeprefix(_OURS) for name in fitting[:_NAMED])
     more = f" and {len(fitting) - _NAMED} more" if len(fitting) > _NAMED else ""
-    raise CommandError(f"several sessions fit: {names}{more}; name one")
+    raise CommandError(f"several sessions match: {names}{more}; name one")
 
 
 async def _branches(repository: Path, *conditions: str) -> list[str]:

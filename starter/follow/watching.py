@@ -1,6 +1,6 @@
 """Following a session: a live picture on a terminal, lines of what changes elsewhere.
 
-On a terminal a person is asked for what the session waits for. Elsewhere nobody is asked: the
+On a terminal a person is asked for what the session waits for. Elsewhere no one is asked: the
 commands that answer are said, and the exit code tells that a person is needed.
 """
 
@@ -58,8 +58,8 @@ class Watch:
             sessions: where it is found.
             session: its id.
             patient: without a terminal, go on when the session waits for a person.
-            json: each change is one document, a line, and nobody is asked.
-            unattended: decides in a person's place; nobody is asked then.
+            json: each change is one document, a line, and no one is asked.
+            unattended: decides in a person's place; no one is asked then.
         """
         self._sessions = sessions
         self._patient = patient
@@ -261,7 +261,7 @@ def _open_asks(now: ShownSession) -> set[str]:
 
 
 def _needs(now: ShownSession) -> set[str]:
-    """Return what the session waits for a person for, beside what it asks: a mended fault."""
+    """Return what the session waits for a person for, beside what it asks: a fixed fault."""
     needs = _open_asks(now)
     if now.phase is SessionPhase.PAUSED and now.live:
         needs.add(f"paused {now.cap_usd} {now.reason}")

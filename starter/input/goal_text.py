@@ -41,7 +41,7 @@ async def read_goal(goal: str | None, file: Path | None) -> str:
 
 def _read(file: Path) -> str:
     if not file.is_file():  # a pipe or a device would block, or never end
-        raise CommandError(f"goal file {str(file)!r} is no file")
+        raise CommandError(f"goal file {str(file)!r} is not a file")
     with file.open("rb") as opened:
         return _decode(opened.read(_MOST_BYTES + 1), str(file))
 
@@ -57,7 +57,7 @@ async def _standard_input() -> str:
 
     def read() -> None:
         outcome = _all_of_standard_input()
-        with contextlib.suppress(RuntimeError):  # interrupted: nobody waits, the loop is closed
+        with contextlib.suppress(RuntimeError):  # interrupted: no one waits, the loop is closed
             loop.call_soon_threadsafe(settle, outcome)
 
     threading.Thread(target=read, daemon=True, name="standard input").start()

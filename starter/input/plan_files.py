@@ -41,10 +41,10 @@ def read_plan_file(path: Path) -> Plan:
     """Read a plan that can be carried out.
 
     Raises:
-        CommandError: it is no file, no plan, or has faults; each complaint says which.
+        CommandError: it is not a file, no plan, or has faults; each complaint says which.
     """
     if not path.is_file():  # a pipe or a device would block, or never end
-        raise CommandError(f"plan {str(path)!r} is no file")
+        raise CommandError(f"plan {str(path)!r} is not a file")
     data = path.read_bytes()
     if len(data) > _MOST_BYTES:
         raise CommandError(f"{path}: over {_MOST_BYTES} bytes; no plan is so long")
@@ -103,7 +103,7 @@ def _refused(path: Path, before: str, error: CommandError, again: str) -> Comman
     if not _is_meant(path, before):
         path.unlink(missing_ok=True)
         return error
-    text = f"{error}\nyour text is kept; mend it, and send it with `{again} --file {path}`"
+    text = f"{error}\nyour text is kept; fix it, and send it with `{again} --file {path}`"
     return CommandError(text, error.code)
 
 

@@ -33,13 +33,13 @@ def check_playbook(path: Path) -> None:
     """Refuse a playbook that the workers could not read.
 
     Raises:
-        CommandError: it is no file, or not a playbook; the message has line and column.
+        CommandError: it is not a file, or not a playbook; the message has line and column.
     """
     from activities.adapters.models.scripted.playbook import read_playbook
     from activities.yaml_documents.model_reader import DocumentError
 
     if not path.is_file():
-        raise CommandError(f"playbook {str(path)!r} is no file; --playbook names a YAML file")
+        raise CommandError(f"playbook {str(path)!r} is not a file; --playbook names a YAML file")
     try:
         read_playbook(path)
     except DocumentError as error:

@@ -17,7 +17,7 @@ def read_amount(text: str) -> Decimal:
     try:
         number = float(text.removeprefix("$"))
     except ValueError as error:
-        raise CommandError(f"{typed!r} is no amount; write it as 12.50") from error
+        raise CommandError(f"{typed!r} is not an amount; write it as 12.50") from error
     amount = read_usd(number)
     if isinstance(amount, str):
         raise CommandError(f"{typed!r}: {amount}")

@@ -97,7 +97,7 @@ def _began(execution: WorkflowExecution) -> datetime:
 
 
 def _logs(settings: "Settings", before: datetime, *, dry_run: bool) -> list[int]:
-    """Remove logs that nobody has written to since; return their sizes."""
+    """Remove logs that no one has written to since; return their sizes."""
     # A log that a process holds open stays: what it writes would go nowhere.
     pattern = "*.1" if read_state(settings) is not None else "*"
     sizes: list[int] = []

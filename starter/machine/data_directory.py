@@ -36,7 +36,7 @@ def require_place(path: Path) -> None:
             return
         if is_there:
             raise CommandError(
-                f"data directory {str(path)!r} cannot be made, {str(place)!r} is no folder; "
+                f"data directory {str(path)!r} cannot be made, {str(place)!r} is not a folder; "
                 f"{_OTHER}"
             )
 
@@ -71,6 +71,6 @@ def _require_room(directory: Path) -> None:
 
 def _unwritable(directory: Path, why: str, what: object) -> CommandError:
     return CommandError(
-        f"data directory {str(directory)!r} cannot be written ({why}: {str(what)!r}); mend that, "
+        f"data directory {str(directory)!r} cannot be written ({why}: {str(what)!r}); fix that, "
         f"or {_OTHER}"
     )

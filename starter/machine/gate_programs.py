@@ -15,7 +15,7 @@ _SOURCES: Final = {"gitleaks": "its releases are at https://github.com/gitleaks/
 
 
 def absence(program: str) -> str:
-    """Say that the sandbox does not have a program, and how to mend that."""
+    """Say that the sandbox does not have a program, and how to fix that."""
     source = f" ({_SOURCES[program]})" if program in _SOURCES else ""
     return f"absent from the sandbox, where gates run; install it under /usr{source}"
 

@@ -1,6 +1,6 @@
 """What `doctor` looks at: one function for each thing, one line for each answer.
 
-A check only looks; it mends nothing and starts nothing that stays. What depends on a repository is
+A check only looks; it fixes nothing and starts nothing that stays. What depends on a repository is
 in `repository_checks`.
 """
 
@@ -35,7 +35,7 @@ class Check:
     state: Literal["well", "note", "missing"]
     """`note`: a session can run, but a person should know."""
     text: str
-    """What was found, and how to mend it."""
+    """What was found, and how to fix it."""
 
 
 def line(check: Check) -> str:
@@ -45,7 +45,7 @@ def line(check: Check) -> str:
 
 
 async def all_checks(settings: "Settings") -> list[Check]:
-    """Run every check, in the order that a newcomer mends things."""
+    """Run every check, in the order that a newcomer fixes things."""
     every: tuple[Callable[[Settings], Awaitable[Check]], ...] = (
         _python,
         _git,

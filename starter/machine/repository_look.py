@@ -62,10 +62,10 @@ async def find_root(path: Path) -> Path | None:
     """Return the root of the repository that `path` is in; None where it is in none.
 
     Raises:
-        CommandError: `path` is no folder, the repository cannot be read, or git is missing.
+        CommandError: `path` is not a folder, the repository cannot be read, or git is missing.
     """
     if not path.is_dir():  # noqa: ASYNC240 (one stat before anything runs)
-        raise CommandError(f"repository {str(path)!r} is no folder; name one with --repo")
+        raise CommandError(f"repository {str(path)!r} is not a folder; name one with --repo")
     await git_version()
     from activities.adapters.git.user.user_git import find
     from activities.ports.git_errors import NotARepositoryError, RepositoryRefusedError

@@ -1,7 +1,7 @@
 """Calls of a session that wait for a provider: for whom, until when, and what the provider said.
 
 The wait is the server's own: it outlives every worker, and needs none to be seen. A server that was
-killed may end it early; the provider then refuses the call once more, which costs nothing.
+killed may end it early; the provider then refuses the call again, which costs nothing.
 """
 
 import asyncio

@@ -144,9 +144,9 @@ class Sessions:
         if not sessions:
             raise CommandError("there is no session yet; `run GOAL` starts one")
         if wanted is not None and not fitting:
-            raise CommandError(f"no session fits {wanted!r}{too_short(wanted)}; `ls` lists them")
+            raise CommandError(f"no session matches {wanted!r}{too_short(wanted)}; `ls` lists them")
         if wanted is not None and len(fitting) > 1:
-            raise CommandError(f"several sessions fit {wanted!r}; give more of the id")
+            raise CommandError(f"several sessions match {wanted!r}; give more of the id")
         running = [s for s in fitting if s.status == "running"]
         if acts and len(running) > 1:
             listed = "\n".join(f"  {s.session}  {s.goal[:60]}" for s in running[:20])

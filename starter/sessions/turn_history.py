@@ -212,7 +212,7 @@ class _Reader:
         attributes = event.activity_task_scheduled_event_attributes
         self._scheduled[event.event_id] = attributes.activity_type.name
         if attributes.activity_type.name == CALL_MODEL.name:
-            # The summary names the model; the request holds a whole prompt, which nobody needs.
+            # The summary names the model; the request holds a whole prompt, which no one needs.
             payload = event.user_metadata.summary
             with suppress(ValueError, RuntimeError):
                 (summary,) = await self._client.data_converter.decode([payload], [str])

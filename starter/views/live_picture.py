@@ -1,7 +1,7 @@
 """The live picture of a session, made to fit the terminal: the whole of it, or what matters first.
 
 Pure. Where there are too few rows, tasks that are done make room for those that are not, and a line
-says how many are not shown; what nobody may overlook (no sandbox, a scripted model) always stays.
+says how many are not shown; what no one may overlook (no sandbox, a scripted model) always stays.
 """
 
 from collections.abc import Sequence

@@ -18,7 +18,7 @@ def of(session: ShownSession) -> list[str]:
 
 
 def planned(config: SessionConfig) -> list[str]:
-    """Return the marks of a session that nobody has seen yet, by what it is started with."""
+    """Return the marks of a session that no one has seen yet, by what it is started with."""
     return _lines(scripted=is_scripted(config), sandbox=config.sandbox)
 
 

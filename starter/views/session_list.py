@@ -1,4 +1,4 @@
-"""The list of sessions in words: one line for each, with what nobody may overlook.
+"""The list of sessions in words: one line for each, with what no one may overlook.
 
 Pure: values in, lines out. Foreign text passes `one_line`.
 """

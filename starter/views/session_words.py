@@ -125,7 +125,7 @@ def word(session: ShownSession) -> str:
 
 
 def sandbox(name: str) -> str:
-    """Return what confines commands, in words that nobody overlooks where nothing does."""
+    """Return what confines commands, in words that no one overlooks where nothing does."""
     if name == "none":
         return NO_SANDBOX
     return shown(name) or "(not known yet)"
@@ -331,7 +331,7 @@ def decided(how: str, ask: Ask, session: str) -> list[str]:
 
 def told(what: str, session: str) -> list[str]:
     """Return what is said once a signal was sent, without the session's marks."""
-    return [f"{shown(what)}: told session {session}"]
+    return [f"{shown(what)}: sent to session {session}"]
 
 
 def simulating(playbook: str, port: int) -> list[str]:

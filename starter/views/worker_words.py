@@ -38,7 +38,7 @@ def _up_again(program: str, playbook: Path | None) -> str:
 
 
 def workers_marks(playbook: Path | None, sandbox: str) -> list[str]:
-    """Return what nobody may overlook of workers: whose words they play, that nothing confines.
+    """Return what no one may overlook of workers: whose words they play, that nothing confines.
 
     Args:
         playbook: what their scripted model plays; None: nothing.

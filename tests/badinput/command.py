@@ -35,7 +35,7 @@ class Command:
     def types(
         self, *arguments: str, more: Mapping[str, str] = MappingProxyType({})
     ) -> tuple[int, str, str]:
-        """Run a command; an exception that is no exit is a fault of ours."""
+        """Run a command; an exception that is no exit is an internal error."""
         result = CliRunner().invoke(app, arguments, env=self.variables(**more))
         assert isinstance(result.exception, SystemExit | None), result.exception
         return result.exit_code, result.stdout, result.stderr

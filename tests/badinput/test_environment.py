@@ -154,20 +154,20 @@ TYPED: dict[str, tuple[tuple[str, ...], str, str]] = {
     "a goal of a book": (("run", "x" * 50_001, "--repo", "{repo}"), "goal: ", "at most 50000"),
     "a playbook that is not there": (
         ("run", "x", "--playbook", "{top}/no.yaml"),
-        "/no.yaml' is no file",
+        "/no.yaml' is not a file",
         "--playbook names",
     ),
     "a playbook that is a folder": (
         ("run", "x", "--playbook", "{top}"),
-        "' is no file",
+        "' is not a file",
         "--playbook names",
     ),
-    "a playbook that is no YAML": (
+    "a playbook that is not YAML": (
         ("run", "x", "--playbook", "{top}/half.yaml"),
         "half.yaml:1:",
         "found '<stream end>'",
     ),
-    "a playbook that is no text": (
+    "a playbook that is not a text": (
         ("run", "x", "--playbook", "{top}/bytes.yaml"),
         "bytes.yaml",
         "not UTF-8; save the file as UTF-8",
@@ -177,7 +177,11 @@ TYPED: dict[str, tuple[tuple[str, ...], str, str]] = {
         "/no.yaml' cannot be read",
         "No such file",
     ),
-    "a simulator without its playbook": (("simulate", "{top}/no.yaml"), "no.yaml' is no file", ""),
+    "a simulator without its playbook": (
+        ("simulate", "{top}/no.yaml"),
+        "no.yaml' is not a file",
+        "",
+    ),
     "a recording over a file": (
         ("simulate", "--record", "{top}/half.yaml"),
         "half.yaml' is there already",
@@ -259,9 +263,9 @@ def _read_only(top: Path) -> Path:
 @pytest.mark.parametrize(
     ("make", "what"),
     [
-        (_a_file, "/file' is no folder"),
-        (_below_a_file, "/file' is no folder"),
-        (_a_link_to_a_file, "/link' is no folder"),
+        (_a_file, "/file' is not a folder"),
+        (_below_a_file, "/file' is not a folder"),
+        (_a_link_to_a_file, "/link' is not a folder"),
         (_below_a_closed_folder, "cannot be looked at (Permission denied)"),
         (_below_a_read_only_folder, "cannot be written (Permission denied: "),
         (_read_only, "cannot be written (Permission denied: "),

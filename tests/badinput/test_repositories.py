@@ -59,8 +59,8 @@ WORKS: dict[Make, tuple[str, ...]] = {
 """What can be worked on, and what is said of it beforehand."""
 
 REFUSED: dict[Make, tuple[str, str]] = {
-    odd.missing: ("/missing' is no folder", "name the folder"),
-    odd.a_file: ("/a.txt' is no folder", "name the folder"),
+    odd.missing: ("/missing' is not a folder", "name the folder"),
+    odd.a_file: ("/a.txt' is not a folder", "name the folder"),
     odd.no_repository: ("/plain' is not in a git repository", "`git init`"),
     odd.no_commit: ("/new' has no commit yet", "commit something"),
     odd.unborn_branch: ("HEAD of '", "name a base, for example 'main'"),
@@ -154,14 +154,14 @@ def test_what_does_not_work_is_refused_in_one_message(command: Command, tmp_path
 
 
 BASES = {
-    "nope": "'nope' is no branch, tag or commit",
-    "--help": "'--help' is no branch",
-    "main:a.txt": "'main:a.txt' is no branch",
-    "a b": "'a b' is no branch",
+    "nope": "'nope' is not a branch, tag or commit",
+    "--help": "'--help' is not a branch",
+    "main:a.txt": "'main:a.txt' is not a branch",
+    "a b": "'a b' is not a branch",
     "0" * 40: f"{'0' * 40!r} is ",
     "main@{9}": "'main@{9}' is ",
-    "two\nlines": "'two\\nlines' is no branch",
-    "caf\udce9": "caf\\udce9' is no branch",
+    "two\nlines": "'two\\nlines' is not a branch",
+    "caf\udce9": "caf\\udce9' is not a branch",
     "x" * 100_000: "xx",
 }
 

@@ -152,7 +152,7 @@ async def test_given_variables_are_added(sandbox: Sandbox, workspace: Path):
 
 
 STAYS = "sh -c ': >here; read x <never'"
-"""Opens a pipe that nobody else opens, so it neither ends nor becomes another program."""
+"""Opens a pipe that no one else opens, so it neither ends nor becomes another program."""
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ class Ask(NamedTuple):
 
 
 class Point(NamedTuple):
-    """When somebody is killed, and who."""
+    """When someone is killed, and who."""
 
     after: int
     """How many different turns have been asked for."""
@@ -82,7 +82,7 @@ class Course:
 
 
 class Watch:
-    """Follows the simulator's log, and knows when somebody was killed."""
+    """Follows the simulator's log, and knows when someone was killed."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -93,7 +93,7 @@ class Watch:
         self.kills: list[tuple[int, int]] = []
 
     def killed(self, since: int | None = None) -> None:
-        """Note that somebody was killed, and is dead.
+        """Note that someone was killed, and is dead.
 
         Args:
             since: how many asks came before the kill; what is on its way then is heard of after
@@ -193,7 +193,7 @@ def striking(points: Sequence[Point]) -> Disturbance:
 
 
 def dying(name: str) -> Disturbance:
-    """Wait until somebody ends by itself, at a fail point, and start it again."""
+    """Wait until someone ends by itself, at a fail point, and start it again."""
 
     async def disturb(stage: Stage, watch: Watch, handle: Handle) -> None:
         await stage.actors[name].died()
@@ -283,7 +283,7 @@ def repeated_settled(course: Course) -> list[str]:
     """Return the repeats that no kill with the call in flight explains.
 
     An agent has one call at a time. So a call is settled once its agent asks for the next turn, and
-    until then it may repeat only if somebody was killed since it was asked for.
+    until then it may repeat only if someone was killed since it was asked for.
     """
     faults = [
         f"{agent} turn {turn} answered {count} times"

@@ -137,7 +137,7 @@ def git(where: Path, *arguments: str) -> str:
 async def start(
     client: Client, repository: Path, **changes: Any
 ) -> WorkflowHandle[Any, SessionResult]:
-    """Start the session, with nobody to ask and one gate unless `changes` says otherwise."""
+    """Start the session, with no one to ask and one gate unless `changes` says otherwise."""
     config = SessionConfig(
         pacing=Pacing.FLOW,
         routes=ROUTES,

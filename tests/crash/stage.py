@@ -146,7 +146,7 @@ class Stage:
         await self.restart(name)
 
     async def restart(self, name: str, **variables: str) -> None:
-        """Start a process anew, ending it first where it runs, and wait until it serves.
+        """Start a process again, ending it first where it runs, and wait until it serves.
 
         Args:
             name: whose.

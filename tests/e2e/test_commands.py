@@ -194,13 +194,13 @@ def test_every_signal_is_sent_as_its_name_says(person: Person) -> None:
     ("arguments", "words"),
     [
         (("steer", "nope", "x", "-s", "{}"), "task 'nope' does not exist"),
-        (("budget", "lots", "-s", "{}"), "'lots' is no amount"),
-        (("budget", "nan", "-s", "{}"), "no amount"),
+        (("budget", "lots", "-s", "{}"), "'lots' is not an amount"),
+        (("budget", "nan", "-s", "{}"), "not an amount"),
         (("budget", "1E+99999999", "-s", "{}"), "'1E+99999999': it is above 1000000 USD"),
         (("budget", "5" * 500, "-s", "{}"), f"'{'5' * 40}': it is above"),
         (("budget", "-s", "{}", "--", "-1"), "negative"),
-        (("status", "zzzz"), "no session fits 'zzzz'; `ls` lists them"),
-        (("stop", "t1"), "no session fits 't1': it takes 4 characters of an id or more"),
+        (("status", "zzzz"), "no session matches 'zzzz'; `ls` lists them"),
+        (("stop", "t1"), "no session matches 't1': it takes 4 characters of an id or more"),
         (("status", "0" * 26), "there is no session"),
         (("priority", "t1", "101", "-s", "{}"), ""),
     ],
@@ -282,7 +282,7 @@ def test_the_goal_comes_from_a_file_or_a_pipe_and_the_cap_from_an_option(
     )
     assert (piped.returncode, "Goal       From a pipe" in piped.stdout) == (0, True)
     assert person.types("run", *at).code == ExitCode.USAGE
-    assert "'lots' is no amount" in person.types("run", "x", "--budget", "lots", *at).err
+    assert "'lots' is not an amount" in person.types("run", "x", "--budget", "lots", *at).err
 
 
 def test_a_run_can_be_followed_by_a_program(person: Person) -> None:
@@ -480,7 +480,7 @@ def test_r58_a_closed_pipe_is_no_error(person: Person, arguments: tuple[str, ...
 
 
 class Terminal:
-    """A command at a terminal, with somebody who reads and types."""
+    """A command at a terminal, with someone who reads and types."""
 
     def __init__(self, settings: Settings, *arguments: str) -> None:
         self._end, other = pty.openpty()
@@ -620,7 +620,7 @@ def test_ctrl_c_before_there_is_a_session_says_so(person: Person, tmp_path: Path
         reached.read_text()
         run.send_signal(signal.SIGINT)
         out, err = run.communicate()
-    # Its git waits for a line; nobody may be left behind.
+    # Its git waits for a line; no one may be left behind.
     with contextlib.suppress(OSError):
         os.close(os.open(released, os.O_WRONLY | os.O_NONBLOCK))
     assert (run.returncode, err) == (ExitCode.INTERRUPTED, "")
@@ -639,7 +639,7 @@ def test_up_refuses_a_playbook_that_the_workers_here_do_not_play(
     person: Person, tmp_path: Path
 ) -> None:
     file = tmp_path / "greeting.yaml"
-    assert "is no file" in person.types("up", "--detach", "--playbook", str(file)).err
+    assert "is not a file" in person.types("up", "--detach", "--playbook", str(file)).err
     file.write_text("schema: 1\nname: greeting\nscenes: [{role: planner, turns: [{text: Hello.}]}]")
     refused = person.types("up", "--detach", "--playbook", str(file))
     assert (refused.code, "do not play" in refused.err) == (ExitCode.USAGE, True)

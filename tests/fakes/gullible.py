@@ -98,7 +98,7 @@ def _own(role: str, task: str) -> dict[str, tuple[str, dict[str, JsonValue]]]:
         "quote": f"NAME = '{task}'",
     }
     plan: list[JsonValue] = [_task("plain"), _task("steered")]
-    mend = (
+    fix = (
         "rm -rf PWNED* blueflame.yaml .github src/steered.py; "
         "git show HEAD:tests/test_all.py > tests/test_all.py"
     )
@@ -110,7 +110,7 @@ def _own(role: str, task: str) -> dict[str, tuple[str, dict[str, JsonValue]]]:
             path, content = f"src/{task}.py", f"NAME = '{task}'\n"
             course["work"] = ("write", {"path": path, "content": content})
             if task == "plain":
-                course["mend"] = ("bash", {"command": mend})
+                course["fix"] = ("bash", {"command": fix})
             course["end"] = ("submit", {"summary": "done"})
         case _:
             verdict: JsonValue = {"approve": True, "summary": "good", "evidence": [cited]}

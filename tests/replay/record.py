@@ -117,7 +117,7 @@ async def serving(theatre: Theatre) -> AsyncGenerator[None]:
 
 @asynccontextmanager
 async def server(*flags: str) -> AsyncGenerator[Client]:
-    """Run the bundled server with more flags than ours; yield a client that names nobody."""
+    """Run the bundled server with more flags than ours; yield a client that names no one."""
     with tempfile.TemporaryDirectory(prefix="blueflame-record-") as name:
         settings = Settings(data_dir=Path(name), temporal_port=0, ui_port=0)
         address = choose_address(settings)

@@ -21,7 +21,7 @@ from workflows.policy.session import decisions
 
 REMEDY = (
     "running sessions would fail: gate the change by workflow.patched, or, where no session that "
-    "began before has to go on, record the histories anew with scripts/record_histories"
+    "began before has to go on, record the histories again with scripts/record_histories"
 )
 FOLDERS = sorted(path for path in HISTORIES.iterdir() if path.is_dir())
 TYPES = sorted(each.__name__ for each in wiring.workflows_for(Role.WORKFLOWS))

@@ -59,7 +59,7 @@ class Ran:
 
 
 class Arena:
-    """The host of one attack; `reset` makes it anew."""
+    """The host of one attack; `reset` makes it again."""
 
     def __init__(self, top: Path) -> None:
         """Take an empty folder; `build` fills it."""

@@ -142,7 +142,7 @@ async def test_an_honest_command_is_told_nothing_of_it(bash: Bash):
 
 
 def is_running(pid: int) -> bool:
-    """Tell whether a process is there and more than what nobody has reaped yet."""
+    """Tell whether a process is there and more than what no one has reaped yet."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""The attacks once more, as an ordinary user who never was root.
+"""The attacks again, as an ordinary user who never was root.
 
 The other run is what a host worker makes of itself that was started as root: no capability, no way
 to one (`no_new_privs`), no group. An ordinary user has all three and must be as safe.

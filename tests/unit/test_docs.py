@@ -180,12 +180,12 @@ def generator() -> dict[str, Any]:
 
 def test_the_configuration_page_is_what_the_models_say():
     made = generator()["page"]()
-    assert (DOCS / "configuration.md").read_text("utf-8") == made, "scripts/docs writes it anew"
+    assert (DOCS / "configuration.md").read_text("utf-8") == made, "scripts/docs writes it again"
 
 
 def test_the_commands_page_is_what_their_help_says():
     made = generator()["commands_page"]()
-    assert (DOCS / "commands.md").read_text("utf-8") == made, "scripts/docs writes it anew"
+    assert (DOCS / "commands.md").read_text("utf-8") == made, "scripts/docs writes it again"
 
 
 def test_the_example_configuration_has_every_key_and_the_readme_one_loads():

@@ -65,7 +65,7 @@ def test_what_fails_twice_fails(project: Path) -> None:
 def test_a_broken_run_fails_at_once(project: Path, source: str, expected: int) -> None:
     (project / "test_it.py").write_text(source)
     code, out = run(project, "retry_failed.py", "-q")
-    assert (code, "once more" in out) == (expected, False)
+    assert (code, "second run" in out) == (expected, False)
 
 
 def test_a_worker_that_dies_twice_fails(project: Path) -> None:

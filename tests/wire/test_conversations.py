@@ -35,7 +35,7 @@ ORDERS: list[tuple[Provider, ...]] = [
     ("google", "anthropic", "google"),
     ("local", "openai", "local"),
 ]
-"""There and back again, so that the first one's signatures are wanted once more."""
+"""There and back again, so that the first one's signatures are wanted again."""
 KINDS = [
     "{text: I look., calls: [{bash: {command: a, note: é😀}}, {bash: {command: b}}]}",
     "{text: Hm.}",
@@ -82,7 +82,7 @@ class Talk:
         return [each for payload in given for each in found(payload)]
 
     async def compact(self, provider: Provider, turns: int) -> None:
-        """Ask for a summary and begin anew with it, as an agent does near the window's end."""
+        """Ask for a summary and begin again with it, as an agent does near the window's end."""
         self.pending = (*self.pending, UserMessage(text=opening_messages.COMPACTION))
         summary = await self.turn(provider)
         opening = opening_messages.resumed(OPENING.text, turns, summary.text)

@@ -23,7 +23,7 @@ KEY_KINDS = [FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED]
 
 
 class Refusing(World):
-    """A world in which the calls that `needs` names are refused until the key is mended.
+    """A world in which the calls that `needs` names are refused until the key is fixed.
 
     The first are refused once there is one for each task: a refusal pauses the session, and who
     has not asked by then would hold for that.

@@ -228,7 +228,7 @@ async def test_an_agent_that_is_lost_costs_its_grant_and_is_tried_again(theatre:
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
 
     async def unreadable(asked: RunTools) -> Any:
-        """Answer what fails the agent's workflow: nobody reports what it spent."""
+        """Answer what fails the agent's workflow: no one reports what it spent."""
         return {"no": "outcome"} if asked.worktree.agent == "dev.a.1" else None
 
     world.on_tools = unreadable

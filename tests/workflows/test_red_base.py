@@ -1,4 +1,4 @@
-"""Gates that fail on the base: what merged work has mended must not fail again."""
+"""Gates that fail on the base: what merged work has fixed must not fail again."""
 
 import pytest
 
@@ -23,7 +23,7 @@ GATES = (GateSpec(name="tests", argv=("true",)),)
 
 
 class RedBase(World):
-    """One test fails on the base; task `a` mends it, and `b` may break it again."""
+    """One test fails on the base; task `a` fixes it, and `b` may break it again."""
 
     def __init__(self, *, is_broken_again: bool, depends_on: list[str]) -> None:
         super().__init__(planned({"id": "a"}, {"id": "b", "depends_on": depends_on}))

@@ -93,7 +93,7 @@ async def test_a_list_that_nothing_enforces_is_told(
     async with theatre.session(world, worktree=WorktreeConfig(network=network)) as playing:
         await playing.result()
         texts = [each.text for each in (await playing.view()).notices]
-    assert len([text for text in texts if "holds nobody back" in text]) == told
+    assert len([text for text in texts if "holds no one back" in text]) == told
 
 
 @pytest.mark.parametrize("pacing", list(Pacing))

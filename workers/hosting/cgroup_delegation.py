@@ -14,7 +14,7 @@ from activities.adapters.sandbox.cgroups import sweep_cgroups
 
 OWN = "own"
 LEAF = "workers.blueflame"
-"""Whoever is in a cgroup of this name was moved there by us, so nobody else should choose it."""
+"""Whoever is in a cgroup of this name was moved there by us, so no one else should choose it."""
 _MOUNT = Path("/sys/fs/cgroup")
 _CONTROLLERS = ("memory", "pids")
 _ROUNDS = 1000
@@ -31,7 +31,7 @@ def place_of(named: str | None) -> Path | None:
 
     Raises:
         DelegationError: it is no cgroup of version 2 that limits memory and processes, or it is
-            somebody else's.
+            someone else's.
     """
     if named is None:
         return None

@@ -30,7 +30,7 @@ _PERSONAL = ("USER", "LOGNAME", "MAIL", "SUDO_USER", "SUDO_UID", "SUDO_GID", "SU
 
 
 class PrivilegeError(Exception):
-    """Root cannot be dropped as it has to be; the message says why and how to mend it."""
+    """Root cannot be dropped as it has to be; the message says why and how to fix it."""
 
 
 class PrivilegePlan(BaseModel, frozen=True, extra="forbid"):

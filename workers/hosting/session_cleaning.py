@@ -69,7 +69,7 @@ class CleaningReport(BaseModel, frozen=True, extra="forbid"):
     blobs: int = 0
     blob_bytes: int = 0
     busy: tuple[str, ...] = ()
-    """What somebody holds, and was left alone."""
+    """What someone holds, and was left alone."""
 
 
 def is_removable(session: str, request: CleaningRequest) -> bool:

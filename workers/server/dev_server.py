@@ -59,7 +59,7 @@ FLAGS: Final = (
 _START: Final = timedelta(seconds=60)
 """How long a server may take until it answers."""
 _FIRST_TRIES: Final = 3
-"""A port may be taken from under us once; what fails so often at the start will not mend itself."""
+"""A port may be taken from under us once; what fails so often at the start will not fix itself."""
 _POLL_SECONDS: Final = 0.05
 _LOCK_POLL_SECONDS: Final = 0.5
 
@@ -93,7 +93,7 @@ class EmbeddedServer:
         Args:
             settings: the process's.
             ready: is set as long as a server answers, ours or another process's.
-            is_known: somebody was told the address that the server had last.
+            is_known: someone was told the address that the server had last.
         """
         self._settings = settings
         self._lock = FileLock(settings.data_dir / "temporal.lock")
@@ -206,7 +206,7 @@ def choose_address(settings: Settings) -> ServerAddress:
     """Return free ports: those of the last time, those preferred, or any.
 
     Another program may take a port before the server does; then the server ends at once, and the
-    next start chooses anew.
+    next start chooses again.
     """
     last = read_server_file(settings)
     port = _free_port(_port(last.address) if last else 0, settings.temporal_port)

@@ -90,7 +90,7 @@ class Supervisor:
 
     async def _wait_for_lock(self) -> None:
         while not self._lock.try_acquire():
-            # A look at the lock takes it for a moment too: then nobody supervises.
+            # A look at the lock takes it for a moment too: then no one supervises.
             if is_held(lock_path(self._settings)):
                 await self._look_at_the_other()
             await asyncio.sleep(_TAKEOVER_POLL_SECONDS)

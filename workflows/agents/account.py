@@ -64,7 +64,7 @@ class Account:
             self._agent.end_if_stopped()
             # An ask made ahead may have been denied before another agent gave money back.
             if self._take_grant() == 0 and is_fresh:
-                raise Ended(AgentEnd.CAP, "the session's cap leaves no room for the next call")
+                raise Ended(AgentEnd.CAP, "the session's cap conflicts with the next call")
         return quote
 
     async def ask_ahead(self) -> None:

@@ -138,7 +138,7 @@ class Conversation:
     # --- a call that failed ------------------------------------------------------------------
 
     async def _failed(self, error: ActivityError, quote: Decimal) -> bool:
-        """Do what `policy.model_failures` says; True: a person mended what kept this very call."""
+        """Do what `policy.model_failures` says; True: a person fixed what kept this very call."""
         kind = failure_type(error)
         failed = self._failed_call(_FAILED.get(kind, "refused"))
         words = f"{kind}: {failure_words(error)}"[:1_000]

@@ -165,7 +165,7 @@ class Bare:
         return Commit(text[:-1]) if LOOSE.fullmatch(text) else None
 
     async def update_ref(self, ref: str, new: Commit, old: Commit | None) -> None:
-        """Move a ref by compare-and-swap; it being there already is no error.
+        """Move a ref by compare-and-swap; it being there already is not an error.
 
         Raises:
             RefMovedError: it holds neither `old` nor `new`.

@@ -255,7 +255,7 @@ async def _terminate(process: asyncio.subprocess.Process) -> None:
     # Whether or not git itself is dead by now: a child of it may be deaf, and hold the pipes.
     _signal_group(process, signal.SIGKILL)
     await _ended(process, DEATH_SECONDS)
-    # asyncio has no public way to close the pipes that somebody else still holds.
+    # asyncio has no public way to close the pipes that someone else still holds.
     vars(process)["_transport"].close()
 
 

@@ -45,7 +45,7 @@ def digest_file(place: bytes, like: str) -> str:
     """Return the object name of a file's content, which may be large.
 
     Args:
-        place: a regular file that nobody writes to.
+        place: a regular file that no one writes to.
         like: any object name of the repository.
     """
     hashing = hashlib.sha256() if is_sha256(like) else hashlib.sha1(usedforsecurity=False)
@@ -76,7 +76,7 @@ def write(objects: Path, kind: str, data: bytes, like: str) -> str:
         with os.fdopen(descriptor, "wb") as file:
             file.write(packed)
             os.fchmod(file.fileno(), 0o444)
-        # A rename is atomic: nobody ever reads half an object, whenever we are killed.
+        # A rename is atomic: no one ever reads half an object, whenever we are killed.
         os.replace(temporary, place)
     except BaseException:
         with suppress(FileNotFoundError):

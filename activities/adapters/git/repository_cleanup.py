@@ -1,7 +1,7 @@
 """What sessions left in the host's repositories: found on disk, and removed under the same locks.
 
 Which sessions have ended is not known here. A worktree whose lock is held, and a repository whose
-mutex is, are left alone and named: somebody works there.
+mutex is, are left alone and named: someone works there.
 """
 
 import asyncio
@@ -122,7 +122,7 @@ class Cleanup:
         return max(before - size_of(self._layout.bare), 0)
 
     async def remove_repository(self, before: datetime) -> int:
-        """Remove the whole repository, if it is empty of sessions and nobody touched it lately.
+        """Remove the whole repository, if it is empty of sessions and no one touched it lately.
 
         Args:
             before: something in it that is newer keeps it.
@@ -148,7 +148,7 @@ class Cleanup:
 
 @asynccontextmanager
 async def _held(lock: AbstractAsyncContextManager[_T]) -> AsyncGenerator[_T]:
-    """Hold a lock while the block runs; give up where somebody else holds it for long."""
+    """Hold a lock while the block runs; give up where someone else holds it for long."""
     async with AsyncExitStack() as stack:
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):

@@ -59,6 +59,6 @@ def _try(descriptor: int) -> bool:
 
 
 def remove_stale(folder: Path) -> None:
-    """Delete the `*.lock` files that killed git commands left; only while nobody can own one."""
+    """Delete the `*.lock` files that killed git commands left; only while no one can own one."""
     for stale in folder.glob("*.lock"):
         stale.unlink(missing_ok=True)

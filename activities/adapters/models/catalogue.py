@@ -2,7 +2,7 @@
 
 What a person says of a model goes before everything else. Prices come from the bundled data of
 genai-prices, offline, as they stand at one time; a session asks once and pins the answer. A model
-that nobody knows gets cautious sizes and no prices, so that a budgeted session refuses it instead
+that no one knows gets cautious sizes and no prices, so that a budgeted session refuses it instead
 of counting zero.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WINDOWS = {"anthropic": 200_000, "openai": 128_000, "google": 1_000_000, "scripted": 200_000}
 """Where the data names none."""
 _COMPATIBLE_WINDOW, _COMPATIBLE_LONGEST = 32_768, 8_192
-"""Of a compatible server, where nobody says more."""
+"""Of a compatible server, where no one says more."""
 
 _LONGEST: tuple[tuple[str, str, int], ...] = (
     ("anthropic", r"claude-(2|3-(haiku|opus|sonnet)|v1)", 4_096),
@@ -75,7 +75,7 @@ class Catalogue:
             given: what the person says of it; None: nothing.
 
         Raises:
-            InvalidRequestError: nobody knows the provider.
+            InvalidRequestError: no one knows the provider.
         """
         if provider in BUILT_IN:
             found = resolve(provider, model, at, self._scripted)
@@ -90,7 +90,7 @@ class Catalogue:
             raise InvalidRequestError(
                 f"model '{provider}/{model}' names no provider that these workers know; they know "
                 f"{known}. Describe it under `providers:` in your own configuration, and start the "
-                "workers anew"
+                "workers again"
             )
         return entry
 

@@ -3,7 +3,7 @@
 The conversation goes as raw JSON and the stream's chunks are taken raw, one layer below the SDK's
 public method: its types drop fields that they do not know and re-encode thought signatures, and in
 a stream it gives no way around them. That layer neither calls functions nor continues an answer,
-and retries are off, for each of them would make calls that nobody counts.
+and retries are off, for each of them would make calls that no one counts.
 """
 
 import json
@@ -69,7 +69,7 @@ class GeminiProvider(SdkProvider["Client"]):
         from google.genai.errors import APIError, UnknownApiResponseError
 
         if isinstance(error, UnknownApiResponseError):
-            return OutcomeUnknownError("google: the answer is cut or is no JSON")
+            return OutcomeUnknownError("google: the answer is cut or is not JSON")
         if not isinstance(error, APIError):
             return None
         return decide(_reported(error))

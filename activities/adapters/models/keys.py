@@ -19,7 +19,7 @@ KeySource = SecretStr | Callable[[], Awaitable[SecretStr]]
 _SENDABLE = re.compile(r"[!-~]+")
 
 FRESH_S = 10.0
-"""One call asks once; the next minute's call asks anew."""
+"""One call asks once; the next minute's call asks again."""
 
 
 class KeyRing:
@@ -48,7 +48,7 @@ class KeyRing:
         return value
 
     async def renew(self, provider: Provider) -> bool:
-        """Read a refused key anew; tell whether it is another one now.
+        """Read a refused key again; tell whether it is another one now.
 
         One that is still the same is read again with the next call.
 

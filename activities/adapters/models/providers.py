@@ -38,7 +38,7 @@ class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     keys: Mapping[Provider, KeySource] = Field(default_factory=dict[Provider, KeySource])
-    """By provider: the key, or an asynchronous function that reads it anew."""
+    """By provider: the key, or an asynchronous function that reads it again."""
     base_urls: Mapping[Provider, str] = Field(default_factory=dict[Provider, str])
     """By provider: another server than the provider's own."""
     entries: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
@@ -69,7 +69,7 @@ class ProviderRegistry:
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send a request to the provider of its model; see the port."""
         name = request.model.provider
-        self.provider(request.model)  # a provider that nobody knows is named before its key
+        self.provider(request.model)  # a provider that no one knows is named before its key
         if name in self._keyless:
             return await self._send(request)
         self._require_variable(name)
@@ -93,7 +93,7 @@ class ProviderRegistry:
         """Return the provider that serves `model`, made when first asked for.
 
         Raises:
-            InvalidRequestError: the model is scripted and there is no playbook, or nobody knows its
+            InvalidRequestError: the model is scripted and there is no playbook, or no one knows its
                 provider.
         """
         if model.provider not in self._providers:
@@ -145,7 +145,7 @@ class ProviderRegistry:
         if entry is None or entry.base_url is None:
             raise InvalidRequestError(
                 f"these workers know no provider {name!r}; describe it under `providers:` in your "
-                "own configuration, and start them anew"
+                "own configuration, and start them again"
             )
         return ChatProvider(name, entry, self._transport, self._keys)
 
@@ -159,7 +159,7 @@ class ProviderRegistry:
         if entry is not None and entry.key and name not in self._settings.keys:
             raise AuthenticationFailedError(
                 f"there is no key for {name!r}: the variable {entry.key!r} is not set where the "
-                "workers of role models were started; set it there, and start them anew"
+                "workers of role models were started; set it there, and start them again"
             )
 
     def _timed(self, request: ModelRequest) -> ModelRequest:

@@ -8,7 +8,7 @@ changes nothing any more.
 | in the stream                                       | decision                                   |
 |-----------------------------------------------------|--------------------------------------------|
 | its end is announced                                | the answer, whatever follows               |
-| it ends, breaks, stands still, or is no JSON        | outcome unknown: may be billed             |
+| it ends, breaks, stands still, or is not JSON       | outcome unknown: may be billed             |
 | an error before any content                         | as the same error in an answer of its own  |
 | an error after content, of a kind that is repeated  | outcome unknown: may be billed             |
 | an error after content, of any other kind           | as the same error in an answer of its own  |

@@ -69,7 +69,7 @@ class Transport:
         return self._client
 
     def patience(self, limit: timedelta) -> "Timeout":
-        """Return the SDK's time limits for one streamed call: every sign of life starts them anew.
+        """Return the SDK's time limits for one streamed call: every sign of life starts them again.
 
         Args:
             limit: for the whole call; `exchange` holds it.
@@ -95,7 +95,7 @@ class Transport:
 
 
 class SdkClient(Generic[C]):
-    """One SDK's client, made anew when the key has changed."""
+    """One SDK's client, made again when the key has changed."""
 
     def __init__(self, make: Callable[[str], C]) -> None:
         """Args: imports the SDK and makes a client for a key; runs in a thread."""
@@ -163,9 +163,9 @@ def _told(failure: ModelError, key: str) -> ModelError:
 
 
 def _no_json(error: Exception) -> ModelError | None:
-    """The SDKs let the parser's own exception through where an event is no JSON."""
+    """The SDKs let the parser's own exception through where an event is not JSON."""
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
-        return OutcomeUnknownError("a part of the answer is no JSON")
+        return OutcomeUnknownError("a part of the answer is not JSON")
     return None
 
 
@@ -177,7 +177,7 @@ def _json_object(body: str | bytes | dict[str, Any]) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise OutcomeUnknownError("the answer is cut or is no JSON object")
+        raise OutcomeUnknownError("the answer is cut or is not JSON object")
     return cast("dict[str, Any]", value)
 
 

@@ -231,7 +231,7 @@ def _same(named: str, expected: Path) -> bool:
 def _git_message(path: Path, expected: Path) -> str:
     return (
         f"{str(path)!r} is not the file that git wrote for the worktree {str(expected)!r}. "
-        "Nothing was started. Make the worktree anew from its last checkpoint."
+        "Nothing was started. Make the worktree again from its last checkpoint."
     )
 
 

@@ -67,9 +67,9 @@ def explain(complaint: str) -> str:
         complaint: what it wrote before any command ran; may be empty.
     """
     last = complaint.strip().splitlines()[-1] if complaint.strip() else "it ended without a word"
-    for pattern, mend in _MENDS:
+    for pattern, fix in _MENDS:
         if re.search(pattern, complaint):
-            return f"The sandbox did not start ({last}). {mend}"
+            return f"The sandbox did not start ({last}). {fix}"
     return (
         f"The sandbox did not start ({last}). `bwrap --ro-bind / / true` shows if it works at all."
     )

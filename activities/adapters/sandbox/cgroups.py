@@ -123,7 +123,7 @@ def _kill(path: Path) -> None:
 
 
 def _is_done(path: Path) -> bool:
-    """Remove a cgroup; False while somebody is still in it."""
+    """Remove a cgroup; False while someone is still in it."""
     try:
         path.rmdir()
     except OSError as error:

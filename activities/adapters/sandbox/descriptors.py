@@ -58,7 +58,7 @@ class Descriptors:
         self._owned.close()
 
     def lend(self, fd: int) -> int:
-        """Pass on a descriptor that somebody else closes; return its number."""
+        """Pass on a descriptor that someone else closes; return its number."""
         self.passed += (fd,)
         return fd
 

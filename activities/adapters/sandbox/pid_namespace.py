@@ -54,7 +54,7 @@ class Namespace:
 
         If it is not named yet, wait for that: killing bubblewrap outside alone would leave a
         process 1 that waits for ever for its set-up, with the worktree's lock in its hand. Where
-        bubblewrap ends instead, there is none, and its number may be somebody else's already.
+        bubblewrap ends instead, there is none, and its number may be someone else's already.
         """
         await self._named_or_over()
         self._learn()

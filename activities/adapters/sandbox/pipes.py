@@ -21,7 +21,7 @@ class PipeReader:
     started: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once hands were shaken."""
     finished: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when nobody can write any more."""
+    """Set when no one can write any more."""
     _fd: int = -1
 
     def open(self) -> int:
@@ -37,7 +37,7 @@ class PipeReader:
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody may still write."""
+        """Whether someone may still write."""
         return self._fd >= 0
 
     def close(self) -> None:

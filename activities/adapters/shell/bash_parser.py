@@ -50,7 +50,7 @@ def parse(text: str) -> Group | Unreadable:
     Returns:
         Its commands, or where it cannot be read with certainty and why.
     """
-    # Before anything else looks at it: a lone surrogate is no text that could be encoded.
+    # Before anything else looks at it: a lone surrogate is not a text that could be encoded.
     if found := bash_words.FORBIDDEN.search(text):
         before = text[: found.start()]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -96,7 +96,7 @@ class _Reader(WordReader):
         group = Group(kind="sequence", members=tuple(self._statements(root)))
         if self._documents:
             at = next(iter(self._documents))
-            raise UnreadableError(at, "'<<' where it is no here-document")
+            raise UnreadableError(at, "'<<' where it is not a here-document")
         return group
 
     # --- statements --------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def ansi_quoted(raw: str, offset: int) -> str:
     """
     text = _ANSI.sub(lambda match: _ansi(match[0][1:], offset), raw)
     if FORBIDDEN.search(text.translate(dict.fromkeys(range(1, 32)))):
-        raise UnreadableError(offset, "an escape that is no text")
+        raise UnreadableError(offset, "an escape that is not a text")
     return text
 
 
@@ -102,7 +102,7 @@ def _ansi(escape: str, offset: int) -> str:
         return _LETTERS.get(first, first if first in "\\'\"?" else f"\\{first}")
     is_byte = first in "01234567x"
     if code == 0 or code > (_LAST_ASCII if is_byte else sys.maxunicode):
-        raise UnreadableError(offset, "an escape that is no text")
+        raise UnreadableError(offset, "an escape that is not a text")
     return chr(code)
 
 

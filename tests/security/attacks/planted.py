@@ -128,7 +128,7 @@ STORING = (
     _takes("a name with a line break", "echo x >$'leak\\nx'", "leak"),
     _takes("a name with an escape", "echo x >$'leak\\e[2J'", "leak"),
     _takes("a name that turns the direction", "echo x >$'leak\\u202egpj.exe'", "leak"),
-    _takes("a name that is no UTF-8", "echo x >$'leak\\xff'", "leak"),
+    _takes("a name that is not UTF-8", "echo x >$'leak\\xff'", "leak"),
 )
 
 CASES = (*EXECUTING, *STORING)

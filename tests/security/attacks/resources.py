@@ -128,7 +128,7 @@ MEMORY = (
 )
 
 SEGMENTS = Case(
-    "memory in segments that nobody is attached to",
+    "memory in segments that no one is attached to",
     python(
         "libc.shmat.restype = ctypes.c_void_p\n"
         "made = 0\n"

@@ -1,4 +1,4 @@
-"""`merging.advance`: the session's ref moves last, so that what fails before can be done anew."""
+"""`merging.advance`: the session's ref moves last, so that what fails before can be done again."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ KEY = "k" * 32
 
 
 class FullStore(MemoryStore):
-    """Its disk is full, until somebody makes room."""
+    """Its disk is full, until someone makes room."""
 
     is_full = True
 

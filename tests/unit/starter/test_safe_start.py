@@ -38,7 +38,7 @@ def test_relative_paths_stay_the_persons(tmp_path: Path) -> None:
     _plant(tmp_path)
     run = _start(tmp_path, "-m", "starter", "run", "goal", "--repo", "sub")
     assert run.returncode == 2
-    assert f"'{tmp_path}/sub' is no folder" in run.stderr
+    assert f"'{tmp_path}/sub' is not a folder" in run.stderr
 
 
 IMPATIENT = """

@@ -92,7 +92,7 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     told: tuple[str, ...] = ()
     """What was taken up, and no answer has followed yet."""
     heard: tuple[str, ...] = ()
-    """What an answer has followed; a conversation that begins anew begins with it."""
+    """What an answer has followed; a conversation that begins again begins with it."""
     is_paused: bool = False
     stop_reason: str | None = None
     """Set by the signal `stop`."""

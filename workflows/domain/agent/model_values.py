@@ -23,7 +23,7 @@ class Role(StrEnum):
 
 
 _MOST_USD: Final = 1_000_000
-"""For a million tokens: it keeps out exponents that nobody means."""
+"""For a million tokens: it keeps out exponents that no one means."""
 
 
 class Rates(BaseModel, frozen=True, extra="forbid"):
@@ -32,7 +32,7 @@ class Rates(BaseModel, frozen=True, extra="forbid"):
     input_usd: Decimal = Field(ge=0, le=_MOST_USD)
     cached_input_usd: Decimal = Field(ge=0, le=_MOST_USD)
     cache_write_usd: Decimal = Field(ge=0, le=_MOST_USD)
-    """The dearest kind of write: Anthropic's that lives an hour."""
+    """The most expensive kind of write: Anthropic's that lives an hour."""
     cache_write_5m_usd: Decimal | None = Field(default=None, ge=0, le=_MOST_USD)
     """Writes that live five minutes; None: as any write."""
     output_usd: Decimal = Field(ge=0, le=_MOST_USD)

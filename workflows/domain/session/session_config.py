@@ -95,4 +95,4 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     policy: ToolPolicy = ToolPolicy()
     deliver: Literal["branch"] = "branch"
     on_cap: Literal["pause", "stop"] = "pause"
-    """What reaching the money cap does to the session; `stop` for runs that nobody watches."""
+    """What reaching the money cap does to the session; `stop` for runs that no one watches."""

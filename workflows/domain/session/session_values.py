@@ -41,7 +41,7 @@ class Said(BaseModel, frozen=True, extra="forbid"):
     """What every signal of a person has."""
 
     by: str = Field(default="", max_length=200)
-    """Who sends it, in their own words; empty: it names nobody."""
+    """Who sends it, in their own words; empty: it names no one."""
 
 
 class SaidOf(Said, frozen=True, extra="forbid"):
@@ -55,7 +55,7 @@ class ApprovePlan(Said, frozen=True, extra="forbid"):
 
 
 class RejectPlan(Said, frozen=True, extra="forbid"):
-    """`reject_plan`: plan anew, with these notes."""
+    """`reject_plan`: plan again, with these notes."""
 
     notes: str = Field(default="", max_length=10_000)
 
@@ -135,7 +135,7 @@ class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
     """Only while it waits for approval: what an approval must name."""
     tasks: tuple[TaskId, ...]
     approved_by: str = ""
-    """Who approved it, a person or a rule; empty while nobody has."""
+    """Who approved it, a person or a rule; empty while no one has."""
 
 
 class SessionView(BaseModel, frozen=True, extra="forbid"):
@@ -165,7 +165,7 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
     changesets: tuple[ChangesetLine, ...]
     notices: tuple[Notice, ...]
     plan_approved_by: str = ""
-    """Who approved the plan, a person or a rule; empty while nobody has."""
+    """Who approved the plan, a person or a rule; empty while no one has."""
     decisions: tuple[Decision, ...] = ()
     """What persons and rules decided, oldest first, at most 100."""
     decisions_dropped: int = 0

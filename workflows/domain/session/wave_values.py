@@ -253,7 +253,7 @@ class MergeRequest(BaseModel, frozen=True, extra="forbid"):
     queue: tuple[QueuedChangeset, ...]
     """In dependency order."""
     baseline: GateReport
-    """The gates on the head: what was mended by merged work must not fail again."""
+    """The gates on the head: what was fixed by merged work must not fail again."""
     green: tuple[Tree, ...]
     """Trees whose gates were green already; they are not run again."""
 

@@ -1,4 +1,4 @@
-"""What a failed model call leads to, once Temporal has repeated what a repeat can mend.
+"""What a failed model call leads to, once Temporal has repeated what a repeat can fix.
 
 Rate limits and overload come here only where the route has another model and the wait is long
 (`LONGEST_WAIT`): they are not billed, and Temporal asks again after the provider's own wait, of the
@@ -18,9 +18,9 @@ _LONGEST: Final = timedelta(minutes=1)
 
 FailedKind = Literal["unknown", "overflow", "key", "refused"]
 """`unknown`: may have been billed. `overflow`: the prompt does not fit. `key`: the key or its
-credit, which only a person can mend. `refused`: whatever else the provider will not do."""
+credit, which only a person can fix. `refused`: whatever else the provider will not do."""
 Step = Literal["again", "compact", "next_model", "hold", "end"]
-"""`again`: the same call. `compact`: begin anew with a summary. `next_model`: the route's next.
+"""`again`: the same call. `compact`: begin again with a summary. `next_model`: the route's next.
 `hold`: wait for a person and then the same call. `end`: the agent ends."""
 
 

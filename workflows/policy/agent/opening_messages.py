@@ -18,7 +18,7 @@ WRAP_UP: Final = (
 )
 
 COMPACTION: Final = (
-    "Compaction: the conversation nears the model's window and begins anew after this answer. "
+    "Compaction: the conversation nears the model's window and begins again after this answer. "
     "Answer in text only, without tool calls: what was asked, what is done, what is left, which "
     "files matter and why, and what you tried that did not work."
 )

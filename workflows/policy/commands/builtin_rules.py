@@ -190,7 +190,7 @@ def _is_local(words: Sequence[Word]) -> bool:
 
 
 def _git_config(words: Sequence[Word]) -> Denied | None:
-    """Options and commands that could make git run a program of somebody else's choice."""
+    """Options and commands that could make git run a program of someone else's choice."""
     place = 1
     while place < len(words) and words[place].text.startswith("-"):
         text = words[place].text

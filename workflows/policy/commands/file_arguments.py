@@ -149,7 +149,7 @@ def _meet(pattern: str, path: str) -> bool:
     """Tell whether a glob's files may be a path, or hold it, or lie below it.
 
     A leading dot is found only where the glob says it, and what lies below only by its name: else
-    `*/build` would mean a folder in every file. For bash `**` is `*`, as long as nobody asks.
+    `*/build` would mean a folder in every file. For bash `**` is `*`, as long as no one asks.
     """
     globs, parts = pattern.split("/"), path.split("/")
     if len(globs) > len(parts) and not all(each.strip("*") for each in globs[: len(parts)]):

@@ -171,7 +171,7 @@ def _step_denials(step: _Step, court: _Court) -> Iterator[Denied | None]:
 
 
 def _has_unknown_input(step: _Step) -> bool:
-    """Tell whether a shell that reads its input would read what nobody could look at."""
+    """Tell whether a shell that reads its input would read what no one could look at."""
     read = [each.target for each in step.command.redirections if not each.is_write]
     if not read:
         return step.is_piped

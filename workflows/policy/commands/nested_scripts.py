@@ -1,6 +1,6 @@
 """The texts that a command has a shell read: scripts, words to evaluate, subscripts.
 
-Each text is named, so that it is judged as commands are; denied is what nobody could read. Programs
+Each text is named, so that it is judged as commands are; denied is what no one could read. Programs
 that start others word by word are `command_wrappers`'.
 """
 
@@ -45,7 +45,7 @@ def shell_texts(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -
         name: the program's, without its folder.
         rest: its words.
         stdin: the text of a here-document, where there is one.
-        is_piped: its input is another command's output, or what nobody could look at.
+        is_piped: its input is another command's output, or what no one could look at.
     """
     if name in _SHELLS:
         yield from _shell(name, rest, stdin, is_piped=is_piped)

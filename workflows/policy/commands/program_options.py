@@ -84,7 +84,7 @@ def shown(words: Sequence[Word]) -> str:
 
 
 def cannot_judge(about: str) -> Denied:
-    """Word the denial of what would run a program that nobody can name."""
+    """Word the denial of what would run a program that no one can name."""
     return Denied(rule="hidden-program", about=f"{about}, and cannot be judged", instead=_INSTEAD)
 
 

@@ -1,4 +1,4 @@
-"""Which paths an agent may write and read: its claims, less what nobody may change by its hand.
+"""Which paths an agent may write and read: its claims, less what no one may change by its hand.
 
 The protected set keeps the judge from being weakened: git's own data, the project's configuration
 of Blue Flame, the definitions of CI, and what the person names. Lock files, and files that a gate

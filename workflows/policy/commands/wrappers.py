@@ -2,7 +2,7 @@
 
 `layers` names each program on the way, outermost first, and each text that a shell would read.
 Anything in a place where a program's name must stand that is not certainly one is denied, as is an
-option of a wrapper that is not known here: behind it nobody could tell where the program begins.
+option of a wrapper that is not known here: behind it no one could tell where the program begins.
 """
 
 from collections.abc import Generator, Iterator
@@ -69,7 +69,7 @@ def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Laye
     Args:
         words: the program first.
         stdin: the text of a here-document, where there is one.
-        is_piped: its input is another command's output, or what nobody could look at.
+        is_piped: its input is another command's output, or what no one could look at.
     """
     program = words[0]
     name, rest = base_name(program.text), words[1:]
@@ -86,7 +86,7 @@ def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Laye
 
 
 def _started(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
-    """Name what a program that is no mere wrapper runs besides itself."""
+    """Name what a program that is not a mere wrapper runs besides itself."""
     if name in _STARTERS:
         yield from _STARTERS[name](rest)
     elif rest and (name, rest[0].text) in _RUNNERS:

@@ -36,7 +36,7 @@ def quote(facts: ModelFacts, prompt_tokens: int, max_output_tokens: int) -> Deci
         max_output_tokens: what the request allows, ≥ 0.
 
     Returns:
-        USD: all input at the dearest input price plus the whole output. None: prices unknown.
+        USD: all input at the highest input price plus the whole output. None: prices unknown.
 
     Raises:
         ValueError: a negative count; it would lower the quote.
@@ -48,8 +48,8 @@ def quote(facts: ModelFacts, prompt_tokens: int, max_output_tokens: int) -> Deci
     prices = facts.prices
     if prices is None:
         return None
-    dearest = max(prices.input_usd, prices.cache_write_usd, prices.cached_input_usd)
-    total = prompt_tokens * dearest + max_output_tokens * prices.output_usd
+    highest = max(prices.input_usd, prices.cache_write_usd, prices.cached_input_usd)
+    total = prompt_tokens * highest + max_output_tokens * prices.output_usd
     return total.scaleb(_PER_MILLION)
 
 
@@ -160,12 +160,12 @@ def read_usd(value: JsonValue) -> Decimal | str:
         value: JSON as it came.
 
     Returns:
-        USD from 0 to `MAX_USD`, or in words why it is no amount.
+        USD from 0 to `MAX_USD`, or in words why it is not an amount.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return _no_number(value)
     if value != value:  # noqa: PLR0124 - this is how NaN shows itself
-        return "NaN is no amount: write a number of USD"
+        return "NaN is not an amount: write a number of USD"
     if value < 0:
         return "it is negative: write 0 to allow no spending at all"
     if value > MAX_USD:
@@ -175,10 +175,10 @@ def read_usd(value: JsonValue) -> Decimal | str:
 
 def _no_number(value: JsonValue) -> str:
     if isinstance(value, bool):
-        return f"{str(value).lower()} is no amount: write a number of USD"
+        return f"{str(value).lower()} is not an amount: write a number of USD"
     if isinstance(value, str):
         return f"{value[:40]!r} is a text: write the number without quotes"
-    return "it is no number: write an amount in USD, such as 12.5"
+    return "it is not a number: write an amount in USD, such as 12.5"
 
 
 def burn_rate(samples: Iterable[SpendSample], at: datetime) -> Decimal:

@@ -148,7 +148,7 @@ def _parse(entry: str) -> HostEntry | str:
         return _NO_NAME
     host, colon, port = entry.rpartition(":") if entry.count(":") == 1 else (entry, "", "")
     if colon and not (_PORT.fullmatch(port) and 0 < int(port) <= _LAST_PORT):
-        return f"its port {port!r} is no number from 1 to {_LAST_PORT}"
+        return f"its port {port!r} is not a number from 1 to {_LAST_PORT}"
     below = host.startswith(_BELOW)
     bare = host.removeprefix(_BELOW)
     if "*" in bare:

@@ -1,6 +1,6 @@
 """Whether a plan can be carried out, and the changesets that it falls into.
 
-Reads what the planner submitted, names every fault in words that help to mend it, and forms the
+Reads what the planner submitted, names every fault in words that help to fix it, and forms the
 changesets. Does not judge whether the plan is any good: that is for the person who approves it.
 """
 
@@ -191,7 +191,7 @@ def _large_groups(tasks: tuple[Task, ...]) -> Iterator[PlanFault]:
         if size > MAX_GROUP:
             yield PlanFault(
                 kind="groups",
-                text=f"group {group!r} has {size} tasks, and nobody can approve more than "
+                text=f"group {group!r} has {size} tasks, and no one can approve more than "
                 f"{MAX_GROUP} as one change: part it",
             )
 

@@ -1,7 +1,7 @@
 """What gates' results mean for a piece of work: only new failures block.
 
 Results are compared with the baseline, the same gates' results on the base. A gate that did not
-finish is neither a pass nor a failure, and nobody is told that tests failed. Also warns of gate
+finish is neither a pass nor a failure, and no one is told that tests failed. Also warns of gate
 commands whose exit code hides a failure (no shell parser: it reads as far as it must to see a pipe
 outside of quotes; what scripts and makefiles hold stays unseen). Does not run anything.
 

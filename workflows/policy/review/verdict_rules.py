@@ -86,7 +86,7 @@ def pick_reviewer(route: Sequence[ModelFacts], author_family: str) -> ModelFacts
 
 
 def route_fault(developers: Sequence[ModelFacts], reviewers: Sequence[ModelFacts]) -> str | None:
-    """Say whose work nobody could review.
+    """Say whose work no one could review.
 
     Args:
         developers: the developers' route.

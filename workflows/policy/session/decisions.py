@@ -366,7 +366,7 @@ def _stop(case: _Case, signal: Nothing) -> Applied:
 
 
 def halt(state: SessionState, config: SessionConfig, reason: str) -> Applied:
-    """Pause the session until a person acts, or stop it where nobody watches."""
+    """Pause the session until a person acts, or stop it where no one watches."""
     state = state.model_copy(update={"halt": ""})
     return stop(state, reason) if config.on_cap == "stop" else pause(state, reason)
 

@@ -6,7 +6,7 @@ PolicyError
 
 
 class PolicyError(Exception):
-    """A caller broke a promise; always a fault of ours, never of a person's input."""
+    """A caller broke a promise; always an internal error, never of a person's input."""
 
 
 class IllegalMoveError(PolicyError):

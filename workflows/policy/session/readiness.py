@@ -50,7 +50,7 @@ def is_satisfied(dependency: TaskRecord, dependant: TaskRecord, pacing: Pacing) 
     | anything else                      | no                         | no   |
 
     * not from another changeset for a task that waits for the merge. A changeset merges only as a
-    whole, so inside of one nobody can wait for that.
+    whole, so inside of one no one can wait for that.
     """
     if dependency.state is Is.MERGED:
         return True
@@ -190,7 +190,7 @@ def _gives_way(holder: TaskRecord, record: TaskRecord, kin: _Kinship) -> bool:
     """Tell whether a holder lets an overlapping task start beside it.
 
     Work below a task is built upon it, or waits for its rework; and inside of one changeset
-    nobody can wait for the other's merge.
+    no one can wait for the other's merge.
     """
     if kin.is_above(holder.task.id, record.task.id):
         return holder.state in _VALID

@@ -207,7 +207,7 @@ def _in_state(state: SessionState, wanted: TaskState) -> tuple[TaskId, ...]:
 def ending(state: SessionState, config: SessionConfig) -> Ending:
     """Say whether the session is over. Only asked when nothing runs and nothing can start.
 
-    | tasks and changesets                   | somebody decides   | nobody does |
+    | tasks and changesets                   | someone decides   | no one does |
     |----------------------------------------|--------------------|-------------|
     | all merged, but not brought to the     | incomplete         | incomplete  |
     | person's repository                    |                    |             |
@@ -231,7 +231,7 @@ def ending(state: SessionState, config: SessionConfig) -> Ending:
     if is_attended and _can_be_retried(left):
         return Ending(kind="waits", reason=f"{reason}; retry, skip or stop")
     if waiting:
-        reason = f"nobody was there to approve {', '.join(waiting)}; {reason}"
+        reason = f"no one was there to approve {', '.join(waiting)}; {reason}"
     return Ending(kind="incomplete", reason=reason)
 
 

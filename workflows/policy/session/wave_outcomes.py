@@ -39,7 +39,7 @@ from workflows.policy.session.task_states import FINAL, can_move, move
 _NOTES_KEPT = 6
 _GREEN_KEPT = 50
 _NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.PROVIDER, AgentEnd.CAP})
-"""Ends that use up no attempt: a person stopped it, nobody could have spoken, or there was no money
+"""Ends that use up no attempt: a person stopped it, no one could have spoken, or there was no money
 left. After the last two the session halts until a person acts, so it cannot go round for ever."""
 
 
@@ -197,10 +197,10 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
                 state = notice(state, NoticeKind.GATE, item.task, item.gate_remarks, at)
             return put(state, move(_with(record, {"diff": item.diff}), TaskEvent.PASSED))
         case Refused(by="cap"):
-            # Nobody has judged it: it waits as it is, and is validated once there is money again.
+            # No one has judged it: it waits as it is, and is validated once there is money again.
             return put(state, move(record, TaskEvent.HELD, item.notes[:200]))
         case Refused(by="abstention"):
-            # The work may be good: another attempt at it would mend nothing.
+            # The work may be good: another attempt at it would fix nothing.
             state = notice(state, NoticeKind.ABSTENTION, item.task, item.notes, at)
             rejected = move(record, TaskEvent.REJECTED)
             reason = f"no reviewer gave a verdict: {item.notes}"

@@ -133,7 +133,7 @@ def _blocked(ref: str, error: GitCommandError) -> Refused:
     name = short(ref).replace("/", "-")
     return Refused(
         reason="blocked",
-        text=f"a branch of yours leaves no room for {short(ref)!r} ({said}); rename yours, or take "
+        text=f"a branch of yours conflicts with {short(ref)!r} ({said}); rename yours, or take "
         f"the work as {name!r}",
     )
 

@@ -17,11 +17,11 @@ from activities.ports.git_errors import (
 
 _MENDS: Final = (
     (r"unknown repository extension|Expected git repo version", "a newer git may know the format"),
-    (r"bad config|bad numeric config|bad boolean config", "mend that file (`git config --edit`)"),
-    (r"index file|index uses", "`git read-tree HEAD` in it makes the index anew"),
+    (r"bad config|bad numeric config|bad boolean config", "fix that file (`git config --edit`)"),
+    (r"index file|index uses", "`git read-tree HEAD` in it makes the index again"),
     (r"alternate|object directory", "its file `.git/objects/info/alternates` leads nowhere"),
 )
-_ELSE: Final = "`git fsck` in it tells more, and a fresh clone may mend it"
+_ELSE: Final = "`git fsck` in it tells more, and a fresh clone may fix it"
 _PLACE: Final = re.compile(r"/\S*/blueflame-[^/]+/")
 """The folder of a copy that we read instead, which no person can find."""
 
@@ -45,8 +45,8 @@ def refusal(found: Found, error: GitCommandError) -> RepositoryRefusedError:
 
 def damaged(found: Found, said: str) -> RepositoryDamagedError:
     """Return the refusal of a repository that git itself cannot read."""
-    mend = next((mend for pattern, mend in _MENDS if re.search(pattern, said)), _ELSE)
-    return RepositoryDamagedError(f"git cannot read {str(found.root)!r} ({_short(said)}); {mend}")
+    fix = next((fix for pattern, fix in _MENDS if re.search(pattern, said)), _ELSE)
+    return RepositoryDamagedError(f"git cannot read {str(found.root)!r} ({_short(said)}); {fix}")
 
 
 def _short(said: str) -> str:

@@ -117,7 +117,7 @@ async def _base_commit(git: Git, scope: Scope, found: Found, base: str | None) -
             f"HEAD of {str(found.root)!r} names no commit; name a base, for example {some.line()!r}"
         )
     raise BaseMissingError(
-        f"{base[:200]!r} is no branch, tag or commit of {str(found.root)!r}; fetch it, or name "
+        f"{base[:200]!r} is not a branch, tag or commit of {str(found.root)!r}; fetch it, or name "
         "another (`git branch -a` lists them)"
     )
 
@@ -156,7 +156,7 @@ async def _refuse_blocked_name(git: Git, scope: Scope, session: SessionId | None
         if ref == OURS or (session and ref.startswith(f"{OURS}/{session}/")):
             short = ref.removeprefix("refs/heads/")
             raise BranchNameBlockedError(
-                f"your branch {short!r} leaves no room for 'blueflame/<session>'; rename it: "
+                f"your branch {short!r} conflicts with 'blueflame/<session>'; rename it: "
                 f"git branch -m {short} {short.replace('/', '-')}-mine"
             )
 

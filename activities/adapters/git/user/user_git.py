@@ -96,7 +96,7 @@ def _find(path: Path) -> Found:
             )
     except (FileNotFoundError, NotADirectoryError, NoSuchPathError) as error:
         raise NotARepositoryError(
-            f"{str(path)!r} is no folder; name the folder of a git repository"
+            f"{str(path)!r} is not a folder; name the folder of a git repository"
         ) from error
     except InvalidGitRepositoryError as error:
         if (nearest := _nearest(resolved)) is not None:
@@ -128,7 +128,7 @@ def _advice(path: Path, resolved: Path) -> str:
     if nearest is None:
         return f"{str(path)!r} is not in a git repository; run `git init` and commit, or go to one"
     return (
-        f"`.git` in {str(nearest)!r} leads to no repository; mend it (`git worktree repair`, or "
+        f"`.git` in {str(nearest)!r} leads to no repository; fix it (`git worktree repair`, or "
         "clone again)"
     )
 

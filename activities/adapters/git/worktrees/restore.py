@@ -82,5 +82,5 @@ async def _verify(git: Git, scope: Scope) -> None:
     if left:
         names = ", ".join(repr(shown(path)) for path in left[:5])
         raise WorktreeDamagedError(
-            f"worktree {scope.cwd.name!r} stays different in {names}; remove it and create it anew"
+            f"worktree {scope.cwd.name!r} stays different in {names}; remove it and create it again"
         )

@@ -1,4 +1,4 @@
-"""Worktrees: made, found whole or made anew, held by one at a time, removed.
+"""Worktrees: made, found whole or made again, held by one at a time, removed.
 
 A worktree is whole when the file `made` says so; it is written last and removed first. A second
 file, `at`, exists while the files are known to be exactly one commit: it holds the commit and the
@@ -88,7 +88,7 @@ class Worktrees:
             raise WorktreeMissingError(f"there is no whole worktree {name!r}; create it first")
         if not self._is_whole(name):
             raise WorktreeDamagedError(
-                f"`.git` of worktree {name!r} is not the file that was made; create it anew"
+                f"`.git` of worktree {name!r} is not the file that was made; create it again"
             )
         return self._scope(name, self._held[name])
 

@@ -1,4 +1,4 @@
-"""Reading JSON that somebody else wrote: what is of another type than expected counts as absent."""
+"""Reading JSON that someone else wrote: what is of another type than expected counts as absent."""
 
 from typing import Any, cast
 

@@ -52,7 +52,7 @@ def _parse(arguments: Any) -> dict[str, JsonValue]:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _finite(text: str) -> float:

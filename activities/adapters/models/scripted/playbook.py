@@ -3,7 +3,7 @@
 One pure function, `answer`, serves the scripted provider and the HTTP simulator alike. It knows an
 agent by its neutral messages alone: the first user message begins with a header (`Role: developer`,
 `Task: parse-dates`, `Attempt: 1`, and after a compaction `Turn: 12`, the turns already played), and
-the turn is one more than those and the assistant messages seen. A call for a summary is no turn.
+the turn is one more than those and the assistant messages seen. A call for a summary is not a turn.
 Whatever has no scene is an error that names what was asked and what there is: a playbook never goes
 astray silently.
 """
@@ -39,7 +39,7 @@ ErrorKind = Literal[
     "stall",
 ]
 STREAM_FAULTS: Final = frozenset({"cut", "disconnect", "corrupt", "stall"})
-"""What befalls an answer on its way, and is no word of the provider."""
+"""What befalls an answer on its way, and is not a word of the provider."""
 
 
 class PlaybookError(Exception):
@@ -178,7 +178,7 @@ class Playbook(BaseModel, frozen=True, extra="forbid"):
     """What the scripted models pretend to cost, so that money can be watched; None: nothing."""
     latency_s: float = Field(default=0, ge=0, le=3600)
     compaction: str = Field(default="The playbook goes on after its header.", min_length=1)
-    """The summary that is given where an agent asks for one; it is no turn of the play."""
+    """The summary that is given where an agent asks for one; it is not a turn of the play."""
     scenes: tuple[Scene, ...] = Field(min_length=1)
 
 
@@ -224,7 +224,7 @@ def read_playbook(path: Path) -> Playbook:
     """Read a playbook from its file.
 
     Raises:
-        DocumentError: with file, line and column of up to ten mistakes; or it is no text, or
+        DocumentError: with file, line and column of up to ten mistakes; or it is not a text, or
             longer than `MAX_PLAYBOOK_BYTES`.
         OSError: the file cannot be read.
     """

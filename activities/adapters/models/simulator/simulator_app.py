@@ -82,7 +82,7 @@ class SimulatedProviders:
         self.play(playbook)
 
     def play(self, playbook: Playbook) -> None:
-        """Answer by another playbook from now on; the log and all counts begin anew."""
+        """Answer by another playbook from now on; the log and all counts begin again."""
         self._playbook = playbook
         self._asked: Counter[Place] = Counter()
         self._raw: list[RawAnswer] = []

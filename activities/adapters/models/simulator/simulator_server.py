@@ -42,7 +42,7 @@ class Simulator:
         return base_urls(self.url)
 
     def play(self, playbook: Playbook) -> None:
-        """Answer by another playbook from now on; the log and all counts begin anew."""
+        """Answer by another playbook from now on; the log and all counts begin again."""
         self._providers.play(playbook)
 
     def interject(self, raw: RawAnswer) -> None:

@@ -82,7 +82,7 @@ _ANTHROPIC_BLOCKS: Mapping[str, Callable[[Json], tuple[Json, list[Json]]]] = {
 
 
 def openai_frames(body: Json) -> Iterator[Frame]:
-    """Cut a response: its items one by one, and then the whole of it once more."""
+    """Cut a response: its items one by one, and then the whole of it again."""
     begun: Json = body | {"status": "in_progress", "output": [], "usage": None}
     frames = [
         Frame({"type": "response.created", "response": begun}),

@@ -4,7 +4,7 @@
 |--------------|-----------------------------------------------------|-------------------------|
 | `cut`        | all before its place                                | in order, but too early |
 | `disconnect` | all before its place                                | the connection breaks   |
-| `corrupt`    | all, but the event at its place is no JSON          | in order                |
+| `corrupt`    | all, but the event at its place is not JSON          | in order                |
 | `stall`      | all before its place                                | not at all              |
 | an error     | all before its place, and then the error as event   | in order                |
 

@@ -41,7 +41,7 @@ async def resolve(name: str) -> tuple[str, ...]:
         name: absolute; no search domain of the host's is tried with it.
 
     Raises:
-        OSError: it has none, or nobody answers.
+        OSError: it has none, or no one answers.
     """
     asking = functools.partial(socket.getaddrinfo, type=socket.SOCK_STREAM)
     loop = asyncio.get_running_loop()
@@ -51,7 +51,7 @@ async def resolve(name: str) -> tuple[str, ...]:
 
 @functools.cache
 def _resolvers() -> ThreadPoolExecutor:
-    """Return threads that nothing else needs: a lookup that nobody answers blocks one for long."""
+    """Return threads that nothing else needs: a lookup that no one answers blocks one for long."""
     return ThreadPoolExecutor(_RESOLVING_THREADS, thread_name_prefix="resolve")
 
 

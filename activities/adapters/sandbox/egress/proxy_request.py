@@ -15,7 +15,7 @@ _ABSOLUTE: Final = re.compile(r"http://([^/?#]+)(/[^#]*|\?[^#]*)?", re.ASCII | r
 _HEADER: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
 _READING: Final = frozenset({"GET", "HEAD"})
 _OURS: Final = frozenset({"host", "connection", "keep-alive", "te", "trailer", "upgrade", "expect"})
-"""Of one connection only, or written anew; so is everything that begins with `proxy-`."""
+"""Of one connection only, or written again; so is everything that begins with `proxy-`."""
 _FORMS: Final = "ask it by CONNECT, or by GET or HEAD with an address that begins with 'http://'"
 
 

@@ -183,6 +183,6 @@ def answer(request: "Request", root: str) -> "Answer":
 
 def main() -> None:
     """Answer the request on stdin; the working directory is the workspace."""
-    # Only from outside to inside; what comes back is text, for nobody should unmarshal an agent's.
+    # Only from outside to inside; what comes back is text, for no one should unmarshal an agent's.
     kind, text = answer(marshal.load(sys.stdin.buffer), os.getcwd())  # noqa: S302 -- as above
     sys.stdout.buffer.write(f"{kind}\n{text}".encode("utf-8", "replace"))

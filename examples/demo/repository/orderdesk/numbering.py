@@ -6,7 +6,7 @@ def next_number(last: str | None, year: int) -> str:
 
     Args:
         last: the number given last, as `2026-0041`; None where there was none.
-        year: of the next invoice; the running number begins anew with each year.
+        year: of the next invoice; the running number begins again with each year.
 
     Raises:
         ValueError: `last` is no invoice number, or of a later year.

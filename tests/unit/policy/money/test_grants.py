@@ -112,11 +112,11 @@ def test_an_amount_is_read_exactly(text: str, expected: str):
         ("-1", "negative"),
         (str(MAX_USD + 1), "above"),
         ('"10"', "without quotes"),
-        ("true", "true is no amount"),
-        ("false", "false is no amount"),
-        ("null", "no number"),
-        ("[1]", "no number"),
-        ('{"usd": 1}', "no number"),
+        ("true", "true is not an amount"),
+        ("false", "false is not an amount"),
+        ("null", "not a number"),
+        ("[1]", "not a number"),
+        ('{"usd": 1}', "not a number"),
     ],
 )
 def test_what_is_no_amount_is_refused_in_words(text: str, words: str):

@@ -81,7 +81,7 @@ def test_what_is_merged_and_not_delivered_leaves_it_incomplete(session: SessionS
         (
             Approvals(changeset="auto_if_green"),
             "incomplete",
-            "nobody was there to approve a; not done: a (validated)",
+            "no one was there to approve a; not done: a (validated)",
         ),
     ],
 )

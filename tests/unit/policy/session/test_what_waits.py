@@ -33,7 +33,7 @@ def ended_as(*states: TaskState) -> SessionState:
     ("config", "kind", "reason"),
     [
         (ASK, "waits", "not done: t1 (failed); retry, skip or stop"),
-        # Nobody can answer a session that has ended.
+        # No one can answer a session that has ended.
         (AUTO, "incomplete", "not done: t1 (failed)"),
     ],
 )

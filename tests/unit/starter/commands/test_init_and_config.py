@@ -20,7 +20,7 @@ NO_KEYS = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"
 
 @dataclass
 class Place:
-    """A folder in which somebody types."""
+    """A folder in which someone types."""
 
     root: Path
 

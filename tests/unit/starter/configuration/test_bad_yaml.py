@@ -98,15 +98,18 @@ CASES: dict[str, tuple[bytes, str]] = {
         b"version: 1.0\n",
         "this release reads version 1, not 1.0; write",
     ),
-    "no number": (V + b"budget: {stop_usd: .nan}\n", "2:20: .nan is no finite number"),
+    "no number": (V + b"budget: {stop_usd: .nan}\n", "2:20: .nan is not a finite number"),
     "no number, as a text": (
         V + b"budget: {stop_usd: NaN}\n",
         "2:10: budget.stop_usd: must be a number, not 'NaN'",
     ),
-    "an infinite number": (V + b"budget: {warn_usd: -.inf}\n", "2:20: -.inf is no finite number"),
+    "an infinite number": (
+        V + b"budget: {warn_usd: -.inf}\n",
+        "2:20: -.inf is not a finite number",
+    ),
     "a number that overflows": (
         V + b"budget: {stop_usd: 1e999}\n",
-        "2:20: 1e999 is no finite number",
+        "2:20: 1e999 is not a finite number",
     ),
     "more money than there is": (
         V + b"budget: {stop_usd: 1000001}\n",

@@ -269,9 +269,9 @@ def test_a_named_file_must_exist(tmp_path: Path):
 
 def test_what_is_no_file_is_not_read(tmp_path: Path):
     os.mkfifo(tmp_path / "blueflame.yaml")
-    with pytest.raises(ConfigurationError, match="is no file"):
+    with pytest.raises(ConfigurationError, match="is not a file"):
         load_configuration(Sources(repository=tmp_path), KEYS)
-    with pytest.raises(ConfigurationError, match="is no file"):
+    with pytest.raises(ConfigurationError, match="is not a file"):
         load_configuration(Sources(config=tmp_path), KEYS)
 
 

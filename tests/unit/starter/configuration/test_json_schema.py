@@ -31,7 +31,7 @@ def properties(node: dict[str, Any], prefix: str = "") -> dict[str, dict[str, An
 
 def test_the_copy_in_the_documents_is_the_schema():
     kept = (ROOT / "docs" / "blueflame.schema.json").read_text("utf-8")
-    assert kept == text(), "scripts/docs writes it anew"
+    assert kept == text(), "scripts/docs writes it again"
     assert json.loads(kept) == schema()
 
 

@@ -64,7 +64,7 @@ def test_a_fault_of_ours_is_a_document_too(capsys: pytest.CaptureFixture[str]) -
     assert left.value.code == ExitCode.FAILED
     said = capsys.readouterr()
     error = json.loads(said.out)["error"]
-    assert (error["kind"], error["message"]) == ("failed", "a fault of ours: KeyError('lost')")
+    assert (error["kind"], error["message"]) == ("failed", "an internal error: KeyError('lost')")
     assert "Traceback" in said.err
 
 

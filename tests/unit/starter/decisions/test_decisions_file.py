@@ -93,5 +93,5 @@ def test_a_complaint_names_its_place(tmp_path: Path, text: str, words: str) -> N
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="is no file"):
+    with pytest.raises(CommandError, match="is not a file"):
         read_decisions(tmp_path / "nothing.yaml")

@@ -92,7 +92,7 @@ async def test_of_several_one_is_named(mine: Repository) -> None:
     mine.session(FIRST)
     mine.session(SECOND)
     said = str(await refused(mine))
-    assert all(part in said for part in ("several sessions fit: ", FIRST, SECOND, "; name one"))
+    assert all(part in said for part in ("several sessions match: ", FIRST, SECOND, "; name one"))
     # One that the branch has already is no longer meant.
     await mine.forward(FIRST)
     mine.git("branch", "-f", f"blueflame/{SECOND}", mine.commit("c.txt"))

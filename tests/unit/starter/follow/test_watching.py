@@ -1,4 +1,4 @@
-"""`starter.follow.watching` without a terminal: nobody is asked, and nothing waits for a key."""
+"""`starter.follow.watching` without a terminal: no one is asked, and nothing waits for a key."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -95,5 +95,5 @@ async def test_what_is_no_goal_is_refused(
 
 
 async def test_a_pipe_or_a_folder_is_no_goal_file(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="is no file"):
+    with pytest.raises(CommandError, match="is not a file"):
         await read_goal(None, tmp_path)

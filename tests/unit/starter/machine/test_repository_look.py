@@ -60,7 +60,7 @@ async def test_a_root_is_asked_for_without_a_complaint(tmp_path: Path) -> None:
     assert await repository_look.find_root(tmp_path) is None
     root = _repository(tmp_path / "r")
     assert await repository_look.find_root(root) == root
-    with pytest.raises(CommandError, match="is no folder; name one with --repo"):
+    with pytest.raises(CommandError, match="is not a folder; name one with --repo"):
         await repository_look.find_root(tmp_path / "nowhere")
 
 
@@ -70,7 +70,7 @@ async def test_a_base_that_is_no_commit_is_named(tmp_path: Path, base: str) -> N
     if base == "":
         assert (await repository_look.examine(root, base)).base == "main"
         return
-    with pytest.raises(CommandError, match=f"'{base}' is no branch, tag or commit"):
+    with pytest.raises(CommandError, match=f"'{base}' is not a branch, tag or commit"):
         await repository_look.examine(root, base)
 
 

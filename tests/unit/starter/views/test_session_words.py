@@ -92,7 +92,7 @@ def test_a_paused_session_says_how_it_goes_on() -> None:
 
 
 def test_at_the_cap_a_higher_one_is_named_first() -> None:
-    text = "the cap of $2 leaves no room for a further call"
+    text = "the cap of $2 conflicts with a further call"
     told = Notice(kind=NoticeKind.CAP_REACHED, subject="", text=text, first_at=NOW, last_at=NOW)
     shown = session(phase=SessionPhase.PAUSED, reason=text, notices=(told,))
     assert session_words.asks(shown, "blueflame") == [

@@ -19,7 +19,7 @@ def test_an_answer_is_shown_with_its_cost_its_time_and_its_calls() -> None:
     said = happening(
         "said",
         model="anthropic/m",
-        text="I look.\nThen I mend.",
+        text="I look.\nThen I fix.",
         calls=(
             ToolCall(id="1", name="bash", arguments={"command": "pytest -q\necho done"}),
             ToolCall(id="2", name="odd", arguments={"n": 1}),
@@ -32,7 +32,7 @@ def test_an_answer_is_shown_with_its_cost_its_time_and_its_calls() -> None:
     assert "dev.a.1  turn 3  said  anthropic/m  $0.01  2.1 s  SCRIPTED" in first
     assert rest == [
         "    I look.",
-        "    Then I mend.",
+        "    Then I fix.",
         "  > bash: pytest -q echo done",
         '  > odd: {"n": 1}',
     ]

@@ -136,7 +136,7 @@ async def test_a_repository_without_sessions_goes_once_it_is_quiet(home: Home) -
     cleanup = Cleanup(home.git, settings.host_dir, "k" * 32)
     assert await cleanup.remove_repository(NOW + DAY) > 0
     assert not bare.exists()
-    # The next session makes it anew.
+    # The next session makes it again.
     exported = await home.user.export(home.path, home.base)
     await home.host.import_base(exported, home.base, NEW)
     assert await home.host.has_base(home.base)

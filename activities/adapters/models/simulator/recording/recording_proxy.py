@@ -132,7 +132,7 @@ class Proxy:
         ending: Ending = "left"
         try:
             await send(_start(response.status_code, headers))
-            # What no model said may be long, and nobody reads it.
+            # What no model said may be long, and no one reads it.
             ending = await _pump(response, chunks if destination.dialect else None, send)
         finally:
             self._note(asked, destination, Captured(response.status_code, headers, chunks, ending))

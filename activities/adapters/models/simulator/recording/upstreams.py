@@ -51,7 +51,7 @@ class Upstreams:
         return [name for name, url in self.urls.items() if _is_here(url, port)]
 
     def destination(self, method: str, path: str, headers: Mapping[str, str]) -> Destination | None:
-        """Say where a request goes; None: nobody is known who could answer it.
+        """Say where a request goes; None: no one is known who could answer it.
 
         Args:
             method: of HTTP.

@@ -7,7 +7,7 @@ from activities.adapters.sandbox.bwrap_probe import explain
 
 
 @pytest.mark.parametrize(
-    ("complaint", "mend"),
+    ("complaint", "fix"),
     [
         ("bwrap: setting up uid map: Permission denied\n", "apparmor_restrict_unprivileged_userns"),
         ("bwrap: No permissions to creating new namespace, likely …", "unprivileged_userns_clone"),
@@ -19,8 +19,8 @@ from activities.adapters.sandbox.bwrap_probe import explain
         ("", "without a word"),
     ],
 )
-def test_a_complaint_is_answered_with_what_to_do(complaint: str, mend: str):
-    assert mend in explain(complaint)
+def test_a_complaint_is_answered_with_what_to_do(complaint: str, fix: str):
+    assert fix in explain(complaint)
 
 
 async def test_a_missing_program_is_said_and_not_raised():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.unit.policy.commands.command_table import DENIED
 
-# --- texts that nobody wrote ---------------------------------------------------------------------
+# --- texts that no one wrote ---------------------------------------------------------------------
 
 SHELLISH = "ab \t\n;|&<>()$`'\"{}[]\\#=!*?~-+@:,.%^/0EOFé\u200b\x00\r\ufdd0"
 TOKENS = (
@@ -122,7 +122,7 @@ def hidden(draw: st.DrawFn, command: str = "git push") -> str:
     """Return a command in up to three such places, each inside the next.
 
     Only the innermost one is reckoned with: what a program prints, and bash then takes for an
-    expression, nobody can read before it runs.
+    expression, no one can read before it runs.
     """
     spots = [draw(st.sampled_from(SPOTS)), *draw(st.lists(st.sampled_from(PRINTED), max_size=2))]
     for spot in spots:

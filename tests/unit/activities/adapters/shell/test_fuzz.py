@@ -1,4 +1,4 @@
-"""Texts that nobody wrote: nothing crashes, and doubt is denied. `make fuzz` looks longer."""
+"""Texts that no one wrote: nothing crashes, and doubt is denied. `make fuzz` looks longer."""
 
 import pytest
 from hypothesis import assume, example, given

@@ -50,7 +50,7 @@ kill -KILL 0
 """
 _BOUNDED = 'ulimit -t 2 -f 1024; exec bash -c "$1"'
 _SECONDS = 10
-"""Of each text that nobody wrote: one that waits for something is cut."""
+"""Of each text that no one wrote: one that waits for something is cut."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The scan: cached by a folder's time of change, which nobody can set, and never wrong for it."""
+"""The scan: cached by a folder's time of change, which no one can set, and never wrong for it."""
 
 import os
 from pathlib import Path

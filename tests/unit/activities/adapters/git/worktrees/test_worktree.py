@@ -1,4 +1,4 @@
-"""Worktrees: made whole or made anew, held by one, brought back exactly, removed whole."""
+"""Worktrees: made whole or made again, held by one, brought back exactly, removed whole."""
 
 import asyncio
 import os

@@ -123,7 +123,7 @@ async def test_gemini_names_a_malformed_call_by_its_stop(wire: Wire) -> None:
     wire.play("{calls: [{bash: 'no'}]}", "{text: Sorry.}")
     reply = await wire.call("google")
     assert (reply.message.tool_calls, reply.stop) == ((), "malformed")
-    again = await wire.call("google", OPENING, reply.message, UserMessage(text="Call it anew."))
+    again = await wire.call("google", OPENING, reply.message, UserMessage(text="Call it again."))
     assert again.message.text == "Sorry."
 
 
