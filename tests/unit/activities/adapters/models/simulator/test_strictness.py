@@ -69,7 +69,7 @@ OPENAI: list[tuple[list[Any], str]] = [
     ([USER, CALL, CALL, OUTPUT], "Duplicate call_id"),
     ([USER, CALL | {"call_id": ""}], "empty or too long"),
     ([USER, CALL | {"call_id": "x" * 65}], "empty or too long"),
-    ([USER, CALL | {"arguments": "{"}, OUTPUT], "not JSON"),
+    ([USER, CALL | {"arguments": "{"}, OUTPUT], "no JSON"),
     ([USER, CALL, OUTPUT | {"output": ""}], "empty"),
     ([USER, {"type": "reasoning", "id": "r", "encrypted_content": "c2ln"}], "does not belong"),
     ([USER, {"type": "nonsense"}], "Invalid value"),
@@ -109,7 +109,7 @@ CHAT: list[tuple[list[Any], str]] = [
     ([USER, CALLED, TOLD, CALLED, TOLD], "Duplicate tool call id"),
     ([USER, CALLED | {"tool_calls": [USES[0] | {"id": ""}]}], "empty or too long"),
     ([USER, CALLED | {"tool_calls": [USES[0] | {"type": None}]}], "tool_calls.type"),
-    ([USER, CALLED | {"tool_calls": [USES[0] | {"function": {"arguments": "{"}}]}], "not JSON"),
+    ([USER, CALLED | {"tool_calls": [USES[0] | {"function": {"arguments": "{"}}]}], "no JSON"),
     ([USER, {"role": "assistant", "content": "x", "reasoning_details": TOUCHED}], "not belong"),
 ]
 
