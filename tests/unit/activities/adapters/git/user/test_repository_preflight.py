@@ -80,7 +80,7 @@ async def test_refuses_a_base_that_is_none(home: Home, name: str):
     if name == "":
         assert (await home.user.inspect(home.path, name)).base == home.base
         return
-    with pytest.raises(BaseMissingError, match="no branch, tag or commit"):
+    with pytest.raises(BaseMissingError, match="not a branch, tag or commit"):
         await home.user.inspect(home.path, name)
 
 
