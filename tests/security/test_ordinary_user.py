@@ -24,7 +24,7 @@ _RUN = (
 )
 _ENTER = """
 import os, sys
-from workers import privileges
+from workers.hosting import privileges
 plan = privileges.PrivilegePlan.model_validate_json(sys.argv[1])
 privileges._hide_and_bind(plan)
 os.chdir(plan.cwd)
