@@ -154,6 +154,11 @@ async def _until_told(command: Coroutine[None, None, ExitCode]) -> ExitCode:
         return await command
     except asyncio.CancelledError:
         return ExitCode.INTERRUPTED
+    finally:
+        # The loop closes the pipe that signals are written to before it forgets that it has one:
+        # another Ctrl-C in between would be told as a bad file descriptor.
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
 
 
 def say_error(message: str) -> None:

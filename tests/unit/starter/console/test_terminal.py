@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,26 @@ def test_a_cancelled_command_is_an_interruption() -> None:
     with pytest.raises(SystemExit) as left:
         execute(command())
     assert left.value.code == ExitCode.INTERRUPTED
+
+
+def test_a_loop_that_closes_is_written_no_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a second Ctrl-C in that moment shows a bad file descriptor."""
+    pipes: list[int] = []
+
+    async def command() -> ExitCode:
+        loop = asyncio.get_running_loop()
+        close = loop.close
+
+        def closing() -> None:
+            pipes.append(signal.set_wakeup_fd(-1))
+            close()
+
+        monkeypatch.setattr(loop, "close", closing)
+        return ExitCode.COMPLETE
+
+    with pytest.raises(SystemExit):
+        execute(command())
+    assert pipes == [-1]
 
 
 def test_help_loads_neither_temporal_nor_an_sdk_nor_pydantic() -> None:
