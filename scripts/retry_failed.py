@@ -2,8 +2,8 @@
 
 What passes the second time is listed under the heading FLAKY with its first failure: it is a defect
 of the test or of the program, and is fixed before the work that met it is called done. What fails
-twice fails. A run that ends in another way (no tests, a file that cannot be collected, an internal
-error) fails at once.
+twice fails, and so does what is skipped then. A run that ends in another way (no tests, a file that
+cannot be collected, a process of xdist that died, an internal error) fails at once.
 
 Usage: python scripts/retry_failed.py [--first OPTIONS ...] -- OPTIONS ...
 The options after `--first` are only for the first run: `-n 3`, and which tests.
@@ -25,14 +25,13 @@ def main(arguments: list[str]) -> int:
     before = run([*common, *first])
     if before.code != FAILED or not 0 < len(before.failures) <= MOST:
         return before.code
-    if not all("::" in test for test in before.failures):
-        return before.code  # a file that cannot be collected
+    if before.is_broken:
+        return before.code  # a file that cannot be collected, or a process of xdist
     print(f"\n== second run, alone: {len(before.failures)} that failed", flush=True)
     again = run([*common, "-p", "no:randomly", *before.failures])
     if again.code not in {0, FAILED}:
         return again.code
-    _report(before, again)
-    return again.code
+    return 0 if _report(before, again) == 0 and again.code == 0 else FAILED
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -45,15 +44,19 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[place + 1 :], first
 
 
-def _report(before: Run, again: Run) -> None:
-    flaky = {test: text for test, text in before.failures.items() if test not in again.failures}
+def _report(before: Run, again: Run) -> int:
+    """Tell what was flaky and what failed twice; return how many failed twice."""
+    well = again.passes - set(again.failures)
+    flaky = {test: text for test, text in before.failures.items() if test in well}
     if flaky:
         print("\nFLAKY")
     for test, text in flaky.items():
         print(f"- {test}")
         print("\n".join(f"    {line}" for line in text.splitlines()[-20:]))
-    for test in again.failures:
+    twice = [test for test in before.failures if test not in well]
+    for test in twice:
         print(f"FAILED TWICE {test}")
+    return len(twice)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,15 @@ exits with 1 if any test failed in any run.
 
 import argparse
 import contextlib
+import os
 import subprocess
 import sys
 from collections.abc import Generator
 
 from pytest_runs import run
 
-_BUSY = "while True: pass"
+_BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))"
+"""Ends by itself once the program that started it is gone."""
 
 
 def main() -> int:
@@ -30,7 +32,7 @@ def main() -> int:
             done = run([f"--randomly-seed={seed}", *options])
         for test in done.failures:
             failed.setdefault(test, []).append(seed)
-        if done.code not in {0, 1}:
+        if done.code not in {0, 1} or done.is_broken:
             broken.append(seed)
     print(f"\n== {wanted.runs} runs: {len(failed)} tests ever failed")
     for test, seeds in sorted(failed.items(), key=lambda each: -len(each[1])):
@@ -43,7 +45,8 @@ def main() -> int:
 @contextlib.contextmanager
 def _load(processes: int) -> Generator[None]:
     """Keep processors busy; only the processes that were started here are ended."""
-    busy = [subprocess.Popen([sys.executable, "-S", "-c", _BUSY]) for _ in range(processes)]
+    command = [sys.executable, "-S", "-c", _BUSY, str(os.getpid())]
+    busy = [subprocess.Popen(command) for _ in range(processes)]
     try:
         yield
     finally:

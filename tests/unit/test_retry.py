@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import COMMAND_PATIENCE
+
 ROOT = Path(__file__).parents[2]
+PLUGINS = ("-p", "xdist", "-p", "pytest_randomly")
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": str(ROOT),
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}
+"""Without the plugins that these scripts do not need: to load them would take most of the time."""
 FLAKY = """
 from pathlib import Path
 def test_flaky():
@@ -18,6 +27,15 @@ def test_flaky():
 """
 FINE = "def test_fine(): pass\n"
 RED = "def test_red(): assert 1 == 2\n"
+SKIPPED = """
+import pytest
+from pathlib import Path
+def test_skipped():
+    if Path("seen").exists():
+        pytest.skip("seen")
+    Path("seen").touch()
+    assert False
+"""
 CRASH = "import os\ndef test_crash(): os._exit(3)\n"
 
 
@@ -29,12 +47,13 @@ def project(tmp_path: Path) -> Path:
 
 def run(project: Path, script: str, *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / script, *arguments],
+        [sys.executable, ROOT / "scripts" / script, *arguments, *PLUGINS],
         cwd=project,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
+        timeout=COMMAND_PATIENCE,
     )
     return done.returncode, done.stdout
 
@@ -68,10 +87,17 @@ def test_a_broken_run_fails_at_once(project: Path, source: str, expected: int) -
     assert (code, "second run" in out) == (expected, False)
 
 
-def test_a_worker_that_dies_twice_fails(project: Path) -> None:
-    (project / "test_it.py").write_text(CRASH)
-    code, _ = run(project, "retry_failed.py", "--first", "-n", "1", "--", "-q")
-    assert code != 0
+def test_a_process_that_dies_fails_at_once(project: Path) -> None:
+    (project / "test_it.py").write_text(CRASH + FINE)
+    code, out = run(project, "retry_failed.py", "--first", "-n", "1", "--", "-q")
+    assert (code, "second run" in out) == (1, False)
+
+
+def test_what_is_skipped_the_second_time_fails(project: Path) -> None:
+    (project / "test_it.py").write_text(SKIPPED)
+    code, out = run(project, "retry_failed.py", "-q")
+    assert code == 1
+    assert "FAILED TWICE test_it.py::test_skipped" in out
 
 
 def test_stress_lists_what_ever_failed(project: Path) -> None:
