@@ -10,7 +10,7 @@ from starter.console.exit_codes import ExitCode
 from starter.console.nested_session import refuse_inside
 from starter.console.program_name import program
 from starter.console.terminal import execute, fail, is_interactive, write
-from starter.input.session_options import JsonOption, SessionArgument, one_session
+from starter.input.session_options import JsonOption, one_session
 
 if TYPE_CHECKING:
     from starter.sessions.session_client import Sessions
@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 
 def plan(
-    session: SessionArgument = None,
+    session: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SESSION]",
+            help="The session's id. Default: the latest open session; to replace, the only one.",
+        ),
+    ] = None,
     *,
     edit: Annotated[
         bool, typer.Option("--edit", help="Edit the plan in $EDITOR; saving sends and approves it.")

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from starter.sessions.session_client import Sessions
     from workflows.domain.ids import SessionId
 
-_ACTS = "The session's id. You may leave it out if exactly one session is open."
+_ACTS = "The session's id. Default: the only open session."
 _READS = "The session's id. Default: the latest open session, or the latest."
 ActingArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", help=_ACTS)]
 ActingOption = Annotated[str | None, typer.Option("--session", "-s", help=_ACTS)]

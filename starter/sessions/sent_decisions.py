@@ -76,7 +76,7 @@ async def execute(
         RPCError: the server refuses the call.
     """
     update_id = update_id or uuid.uuid4().hex
-    for _ in range(_CALLS):
+    for call in range(_CALLS):
         try:
             return await handle.execute_update(
                 name, content, id=update_id, result_type=DecisionOutcome, rpc_timeout=_ANSWER
@@ -90,8 +90,10 @@ async def execute(
                 raise error.__cause__ from None
         except RPCError as error:
             if error.status in _GONE:
+                # An earlier call may have arrived, with its answer lost.
+                sent = "nothing was sent" if call == 0 else "see `status` for what it did"
                 raise CommandError(
-                    f"session {_name(handle)!r} has ended or does not exist; nothing was sent",
+                    f"session {_name(handle)!r} has ended or does not exist; {sent}",
                     ExitCode.STALE,
                 ) from error
             if error.status not in _PASSING:
