@@ -85,7 +85,7 @@ class AgentWorkflow:
     @workflow.query
     def state(self) -> AgentState:
         """Where the agent stands, without its conversation."""
-        return self._agent.state.model_copy(update={"conversation": (), "pending": ()})
+        return self._agent.state.evolve(conversation=(), pending=())
 
     # --- one turn ----------------------------------------------------------------------------
 
@@ -194,11 +194,9 @@ class AgentWorkflow:
             submission=ended.submission,
             checkpoint=state.checkpoint,
             turns=state.turn,
-            spent_usd=state.spent_usd,
+            bill=state.bill,
             model=self._agent.model_name,
             family=self._agent.model.family,
-            scripted=state.scripted,
-            is_estimated=state.is_estimated,
             unheard=(*state.told, *state.steers),
         )
 

@@ -5,11 +5,12 @@ An agent's worktree is prepared before it and removed after it; its checkpoints 
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.exceptions import (
     ActivityError,
@@ -29,6 +30,7 @@ from workflows.errors import FailureType
 from workflows.policy.commands.protection import gate_files
 
 _T = TypeVar("_T")
+ChildHandle = workflow.ChildWorkflowHandle[Any, Any]
 AgentHandle = workflow.ChildWorkflowHandle[AgentWorkflow, AgentOutcome]
 
 
@@ -133,7 +135,7 @@ def failure_text(error: FailureError) -> str:
     return f"{text[:900]} (in the activity {error.activity_type!r})"
 
 
-async def all_done(work: Iterable[Coroutine[Any, Any, _T]]) -> tuple[_T, ...]:
+async def all_done(work: Iterable[Coroutine[object, object, _T]]) -> tuple[_T, ...]:
     """Do all of a wave's work, and end no wave before its signals are taken up.
 
     Cancelled, it waits for every part: the first to have ended would else end the wave, and with it
@@ -150,10 +152,10 @@ async def all_done(work: Iterable[Coroutine[Any, Any, _T]]) -> tuple[_T, ...]:
         await workflow.wait_condition(workflow.all_handlers_finished)
 
 
-async def tell(handle: workflow.ChildWorkflowHandle[Any, Any], signal: str, *words: Any) -> bool:
+async def tell(handle: ChildHandle, signal: str, *words: BaseModel | str) -> bool:
     """Signal a child; say whether it was delivered: one that has ended meanwhile hears nothing."""
     try:
-        await handle.signal(signal, *words)
+        await handle.signal(signal, args=words)
     except ApplicationError as gone:
         workflow.logger.info("signal %s to %r not delivered: %s", signal, handle.id, gone)
         return False
@@ -193,7 +195,7 @@ class Agents:
         self,
         name: str,
         handle: AgentHandle,
-        greet: Callable[[], Coroutine[Any, Any, None]] | None = None,
+        greet: Callable[[], Awaitable[None]] | None = None,
     ) -> AgentOutcome:
         """Wait for an agent's end, and tell it meanwhile what is said to it.
 
@@ -215,7 +217,7 @@ class Agents:
         self,
         name: str,
         handle: AgentHandle,
-        greet: Callable[[], Coroutine[Any, Any, None]] | None,
+        greet: Callable[[], Awaitable[None]] | None,
     ) -> None:
         async with self._telling:
             self._handles[name] = handle

@@ -24,6 +24,7 @@ from workflows.domain.ids import AgentId, Commit, Digest, SessionId, TaskId, Tre
 from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session.session_config import HostPattern, ModelName, Routes, WorktreeConfig
 from workflows.domain.session.session_state import ResolvedRoutes
+from workflows.domain.session.wave_values import Grounds
 from workflows.domain.verdict import Evidence
 from workflows.domain.violation import DiffLimits, Violation
 from workflows.errors import NEVER_RETRIED, UNKNOWN_OUTCOME
@@ -335,6 +336,20 @@ class RunGates(BaseModel, frozen=True, extra="forbid"):
     network: tuple[HostPattern, ...] = ()
     """Hosts that the set-up commands, but no gate, may reach."""
     copied: tuple[CopiedFile, ...] = ()
+
+
+def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> RunGates:
+    """Return the order to run a session's gates on a commit; `baseline` as in `RunGates`."""
+    return RunGates(
+        session=grounds.session,
+        key=grounds.key,
+        commit=commit,
+        gates=grounds.gates,
+        baseline=baseline,
+        setup=grounds.worktree.setup,
+        network=grounds.worktree.network,
+        copied=grounds.copied,
+    )
 
 
 class ReadDiff(BaseModel, frozen=True, extra="forbid"):

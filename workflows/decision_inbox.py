@@ -15,7 +15,8 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.policy.session.decisions import NAMES, Applied, Sent
+from workflows.policy.session.decisions import NAMES, Sent
+from workflows.policy.session.effects import Applied
 
 REFUSED = "DecisionRefused"
 """The type of the failure with which an Update is refused."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from decimal import Decimal
 
 from temporalio import workflow
 from temporalio.exceptions import (
@@ -34,7 +33,7 @@ from workflows.contracts import (
 )
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
 from workflows.domain.agent.model_values import Role
-from workflows.domain.budget import AccountClosed
+from workflows.domain.budget import AccountClosed, Bill
 from workflows.domain.ids import AgentId, Commit, TaskId
 from workflows.domain.session.wave_values import (
     Assignment,
@@ -243,8 +242,7 @@ class DevelopWave:
             if is_cancelled():
                 raise
             return outcome
-        commit = last.checkpoint or outcome.checkpoint
-        return outcome.model_copy(update={"checkpoint": commit})
+        return outcome.at(last.checkpoint or outcome.checkpoint)
 
 
 def _developed(
@@ -259,9 +257,7 @@ def _developed(
         family=outcome.family,
         ignored=done.ignored,
         notices=done.notices,
-        cost_usd=outcome.spent_usd,
-        scripted=outcome.scripted,
-        is_estimated=outcome.is_estimated,
+        bill=outcome.bill,
     )
 
 
@@ -283,7 +279,5 @@ def _not_developed(
         detail=detail,
         base=base,
         checkpoint=outcome.checkpoint if outcome else None,
-        cost_usd=outcome.spent_usd if outcome else Decimal(0),
-        scripted=outcome.scripted if outcome else False,
-        is_estimated=outcome.is_estimated if outcome else False,
+        bill=outcome.bill if outcome else Bill(),
     )

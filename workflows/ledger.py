@@ -18,6 +18,7 @@ from workflows.domain.budget import (
     Grant,
     KeyRefused,
     LedgerEvent,
+    LedgerEventKind,
     LedgerMessage,
     LedgerRequest,
     LedgerView,
@@ -142,24 +143,24 @@ class SessionLedger:
     def _may_tell_burn(self, now: datetime) -> bool:
         return self._burn_told_at is None or now - self._burn_told_at >= _BURN_NOTICE_EVERY
 
-    async def _tell(self, kind: str, text: str) -> None:
-        facts = {
-            "kind": kind,
-            "settled_usd": grants.settled(self._accounts),
-            "cap_usd": self._accounts.cap_usd,
-            "text": text,
-        }
-        event = LedgerEvent.model_validate(facts)
+    async def _tell(self, kind: LedgerEventKind, text: str) -> None:
+        event = LedgerEvent(
+            kind=kind,
+            settled_usd=grants.settled(self._accounts),
+            cap_usd=self._accounts.cap_usd,
+            text=text,
+        )
         await _signal(self._request.session_workflow, "ledger_event", event)
 
     def _carried(self) -> LedgerRequest:
-        return self._request.model_copy(
-            update={
-                "accounts": self._accounts,
-                "is_warned": self._is_warned,
-                "inbox": tuple(self._inbox),
-                "is_finished": self._is_finished,
-            }
+        return LedgerRequest(
+            session_workflow=self._request.session_workflow,
+            caps=self._request.caps,
+            messages_per_run=self._request.messages_per_run,
+            accounts=self._accounts,
+            is_warned=self._is_warned,
+            inbox=tuple(self._inbox),
+            is_finished=self._is_finished,
         )
 
 

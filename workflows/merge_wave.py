@@ -19,10 +19,10 @@ from workflows.contracts import (
     Delivered,
     MergeCommits,
     MergeConflict,
-    RunGates,
+    gates_on,
 )
 from workflows.domain.gate import GateReport
-from workflows.domain.ids import Commit, Digest, TaskId, Tree
+from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.session.wave_values import (
     HeldChangeset,
     MergedChangeset,
@@ -93,13 +93,18 @@ class MergeWave:
         merged = await MERGE_COMMITS.ask(merge, f"merge {changeset.id}", queue=grounds.host_queue)
         if isinstance(merged, MergeConflict):
             task = changeset.tasks[changeset.commits.index(merged.commit)]
-            return _returned(changeset, task, "conflict", _conflict_notes(merged))
+            return ReturnedChangeset(
+                id=changeset.id, task=task, by="conflict", notes=_conflict_notes(merged)
+            )
         report, remarks = None, ""
         if merged.tree not in self._green:
             report = await self._gates(changeset, merged.commit)
             decision = judge_gates(self._baseline or self._request.baseline, report)
             if not decision.passes:
-                return _returned(changeset, changeset.tasks[-1], "gate", decision.notes)
+                last = changeset.tasks[-1]
+                return ReturnedChangeset(
+                    id=changeset.id, task=last, by="gate", notes=decision.notes
+                )
             remarks = decision.remarks
         await self._advance(changeset, merged.commit)
         self._baseline = report or self._baseline
@@ -107,16 +112,7 @@ class MergeWave:
 
     async def _gates(self, changeset: QueuedChangeset, commit: Commit) -> GateReport:
         grounds = self._request.grounds
-        request = RunGates(
-            session=grounds.session,
-            key=grounds.key,
-            commit=commit,
-            gates=grounds.gates,
-            baseline=self._baseline or self._request.baseline,
-            setup=grounds.worktree.setup,
-            network=grounds.worktree.network,
-            copied=grounds.copied,
-        )
+        request = gates_on(grounds, commit, self._baseline or self._request.baseline)
         summary = f"gates on the merged tree with {changeset.id}"
         return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
 
@@ -168,8 +164,3 @@ def _conflict_notes(conflict: MergeConflict) -> str:
         f"The work conflicts with what was merged meanwhile, in: {paths}\n{conflict.text}\n"
         "The worktree now stands on the new state: do the task again on it, and keep what is there."
     )
-
-
-def _returned(changeset: QueuedChangeset, task: TaskId, by: str, notes: str) -> ReturnedChangeset:
-    facts = {"id": changeset.id, "task": task, "by": by, "notes": notes}
-    return ReturnedChangeset.model_validate(facts)

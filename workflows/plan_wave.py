@@ -1,7 +1,5 @@
 """The plan wave: one planner looks at the repository and submits a plan."""
 
-from decimal import Decimal
-
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError
 
@@ -15,6 +13,7 @@ from workflows.agent_lifecycle import (
 from workflows.cancellation import is_cancelled
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
 from workflows.domain.agent.model_values import Role
+from workflows.domain.budget import Bill
 from workflows.domain.ids import AgentId
 from workflows.domain.plan import Plan
 from workflows.domain.session.wave_values import PlanRequest, PlanResult
@@ -46,9 +45,7 @@ class PlanWave:
         except (ActivityError, ChildWorkflowError) as error:
             if is_cancelled():
                 raise
-            return PlanResult(
-                plan=None, reason=failure_text(error), cost_usd=Decimal(0), scripted=False
-            )
+            return PlanResult(plan=None, reason=failure_text(error), bill=Bill())
         await remove_worktree(request.grounds, order)
         return _result(outcome)
 
@@ -82,7 +79,5 @@ def _result(outcome: AgentOutcome) -> PlanResult:
     return PlanResult(
         plan=plan if isinstance(plan, Plan) and outcome.end is AgentEnd.SUBMITTED else None,
         reason="" if isinstance(plan, Plan) else reason,
-        cost_usd=outcome.spent_usd,
-        scripted=outcome.scripted,
-        is_estimated=outcome.is_estimated,
+        bill=outcome.bill,
     )

@@ -3,7 +3,7 @@
 The baseline (the gates on the base) runs beside the planning, because both take minutes.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
@@ -18,26 +18,23 @@ from workflows.contracts import (
     ExportBase,
     ImportBase,
     ResolveModels,
-    RunGates,
+    gates_on,
 )
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.budget import LedgerRequest
 from workflows.domain.gate import GateReport
+from workflows.domain.plan import Plan
 from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_state import ResolvedRoutes, SessionState
+from workflows.domain.session.session_state import Prepared, ResolvedRoutes, SessionState
 from workflows.domain.session.session_values import SessionRequest
-from workflows.domain.session.wave_values import Grounds
 from workflows.ledger import SessionLedger
 from workflows.policy.agent.agent_limits import limits_for
 from workflows.policy.agent.turn_decisions import FIXED_BYTES, max_output_tokens
 from workflows.policy.money.disk_need import estimate_bytes
 from workflows.policy.money.grants import quote
+from workflows.policy.plan.plan_check import plan_faults
 from workflows.policy.review.verdict_rules import route_fault
-
-
-def ledger_id(request: SessionRequest) -> str:
-    """Return the id of the session's ledger."""
-    return f"session/{request.session}/ledger"
+from workflows.policy.session.wave_requests import grounds, prepared
 
 
 async def start_ledger(request: SessionRequest) -> None:
@@ -46,21 +43,20 @@ async def start_ledger(request: SessionRequest) -> None:
     await workflow.start_child_workflow(
         SessionLedger.run,
         ledger,
-        id=ledger_id(request),
+        id=request.ledger_id,
         static_summary="grants and spend",
         parent_close_policy=workflow.ParentClosePolicy.ABANDON,
     )
 
 
-class Prepared(NamedTuple):
-    """What the preparation found, for the session to take up."""
+class Preparation(NamedTuple):
+    """What the preparation found, and what a person should know of it."""
 
-    facts: dict[str, Any]
-    """Fields of `SessionState`."""
+    prepared: Prepared
     warnings: tuple[tuple[NoticeKind, str], ...]
 
 
-async def prepare(request: SessionRequest) -> Prepared:
+async def prepare(request: SessionRequest) -> Preparation:
     """Return what is to be known of base, host, gates and models.
 
     Raises:
@@ -100,16 +96,15 @@ async def prepare(request: SessionRequest) -> Prepared:
     if request.config.worktree.network and claim.sandbox == "none":
         text = "without a sandbox `worktree.network` holds no one back: set-up reaches every host"
         warnings.append((NoticeKind.REPOSITORY, text))
-    facts = {
-        "base": base,
-        "head": base.commit,
-        "host_queue": claim.queue,
-        "sandbox": claim.sandbox,
-        "routes": routes,
-        "gates": imported.gates,
-        "brief": imported.brief,
-    }
-    return Prepared(facts, tuple(warnings))
+    prepared = Prepared(
+        base=base,
+        host_queue=claim.queue,
+        sandbox=claim.sandbox,
+        routes=routes,
+        gates=imported.gates,
+        brief=imported.brief,
+    )
+    return Preparation(prepared, tuple(warnings))
 
 
 def _check_routes(routes: ResolvedRoutes) -> None:
@@ -144,37 +139,21 @@ def _check_limit(role: Role, model: ModelFacts) -> None:
         raise ApplicationError(text, type="RoutesRefused", non_retryable=True)
 
 
-def grounds(request: SessionRequest, state: SessionState) -> Grounds:
-    """Return what every wave of this session needs to know."""
-    if state.base is None:
-        raise ValueError("the session is not prepared yet")
-    return Grounds(
-        session=request.session,
-        key=state.base.key,
-        host_queue=state.host_queue,
-        ledger=ledger_id(request),
-        worktree=request.config.worktree,
-        copied=state.base.copied,
-        gates=state.gates,
-        command_timeout=request.config.command_timeout,
-        turns=request.config.turns,
-        policy=request.config.policy,
-        limits=request.config.limits,
-    )
+def check_plan(plan: Plan) -> None:
+    """Check a plan that a person brought.
+
+    Raises:
+        ApplicationError: it could not be carried out; the message names every fault.
+    """
+    if faults := plan_faults(plan):
+        listed = "; ".join(fault.text for fault in faults)
+        raise ApplicationError(
+            f"the plan is refused: {listed}", type="PlanRefused", non_retryable=True
+        )
 
 
 async def baseline(request: SessionRequest, state: SessionState) -> GateReport:
-    """Run the gates on the base; what fails here is nobody's fault."""
-    if state.base is None:
-        raise ValueError("the session is not prepared yet")
-    run = RunGates(
-        session=request.session,
-        key=state.base.key,
-        commit=state.base.commit,
-        gates=state.gates,
-        baseline=None,
-        setup=request.config.worktree.setup,
-        network=request.config.worktree.network,
-        copied=state.base.copied,
-    )
-    return await RUN_GATES.ask(run, "baseline: gates on the base", queue=state.host_queue)
+    """Run the gates on the base: what fails there is not put down to a task."""
+    common = grounds(request, state)
+    run = gates_on(common, prepared(state).base.commit, baseline=None)
+    return await RUN_GATES.ask(run, "baseline: gates on the base", queue=common.host_queue)

@@ -1,7 +1,6 @@
 """The validate wave: gates on a fresh checkout, then a reviewer of another family."""
 
 import asyncio
-from decimal import Decimal
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError
@@ -22,15 +21,17 @@ from workflows.contracts import (
     CheckEvidence,
     DiffText,
     ReadDiff,
-    RunGates,
+    gates_on,
 )
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
 from workflows.domain.agent.model_values import ModelFacts, Role
+from workflows.domain.budget import Bill
 from workflows.domain.gate import GateReport
 from workflows.domain.ids import AgentId
 from workflows.domain.session.wave_values import (
     Candidate,
     Refused,
+    RefusedBy,
     Validated,
     ValidateItem,
     ValidateRequest,
@@ -50,15 +51,11 @@ class _Cost:
     """What one candidate's reviews cost so far."""
 
     def __init__(self) -> None:
-        self.usd = Decimal(0)
-        self.scripted = False
-        self.is_estimated = False
+        self.bill = Bill()
         self.is_at_cap = False
 
     def add(self, outcome: AgentOutcome) -> None:
-        self.usd += outcome.spent_usd
-        self.scripted = self.scripted or outcome.scripted
-        self.is_estimated = self.is_estimated or outcome.is_estimated
+        self.bill += outcome.bill
         self.is_at_cap = outcome.end is AgentEnd.CAP
 
 
@@ -117,23 +114,12 @@ class ValidateWave:
             diff=diff.whole,
             gate_remarks=decision.remarks,
             verdict=verdict,
-            cost_usd=cost.usd,
-            scripted=cost.scripted,
-            is_estimated=cost.is_estimated,
+            bill=cost.bill,
         )
 
     async def _gates(self, candidate: Candidate) -> GateReport:
         grounds = self._request.grounds
-        request = RunGates(
-            session=grounds.session,
-            key=grounds.key,
-            commit=candidate.commit,
-            gates=grounds.gates,
-            baseline=self._baseline(candidate),
-            setup=grounds.worktree.setup,
-            network=grounds.worktree.network,
-            copied=grounds.copied,
-        )
+        request = gates_on(grounds, candidate.commit, self._baseline(candidate))
         summary = f"gates on {candidate.task.id}, attempt {candidate.attempt}"
         return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
 
@@ -224,14 +210,7 @@ def _findings(verdict: Verdict) -> str:
     return "\n".join([verdict.summary, *lines])
 
 
-def _refused(candidate: Candidate, by: str, notes: str, cost: _Cost) -> Refused:
-    facts = {
-        "task": candidate.task.id,
-        "attempt": candidate.attempt,
-        "by": by,
-        "notes": notes,
-        "cost_usd": cost.usd,
-        "scripted": cost.scripted,
-        "is_estimated": cost.is_estimated,
-    }
-    return Refused.model_validate(facts)
+def _refused(candidate: Candidate, by: RefusedBy, notes: str, cost: _Cost) -> Refused:
+    return Refused(
+        task=candidate.task.id, attempt=candidate.attempt, by=by, notes=notes, bill=cost.bill
+    )

@@ -281,8 +281,8 @@ class _Reader:
         if not isinstance(outcome, AgentOutcome):
             return self._happening(event, "ended", text=_UNREADABLE)
         text = f"{outcome.end}: {outcome.detail}".rstrip(": ")
-        facts = outcome.model_dump(include={"scripted", "is_estimated"})
-        return self._happening(event, "ended", text=text, cost_usd=outcome.spent_usd, **facts)
+        facts = outcome.bill.model_dump(include={"scripted", "is_estimated"})
+        return self._happening(event, "ended", text=text, cost_usd=outcome.bill.usd, **facts)
 
     async def _lost(self, event: HistoryEvent) -> Happening:
         return self._happening(event, "ended", text=_ENDS[event.event_type])

@@ -55,7 +55,7 @@ async def test_r44_cuts_are_charged_at_their_quote_and_the_cap_holds(
     assert answered >= 1
     assert cut >= 1
     # Every request that the provider may bill is in the sum, and the sum is within the cap.
-    assert len(asked) * COST <= outcome.spent_usd <= Decimal("0.50")
+    assert len(asked) * COST <= outcome.bill.usd <= Decimal("0.50")
 
 
 async def test_r44_what_is_not_billed_costs_nothing(
@@ -72,7 +72,7 @@ async def test_r44_what_is_not_billed_costs_nothing(
     async with theatre.agent(Wired(stage), route=(facts(provider),)) as agent:
         outcome = await agent.result()
     assert stage.logged("outcome") == ["rate_limited", "tool_calls", "unavailable", "tool_calls"]
-    assert outcome.spent_usd == 2 * COST
+    assert outcome.bill.usd == 2 * COST
 
 
 async def test_r13_a_wait_of_hours_is_durable_and_stop_ends_it(
@@ -96,7 +96,7 @@ async def test_r13_used_up_credit_holds_and_a_person_resumes(
         await until_held(agent)
         await agent.signal("resume")
         outcome = await agent.result()
-    assert (outcome.end, outcome.spent_usd) == (AgentEnd.SUBMITTED, COST)
+    assert (outcome.end, outcome.bill.usd) == (AgentEnd.SUBMITTED, COST)
     assert stage.logged("outcome") == ["credit", "tool_calls"]
 
 
@@ -122,7 +122,7 @@ async def test_a_wait_of_hours_falls_back_along_the_route(stage: Stage, theatre:
     async with theatre.agent(Wired(stage), route=route) as agent:
         outcome = await agent.result()
     assert (outcome.end, outcome.family) == (AgentEnd.SUBMITTED, PROVIDERS[1])
-    assert outcome.spent_usd == COST
+    assert outcome.bill.usd == COST
     assert stage.logged("dialect") == ["anthropic", "openai"]
 
 
@@ -136,7 +136,7 @@ async def test_after_a_hold_the_routes_first_model_is_asked(stage: Stage, theatr
         outcome = await agent.result()
     assert (outcome.end, outcome.family) == (AgentEnd.SUBMITTED, PROVIDERS[0])
     assert stage.logged("dialect") == ["anthropic", "openai", "anthropic"]
-    assert outcome.spent_usd == COST
+    assert outcome.bill.usd == COST
 
 
 async def until_held(agent: WorkflowHandle[object, AgentOutcome]) -> None:

@@ -85,8 +85,8 @@ async def test_submitted_keeps_the_submission_and_the_last_checkpoint(theatre: T
     assert outcome.end is AgentEnd.SUBMITTED
     assert outcome.submission == {"summary": "done"}
     assert outcome.checkpoint == name_of("dev.a.1", 1)
-    assert (outcome.turns, outcome.spent_usd) == (2, Decimal("0.02"))
-    assert outcome.scripted
+    assert (outcome.turns, outcome.bill.usd) == (2, Decimal("0.02"))
+    assert outcome.bill.scripted
 
 
 async def test_turn_limit(theatre: Theatre):
@@ -121,7 +121,7 @@ async def test_the_agents_own_limit_of_money(theatre: Theatre):
     outcome = await ended(theatre, world, limits=limits(usd="0.35"))
     assert outcome.end is AgentEnd.BUDGET
     assert "limit of $0.35" in outcome.detail
-    assert outcome.spent_usd == Decimal("0.30") == world.spent
+    assert outcome.bill.usd == Decimal("0.30") == world.spent
 
 
 async def test_the_sessions_cap(theatre: Theatre):
@@ -129,7 +129,7 @@ async def test_the_sessions_cap(theatre: Theatre):
     outcome = await ended(theatre, world, caps=Caps(stop_usd=Decimal("0.25")))
     assert outcome.end is AgentEnd.CAP
     assert "cap" in outcome.detail
-    assert outcome.spent_usd == Decimal("0.20") == world.spent
+    assert outcome.bill.usd == Decimal("0.20") == world.spent
 
 
 async def test_a_model_without_prices_is_never_called(theatre: Theatre):
@@ -220,7 +220,7 @@ async def test_a_call_that_is_stopped_counts_where_it_was_sent(
         await (until(is_waiting, "the call waits") if fails else hold.reached.wait())
         await agent.signal("stop", "enough")
         outcome = await agent.result()
-    assert (outcome.end, outcome.spent_usd) == (AgentEnd.STOPPED, spent)
+    assert (outcome.end, outcome.bill.usd) == (AgentEnd.STOPPED, spent)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ async def test_a_call_that_fails_while_it_is_stopped_is_stopped(
         hold.release()
         outcome = await agent.result()
     assert (outcome.end, outcome.detail) == (AgentEnd.STOPPED, "enough")
-    assert outcome.spent_usd == spent
+    assert outcome.bill.usd == spent
 
 
 def is_activity_to_be_cancelled(event: HistoryEvent) -> bool:
@@ -330,7 +330,7 @@ async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Th
         await hold.reached.wait()
         await agent.signal("stop", "enough")
         outcome = await agent.result()
-    assert outcome.spent_usd == Decimal("0.10")
+    assert outcome.bill.usd == Decimal("0.10")
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ async def test_provider_where_no_model_of_the_route_is_left(theatre: Theatre, ki
     outcome = await ended(theatre, world)
     assert outcome.end is AgentEnd.PROVIDER
     assert kind in outcome.detail
-    assert outcome.spent_usd == 0
+    assert outcome.bill.usd == 0
     assert len(world.calls) == 1
 
 
@@ -431,7 +431,7 @@ async def test_an_unknown_outcome_costs_its_quote_and_is_asked_anew(theatre: The
     outcome = await ended(theatre, world)
     assert outcome.end is AgentEnd.SUBMITTED
     assert [call.turn for call in world.calls] == [1, 1, 1, 2, 2, 2]
-    assert outcome.spent_usd == Decimal("0.60")
+    assert outcome.bill.usd == Decimal("0.60")
 
 
 async def test_three_unknown_outcomes_in_a_row_end_it_with_longer_waits_between(theatre: Theatre):
@@ -445,7 +445,7 @@ async def test_three_unknown_outcomes_in_a_row_end_it_with_longer_waits_between(
             if event.event_type == EventType.EVENT_TYPE_TIMER_STARTED
         ]
     assert outcome.end is AgentEnd.PROVIDER
-    assert outcome.spent_usd == Decimal("0.30")
+    assert outcome.bill.usd == Decimal("0.30")
     assert len(world.calls) == 3
     assert waits == [timedelta(milliseconds=10), timedelta(milliseconds=40)]
 
@@ -459,7 +459,7 @@ async def test_stop_ends_the_wait_after_an_unknown_outcome(theatre: Theatre):
         )
         await agent.signal("stop", "enough")
         outcome = await agent.result()
-    assert (outcome.end, outcome.spent_usd) == (AgentEnd.STOPPED, Decimal("0.10"))
+    assert (outcome.end, outcome.bill.usd) == (AgentEnd.STOPPED, Decimal("0.10"))
 
 
 @pytest.mark.parametrize("kind", [FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED])
@@ -513,7 +513,7 @@ async def test_near_the_window_it_sums_up_once_and_begins_anew(theatre: Theatre)
     assert begun.messages[0].text.startswith("Role: developer\nTask: a\nAttempt: 1\nTurn: 2\n\nDo")
     assert "half is done" in begun.messages[0].text
     assert "mind the tests" in begun.messages[0].text
-    assert outcome.spent_usd == Decimal("0.04")
+    assert outcome.bill.usd == Decimal("0.04")
 
 
 async def test_an_overflow_begins_anew_once_and_a_second_one_ends_it(theatre: Theatre):
@@ -568,7 +568,7 @@ async def test_a_continuation_keeps_money_checkpoint_and_what_it_was_told(theatr
     world = Scripted(usd_per_call=Decimal("0.01"))
     outcome = await ended(theatre, world, turns_per_run=1, limits=limits(turns=5))
     assert (outcome.end, outcome.turns) == (AgentEnd.TURN_LIMIT, 5)
-    assert outcome.spent_usd == Decimal("0.05")
+    assert outcome.bill.usd == Decimal("0.05")
     assert [asked.checkpoint for asked in world.tools] == [
         name_of("base"), *(name_of("dev.a.1", turn) for turn in range(1, 5)),
     ]  # fmt: skip

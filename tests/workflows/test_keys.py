@@ -73,7 +73,7 @@ async def test_an_agent_holds_with_its_conversation_and_goes_on_with_the_same_ca
     assert outcome.end is AgentEnd.SUBMITTED
     assert [call.turn for call in world.calls] == [1, 2, 2]
     assert world.calls[1] == world.calls[2]
-    assert outcome.spent_usd == Decimal("0.02"), "what is refused is not billed"
+    assert outcome.bill.usd == Decimal("0.02"), "what is refused is not billed"
 
 
 async def test_a_held_agent_can_be_stopped(theatre: Theatre) -> None:

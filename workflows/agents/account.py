@@ -12,7 +12,7 @@ from temporalio.exceptions import ApplicationError
 
 from workflows.agents.running_agent import Ended, RunningAgent
 from workflows.domain.agent.agent_values import AgentEnd
-from workflows.domain.budget import AccountClosed, Ask, Grant
+from workflows.domain.budget import AccountClosed, Ask, Bill, Grant
 from workflows.policy.agent import turn_decisions as policy
 from workflows.policy.money import grants
 
@@ -51,7 +51,7 @@ class Account:
         """
         quote = self.quote()
         limit = self._agent.request.limits.usd
-        if self._agent.state.spent_usd + quote > limit:
+        if self._agent.state.bill.usd + quote > limit:
             raise Ended(AgentEnd.BUDGET, f"the next call could pass the agent's limit of ${limit}")
         is_fresh = False
         while not self._is_covered(quote):
@@ -75,7 +75,7 @@ class Account:
 
     def spend(self, usd: Decimal) -> None:
         """Note what a call did cost, or may have cost."""
-        self._agent.update(spent_usd=self._agent.state.spent_usd + usd)
+        self._agent.update(bill=self._agent.state.bill + Bill(usd=usd))
 
     async def settle_ask(self) -> None:
         """Wait for the answer to an open ask: a continuation would not hear it."""
@@ -88,7 +88,7 @@ class Account:
         if self._agent.state.asks == 0:
             return
         closed = AccountClosed(
-            agent=self._agent.request.agent, settled_usd=self._agent.state.spent_usd
+            agent=self._agent.request.agent, settled_usd=self._agent.state.bill.usd
         )
         ledger = workflow.get_external_workflow_handle(self._agent.request.ledger)
         try:
@@ -104,7 +104,7 @@ class Account:
             number=self._agent.state.asks,
             least_usd=quote,
             want_usd=quote * _CALLS_AHEAD,
-            settled_usd=self._agent.state.spent_usd,
+            settled_usd=self._agent.state.bill.usd,
             is_ahead=is_ahead,
         )
         ledger = workflow.get_external_workflow_handle(self._agent.request.ledger)
@@ -114,7 +114,7 @@ class Account:
             raise Ended(AgentEnd.BUDGET, "the session's ledger has ended") from gone
 
     def _is_covered(self, quote: Decimal) -> bool:
-        return self._agent.state.granted_usd - self._agent.state.spent_usd >= quote
+        return self._agent.state.granted_usd - self._agent.state.bill.usd >= quote
 
     def _has_open_ask(self) -> bool:
         """Say whether an ask was sent whose grant was not yet taken."""

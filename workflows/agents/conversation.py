@@ -17,7 +17,7 @@ from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.contracts import CALL_MODEL, CallModel, ModelAnswered, PrefixLost
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.messages import AssistantMessage, Message, UserMessage
-from workflows.domain.budget import KeyRefused
+from workflows.domain.budget import Bill, KeyRefused
 from workflows.domain.ids import Digest
 from workflows.errors import UNKNOWN_OUTCOME, FailureType
 from workflows.failures import failure_type, failure_words, may_have_run
@@ -63,6 +63,7 @@ class Conversation:
                 return answer
 
     def _heard(self, answer: ModelAnswered) -> None:
+        about = Bill(scripted=answer.scripted, is_estimated=answer.usage.is_estimated)
         said = AssistantMessage(text=answer.text, tool_calls=answer.tool_calls)
         state = self._agent.state
         self._agent.update(
@@ -75,8 +76,7 @@ class Conversation:
             prompt_tokens=answer.usage.input_tokens + answer.usage.output_tokens,
             is_compacted=False,
             unknown_outcomes=0,
-            scripted=state.scripted or answer.scripted,
-            is_estimated=state.is_estimated or answer.usage.is_estimated,
+            bill=state.bill + about,
         )
 
     # --- one call ----------------------------------------------------------------------------

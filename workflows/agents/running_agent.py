@@ -6,13 +6,14 @@ money (`account`).
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TypeVar, Unpack
 
+from pydantic import JsonValue
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
 from workflows.cancellation import end_if_cancelled
-from workflows.domain.agent.agent_values import AgentEnd, AgentRequest, AgentState
+from workflows.domain.agent.agent_values import AgentChanges, AgentEnd, AgentRequest, AgentState
 from workflows.domain.agent.messages import UserMessage
 from workflows.domain.agent.model_values import ModelFacts
 
@@ -23,7 +24,7 @@ class Ended(Exception):  # noqa: N818  (control flow inside the agent's workflow
     """The agent ends here; carries how."""
 
     def __init__(
-        self, end: AgentEnd, detail: str = "", submission: dict[str, Any] | None = None
+        self, end: AgentEnd, detail: str = "", submission: dict[str, JsonValue] | None = None
     ) -> None:
         super().__init__(detail)
         self.end = end
@@ -46,7 +47,7 @@ class RunningAgent:
             pending=(UserMessage(text=request.opening),),
             steers=request.steers,
         )
-        self._activity: asyncio.Task[Any] | None = None
+        self._activity: asyncio.Task[object] | None = None
 
     @property
     def model(self) -> ModelFacts:
@@ -62,9 +63,9 @@ class RunningAgent:
         """Return the size of the messages to be sent beyond the stored conversation, in UTF-8."""
         return sum(len(message.model_dump_json().encode()) for message in self.state.pending)
 
-    def update(self, **changes: Any) -> None:
+    def update(self, **changes: Unpack[AgentChanges]) -> None:
         """Change fields of the state."""
-        self.state = self.state.model_copy(update=changes)
+        self.state = self.state.evolve(**changes)
 
     def stop(self, reason: str) -> None:
         """Have the agent end: what runs is cancelled, what waits ends by itself."""
@@ -81,7 +82,7 @@ class RunningAgent:
         if self.state.stop_reason is not None:
             raise Ended(AgentEnd.STOPPED, self.state.stop_reason)
 
-    async def stoppable(self, work: Coroutine[Any, Any, _T]) -> _T:
+    async def stoppable(self, work: Coroutine[object, object, _T]) -> _T:
         """Run an activity so that `stop` can cancel it.
 
         Raises:
@@ -124,4 +125,4 @@ class RunningAgent:
         """
         end_if_cancelled()
         await workflow.wait_condition(workflow.all_handlers_finished)
-        workflow.continue_as_new(self.request.model_copy(update={"carried": self.state}))
+        workflow.continue_as_new(self.request.continued(self.state))

@@ -2,10 +2,11 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field
 
+from workflows.domain.evolution import evolve
 from workflows.domain.ids import AgentId
 
 
@@ -15,6 +16,24 @@ class Caps(BaseModel, frozen=True, extra="forbid"):
     warn_usd: Decimal = Field(default=Decimal(2), ge=0, allow_inf_nan=False)
     stop_usd: Decimal = Field(default=Decimal(10), ge=0, allow_inf_nan=False)
     burn_usd_per_minute: Decimal = Field(default=Decimal(1), gt=0, allow_inf_nan=False)
+
+
+class Bill(BaseModel, frozen=True, extra="forbid"):
+    """What some work cost, and how well that is known."""
+
+    usd: Decimal = Decimal(0)
+    scripted: bool = False
+    """A scripted model spoke in it."""
+    is_estimated: bool = False
+    """A part of the cost is an estimate: a provider counted no tokens."""
+
+    def __add__(self, other: "Bill") -> "Bill":
+        """Return the bill for both."""
+        return Bill(
+            usd=self.usd + other.usd,
+            scripted=self.scripted or other.scripted,
+            is_estimated=self.is_estimated or other.is_estimated,
+        )
 
 
 class Ask(BaseModel, frozen=True, extra="forbid"):
@@ -43,6 +62,10 @@ class Grant(BaseModel, frozen=True, extra="forbid"):
     reason: str = ""
 
 
+class _AccountChanges(TypedDict, total=False):
+    settled_usd: Decimal
+
+
 class AgentAccount(BaseModel, frozen=True, extra="forbid"):
     """One open agent's account: it may have spent up to `granted_usd`."""
 
@@ -53,6 +76,10 @@ class AgentAccount(BaseModel, frozen=True, extra="forbid"):
     """The answer to `last_ask`, so that a repeated ask gets the same one and no second grant."""
     last_reason: str = ""
 
+    def evolve(self, **changes: Unpack[_AccountChanges]) -> Self:
+        """Return it with some fields replaced."""
+        return evolve(self, changes)
+
 
 class SpendSample(BaseModel, frozen=True, extra="forbid"):
     """Settled spend at a moment, for the burn rate."""
@@ -60,6 +87,13 @@ class SpendSample(BaseModel, frozen=True, extra="forbid"):
     at: datetime
     usd: Decimal
     """Spent since the sample before."""
+
+
+class _AccountsChanges(TypedDict, total=False):
+    cap_usd: Decimal
+    open: dict[AgentId, AgentAccount]
+    closed_usd: Decimal
+    samples: tuple[SpendSample, ...]
 
 
 class Accounts(BaseModel, frozen=True, extra="forbid"):
@@ -70,6 +104,10 @@ class Accounts(BaseModel, frozen=True, extra="forbid"):
     closed_usd: Decimal = Decimal(0)
     """What closed accounts cost: settled where they reported, granted where they did not."""
     samples: tuple[SpendSample, ...] = ()
+
+    def evolve(self, **changes: Unpack[_AccountsChanges]) -> Self:
+        """Return it with some fields replaced."""
+        return evolve(self, changes)
 
 
 class LedgerView(BaseModel, frozen=True, extra="forbid"):
@@ -108,10 +146,13 @@ LedgerMessage = Ask | AccountClosed | CapChanged | KeyRefused
 """All that a ledger serves, in the order of arrival."""
 
 
+LedgerEventKind = Literal["warning", "cap_reached", "burn_rate", "key_refused", "closed"]
+
+
 class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
     """What the ledger tells the session, through its signal `ledger_event`."""
 
-    kind: Literal["warning", "cap_reached", "burn_rate", "key_refused", "closed"]
+    kind: LedgerEventKind
     settled_usd: Decimal
     cap_usd: Decimal
     """The cap that the ledger knew of: one lower than the session's own is out of date."""

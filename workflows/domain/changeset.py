@@ -1,9 +1,11 @@
 """Changesets: what is approved and merged, pinned by a digest over its commits."""
 
 from enum import StrEnum
+from typing import Self, TypedDict, Unpack
 
 from pydantic import BaseModel
 
+from workflows.domain.evolution import evolve
 from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
 
 
@@ -42,6 +44,15 @@ class ChangesetItem(BaseModel, frozen=True, extra="forbid"):
     title: str = ""
 
 
+class _ChangesetChanges(TypedDict, total=False):
+    state: ChangesetState
+    items: tuple[ChangesetItem, ...]
+    digest: Digest | None
+    approved_digest: Digest | None
+    approved_by: str
+    reason: str
+
+
 class Changeset(BaseModel, frozen=True, extra="forbid"):
     """The tasks of one cohesion group."""
 
@@ -56,3 +67,7 @@ class Changeset(BaseModel, frozen=True, extra="forbid"):
     approved_digest: Digest | None = None
     approved_by: str = ""
     reason: str = ""
+
+    def evolve(self, **changes: Unpack[_ChangesetChanges]) -> Self:
+        """Return it with some fields replaced."""
+        return evolve(self, changes)

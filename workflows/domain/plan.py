@@ -1,10 +1,11 @@
 """The plan: a graph of tasks. Shape only; `policy.plan` judges the graph."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from workflows.domain.evolution import evolve
 from workflows.domain.ids import TaskId
 
 ID_PATTERN = "^[a-z0-9][a-z0-9-]{0,62}$"
@@ -42,6 +43,10 @@ class Task(BaseModel, frozen=True, extra="forbid"):
     priority: int = Field(default=0, ge=-100, le=100)
     """Higher goes first."""
     risk: Literal["low", "medium", "high"] = "low"
+
+    def with_priority(self, priority: int) -> Self:
+        """Return the task with another priority."""
+        return evolve(self, {"priority": priority})
 
 
 class Plan(BaseModel, frozen=True, extra="forbid"):

@@ -2,9 +2,11 @@
 
 from decimal import Decimal
 from enum import StrEnum
+from typing import Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field
 
+from workflows.domain.evolution import evolve
 from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.plan import Task
 
@@ -57,6 +59,28 @@ class TaskEvent(StrEnum):
     RESUMED = "resumed"
 
 
+class TaskChanges(TypedDict, total=False):
+    """What of a record changes, by field."""
+
+    task: Task
+    state: TaskState
+    returns_to: TaskState | None
+    attempt: int
+    attempts_allowed: int
+    base: Commit | None
+    commit: Commit | None
+    tree: Tree | None
+    diff: Digest | None
+    restart_from: Commit | None
+    notes: tuple[str, ...]
+    steers: tuple[str, ...]
+    author_family: str | None
+    cost_usd: Decimal
+    reason: str
+    waits_for_merge: bool
+    waived: bool
+
+
 class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     """All that the session knows of one task."""
 
@@ -88,3 +112,7 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     """Its dependencies' validated commits conflict with each other: only merged ones will do."""
     waived: bool = False
     """A person said that this skipped task satisfies its dependants."""
+
+    def evolve(self, **changes: Unpack[TaskChanges]) -> Self:
+        """Return it with some fields replaced."""
+        return evolve(self, changes)

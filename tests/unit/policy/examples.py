@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from workflows.domain.agent.model_values import ModelFacts, Prices
-from workflows.domain.ids import TaskId
+from workflows.domain.ids import Commit, Digest, TaskId, Tree
 from workflows.domain.plan import Plan, Task
+from workflows.domain.repository import Base
+from workflows.domain.session.session_state import Prepared, ResolvedRoutes
 from workflows.domain.task import TaskRecord, TaskState
 
 PRICES = Prices(
@@ -40,6 +42,26 @@ def a_plan(*tasks: Task) -> Plan:
 
 def a_record(task: Task, state: TaskState = TaskState.PENDING, **facts: object) -> TaskRecord:
     return TaskRecord(task=task).model_copy(update={"state": state, **facts})
+
+
+def a_preparation(base: str = "b" * 40, sandbox: str = "bubblewrap 0.8.0") -> Prepared:
+    return Prepared(
+        base=Base(
+            repository="/r",
+            key="k",
+            bundle=Digest("d" * 64),
+            commit=Commit(base),
+            tree=Tree("e" * 40),
+            branch="main",
+            files=1,
+            tree_bytes=1,
+        ),
+        host_queue="host.1",
+        sandbox=sandbox,
+        routes=ResolvedRoutes(planner=(), developer=(), reviewer=()),
+        gates=(),
+        brief="",
+    )
 
 
 def records_of(*records: TaskRecord) -> Mapping[TaskId, TaskRecord]:

@@ -3,12 +3,15 @@
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from typing import Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field, JsonValue
 
 from workflows.domain.agent.messages import Message
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.agent.tool_policy import ToolPolicy
+from workflows.domain.budget import Bill
+from workflows.domain.evolution import evolve
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, Tree
 
 
@@ -49,6 +52,35 @@ class WorktreeRef(BaseModel, frozen=True, extra="forbid"):
     writable: bool
 
 
+class AgentChanges(TypedDict, total=False):
+    """What of an agent's state changes, by field."""
+
+    turn: int
+    checkpoint: Commit
+    tree: Tree | None
+    prefix: Digest | None
+    conversation: tuple[Message, ...]
+    pending: tuple[Message, ...]
+    prompt_tokens: int
+    granted_usd: Decimal
+    bill: Bill
+    asks: int
+    asks_taken: int
+    reminders: int
+    repairs: int
+    unknown_outcomes: int
+    is_warned: bool
+    is_compacted: bool
+    model_index: int
+    recent: tuple[Digest, ...]
+    paused: timedelta
+    steers: tuple[str, ...]
+    told: tuple[str, ...]
+    heard: tuple[str, ...]
+    is_paused: bool
+    stop_reason: str | None
+
+
 class AgentState(BaseModel, frozen=True, extra="forbid"):
     """All that an agent carries from turn to turn, and over a continuation."""
 
@@ -65,7 +97,7 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     prompt_tokens: int = 0
     """Size of the last prompt and its answer, as the provider counted them."""
     granted_usd: Decimal = Decimal(0)
-    spent_usd: Decimal = Decimal(0)
+    bill: Bill = Bill()
     """Settled cost, plus the quotes of calls whose outcome is unknown."""
     asks: int = 0
     """Asks sent to the ledger."""
@@ -82,9 +114,6 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     """Which model of the route speaks; it moves on when one cannot be used."""
     recent: tuple[Digest, ...] = ()
     """Fingerprints of the last turns' calls and effects, newest last, at most 3."""
-    scripted: bool = False
-    is_estimated: bool = False
-    """A provider counted no tokens of some call, so its cost is an estimate."""
     started_at: datetime
     paused: timedelta = timedelta(0)
     steers: tuple[str, ...] = ()
@@ -96,6 +125,10 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     is_paused: bool = False
     stop_reason: str | None = None
     """Set by the signal `stop`."""
+
+    def evolve(self, **changes: Unpack[AgentChanges]) -> Self:
+        """Return it with some fields replaced."""
+        return evolve(self, changes)
 
 
 class AgentRequest(BaseModel, frozen=True, extra="forbid"):
@@ -128,6 +161,10 @@ class AgentRequest(BaseModel, frozen=True, extra="forbid"):
     carried: AgentState | None = None
     """Set by a continuation."""
 
+    def continued(self, state: AgentState) -> Self:
+        """Return what starts the next run."""
+        return evolve(self, {"carried": state})
+
 
 class AgentOutcome(BaseModel, frozen=True, extra="forbid"):
     """How it went. The work is in the checkpoint whatever the end."""
@@ -140,12 +177,13 @@ class AgentOutcome(BaseModel, frozen=True, extra="forbid"):
     """The arguments of `submit`, `submit_plan` or `submit_verdict`."""
     checkpoint: Commit
     turns: int
-    spent_usd: Decimal
+    bill: Bill
     model: str
     """The model that spoke last, as `provider/model`."""
     family: str
-    scripted: bool
-    is_estimated: bool = False
-    """A part of `spent_usd` is an estimate: a provider counted no tokens."""
     unheard: tuple[str, ...] = ()
     """Steering that came too late for it."""
+
+    def at(self, checkpoint: Commit) -> Self:
+        """Return the outcome with the work at another checkpoint."""
+        return evolve(self, {"checkpoint": checkpoint})

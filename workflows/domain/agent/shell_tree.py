@@ -23,6 +23,10 @@ class Word(BaseModel, frozen=True, extra="forbid"):
     is_glob: bool = False
     """Holds `*`, `?` or `[` without quotes, so that file names take its place."""
 
+    def with_text(self, text: str) -> "Word":
+        """Return the word with another text, as well known as before."""
+        return Word(text=text, is_many=self.is_many, is_glob=self.is_glob)
+
     @property
     def is_known(self) -> bool:
         """Whether the program gets exactly this text."""

@@ -1,9 +1,11 @@
 """Decisions: what persons said to a session and what rules approved, each with who it was."""
 
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from pydantic import BaseModel, Field
+
+from workflows.domain.evolution import evolve
 
 UNNAMED: Final = "(unnamed)"
 """Who decided where a signal names nobody: Temporal does not hand its sender to a workflow."""
@@ -28,6 +30,14 @@ class Decision(BaseModel, frozen=True, extra="forbid"):
     """Why the session did not do it; empty where it did."""
     count: int = 1
     """How often exactly this was said without another decision between."""
+
+    def repeats(self, other: "Decision") -> bool:
+        """Return whether another says the same, whenever and how often it was said."""
+        return evolve(self, {"at": other.at, "count": other.count}) == other
+
+    def counted(self, count: int) -> Self:
+        """Return it as said so often."""
+        return evolve(self, {"count": count})
 
 
 class DecisionOutcome(BaseModel, frozen=True, extra="forbid"):

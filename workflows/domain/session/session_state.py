@@ -3,11 +3,14 @@
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field
 
 from workflows.domain.agent.model_values import ModelFacts
+from workflows.domain.budget import Bill
 from workflows.domain.changeset import Changeset
+from workflows.domain.evolution import evolve
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import Commit, TaskId, Tree
 from workflows.domain.plan import Plan
@@ -37,6 +40,52 @@ class ResolvedRoutes(BaseModel, frozen=True, extra="forbid"):
     reviewer: tuple[ModelFacts, ...]
 
 
+class Prepared(BaseModel, frozen=True, extra="forbid"):
+    """What the preparation found; it stays as it is for the whole session."""
+
+    base: Base
+    host_queue: str
+    sandbox: str
+    """What confines commands on the host; `none` where nothing does."""
+    routes: ResolvedRoutes
+    gates: tuple[GateSpec, ...]
+    brief: str
+    """The repository in short, for each agent's opening."""
+
+
+class SessionChanges(TypedDict, total=False):
+    """What of a session's state changes, by field."""
+
+    phase: SessionPhase
+    reason: str
+    cap_usd: Decimal
+    ended: Bill
+    ledger_usd: Decimal
+    prepared: Prepared | None
+    baseline: GateReport | None
+    head_baseline: GateReport | None
+    plan: Plan | None
+    plans_made: int
+    plan_notes: tuple[str, ...]
+    plan_fault: str
+    is_plan_approved: bool
+    plan_approved_by: str
+    records: dict[TaskId, TaskRecord]
+    changesets: tuple[Changeset, ...]
+    cycle: int
+    head: Commit | None
+    delivered: Commit | None
+    branch: str | None
+    green: tuple[Tree, ...]
+    notices: tuple[Notice, ...]
+    decisions: tuple[Decision, ...]
+    decisions_dropped: int
+    answered: dict[str, DecisionOutcome]
+    resumes_to: SessionPhase | None
+    is_cap_reached: bool
+    halt: str
+
+
 class SessionState(BaseModel, frozen=True, extra="forbid"):
     """The truth about a session; its continuation carries exactly this."""
 
@@ -45,20 +94,12 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     reason: str = ""
     """One sentence on the phase, for a person."""
     cap_usd: Decimal
-    ended_usd: Decimal = Decimal(0)
+    ended: Bill = Bill()
     """What the agents that have ended cost."""
     ledger_usd: Decimal = Decimal(0)
     """The ledger's last word on settled spend, running agents included."""
-    scripted: bool = False
-    is_estimated: bool = False
-    """A part of the spend is an estimate, because a provider counted no tokens."""
-    # Set by the preparation.
-    base: Base | None = None
-    host_queue: str = ""
-    sandbox: str = ""
-    routes: ResolvedRoutes | None = None
-    gates: tuple[GateSpec, ...] = ()
-    brief: str = ""
+    prepared: Prepared | None = None
+    """None: the preparation is not done yet."""
     baseline: GateReport | None = None
     head_baseline: GateReport | None = None
     """The gates on the head; None as long as nothing was merged that they were run on."""
@@ -94,4 +135,8 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     @property
     def spent_usd(self) -> Decimal:
         """What is known to be spent. Both sums lag behind the truth, and neither passes it."""
-        return max(self.ended_usd, self.ledger_usd)
+        return max(self.ended.usd, self.ledger_usd)
+
+    def evolve(self, **changes: Unpack[SessionChanges]) -> Self:
+        """Return it with some fields replaced."""
+        return evolve(self, changes)

@@ -2,10 +2,11 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field, JsonValue
 
+from workflows.domain.evolution import evolve
 from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import Decision
@@ -32,6 +33,15 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
     """After so many waves in one run the workflow continues as new, when none runs."""
     carried: SessionState | None = None
     """Set by a continuation."""
+
+    @property
+    def ledger_id(self) -> str:
+        """The workflow id of the session's ledger."""
+        return f"session/{self.session}/ledger"
+
+    def continued(self, state: SessionState) -> Self:
+        """Return what starts the next run."""
+        return evolve(self, {"carried": state})
 
 
 # --- signals: each takes one JSON object ----------------------------------------------------
@@ -138,6 +148,13 @@ class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
     """Who approved it, a person or a rule; empty while no one has."""
 
 
+class _ViewChanges(TypedDict, total=False):
+    tasks: tuple[TaskLine, ...]
+    changesets: tuple[ChangesetLine, ...]
+    notices: tuple[Notice, ...]
+    decisions: tuple[Decision, ...]
+
+
 class SessionView(BaseModel, frozen=True, extra="forbid"):
     """What the query `state` answers."""
 
@@ -172,13 +189,20 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
     """How many more there were."""
     started_at: datetime
 
+    def evolve(self, **changes: Unpack[_ViewChanges]) -> Self:
+        """Return it with some fields replaced."""
+        return evolve(self, changes)
+
+
+SessionOutcome = Literal["complete", "incomplete", "stopped", "failed"]
+"""`complete` only where every task is merged or was skipped by a person."""
+
 
 class SessionResult(BaseModel, frozen=True, extra="forbid"):
     """How a session ended."""
 
     schema_version: int = VIEW_SCHEMA
-    outcome: Literal["complete", "incomplete", "stopped", "failed"]
-    """`complete` only where every task is merged or was skipped by a person."""
+    outcome: SessionOutcome
     reason: str
     branch: str | None
     head: Commit | None

@@ -1,7 +1,6 @@
 """What the session hands to its waves, and what they hand back."""
 
 from datetime import timedelta
-from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -9,6 +8,7 @@ from pydantic import BaseModel, Field
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.model_values import ModelFacts
 from workflows.domain.agent.tool_policy import ToolPolicy
+from workflows.domain.budget import Bill
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.plan import Plan, Task
@@ -57,10 +57,7 @@ class PlanResult(BaseModel, frozen=True, extra="forbid"):
     plan: Plan | None
     reason: str = ""
     """Why there is no plan."""
-    cost_usd: Decimal
-    scripted: bool
-    is_estimated: bool = False
-    """A part of the cost is an estimate: a provider counted no tokens."""
+    bill: Bill
 
 
 # --- develop --------------------------------------------------------------------------------
@@ -108,10 +105,7 @@ class Developed(BaseModel, frozen=True, extra="forbid"):
     ignored: tuple[str, ...]
     notices: tuple[str, ...] = ()
     """Of the check of the diff: allowed, but to be seen by a person."""
-    cost_usd: Decimal
-    scripted: bool
-    is_estimated: bool = False
-    """A part of the cost is an estimate: a provider counted no tokens."""
+    bill: Bill
 
 
 class NotDeveloped(BaseModel, frozen=True, extra="forbid"):
@@ -126,10 +120,7 @@ class NotDeveloped(BaseModel, frozen=True, extra="forbid"):
     base: Commit | None
     checkpoint: Commit | None
     """The work so far; None where it is of no use."""
-    cost_usd: Decimal
-    scripted: bool
-    is_estimated: bool = False
-    """A part of the cost is an estimate: a provider counted no tokens."""
+    bill: Bill
 
 
 class Waits(BaseModel, frozen=True, extra="forbid"):
@@ -198,10 +189,10 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
     gate_remarks: str = ""
     """What passed all the same: flakes, changed files, known failures of another cause."""
     verdict: Verdict
-    cost_usd: Decimal
-    scripted: bool
-    is_estimated: bool = False
-    """A part of the cost is an estimate: a provider counted no tokens."""
+    bill: Bill
+
+
+RefusedBy = Literal["gate", "reviewer", "abstention", "cap"]
 
 
 class Refused(BaseModel, frozen=True, extra="forbid"):
@@ -210,13 +201,10 @@ class Refused(BaseModel, frozen=True, extra="forbid"):
     kind: Literal["refused"] = "refused"
     task: TaskId
     attempt: int
-    by: Literal["gate", "reviewer", "abstention", "cap"]
+    by: RefusedBy
     notes: str
     """For the next attempt."""
-    cost_usd: Decimal
-    scripted: bool
-    is_estimated: bool = False
-    """A part of the cost is an estimate: a provider counted no tokens."""
+    bill: Bill
 
 
 ValidateItem = Annotated[Validated | Refused, Field(discriminator="kind")]

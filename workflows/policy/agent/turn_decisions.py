@@ -109,7 +109,7 @@ def is_wrap_up_due(state: AgentState, limits: AgentLimits, now: datetime) -> boo
     return (
         state.turn >= WRAP_UP_SHARE * limits.turns
         or elapsed(state, now) >= WRAP_UP_SHARE * limits.wall
-        or (limits.usd > 0 and float(state.spent_usd) >= WRAP_UP_SHARE * float(limits.usd))
+        or (limits.usd > 0 and float(state.bill.usd) >= WRAP_UP_SHARE * float(limits.usd))
     )
 
 

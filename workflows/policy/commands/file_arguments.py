@@ -199,7 +199,7 @@ def _copy(words: Sequence[Word], files: list[Word]) -> Iterator[Touched]:
             files = [*files, words[place + 1]]
         elif word.text.startswith("--target-directory="):
             target = word.text.partition("=")[2]
-            files = [*files, word.model_copy(update={"text": target})]
+            files = [*files, word.with_text(target)]
     if not files[1:]:
         return
     *sources, target = files
@@ -247,7 +247,7 @@ def _has_letter(option: str, letter: str) -> bool:
 def _dd(words: Sequence[Word], _files: list[Word]) -> Iterator[Touched]:
     for word in words:
         if word.text.startswith("of="):
-            yield Touched(word.model_copy(update={"text": word.text[3:]}), "write")
+            yield Touched(word.with_text(word.text[3:]), "write")
 
 
 def _find(words: Sequence[Word], _files: list[Word]) -> Iterator[Touched]:

@@ -131,7 +131,7 @@ def _trap(rest: Words) -> Texts:
 def _alias(rest: Words) -> Texts:
     for word in rest:
         if "=" in word.text:
-            value = word.model_copy(update={"text": word.text.partition("=")[2]})
+            value = word.with_text(word.text.partition("=")[2])
             yield from text_for("alias", (value,))
 
 
@@ -159,7 +159,7 @@ def _callback(rest: Words) -> Texts:
     for place, word in enumerate(rest):
         if word.text.startswith("-") and "C" in word.text:
             attached = word.text.partition("C")[2]
-            value = (word.model_copy(update={"text": attached}),) if attached else rest[place + 1 :]
+            value = (word.with_text(attached),) if attached else rest[place + 1 :]
             yield from text_for("-C", value)
     yield from _subscripts("mapfile", rest)
 

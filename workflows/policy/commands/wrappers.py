@@ -143,7 +143,7 @@ def _with_input(words: Words, marker: str) -> Words:
 def _replaced(word: Word, marker: str) -> Word:
     if not marker or marker not in word.text:
         return word
-    return word.model_copy(update={"text": word.text.replace(marker, UNKNOWN)})
+    return word.with_text(word.text.replace(marker, UNKNOWN))
 
 
 def _env(rest: Words) -> Generator[Layer, None, Words]:

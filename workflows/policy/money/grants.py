@@ -119,8 +119,8 @@ def settle(accounts: Accounts, agent: AgentId, settled_usd: Decimal, at: datetim
     if account is None or settled_usd <= account.settled_usd:
         return accounts
     samples = _sampled(accounts.samples, settled_usd - account.settled_usd, at)
-    account = account.model_copy(update={"settled_usd": settled_usd})
-    return _with(accounts, agent, account).model_copy(update={"samples": samples})
+    account = account.evolve(settled_usd=settled_usd)
+    return _with(accounts, agent, account).evolve(samples=samples)
 
 
 def close_account(
@@ -145,12 +145,12 @@ def close_account(
         return accounts
     spent = account.settled_usd if settled_usd is not None else _bound(account)
     rest = {name: held for name, held in accounts.open.items() if name != agent}
-    return accounts.model_copy(update={"open": rest, "closed_usd": accounts.closed_usd + spent})
+    return accounts.evolve(open=rest, closed_usd=accounts.closed_usd + spent)
 
 
 def set_cap(accounts: Accounts, usd: Decimal) -> Accounts:
     """Set the cap; a lower one affects only what is not yet granted."""
-    return accounts.model_copy(update={"cap_usd": usd})
+    return accounts.evolve(cap_usd=usd)
 
 
 def read_usd(value: JsonValue) -> Decimal | str:
@@ -202,7 +202,7 @@ def _grant_of(account: AgentAccount) -> Grant:
 
 
 def _with(accounts: Accounts, agent: AgentId, account: AgentAccount) -> Accounts:
-    return accounts.model_copy(update={"open": {**accounts.open, agent: account}})
+    return accounts.evolve(open={**accounts.open, agent: account})
 
 
 def _sampled(

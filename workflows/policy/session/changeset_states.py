@@ -89,24 +89,20 @@ def move_changeset(
     target = TABLE.get((changeset.state, event))
     if target is None:
         raise IllegalMoveError(f"changeset {changeset.id!r}", changeset.state, event)
-    moved = changeset.model_copy(update={"state": target, "reason": reason})
+    moved = changeset.evolve(state=target, reason=reason)
     match event:
         case On.COMPLETED:
-            return _pinned(moved, tuple(items))
+            return moved.evolve(items=tuple(items), digest=digest_of(items))
         case On.APPROVED:
-            return moved.model_copy(update={"approved_digest": moved.digest, "approved_by": by})
+            return moved.evolve(approved_digest=moved.digest, approved_by=by)
         case On.REJECTED:
-            return moved.model_copy(update={"approved_digest": None, "approved_by": ""})
+            return moved.evolve(approved_digest=None, approved_by="")
         case On.RETURNED | On.REOPENED:
-            return moved.model_copy(update={"items": (), "digest": None})
+            return moved.evolve(items=(), digest=None)
         case On.QUEUED | On.TAKEN | On.MERGED | On.DROPPED:
             return moved
         case _:
             assert_never(event)
-
-
-def _pinned(moved: Changeset, items: tuple[ChangesetItem, ...]) -> Changeset:
-    return moved.model_copy(update={"items": items, "digest": digest_of(items)})
 
 
 def digest_of(items: Sequence[ChangesetItem]) -> Digest:

@@ -93,14 +93,13 @@ def by_rule(state: SessionState, name: str, subject: str, rule: str, at: datetim
 
 def _with(state: SessionState, decision: Decision) -> SessionState:
     kept, dropped = add(state.decisions, decision)
-    facts = {"decisions": kept, "decisions_dropped": state.decisions_dropped + dropped}
-    return state.model_copy(update=facts)
+    return state.evolve(decisions=kept, decisions_dropped=state.decisions_dropped + dropped)
 
 
 def remember(state: SessionState, update_id: str, outcome: DecisionOutcome) -> SessionState:
     """Return the state that answers an Update with the same words if it is sent again."""
     newest = list({**state.answered, update_id: outcome}.items())[-MOST:]
-    return state.model_copy(update={"answered": dict(newest)})
+    return state.evolve(answered=dict(newest))
 
 
 def add(decisions: tuple[Decision, ...], new: Decision) -> tuple[tuple[Decision, ...], int]:
@@ -112,19 +111,14 @@ def add(decisions: tuple[Decision, ...], new: Decision) -> tuple[tuple[Decision,
     | what is no approval or rejection, or was refused  |
     | all                                               |
     """
-    if decisions and _same(decisions[-1], new):
-        again = new.model_copy(update={"count": decisions[-1].count + 1})
+    if decisions and new.repeats(decisions[-1]):
+        again = new.counted(decisions[-1].count + 1)
         return (*decisions[:-1], again), 0
     more = (*decisions, new)
     if len(more) <= MOST:
         return more, 0
     place = min(range(MOST), key=lambda each: _weight(more[each]))
     return (*more[:place], *more[place + 1 :]), 1
-
-
-def _same(old: Decision, new: Decision) -> bool:
-    facts = {"at": old.at, "count": old.count}
-    return new.model_copy(update=facts) == old
 
 
 def _weight(decision: Decision) -> int:

@@ -6,10 +6,9 @@ unknown id or a thing that is not possible now each becomes a notice that names 
 
 from collections.abc import Callable
 from datetime import datetime
-from decimal import Decimal
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple, TypeVar
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from workflows.domain.changeset import Changeset, ChangesetEvent
 from workflows.domain.ids import TaskId
@@ -35,12 +34,14 @@ from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.money.grants import read_usd
 from workflows.policy.plan.json_shape import shape_faults
 from workflows.policy.plan.plan_check import brief, plan_faults
-from workflows.policy.session import decision_record, wave_outcomes
+from workflows.policy.session import decision_record, phase_changes, wave_outcomes
 from workflows.policy.session.changeset_states import (
     can_move_changeset,
     judge_approval,
     move_changeset,
 )
+from workflows.policy.session.effects import Applied, Effect, PlanAgain, SetCap, Steer, TellWaves
+from workflows.policy.session.phase_changes import phase_beneath
 from workflows.policy.session.scheduling import adopt
 from workflows.policy.session.task_states import FINAL, can_move, move
 
@@ -58,15 +59,6 @@ _FAULTS = 3
 """How many faults of an input a notice names: it is one line for a person."""
 
 
-class Effect(BaseModel, frozen=True, extra="forbid"):
-    """What the session must do beyond its state."""
-
-    kind: Literal["steer", "pause", "resume", "proceed", "stop", "set_cap", "plan_anew"]
-    task: TaskId | None = None
-    text: str = ""
-    usd: Decimal | None = None
-
-
 class Sent(NamedTuple):
     """A decision as it arrived: not validated, so that no payload can fail the workflow's task."""
 
@@ -75,15 +67,6 @@ class Sent(NamedTuple):
     """The first input."""
     inputs: int = 1
     """How many came; only one is understood."""
-
-
-class Applied(BaseModel, frozen=True, extra="forbid"):
-    """The state after a signal, and what it asks for."""
-
-    state: SessionState
-    effects: tuple[Effect, ...] = ()
-    refused: str = ""
-    """Why nothing was done; the same words stand in a notice."""
 
 
 def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) -> Applied:
@@ -102,16 +85,7 @@ def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) 
     if inputs != 1:
         text = f"{name!r} was not understood: it came with {inputs} inputs; send one JSON object"
         return _Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name, text)
-    model, handler = _HANDLERS[name]
-    try:
-        read = model.model_validate({} if sent.payload is None else sent.payload)
-    except ValidationError as error:
-        faults = "; ".join(shape_faults(error, _FAULTS))
-        text = f"{name!r} was not understood: {faults}"
-        return _Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name, text)
-    applied = handler(_Case(state, config, at), read)
-    kept = decision_record.said(applied.state, name, read, at, applied.refused)
-    return applied.model_copy(update={"state": kept})
+    return _HANDLERS[name](_Case(state, config, at), name, sent.payload)
 
 
 def too_late(state: SessionState, name: str, at: datetime) -> SessionState:
@@ -158,41 +132,39 @@ class _Case:
 def _approve_plan(case: _Case, signal: ApprovePlan) -> Applied:
     if case.state.is_plan_approved:
         return case.not_possible("", "the plan is approved already")
-    if _phase(case.state) is not SessionPhase.AWAITING_PLAN:
+    if phase_beneath(case.state) is not SessionPhase.AWAITING_PLAN:
         return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
     if case.state.plan is None:
         text = "there is no plan: replace_plan gives one, reject_plan asks the planner again"
         return case.not_possible("", text)
-    facts = {"is_plan_approved": True, "plan_approved_by": signal.by or UNNAMED}
-    return Applied(state=case.state.model_copy(update=facts))
+    by = signal.by or UNNAMED
+    return Applied(state=case.state.evolve(is_plan_approved=True, plan_approved_by=by))
 
 
 def approve_plan_by_rule(state: SessionState, at: datetime) -> SessionState:
     """Return the state with its plan approved by `approvals.plan: auto`."""
-    facts = {"is_plan_approved": True, "plan_approved_by": _RULE}
-    return decision_record.by_rule(state.model_copy(update=facts), "approve_plan", "", _RULE, at)
+    approved = state.evolve(is_plan_approved=True, plan_approved_by=_RULE)
+    return decision_record.by_rule(approved, "approve_plan", "", _RULE, at)
 
 
 def _reject_plan(case: _Case, signal: RejectPlan) -> Applied:
-    if case.state.is_plan_approved or _phase(case.state) is not SessionPhase.AWAITING_PLAN:
+    if case.state.is_plan_approved or phase_beneath(case.state) is not SessionPhase.AWAITING_PLAN:
         return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
     notes = (*case.state.plan_notes, signal.notes or "rejected without a reason")
-    state = case.state.model_copy(
-        update={"plan_notes": notes, "plan": None, "records": {}, "changesets": ()}
-    )
-    state = enter(state, SessionPhase.PLANNING)
-    return Applied(state=state, effects=(Effect(kind="plan_anew"),))
+    state = case.state.evolve(plan_notes=notes, plan=None, records={}, changesets=())
+    state = phase_changes.enter(state, SessionPhase.PLANNING)
+    return Applied(state=state, effects=(PlanAgain(),))
 
 
 def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
-    if _phase(case.state) is not SessionPhase.AWAITING_PLAN or case.state.is_plan_approved:
+    if phase_beneath(case.state) is not SessionPhase.AWAITING_PLAN or case.state.is_plan_approved:
         text = f"a plan can be replaced while one waits for approval, not when {case.state.phase}"
         return case.not_possible("", text)
     if faults := plan_faults(signal.plan):
         return case.not_possible("", f"the plan is refused: {brief(faults, _FAULTS)}")
     state = adopt(case.state, signal.plan, case.config)
-    facts = {"is_plan_approved": True, "plan_approved_by": signal.by or UNNAMED}
-    return Applied(state=state.model_copy(update=facts))
+    by = signal.by or UNNAMED
+    return Applied(state=state.evolve(is_plan_approved=True, plan_approved_by=by))
 
 
 # --- changesets -----------------------------------------------------------------------------
@@ -250,8 +222,7 @@ def _skip(case: _Case, signal: SkipTask) -> Applied:
     if record.state is TaskState.MERGING:
         return case.not_possible(signal.id, f"task {signal.id!r} is being merged: too late to skip")
     skipped = move(record, TaskEvent.SKIPPED, "skipped by a person")
-    skipped = skipped.model_copy(update={"waived": signal.satisfies})
-    state = wave_outcomes.put(case.state, skipped)
+    state = wave_outcomes.put(case.state, skipped.evolve(waived=signal.satisfies))
     if TaskState.VALIDATED in {record.state, record.returns_to}:
         # What was built upon it would bring its work along into the branch.
         state = wave_outcomes.reset_dependants(state, record.task.id, "was skipped")
@@ -267,8 +238,8 @@ def _retry(case: _Case, signal: RetryTask) -> Applied:
         return case.not_possible(signal.id, text)
     notes = (*record.notes, f"a person says: {signal.notes}") if signal.notes else record.notes
     allowed = max(record.attempts_allowed, record.attempt + 1)
-    facts = {"notes": notes, "attempts_allowed": allowed, "waived": False}
-    again = move(record.model_copy(update=facts), TaskEvent.RETRIED, "retried by a person")
+    again = record.evolve(notes=notes, attempts_allowed=allowed, waived=False)
+    again = move(again, TaskEvent.RETRIED, "retried by a person")
     state = wave_outcomes.put(case.state, again)
     if record.waived:
         state = wave_outcomes.reset_dependants(state, record.task.id, "is to be done after all")
@@ -287,19 +258,18 @@ def _steer(case: _Case, signal: SteerTask) -> Applied:
     if sum(map(len, steers)) > _STEERS_CHARACTERS:
         text = f"task {signal.id!r} was told {len(record.steers)} words that each attempt hears"
         return case.not_possible(signal.id, f"{text}, and no more fit")
-    state = wave_outcomes.put(case.state, record.model_copy(update={"steers": steers}))
+    state = wave_outcomes.put(case.state, record.evolve(steers=steers))
     if record.state is not TaskState.DEVELOPING:
         return Applied(state=state)
-    effect = Effect(kind="steer", task=record.task.id, text=signal.text)
-    return Applied(state=state, effects=(effect,))
+    return Applied(state=state, effects=(Steer(task=record.task.id, text=signal.text),))
 
 
 def _prioritise(case: _Case, signal: SetPriority) -> Applied:
     record = case.record(signal.id)
     if record is None:
         return case.unknown("task", signal.id)
-    task = record.task.model_copy(update={"priority": signal.n})
-    return Applied(state=wave_outcomes.put(case.state, record.model_copy(update={"task": task})))
+    again = record.evolve(task=record.task.with_priority(signal.n))
+    return Applied(state=wave_outcomes.put(case.state, again))
 
 
 # --- the session ----------------------------------------------------------------------------
@@ -309,90 +279,71 @@ def _set_budget(case: _Case, signal: SetBudget) -> Applied:
     usd = read_usd(signal.usd)
     if isinstance(usd, str):
         return case.notice(NoticeKind.BAD_SIGNAL, "set_budget", f"signal 'set_budget': {usd}")
-    state = case.state.model_copy(update={"cap_usd": usd})
-    effects = [Effect(kind="set_cap", usd=usd)]
+    state = case.state.evolve(cap_usd=usd)
+    effects: tuple[Effect, ...] = (SetCap(usd=usd),)
     if state.is_cap_reached and usd > state.spent_usd:
-        state = state.model_copy(update={"is_cap_reached": False})
+        state = state.evolve(is_cap_reached=False)
         resumed = _resume(_Case(state, case.config, case.at), Nothing())
         return Applied(state=resumed.state, effects=(*effects, *resumed.effects))
-    return Applied(state=state, effects=tuple(effects))
+    return Applied(state=state, effects=effects)
 
 
 def _proceed(case: _Case, _: Nothing) -> Applied:
     if not any(each.state is TaskState.DEVELOPING for each in case.state.records.values()):
         return case.not_possible("", "no development runs that could be closed early")
-    return Applied(state=case.state, effects=(Effect(kind="proceed"),))
+    return Applied(state=case.state, effects=(TellWaves(signal="proceed"),))
 
 
 def _pause(case: _Case, _: Nothing) -> Applied:
-    return pause(case.state, "paused by a person")
-
-
-def _phase(state: SessionState) -> SessionPhase:
-    """Return what the session is at, a pause looked through."""
-    return state.resumes_to or state.phase
-
-
-def enter(state: SessionState, phase: SessionPhase, reason: str = "") -> SessionState:
-    """Return the state in another phase; a paused session stays paused and resumes to it."""
-    if state.phase is SessionPhase.PAUSED:
-        return state.model_copy(update={"resumes_to": phase})
-    return state.model_copy(update={"phase": phase, "reason": reason})
-
-
-def pause(state: SessionState, reason: str) -> Applied:
-    """Pause the session: nothing new starts, agents hold at their turn boundary."""
-    if state.phase in {SessionPhase.PAUSED, SessionPhase.STOPPING, SessionPhase.ENDED}:
-        return Applied(state=state)
-    facts = {"resumes_to": state.phase, "phase": SessionPhase.PAUSED, "reason": reason}
-    return Applied(state=state.model_copy(update=facts), effects=(Effect(kind="pause"),))
+    return phase_changes.pause(case.state, "paused by a person")
 
 
 def _resume(case: _Case, _: Nothing) -> Applied:
     if case.state.phase is not SessionPhase.PAUSED or case.state.resumes_to is None:
         return case.not_possible("", f"the session is not paused ({case.state.phase})")
-    facts = {
-        "phase": case.state.resumes_to,
-        "resumes_to": None,
-        "reason": "",
-        "is_cap_reached": False,
-    }
-    state = case.state.model_copy(update=facts)
-    return Applied(state=state, effects=(Effect(kind="resume"),))
+    return phase_changes.resume(case.state)
 
 
 def _stop(case: _Case, signal: Nothing) -> Applied:
-    return stop(case.state, f"stopped by {signal.by or 'a person'}")
+    return phase_changes.stop(case.state, f"stopped by {signal.by or 'a person'}")
 
 
-def halt(state: SessionState, config: SessionConfig, reason: str) -> Applied:
-    """Pause the session until a person acts, or stop it where no one watches."""
-    state = state.model_copy(update={"halt": ""})
-    return stop(state, reason) if config.on_cap == "stop" else pause(state, reason)
+_Decision = TypeVar("_Decision", bound=Said)
+_Handler = Callable[[_Case, str, JsonValue], Applied]
 
 
-def stop(state: SessionState, reason: str) -> Applied:
-    """Stop the session: running work is cancelled and kept, nothing new starts."""
-    facts = {"phase": SessionPhase.STOPPING, "reason": reason}
-    return Applied(state=state.model_copy(update=facts), effects=(Effect(kind="stop"),))
+def _reading(model: type[_Decision], handle: Callable[[_Case, _Decision], Applied]) -> _Handler:
+    """Return what reads a payload as `model`, handles it, and keeps it in the record."""
+
+    def read_and_handle(case: _Case, name: str, payload: JsonValue) -> Applied:
+        try:
+            read = model.model_validate({} if payload is None else payload)
+        except ValidationError as error:
+            faults = "; ".join(shape_faults(error, _FAULTS))
+            text = f"{name!r} was not understood: {faults}"
+            return case.notice(NoticeKind.BAD_SIGNAL, name, text)
+        applied = handle(case, read)
+        kept = decision_record.said(applied.state, name, read, case.at, applied.refused)
+        return applied.with_state(kept)
+
+    return read_and_handle
 
 
-_Handler = Callable[[_Case, Any], Applied]
-_HANDLERS: dict[str, tuple[type[Said], _Handler]] = {
-    "approve_plan": (ApprovePlan, _approve_plan),
-    "reject_plan": (RejectPlan, _reject_plan),
-    "replace_plan": (ReplacePlan, _replace_plan),
-    "approve_changeset": (ApproveChangeset, _approve_changeset),
-    "reject_changeset": (RejectChangeset, _reject_changeset),
-    "skip_task": (SkipTask, _skip),
-    "retry_task": (RetryTask, _retry),
-    "steer_task": (SteerTask, _steer),
-    "set_priority": (SetPriority, _prioritise),
-    "set_budget": (SetBudget, _set_budget),
-    "proceed": (Nothing, _proceed),
-    "pause": (Nothing, _pause),
-    "resume": (Nothing, _resume),
-    "stop": (Nothing, _stop),
+_HANDLERS: dict[str, _Handler] = {
+    "approve_plan": _reading(ApprovePlan, _approve_plan),
+    "reject_plan": _reading(RejectPlan, _reject_plan),
+    "replace_plan": _reading(ReplacePlan, _replace_plan),
+    "approve_changeset": _reading(ApproveChangeset, _approve_changeset),
+    "reject_changeset": _reading(RejectChangeset, _reject_changeset),
+    "skip_task": _reading(SkipTask, _skip),
+    "retry_task": _reading(RetryTask, _retry),
+    "steer_task": _reading(SteerTask, _steer),
+    "set_priority": _reading(SetPriority, _prioritise),
+    "set_budget": _reading(SetBudget, _set_budget),
+    "proceed": _reading(Nothing, _proceed),
+    "pause": _reading(Nothing, _pause),
+    "resume": _reading(Nothing, _resume),
+    "stop": _reading(Nothing, _stop),
 }
 NAMES = tuple(_HANDLERS)
 """Every signal of a session that a person may send."""

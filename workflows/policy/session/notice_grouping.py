@@ -23,7 +23,14 @@ def add(
     text = text[:1_000]
     for place, old in enumerate(notices):
         if (old.kind, old.subject) == (kind, subject):
-            update = {"text": text, "last_at": at, "count": old.count + 1}
-            return (*notices[:place], *notices[place + 1 :], old.model_copy(update=update))
+            again = Notice(
+                kind=kind,
+                subject=subject,
+                text=text,
+                first_at=old.first_at,
+                last_at=at,
+                count=old.count + 1,
+            )
+            return (*notices[:place], *notices[place + 1 :], again)
     new = Notice(kind=kind, subject=subject, text=text, first_at=at, last_at=at)
     return (*notices, new)[-MOST:]

@@ -13,20 +13,12 @@ from typing import Literal
 from pydantic import BaseModel
 
 from workflows.domain.changeset import Changeset, ChangesetEvent, ChangesetItem, ChangesetState
-from workflows.domain.ids import ChangesetId, Commit, TaskId
+from workflows.domain.ids import ChangesetId, TaskId
 from workflows.domain.plan import Plan
 from workflows.domain.session.session_config import Pacing, SessionConfig
 from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.wave_values import (
-    Assignment,
-    Candidate,
-    Grounds,
-    MergeRequest,
-    QueuedChangeset,
-)
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.plan.plan_check import form_changesets
-from workflows.policy.review.gate_comparison import is_green
 from workflows.policy.session import decision_record
 from workflows.policy.session.changeset_states import digest_of, move_changeset, reopen
 from workflows.policy.session.readiness import (
@@ -72,7 +64,7 @@ def adopt(state: SessionState, plan: Plan, config: SessionConfig) -> SessionStat
         task.id: TaskRecord(task=task, attempts_allowed=config.attempts) for task in plan.tasks
     }
     changesets = form_changesets(plan)
-    return state.model_copy(update={"plan": plan, "records": records, "changesets": changesets})
+    return state.evolve(plan=plan, records=records, changesets=changesets)
 
 
 def settle(state: SessionState, config: SessionConfig, at: datetime) -> SessionState:
@@ -240,7 +232,7 @@ _DONE = frozenset({TaskState.MERGED, TaskState.SKIPPED})
 
 def _is_undelivered(state: SessionState) -> bool:
     """Whether something is merged that the branch in the person's repository does not hold."""
-    base = state.base.commit if state.base else None
+    base = state.prepared.base.commit if state.prepared else None
     return state.head not in (base, state.delivered)
 
 
@@ -260,14 +252,14 @@ def start(state: SessionState, starts: StageStart) -> SessionState:
     for task in starts.tasks:
         record = state.records[task]
         if starts.stage == "develop":
-            record = record.model_copy(update={"attempt": record.attempt + 1})
+            record = record.evolve(attempt=record.attempt + 1)
             state = put(state, move(record, TaskEvent.DEVELOPMENT_STARTED))
         else:
             state = put(state, move(record, TaskEvent.VALIDATION_STARTED))
     for changeset in state.changesets:
         if changeset.id in starts.changesets:
             state = _take(state, changeset)
-    return state.model_copy(update={"cycle": cycle})
+    return state.evolve(cycle=cycle)
 
 
 def _take(state: SessionState, changeset: Changeset) -> SessionState:
@@ -276,82 +268,3 @@ def _take(state: SessionState, changeset: Changeset) -> SessionState:
     for item in changeset.items:
         state = put(state, move(state.records[item.task], TaskEvent.MERGE_STARTED))
     return put_changeset(state, move_changeset(changeset, ChangesetEvent.TAKEN))
-
-
-def assignment(state: SessionState, task: TaskId) -> Assignment:
-    """Say what one attempt starts from. Read before `start`: it counts the attempt itself."""
-    record = state.records[task]
-    head = state.head
-    if head is None:
-        raise ValueError(f"task {task!r} cannot start before the base is known")
-    return Assignment(
-        task=record.task,
-        attempt=record.attempt + 1,
-        head=head,
-        dependencies=_unmerged(state, record),
-        base=record.base if record.restart_from else None,
-        restart_from=record.restart_from,
-        notes=record.notes,
-        steers=record.steers,
-    )
-
-
-def _unmerged(state: SessionState, record: TaskRecord) -> tuple[Commit, ...]:
-    needed = [state.records[each] for each in record.task.depends_on]
-    states = {TaskState.VALIDATED, TaskState.MERGING}
-    return tuple(each.commit for each in needed if each.state in states and each.commit)
-
-
-def candidate(state: SessionState, task: TaskId) -> Candidate:
-    """Return one task's submitted work, as a ValidateWave takes it."""
-    record = state.records[task]
-    if record.base is None or record.commit is None or record.author_family is None:
-        raise ValueError(f"task {task!r} has no submitted work to validate")
-    return Candidate(
-        task=record.task,
-        attempt=record.attempt,
-        base=record.base,
-        commit=record.commit,
-        family=record.author_family,
-    )
-
-
-def queued(state: SessionState, ids: tuple[ChangesetId, ...]) -> tuple[QueuedChangeset, ...]:
-    """Return approved changesets as the merge queue takes them, in dependency order."""
-    chosen = [each for each in state.changesets if each.id in ids and each.digest is not None]
-    return tuple(
-        QueuedChangeset(
-            id=each.id,
-            digest=each.digest,
-            tasks=tuple(item.task for item in each.items),
-            commits=tuple(item.commit for item in each.items),
-            title=_title(each),
-        )
-        for each in chosen
-        if each.digest is not None
-    )
-
-
-def _title(changeset: Changeset) -> str:
-    titles = [item.title for item in changeset.items]
-    return titles[0] if len(titles) == 1 else f"{changeset.id}: {len(titles)} tasks"
-
-
-def merge_request(
-    state: SessionState, grounds: Grounds, changesets: tuple[ChangesetId, ...]
-) -> MergeRequest:
-    """Return what a MergeWave takes. Read before `start`: it moves the changesets on."""
-    if state.base is None or state.head is None or state.baseline is None:
-        raise ValueError("the session is not prepared yet")
-    return MergeRequest(
-        grounds=grounds,
-        repository=state.base.repository,
-        base=state.base.commit,
-        head=state.head,
-        delivered=state.delivered,
-        queue=queued(state, changesets),
-        baseline=state.head_baseline or state.baseline,
-        # Where the base is red, "green" says only that nothing new failed against that base; the
-        # head may hold less that is red by now.
-        green=state.green if is_green(state.baseline) else (),
-    )

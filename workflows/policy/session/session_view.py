@@ -5,7 +5,9 @@ from workflows.domain.session.decision import Decision
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import (
     ChangesetLine,
+    SessionOutcome,
     SessionRequest,
+    SessionResult,
     SessionView,
     TaskLine,
 )
@@ -19,6 +21,7 @@ _CODE_CHARACTERS = 200
 
 def view(request: SessionRequest, state: SessionState) -> SessionView:
     """Return the whole picture without long texts."""
+    prepared = state.prepared
     return SessionView(
         session=request.session,
         goal=_cut(request.goal, 200),
@@ -26,14 +29,14 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
         reason=state.reason,
         pacing=request.config.pacing,
         cycle=state.cycle,
-        repository=state.base.repository if state.base else request.repository,
+        repository=prepared.base.repository if prepared else request.repository,
         branch=state.branch,
-        base=state.base.commit if state.base else None,
+        base=prepared.base.commit if prepared else None,
         head=state.head,
-        sandbox=state.sandbox,
-        scripted=state.scripted,
+        sandbox=prepared.sandbox if prepared else "",
+        scripted=state.ended.scripted,
         spent_usd=state.spent_usd,
-        is_estimated=state.is_estimated,
+        is_estimated=state.ended.is_estimated,
         cap_usd=state.cap_usd,
         tasks=task_lines(state),
         changesets=tuple(_changeset_line(each) for each in state.changesets),
@@ -45,15 +48,31 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
     )
 
 
+def result(state: SessionState, outcome: SessionOutcome) -> SessionResult:
+    """Return what an ended session came to."""
+    return SessionResult(
+        outcome=outcome,
+        reason=state.reason,
+        branch=state.branch,
+        head=state.head,
+        spent_usd=state.spent_usd,
+        tasks=task_lines(state),
+        scripted=state.ended.scripted,
+        is_estimated=state.ended.is_estimated,
+        plan_approved_by=state.plan_approved_by,
+        decisions=state.decisions,
+        decisions_dropped=state.decisions_dropped,
+    )
+
+
 def short(view: SessionView) -> SessionView:
     """Return the picture small enough for a memo: the first tasks, the last notices."""
-    facts = {
-        "tasks": view.tasks[:_SHOWN],
-        "changesets": view.changesets[:_SHOWN],
-        "notices": view.notices[-_NOTICES_KEPT:],
-        "decisions": view.decisions[-_SHOWN:],
-    }
-    return view.model_copy(update=facts)
+    return view.evolve(
+        tasks=view.tasks[:_SHOWN],
+        changesets=view.changesets[:_SHOWN],
+        notices=view.notices[-_NOTICES_KEPT:],
+        decisions=view.decisions[-_SHOWN:],
+    )
 
 
 def task_lines(state: SessionState) -> tuple[TaskLine, ...]:
@@ -90,16 +109,16 @@ def details(state: SessionState) -> str:
     Titles, reasons and notices may hold a model's words: they are shown as code, so that nothing
     in them is markup.
     """
-    partly = ", partly estimated" if state.is_estimated else ""
+    partly = ", partly estimated" if state.ended.is_estimated else ""
     spent = f"{money(state.spent_usd)} of {money(state.cap_usd)}{partly}"
     lines = [
         f"**{state.phase}**{': ' + _code(state.reason) if state.reason else ''}",
         "",
         f"Spent: {spent}",
     ]
-    if state.scripted:
+    if state.ended.scripted:
         lines.append("A **scripted model** speaks here, not a real one.")
-    if state.sandbox == "none":
+    if state.prepared is not None and state.prepared.sandbox == "none":
         lines.append("**No sandbox**: commands run with this machine's rights.")
     lines += ["", "| task | state | attempt | title |", "|---|---|---|---|"]
     records = list(state.records.values())

@@ -91,9 +91,7 @@ def move(record: TaskRecord, event: On, reason: str = "") -> TaskRecord:
         raise IllegalMoveError(f"task {record.task.id!r}", record.state, event)
     state, returns_to = target
     waived = record.waived and state is Is.SKIPPED
-    return record.model_copy(
-        update={"state": state, "returns_to": returns_to, "reason": reason, "waived": waived}
-    )
+    return record.evolve(state=state, returns_to=returns_to, reason=reason, waived=waived)
 
 
 def _target(record: TaskRecord, event: On) -> tuple[Is, Is | None] | None:

@@ -4,11 +4,11 @@ An outcome of an attempt that is no longer the task's current one (skipped, rese
 meanwhile) moves nothing; only its cost counts.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.changeset import Changeset, ChangesetEvent
+from workflows.domain.gate import GateReport
 from workflows.domain.ids import ChangesetId, TaskId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_state import SessionState
@@ -32,6 +32,7 @@ from workflows.domain.session.wave_values import (
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.money.amounts_in_words import counted
 from workflows.policy.plan.plan_check import changeset_of
+from workflows.policy.review.gate_comparison import base_notices
 from workflows.policy.session import notice_grouping
 from workflows.policy.session.changeset_states import move_changeset
 from workflows.policy.session.task_states import FINAL, can_move, move
@@ -45,8 +46,7 @@ left. After the last two the session halts until a person acts, so it cannot go 
 
 def put(state: SessionState, record: TaskRecord) -> SessionState:
     """Return the state with one task's record replaced."""
-    records = {**state.records, record.task.id: record}
-    return state.model_copy(update={"records": records})
+    return state.evolve(records={**state.records, record.task.id: record})
 
 
 def notice(
@@ -54,7 +54,15 @@ def notice(
 ) -> SessionState:
     """Return the state with one more notice."""
     more = notice_grouping.add(state.notices, kind, subject, text, at)
-    return state.model_copy(update={"notices": more})
+    return state.evolve(notices=more)
+
+
+def baseline(state: SessionState, report: GateReport, at: datetime) -> SessionState:
+    """Take up what the gates came to on the base."""
+    state = state.evolve(baseline=report)
+    for text in (*report.notices, *base_notices(report)):
+        state = notice(state, NoticeKind.REPOSITORY, text, text, at)
+    return state
 
 
 StageResult = DevelopResult | ValidateResult | MergeResult
@@ -142,44 +150,43 @@ def _wait(state: SessionState, record: TaskRecord, item: Waits) -> TaskRecord:
     if unmerged and all(changeset_of(each.task) == home for each in unmerged):
         reason = f"{item.detail}; but they merge only together with it: skip one or replan"
         return move(move(record, TaskEvent.REJECTED), TaskEvent.GAVE_UP, reason[:200])
-    facts = {"attempts_allowed": record.attempts_allowed + 1, "waits_for_merge": True}
-    return move(_with(record, facts), TaskEvent.RESET, item.detail)
+    again = record.evolve(attempts_allowed=record.attempts_allowed + 1, waits_for_merge=True)
+    return move(again, TaskEvent.RESET, item.detail)
 
 
 def _developed(
     state: SessionState, record: TaskRecord, item: Developed, at: datetime
 ) -> SessionState:
-    facts = {
-        "base": item.base,
-        "commit": item.commit,
-        "tree": item.tree,
-        "restart_from": item.commit,
-        "author_family": item.family,
-    }
+    record = record.evolve(
+        base=item.base,
+        commit=item.commit,
+        tree=item.tree,
+        restart_from=item.commit,
+        author_family=item.family,
+    )
     if item.ignored:
         text = f"the agent wrote ignored files, which are not part of the work: {item.ignored}"
         state = notice(state, NoticeKind.REPOSITORY, item.task, text, at)
     if item.notices:
         text = f"in the work, allowed: {'; '.join(item.notices)}"
         state = notice(state, NoticeKind.REPOSITORY, item.task, text, at)
-    return put(state, move(_with(record, facts), TaskEvent.SUBMITTED))
+    return put(state, move(record, TaskEvent.SUBMITTED))
 
 
 def _not_developed(
     state: SessionState, record: TaskRecord, item: NotDeveloped, at: datetime
 ) -> SessionState:
-    facts: dict[str, object] = {}
     if item.checkpoint is not None:
-        facts = {"base": item.base, "restart_from": item.checkpoint}
+        record = record.evolve(base=item.base, restart_from=item.checkpoint)
     if item.end in _NOT_ITS_FAULT:
-        facts["attempts_allowed"] = record.attempts_allowed + 1
+        record = record.evolve(attempts_allowed=record.attempts_allowed + 1)
     if item.end is AgentEnd.PROVIDER:
         state = notice(state, NoticeKind.PROVIDER, item.task, item.detail, at)
-        state = state.model_copy(update={"halt": f"no model can be asked: {item.detail}"[:300]})
+        state = state.evolve(halt=f"no model can be asked: {item.detail}"[:300])
     if item.end is AgentEnd.HOST:
         state = notice(state, NoticeKind.REPOSITORY, item.task, item.detail, at)
     text = f"attempt {item.attempt} ended ({item.end}): {item.detail}"
-    record = _note(_with(record, facts), text)
+    record = _note(record, text)
     return put(state, _again(move(record, TaskEvent.REJECTED, text[:200]), item.end))
 
 
@@ -191,11 +198,10 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
         return state
     match item:
         case Validated():
-            green = (*state.green, item.tree)[-_GREEN_KEPT:]
-            state = state.model_copy(update={"green": green})
+            state = state.evolve(green=(*state.green, item.tree)[-_GREEN_KEPT:])
             if item.gate_remarks:
                 state = notice(state, NoticeKind.GATE, item.task, item.gate_remarks, at)
-            return put(state, move(_with(record, {"diff": item.diff}), TaskEvent.PASSED))
+            return put(state, move(record.evolve(diff=item.diff), TaskEvent.PASSED))
         case Refused(by="cap"):
             # No one has judged it: it waits as it is, and is validated once there is money again.
             return put(state, move(record, TaskEvent.HELD, item.notes[:200]))
@@ -217,13 +223,12 @@ def merge_result(state: SessionState, result: MergeResult, at: datetime) -> Sess
         state = _merge_item(state, item, at)
     if result.delivery_refused:
         state = notice(state, NoticeKind.DELIVERY, "", result.delivery_refused, at)
-    facts = {
-        "head": result.head,
-        "head_baseline": result.baseline or state.head_baseline,
-        "delivered": result.delivered,
-        "branch": result.branch,
-    }
-    return state.model_copy(update=facts)
+    return state.evolve(
+        head=result.head,
+        head_baseline=result.baseline or state.head_baseline,
+        delivered=result.delivered,
+        branch=result.branch,
+    )
 
 
 def _merge_item(state: SessionState, item: MergeItem, at: datetime) -> SessionState:
@@ -240,7 +245,7 @@ def _merge_item(state: SessionState, item: MergeItem, at: datetime) -> SessionSt
                 state = put(state, move(state.records[task], TaskEvent.HELD, item.reason[:200]))
             state = notice(state, NoticeKind.REPOSITORY, item.id, item.reason, at)
             halt = f"changeset {item.id!r} could not be merged: {item.reason}"[:300]
-            state = state.model_copy(update={"halt": halt})
+            state = state.evolve(halt=halt)
             return put_changeset(state, move_changeset(changeset, ChangesetEvent.QUEUED))
         case ReturnedChangeset():
             for task in _merging(state, changeset):
@@ -264,7 +269,7 @@ def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> Ses
         else ("the checks fail on the merged tree")
     )
     # On the new head, not on its old base: the conflict would only come again there.
-    record = _note(_with(record, {"base": None, "restart_from": None}), item.notes)
+    record = _note(record.evolve(base=None, restart_from=None), item.notes)
     state = put(state, _again(move(record, TaskEvent.RETURNED, reason)))
     return reset_dependants(state, task)
 
@@ -277,8 +282,8 @@ def send_back(state: SessionState, task: TaskId, reason: str) -> SessionState:
     record = state.records[task]
     if record.state is not TaskState.VALIDATED:
         return state  # it stands on a task that was sent back before, and was reset with it
-    facts = {"attempts_allowed": max(record.attempts_allowed, record.attempt + 1)}
-    record = _note(_with(record, facts), f"a person rejected the work: {reason}")
+    record = record.evolve(attempts_allowed=max(record.attempts_allowed, record.attempt + 1))
+    record = _note(record, f"a person rejected the work: {reason}")
     state = put(state, move(record, TaskEvent.REWORK, "rejected by a person"))
     return reset_dependants(state, task)
 
@@ -286,7 +291,7 @@ def send_back(state: SessionState, task: TaskId, reason: str) -> SessionState:
 def put_changeset(state: SessionState, changeset: Changeset) -> SessionState:
     """Return the state with one changeset replaced."""
     changesets = tuple(changeset if old.id == changeset.id else old for old in state.changesets)
-    return state.model_copy(update={"changesets": changesets})
+    return state.evolve(changesets=changesets)
 
 
 def reset_dependants(
@@ -298,13 +303,11 @@ def reset_dependants(
         if task in record.task.depends_on and can_move(record, TaskEvent.RESET):
             if record.state is TaskState.READY and record.attempt == 0:
                 continue
-            facts = {
-                "base": None,
-                "restart_from": None,
-                "attempts_allowed": record.attempts_allowed + 1,
-            }
+            again = record.evolve(
+                base=None, restart_from=None, attempts_allowed=record.attempts_allowed + 1
+            )
             reason = f"task {task!r}, on which it stands, {because}"
-            state = put(state, move(_with(record, facts), TaskEvent.RESET, reason))
+            state = put(state, move(again, TaskEvent.RESET, reason))
             state = reset_dependants(state, dependant)
     return state
 
@@ -319,21 +322,12 @@ def _again(record: TaskRecord, end: AgentEnd | None = None) -> TaskRecord:
 
 
 def _note(record: TaskRecord, text: str) -> TaskRecord:
-    return _with(record, {"notes": (*record.notes, text[:12_000])[-_NOTES_KEPT:]})
-
-
-def _with(record: TaskRecord, facts: Mapping[str, object]) -> TaskRecord:
-    return record.model_copy(update=facts)
+    return record.evolve(notes=(*record.notes, text[:12_000])[-_NOTES_KEPT:])
 
 
 def _spend(
     state: SessionState, item: Developed | NotDeveloped | Validated | Refused
 ) -> SessionState:
     record = state.records[item.task]
-    state = put(state, _with(record, {"cost_usd": record.cost_usd + item.cost_usd}))
-    facts = {
-        "ended_usd": state.ended_usd + item.cost_usd,
-        "scripted": state.scripted or item.scripted,
-        "is_estimated": state.is_estimated or item.is_estimated,
-    }
-    return state.model_copy(update=facts)
+    state = put(state, record.evolve(cost_usd=record.cost_usd + item.bill.usd))
+    return state.evolve(ended=state.ended + item.bill)

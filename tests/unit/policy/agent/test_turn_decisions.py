@@ -12,6 +12,7 @@ from tests.unit.policy.examples import a_model
 from workflows.domain.agent.agent_values import AgentEnd, AgentLimits, AgentState
 from workflows.domain.agent.messages import ToolCall, ToolResult
 from workflows.domain.agent.model_values import Role
+from workflows.domain.budget import Bill
 from workflows.domain.ids import Digest
 from workflows.policy.agent import turn_decisions as policy
 
@@ -123,7 +124,7 @@ def test_wrap_up_at_80_percent_of_any_limit(
     turn: int, minutes: float, usd: str, is_due: bool
 ) -> None:
     now = NOON + timedelta(minutes=minutes)
-    stands = state(turn=turn, spent_usd=Decimal(usd))
+    stands = state(turn=turn, bill=Bill(usd=Decimal(usd)))
     assert policy.is_wrap_up_due(stands, LIMITS, now) is is_due
     told = stands.model_copy(update={"is_warned": True})
     assert not policy.is_wrap_up_due(told, LIMITS, now)

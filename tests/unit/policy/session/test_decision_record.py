@@ -17,6 +17,7 @@ from workflows.domain.task import TaskState
 from workflows.policy.session import (
     decision_record,
     decisions,
+    phase_changes,
     scheduling,
     session_view,
     wave_outcomes,
@@ -44,7 +45,7 @@ WAITING = scheduling.settle(
     in_state(a_state(SessionPhase.RUNNING), "a", TaskState.VALIDATED), ASK, NOON
 )
 DIGEST = str(next(each.digest for each in WAITING.changesets if each.id == "a"))
-PAUSED = decisions.pause(RUNNING, "paused").state
+PAUSED = phase_changes.pause(RUNNING, "paused").state
 
 
 def say(state: SessionState, name: str, payload: JsonValue = None, at: datetime = NOON):

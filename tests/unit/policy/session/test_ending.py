@@ -5,10 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from tests.unit.policy.examples import a_plan, a_task
+from tests.unit.policy.examples import a_plan, a_preparation, a_task
 from workflows.domain.changeset import ChangesetState
-from workflows.domain.ids import Commit, Digest, TaskId, Tree
-from workflows.domain.repository import Base
+from workflows.domain.ids import Commit, TaskId
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.session.wave_values import MergeResult
@@ -28,16 +27,7 @@ def state(where: TaskState) -> SessionState:
         cap_usd=Decimal(10),
         phase=SessionPhase.RUNNING,
         head=BASE,
-        base=Base(
-            repository="/r",
-            key="k",
-            bundle=Digest("d" * 64),
-            commit=BASE,
-            tree=Tree("e" * 40),
-            branch="main",
-            files=1,
-            tree_bytes=1,
-        ),
+        prepared=a_preparation(BASE),
     )
     adopted = scheduling.adopt(empty, a_plan(a_task("a")), CONFIG)
     return wave_outcomes.put(

@@ -29,6 +29,7 @@ from pydantic import JsonValue
 
 from tests.unit.policy.examples import a_task
 from workflows.domain.agent.agent_values import AgentEnd
+from workflows.domain.budget import Bill
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import ChangesetId, Commit, TaskId, Tree
 from workflows.domain.plan import Plan, Task
@@ -318,8 +319,7 @@ class Session(RuleBasedStateMachine):
                 tree=Tree("tree"),
                 family="a",
                 ignored=(),
-                cost_usd=Decimal(0),
-                scripted=True,
+                bill=Bill(scripted=True),
             )
         return NotDeveloped(
             task=task,
@@ -328,8 +328,7 @@ class Session(RuleBasedStateMachine):
             detail="no good",
             base=None,
             checkpoint=None,
-            cost_usd=Decimal(0),
-            scripted=True,
+            bill=Bill(scripted=True),
         )
 
     def validated(self, tasks: Sequence[TaskId], fates: Sequence[str]) -> ValidateResult:
@@ -343,16 +342,14 @@ class Session(RuleBasedStateMachine):
                 attempt=attempt,
                 tree=Tree("tree"),
                 verdict=Verdict(decision="approve", reviewer="scripted/b", family="b"),
-                cost_usd=Decimal(0),
-                scripted=True,
+                bill=Bill(scripted=True),
             )
         return Refused(
             task=task,
             attempt=attempt,
             by="gate",
             notes="red",
-            cost_usd=Decimal(0),
-            scripted=True,
+            bill=Bill(scripted=True),
         )
 
     def merged(self, changesets: Sequence[ChangesetId], blamed: int | None) -> MergeResult:

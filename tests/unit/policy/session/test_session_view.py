@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.policy.examples import a_plan, a_task
+from tests.unit.policy.examples import a_plan, a_preparation, a_task
+from workflows.domain.budget import Bill
 from workflows.domain.ids import Commit, SessionId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
@@ -77,10 +78,13 @@ def test_what_is_cut_says_so() -> None:
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({"scripted": True}, "**scripted model**"),
-        ({"sandbox": "none"}, "**No sandbox**"),
-        ({"ended_usd": Decimal("1.5")}, "Spent: $1.50 of $10.00"),
-        ({"ended_usd": Decimal("1.5"), "is_estimated": True}, "$1.50 of $10.00, partly estimated"),
+        ({"ended": Bill(scripted=True)}, "**scripted model**"),
+        ({"prepared": a_preparation(sandbox="none")}, "**No sandbox**"),
+        ({"ended": Bill(usd=Decimal("1.5"))}, "Spent: $1.50 of $10.00"),
+        (
+            {"ended": Bill(usd=Decimal("1.5"), is_estimated=True)},
+            "$1.50 of $10.00, partly estimated",
+        ),
         ({"phase": SessionPhase.PAUSED, "reason": "the cap"}, "the cap"),
     ],
 )

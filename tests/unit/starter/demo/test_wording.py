@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from starter.demo import wording
 from starter.demo.evidence import Seen
 from starter.demo.stage import Stage, SuiteRun
 from tests.unit.starter.demo.examples import view
+from workflows.domain.budget import Bill
 from workflows.domain.ids import ChangesetId, TaskId
 from workflows.domain.session.notice import Notice, NoticeKind
 from workflows.domain.session.wave_values import Refused, ReturnedChangeset
@@ -19,8 +19,8 @@ STAGE = Stage(Path("/d"), Path("/d/orderdesk"), Path("/p.yaml"), "Finish the rel
 
 
 def refused(by: str, notes: str) -> Refused:
-    facts = {"task": "tax", "attempt": 1, "by": by, "notes": notes, "cost_usd": Decimal(0)}
-    return Refused.model_validate(facts | {"scripted": True})
+    facts = {"task": "tax", "attempt": 1, "by": by, "notes": notes}
+    return Refused.model_validate(facts | {"bill": Bill(scripted=True)})
 
 
 RETURNED = ReturnedChangeset(

@@ -1,0 +1,51 @@
+"""What a decision asks of the session beyond its state: to tell its waves, its ledger, its planner.
+
+A value for each kind. Stopping is none of them: the state's phase says it.
+"""
+
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import BaseModel
+
+from workflows.domain.ids import TaskId
+from workflows.domain.session.session_state import SessionState
+
+
+class Steer(BaseModel, frozen=True, extra="forbid"):
+    """Tell a task's agent something."""
+
+    task: TaskId
+    text: str
+
+
+class TellWaves(BaseModel, frozen=True, extra="forbid"):
+    """Signal the waves under way that have agents."""
+
+    signal: Literal["pause", "resume", "proceed"]
+
+
+class SetCap(BaseModel, frozen=True, extra="forbid"):
+    """Tell the ledger another cap."""
+
+    usd: Decimal
+
+
+class PlanAgain(BaseModel, frozen=True, extra="forbid"):
+    """Start a planner."""
+
+
+Effect = Steer | TellWaves | SetCap | PlanAgain
+
+
+class Applied(BaseModel, frozen=True, extra="forbid"):
+    """The state after a decision or another change, and what it asks for."""
+
+    state: SessionState
+    effects: tuple[Effect, ...] = ()
+    refused: str = ""
+    """Why nothing was done; the same words are in a notice."""
+
+    def with_state(self, state: SessionState) -> "Applied":
+        """Return the same with another state."""
+        return Applied(state=state, effects=self.effects, refused=self.refused)

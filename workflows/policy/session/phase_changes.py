@@ -1,0 +1,47 @@
+"""How the session goes from one phase to another: entered, paused, resumed, stopped, halted."""
+
+from workflows.domain.session.session_config import SessionConfig
+from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.policy.session.effects import Applied, TellWaves
+
+
+def phase_beneath(state: SessionState) -> SessionPhase:
+    """Return the session's phase, or the one that it resumes to where it is paused."""
+    return state.resumes_to or state.phase
+
+
+def enter(state: SessionState, phase: SessionPhase, reason: str = "") -> SessionState:
+    """Return the state in another phase; a paused session stays paused and resumes to it."""
+    if state.phase is SessionPhase.PAUSED:
+        return state.evolve(resumes_to=phase)
+    return state.evolve(phase=phase, reason=reason)
+
+
+def pause(state: SessionState, reason: str) -> Applied:
+    """Pause the session: nothing new starts, agents hold at their turn boundary."""
+    if state.phase in {SessionPhase.PAUSED, SessionPhase.STOPPING, SessionPhase.ENDED}:
+        return Applied(state=state)
+    paused = state.evolve(resumes_to=state.phase, phase=SessionPhase.PAUSED, reason=reason)
+    return Applied(state=paused, effects=(TellWaves(signal="pause"),))
+
+
+def resume(state: SessionState) -> Applied:
+    """Return a paused session to the phase that it was in; one that is not paused stays as it is.
+
+    The cap counts as not reached until the ledger says so again.
+    """
+    if state.resumes_to is None:
+        return Applied(state=state)
+    resumed = state.evolve(phase=state.resumes_to, resumes_to=None, reason="", is_cap_reached=False)
+    return Applied(state=resumed, effects=(TellWaves(signal="resume"),))
+
+
+def stop(state: SessionState, reason: str) -> Applied:
+    """Stop the session: running work is cancelled and kept, nothing new starts."""
+    return Applied(state=state.evolve(phase=SessionPhase.STOPPING, reason=reason))
+
+
+def halt(state: SessionState, config: SessionConfig, reason: str) -> Applied:
+    """Pause the session until a person acts, or stop it under `on_cap: stop`."""
+    state = state.evolve(halt="")
+    return stop(state, reason) if config.on_cap == "stop" else pause(state, reason)

@@ -1,0 +1,190 @@
+"""What each wave of a session is given, from the session's request and state.
+
+All are read before the state moves on (`scheduling.start`), which counts the attempt and takes the
+changesets.
+"""
+
+from workflows.domain.changeset import Changeset
+from workflows.domain.gate import GateReport
+from workflows.domain.ids import ChangesetId, Commit, TaskId
+from workflows.domain.session.session_state import Prepared, SessionState
+from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.wave_values import (
+    Assignment,
+    Candidate,
+    DevelopRequest,
+    Grounds,
+    MergeRequest,
+    PlanRequest,
+    QueuedChangeset,
+    ValidateRequest,
+)
+from workflows.domain.task import TaskRecord, TaskState
+from workflows.policy.review.gate_comparison import is_green
+from workflows.policy.session.scheduling import StageStart
+
+StageRequest = DevelopRequest | ValidateRequest | MergeRequest
+
+
+def prepared(state: SessionState) -> Prepared:
+    """Return what the preparation found.
+
+    Raises:
+        ValueError: it is not done yet.
+    """
+    if state.prepared is None:
+        raise ValueError("the session is not prepared yet")
+    return state.prepared
+
+
+def grounds(request: SessionRequest, state: SessionState) -> Grounds:
+    """Return what every wave of this session needs to know."""
+    known = prepared(state)
+    return Grounds(
+        session=request.session,
+        key=known.base.key,
+        host_queue=known.host_queue,
+        ledger=request.ledger_id,
+        worktree=request.config.worktree,
+        copied=known.base.copied,
+        gates=known.gates,
+        command_timeout=request.config.command_timeout,
+        turns=request.config.turns,
+        policy=request.config.policy,
+        limits=request.config.limits,
+    )
+
+
+def plan_request(request: SessionRequest, state: SessionState) -> PlanRequest:
+    """Return what the next PlanWave takes."""
+    known = prepared(state)
+    return PlanRequest(
+        grounds=grounds(request, state),
+        route=known.routes.planner,
+        base=known.base.commit,
+        goal=request.goal,
+        brief=known.brief,
+        notes=state.plan_notes,
+        number=state.plans_made,
+    )
+
+
+def stage_request(request: SessionRequest, state: SessionState, start: StageStart) -> StageRequest:
+    """Return what the wave takes that `start` names."""
+    match start.stage:
+        case "develop":
+            return _develop_request(request, state, start)
+        case "validate":
+            return _validate_request(request, state, start)
+        case "merge":
+            return _merge_request(request, state, start)
+
+
+def _develop_request(
+    request: SessionRequest, state: SessionState, start: StageStart
+) -> DevelopRequest:
+    known = prepared(state)
+    return DevelopRequest(
+        grounds=grounds(request, state),
+        route=known.routes.developer,
+        assignments=tuple(assignment(state, each) for each in start.tasks),
+        concurrency=request.config.concurrency.develop,
+        brief=known.brief,
+    )
+
+
+def _validate_request(
+    request: SessionRequest, state: SessionState, start: StageStart
+) -> ValidateRequest:
+    return ValidateRequest(
+        grounds=grounds(request, state),
+        route=prepared(state).routes.reviewer,
+        candidates=tuple(candidate(state, each) for each in start.tasks),
+        baseline=_baseline(state),
+        head=state.head,
+        head_baseline=state.head_baseline,
+        concurrency=request.config.concurrency.validation,
+    )
+
+
+def _merge_request(request: SessionRequest, state: SessionState, start: StageStart) -> MergeRequest:
+    known, baseline = prepared(state), _baseline(state)
+    return MergeRequest(
+        grounds=grounds(request, state),
+        repository=known.base.repository,
+        base=known.base.commit,
+        head=_head(state),
+        delivered=state.delivered,
+        queue=_queued(state, start.changesets),
+        baseline=state.head_baseline or baseline,
+        # Where the base is red, "green" says only that nothing new failed against that base; the
+        # head may hold less that is red by now.
+        green=state.green if is_green(baseline) else (),
+    )
+
+
+def _baseline(state: SessionState) -> GateReport:
+    if state.baseline is None:
+        raise ValueError("the gates were not run on the base yet")
+    return state.baseline
+
+
+def _head(state: SessionState) -> Commit:
+    if state.head is None:
+        raise ValueError("the session has no head before it is prepared")
+    return state.head
+
+
+def assignment(state: SessionState, task: TaskId) -> Assignment:
+    """Return what the next attempt at a task starts from."""
+    record = state.records[task]
+    return Assignment(
+        task=record.task,
+        attempt=record.attempt + 1,
+        head=_head(state),
+        dependencies=_unmerged(state, record),
+        base=record.base if record.restart_from else None,
+        restart_from=record.restart_from,
+        notes=record.notes,
+        steers=record.steers,
+    )
+
+
+def _unmerged(state: SessionState, record: TaskRecord) -> tuple[Commit, ...]:
+    needed = [state.records[each] for each in record.task.depends_on]
+    states = {TaskState.VALIDATED, TaskState.MERGING}
+    return tuple(each.commit for each in needed if each.state in states and each.commit)
+
+
+def candidate(state: SessionState, task: TaskId) -> Candidate:
+    """Return one task's submitted work, as a ValidateWave takes it."""
+    record = state.records[task]
+    if record.base is None or record.commit is None or record.author_family is None:
+        raise ValueError(f"task {task!r} has no submitted work to validate")
+    return Candidate(
+        task=record.task,
+        attempt=record.attempt,
+        base=record.base,
+        commit=record.commit,
+        family=record.author_family,
+    )
+
+
+def _queued(state: SessionState, ids: tuple[ChangesetId, ...]) -> tuple[QueuedChangeset, ...]:
+    """Return approved changesets as the merge queue takes them, in dependency order."""
+    return tuple(
+        QueuedChangeset(
+            id=each.id,
+            digest=each.digest,
+            tasks=tuple(item.task for item in each.items),
+            commits=tuple(item.commit for item in each.items),
+            title=_title(each),
+        )
+        for each in state.changesets
+        if each.id in ids and each.digest is not None
+    )
+
+
+def _title(changeset: Changeset) -> str:
+    titles = [item.title for item in changeset.items]
+    return titles[0] if len(titles) == 1 else f"{changeset.id}: {len(titles)} tasks"

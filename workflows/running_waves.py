@@ -1,0 +1,192 @@
+"""The waves of a session that are under way: each a child workflow, told things by signal.
+
+Which wave starts, and what its outcome means, is the session's.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel
+from temporalio import workflow
+from temporalio.types import MethodAsyncSingleParam
+
+from workflows.agent_lifecycle import ChildHandle, tell
+from workflows.develop_wave import DevelopWave
+from workflows.domain.ids import SessionId, TaskId
+from workflows.domain.session.session_state import SessionState
+from workflows.domain.session.wave_values import (
+    DevelopRequest,
+    MergeRequest,
+    PlanRequest,
+    PlanResult,
+    TaskWord,
+    ValidateRequest,
+)
+from workflows.domain.task import TaskState
+from workflows.merge_wave import MergeWave
+from workflows.plan_wave import PlanWave
+from workflows.policy.session.effects import TellWaves
+from workflows.policy.session.scheduling import Running, StageStart
+from workflows.policy.session.wave_outcomes import StageResult
+from workflows.policy.session.wave_requests import StageRequest
+from workflows.validate_wave import ValidateWave
+
+_Wave = TypeVar("_Wave")
+_Request = TypeVar("_Request", bound=BaseModel)
+_Result = TypeVar("_Result")
+
+_HEARS = {
+    "pause": frozenset({"plan", "develop", "validate"}),
+    "resume": frozenset({"plan", "develop", "validate"}),
+    "proceed": frozenset({"develop"}),
+}
+"""Which stages a signal is for."""
+
+
+@dataclass
+class RunningWave:
+    """One wave under way."""
+
+    stage: Literal["plan", "develop", "validate", "merge"]
+    start: StageStart | None = None
+    """What it works on; None for a plan wave."""
+    task: asyncio.Task[None] | None = None
+    """Its course up to what the session makes of its outcome; None for a plan wave, which the
+    session waits for itself."""
+    handle: asyncio.Task[ChildHandle] | None = None
+    """The start of its child: what is said to a wave that is still being started waits for it."""
+
+
+class RunningWaves:
+    """A session's waves by key: `<cycle>/<stage>`, or `plan/<number>`."""
+
+    def __init__(self, session: SessionId) -> None:
+        """Begin with none."""
+        self._session = session
+        self._waves: dict[str, RunningWave] = {}
+        self._stopped_agents: set[tuple[str, TaskId]] = set()
+
+    def __bool__(self) -> bool:
+        """Whether any is under way."""
+        return bool(self._waves)
+
+    def counts(self) -> Running:
+        """Return how much of each stage runs."""
+        counts = {"develop": 0, "validate": 0, "merge": 0}
+        for start in (wave.start for wave in self._waves.values() if wave.start is not None):
+            counts[start.stage] += len(start.tasks) or 1
+        return Running(
+            develop=counts["develop"], validation=counts["validate"], merge=counts["merge"]
+        )
+
+    # --- their course ------------------------------------------------------------------------
+
+    async def plan(self, request: PlanRequest) -> PlanResult:
+        """Run a plan wave to its end."""
+        key = f"plan/{request.number}"
+        self._waves[key] = RunningWave("plan")
+        try:
+            return await self._child(PlanWave.run, key, request, "plan the goal")
+        finally:
+            self._waves.pop(key)
+
+    def begin(
+        self,
+        key: str,
+        start: StageStart,
+        request: StageRequest,
+        take_up: Callable[[StageStart, Awaitable[StageResult]], Awaitable[None]],
+    ) -> None:
+        """Start a wave beside the others.
+
+        Args:
+            key: its name, and the end of its workflow's id.
+            start: what it works on.
+            request: what it is given.
+            take_up: waits for its result, and does what follows.
+        """
+
+        async def course() -> None:
+            try:
+                await take_up(start, self._stage(key, start, request))
+            finally:
+                self._waves.pop(key)
+
+        wave = RunningWave(start.stage, start)
+        self._waves[key] = wave
+        wave.task = asyncio.create_task(course())
+
+    async def cancel(self) -> None:
+        """Cancel all, and wait until they have ended."""
+        tasks = [wave.task for wave in self._waves.values() if wave.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _stage(self, key: str, start: StageStart, request: StageRequest) -> StageResult:
+        subjects = ", ".join((*start.tasks, *start.changesets))
+        summary = f"{start.stage}: {subjects}"
+        match request:
+            case DevelopRequest():
+                return await self._child(DevelopWave.run, key, request, summary)
+            case ValidateRequest():
+                return await self._child(ValidateWave.run, key, request, summary)
+            case MergeRequest():
+                return await self._child(MergeWave.run, key, request, summary)
+
+    async def _child(
+        self,
+        run: MethodAsyncSingleParam[_Wave, _Request, _Result],
+        key: str,
+        request: _Request,
+        summary: str,
+    ) -> _Result:
+        starting = asyncio.create_task(
+            workflow.start_child_workflow(
+                run,
+                request,
+                id=f"session/{self._session}/{key}",
+                static_summary=summary[:200],
+                parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
+            )
+        )
+        self._waves[key].handle = starting
+        return await (await starting)
+
+    # --- what is said to them ----------------------------------------------------------------
+
+    async def steer(self, word: TaskWord) -> None:
+        """Tell the wave that develops a task what a person says to its agent."""
+        for key, wave in sorted(self._waves.items()):
+            if wave.stage == "develop" and wave.start and word.task in wave.start.tasks:
+                await self._tell(key, "steer", word)
+
+    async def tell(self, effect: TellWaves) -> None:
+        """Signal every wave whose stage hears it."""
+        for key in sorted(self._waves):
+            wave = self._waves.get(key)  # it may have ended while another was told
+            if wave is not None and wave.stage in _HEARS[effect.signal]:
+                await self._tell(key, effect.signal)
+
+    async def stop_void(self, state: SessionState) -> None:
+        """Stop agents whose work no one waits for: task skipped, or its base moved away."""
+        for key, wave in sorted(self._waves.items()):
+            if wave.stage != "develop" or wave.start is None or wave.handle is None:
+                continue
+            for task in wave.start.tasks:
+                now = state.records[task].state
+                if now is not TaskState.DEVELOPING and (key, task) not in self._stopped_agents:
+                    self._stopped_agents.add((key, task))
+                    word = TaskWord(task=task, text=f"the task is {now} meanwhile")
+                    await self._tell(key, "stop_task", word)
+
+    async def _tell(self, key: str, signal: str, *words: BaseModel) -> None:
+        wave = self._waves.get(key)
+        if wave is None or wave.handle is None:
+            return  # it ended while another was told
+        starting = wave.handle
+        await workflow.wait([starting])
+        if not starting.cancelled() and starting.exception() is None:
+            await tell(starting.result(), signal, *words)
