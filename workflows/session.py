@@ -34,7 +34,6 @@ from workflows.domain.session.session_values import (
 from workflows.domain.session.wave_values import TaskWord
 from workflows.domain.task import TaskRecord
 from workflows.policy.session import (
-    closing,
     decision_record,
     decisions,
     ledger_events,
@@ -375,7 +374,7 @@ class SessionWorkflow:
 
     def _end(self, reason: str) -> None:
         """Mark what is not done."""
-        self._state = closing.close(self._state, reason)
+        self._state = phase_changes.close(self._state, reason)
         # Before the ledger's last word: whoever looks must not take the reason for a question.
         self._update(phase=SessionPhase.ENDED, resumes_to=None, reason=reason)
 

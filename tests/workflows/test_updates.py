@@ -1,7 +1,9 @@
 """`sent_decisions` and a session: what it will not do is said to whoever asked for it."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +13,10 @@ from starter.console.exit_codes import ExitCode
 from starter.decisions import decision_checks
 from starter.sessions.sent_decisions import execute, send
 from starter.sessions.session_client import Sessions
+from tests.e2e.processes import environment
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
+from workers.settings import Settings
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.ids import SessionId
 from workflows.domain.session.decision import DecisionOutcome
@@ -87,6 +91,38 @@ async def test_two_who_decide_at_once_each_get_their_own_answer(theatre: Theatre
         assert len(refused) == 2
         assert any("the plan is approved already" in each for each in refused)
         assert "'nope'" in str(answers[3])
+        await playing.say("stop")
+        assert (await playing.result()).outcome == "stopped"
+
+
+async def _type(settings: Settings, server: str, *arguments: str) -> tuple[int, str]:
+    """Run one command in a process of its own; return its exit code and what it said."""
+    started = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "starter", *arguments),
+        env=environment(settings, TEMPORAL_ADDRESS=server),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await started.communicate()
+    return started.returncode or 0, said.decode()
+
+
+async def test_two_command_lines_at_once_each_say_what_came_of_their_own_act(
+    theatre: Theatre, tmp_path: Path
+) -> None:
+    server = theatre.client.service_client.config.target_host
+    settings = Settings(data_dir=tmp_path / "data")
+    async with theatre.session(World(planned({"id": "a"})), **ASK) as playing:
+        session = playing.handle.id.removeprefix("session/")
+        await playing.until(lambda view: view.phase == "awaiting_plan" and bool(view.tasks))
+        at = ("--session", session)
+        (raised, saw), (retried, refused) = await asyncio.gather(
+            _type(settings, server, "priority", "a", "3", *at),
+            _type(settings, server, "retry", "a", *at),
+        )
+        assert (raised, retried) == (ExitCode.COMPLETE, ExitCode.STALE), (saw, refused)
+        assert "only an ended task can be retried" in refused
+        assert (await playing.view()).tasks[0].priority == 3
         await playing.say("stop")
         assert (await playing.result()).outcome == "stopped"
 

@@ -1,4 +1,4 @@
-"""`closing.close`: in a session that has ended nothing is open."""
+"""`phase_changes.close`: in a session that has ended nothing is open."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from workflows.domain.ids import TaskId
 from workflows.domain.task import TaskState
 from workflows.policy.session import (
     changeset_states,
-    closing,
+    phase_changes,
     scheduling,
     task_states,
     wave_outcomes,
@@ -21,7 +21,7 @@ A = TaskId("a")
 @pytest.mark.parametrize("where", sorted(TaskState))
 def test_a_task_that_is_not_final_is_cancelled_and_says_why(where: TaskState):
     before = state(where)
-    record = closing.close(before, "stopped by p").records[A]
+    record = phase_changes.close(before, "stopped by p").records[A]
     if where in task_states.FINAL:
         assert record == before.records[A]
     else:
@@ -33,7 +33,7 @@ def test_a_changeset_that_is_not_merged_is_dropped_and_says_why(where: Changeset
     before = state(TaskState.SKIPPED)
     (changeset,) = before.changesets
     before = wave_outcomes.put_changeset(before, changeset.model_copy(update={"state": where}))
-    (after,) = closing.close(before, "stopped by p").changesets
+    (after,) = phase_changes.close(before, "stopped by p").changesets
     if where in changeset_states.FINAL:
         assert after == before.changesets[0]
     else:
@@ -47,7 +47,7 @@ def test_what_was_approved_and_not_merged_is_still_said_to_be_approved():
         update={"approvals": CONFIG.approvals.model_copy(update={"changeset": "auto_if_green"})}
     )
     settled = scheduling.settle(wave_outcomes.put(before, record), rule, before.started_at)
-    (after,) = closing.close(settled, "stopped by p").changesets
+    (after,) = phase_changes.close(settled, "stopped by p").changesets
     assert (after.state, after.approved_by) == (ChangesetState.DROPPED, "rule auto_if_green")
 
 
@@ -56,12 +56,12 @@ def test_what_was_merged_in_part_is_merged(where: ChangesetState):
     before = state(TaskState.MERGED)
     (changeset,) = before.changesets
     before = wave_outcomes.put_changeset(before, changeset.model_copy(update={"state": where}))
-    (after,) = closing.close(before, "stopped by p").changesets
+    (after,) = phase_changes.close(before, "stopped by p").changesets
     assert after.state is ChangesetState.MERGED
 
 
 def test_it_is_done_once():
     empty = state(TaskState.READY)
     both = scheduling.adopt(empty, a_plan(a_task("a"), a_task("b")), CONFIG)
-    once = closing.close(both, "stopped by p")
-    assert closing.close(once, "another reason") == once
+    once = phase_changes.close(both, "stopped by p")
+    assert phase_changes.close(once, "another reason") == once
