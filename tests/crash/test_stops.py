@@ -22,7 +22,7 @@ SLEEPING = f"sleep\0{SECONDS}\0".encode()
 CALL_USD = Decimal("0.00014")
 """What each answered call of the playbook costs: 1,000 tokens in, 100 out."""
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 
 async def stopped(running: Stage, is_under_way: Callable[[], bool]) -> tuple[str, SessionResult]:
