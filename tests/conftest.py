@@ -7,6 +7,7 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
@@ -33,4 +34,14 @@ settings.register_profile(
 # The same examples each time: to search for new ones is the work of `make fuzz`.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+_LONG = ("slow", "crash")
+"""Marks of tests that may take longer than a minute."""
+
 pytest_plugins = ("tests.servers", "tests.theatre")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test that may take longer than others and is not marked for it."""
+    for each in items:
+        if each.get_closest_marker("timeout") and not any(map(each.get_closest_marker, _LONG)):
+            raise pytest.UsageError(f"{each.nodeid!r} has a time limit of its own: mark it as slow")

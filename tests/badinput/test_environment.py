@@ -330,6 +330,7 @@ scenes: [{role: planner, turns: [{text: Never said.}]}]
 
 
 @needs_bubblewrap
+@pytest.mark.slow
 async def test_a_disk_that_fills_while_a_session_runs(
     command: Command, repository: Path, tmp_path: Path
 ):

@@ -12,6 +12,7 @@ import pytest
 from starter.console.exit_codes import ExitCode
 from tests.badinput import odd_repositories as odd
 from tests.badinput.command import Command
+from tests.effort import some
 from tests.unit.activities.adapters.git.home import BRANCH, Home, fingerprint, write
 
 Make = Callable[[Path], Path]
@@ -114,7 +115,7 @@ def test_what_works_is_said_beforehand(command: Command, tmp_path: Path, make: M
     assert command.left_behind() == []
 
 
-@pytest.mark.parametrize("make", WORKS, ids=_name)
+@pytest.mark.parametrize("make", some([*WORKS], 3), ids=_name)
 async def test_what_works_ends_as_a_branch_beside_all_that_was_there(tmp_path: Path, make: Make):
     """Field reports R02, R22 and R29."""
     home = Home(tmp_path)

@@ -27,6 +27,7 @@ async def _undisturbed_and_disturbed(
 
 
 @pytest.mark.e2e
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_three_kills_leave_the_session_as_it_would_have_been(tmp_path: Path):
     """Field report R40."""

@@ -22,12 +22,14 @@ SLEEPING = f"sleep\0{SECONDS}\0".encode()
 CALL_USD = Decimal("0.00014")
 """What each answered call of the playbook costs: 1,000 tokens in, 100 out."""
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 
 
-async def stopped(running: Stage, is_under_way: Callable[[], bool]) -> tuple[str, SessionResult]:
+async def stopped(
+    running: Stage, name: str, is_under_way: Callable[[], bool]
+) -> tuple[str, SessionResult]:
     """Play until something is under way, and stop; return the session's id and its result."""
-    repository = await asyncio.to_thread(play.make_repository, running.folder / "user")
+    repository = await asyncio.to_thread(play.make_repository, running.folder / name)
     handle = await play.start(running.client, repository)
     await until(is_under_way, "it is under way")
     await handle.signal("stop", {"by": "ann"})
@@ -37,21 +39,25 @@ async def stopped(running: Stage, is_under_way: Callable[[], bool]) -> tuple[str
     return handle.id.removeprefix(PREFIX), result
 
 
-async def test_r54_stop_ends_a_running_command_and_keeps_its_work(tmp_path: Path):
+async def test_r54_stop_ends_what_runs_keeps_its_work_and_books_it(tmp_path: Path):
     async with stage(tmp_path, play.stalling(COMMAND)) as running:
-        host = running.settings.host_dir
-        session, result = await stopped(running, lambda: is_running(SLEEPING))
-        await until(lambda: not is_running(SLEEPING), "the command has ended")
-        (bare,) = host.glob("repositories/*.git")
-        kept = f"refs/blueflame/{session}/agents/dev.slow.1:slow/log.txt"
-        assert play.git(bare, "-c", "safe.bareRepository=all", "show", kept) == "begun"
-        assert result.spent_usd == len(running.simulator.log.entries) * CALL_USD
+        await _a_command(running)
+        running.simulator.play(play.silent(300))
+        await _a_call(running)
 
 
-async def test_r54_stop_ends_a_running_call_which_is_booked(tmp_path: Path):
-    async with stage(tmp_path, play.silent(300)) as running:
-        entries = running.simulator.log.entries
-        _, result = await stopped(running, lambda: len(entries) == 3)
+async def _a_command(running: Stage) -> None:
+    session, result = await stopped(running, "command", lambda: is_running(SLEEPING))
+    await until(lambda: not is_running(SLEEPING), "the command has ended")
+    (bare,) = running.settings.host_dir.glob("repositories/*.git")
+    kept = f"refs/blueflame/{session}/agents/dev.slow.1:slow/log.txt"
+    assert play.git(bare, "-c", "safe.bareRepository=all", "show", kept) == "begun"
+    assert result.spent_usd == len(running.simulator.log.entries) * CALL_USD
+
+
+async def _a_call(running: Stage) -> None:
+    entries = running.simulator.log.entries
+    _, result = await stopped(running, "call", lambda: len(entries) == 3)
     assert [entry["role"] for entry in entries] == ["planner", "planner", "developer"]
     # In flight it may be billed: it counts at its quote, which is more than an answer costs.
     assert result.spent_usd > 3 * CALL_USD

@@ -61,7 +61,6 @@ async def _played(running: Stage, name: str, *, limited: bool) -> SessionResult:
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(300)
 async def test_r13_a_wait_of_hours_outlives_its_worker_and_is_billed_once(tmp_path: Path):
     async with stage(tmp_path, play.limited(int(HOURS.total_seconds()))) as running:
         waited = await _played(running, "waited", limited=True)

@@ -25,7 +25,6 @@ PROMISED = (
 
 @pytest.mark.e2e
 @pytest.mark.sandbox
-@pytest.mark.timeout(600)
 def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(tmp_path: Path):
     environment = {name: text for name, text in os.environ.items() if name != "TEMPORAL_ADDRESS"}
     # A server that is not there: the demo brings its own.

@@ -188,6 +188,7 @@ def tree(folder: Path) -> str:
 
 
 @pytest.mark.sandbox
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_a_session_that_was_recorded_is_delivered_again(tmp_path: Path) -> None:
     file, config = tmp_path / "recorded.yaml", tmp_path / "config.yaml"

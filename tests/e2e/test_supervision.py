@@ -33,7 +33,7 @@ from workers.server.supervisor import read_state
 from workers.settings import Settings
 from workers.temporal.connection import read_server_file
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.e2e
 
 ELSEWHERE = """
 version: 1

@@ -10,7 +10,7 @@ from tests.e2e.processes import blueflame, children, command_line, is_alive, unt
 from workers.server.supervisor import read_state
 from workers.settings import Settings
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.e2e
 
 KEYS = {"ANTHROPIC_API_KEY": "canary-a", "X_API_KEY": "canary-x", "GITHUB_TOKEN": "canary-t"}
 

@@ -61,8 +61,10 @@ async def test_histories_replay(folder: Path):
     await replay(recorded(folder.name), workflow_runner())
 
 
-@pytest.mark.parametrize("workflow", TYPES)
-async def test_one_history_of_each_workflow_replays_without_the_pass_through(workflow: str):
+@pytest.mark.parametrize("workflow", ["AgentWorkflow", "SessionWorkflow"])
+async def test_one_history_of_the_two_largest_workflows_replays_without_the_pass_through(
+    workflow: str,
+):
     largest = max(recorded("*", workflow), key=lambda path: path.stat().st_size)
     await replay([largest], SandboxedWorkflowRunner())
 

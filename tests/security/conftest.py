@@ -12,19 +12,6 @@ from tests.security.arena import Arena
 from tests.security.listed import Listed, listed
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--without-controls",
-        action="store_true",
-        help="try attacks in the sandbox only: another run has shown that they work without it",
-    )
-
-
-@pytest.fixture
-def has_controls(request: pytest.FixtureRequest) -> bool:
-    return not request.config.getoption("--without-controls", default=False)
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Arena:
     arena = Arena(tmp_path_factory.mktemp("attacks"))

@@ -17,7 +17,7 @@ from workers.hosting.privileges import PrivilegePlan
 
 _NAME = "blueflame-attacks"
 _RUN = (
-    *("-q", "-n2", "-p", "no:cacheprovider", "--without-controls"),
+    *("-q", "-n2", "-p", "no:cacheprovider", "-k", "not works_without_the_layer"),
     "tests/security/test_attacks.py",
     *("tests/security/test_network.py", "tests/security/test_output.py"),
     *("tests/security/test_listed_hosts.py", "tests/security/test_setup_network.py"),

@@ -220,6 +220,7 @@ def test_the_details_stand_beneath_their_figure():
     assert list(details(figures)) == ["a: 2", "    x", "    y", "c: 1", "    z"]
 
 
+@pytest.mark.slow
 def test_the_last_line_is_all_figures_in_their_order():
     ran = subprocess.run(
         [sys.executable, "-m", "benchmarks.structure", "--details"],

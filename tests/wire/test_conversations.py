@@ -9,6 +9,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.adapters.blob_store import MemoryStore
 from activities.message_chain import Conversations
 from activities.model_calls import ModelActivities
+from tests.effort import some
 from tests.unit.activities.adapters.models.wire import OPENING, PROVIDERS, facts, play
 from tests.wire.recorder import Recorder, found, recording
 from tests.wire.stage import Stage, asked
@@ -111,7 +112,7 @@ async def played(talk: Talk, order: Sequence[Provider], turns: Sequence[int]) ->
         assert bool(answer.tool_calls) == (answer.stop == "tool_calls")
 
 
-@pytest.mark.parametrize("order", ORDERS, ids="-".join)
+@pytest.mark.parametrize("order", some(ORDERS, len(ORDERS)), ids="-".join)
 async def test_thirty_turns_over_two_switches(
     stage: Stage, talk: Talk, order: tuple[Provider, ...]
 ) -> None:
@@ -123,10 +124,13 @@ async def test_thirty_turns_over_two_switches(
     assert len(calls) == len(set(calls)) > TURNS
 
 
-@pytest.mark.parametrize(("order", "after"), list(zip(ORDERS, (5, 15, 25, 25), strict=True)))
+@pytest.mark.parametrize(
+    "switched", some([*zip(ORDERS, (5, 15, 25, 25), strict=True)], len(ORDERS)), ids=str
+)
 async def test_a_compaction_between_the_switches(
-    stage: Stage, talk: Talk, order: tuple[Provider, ...], after: int
+    stage: Stage, talk: Talk, switched: tuple[tuple[Provider, ...], int]
 ) -> None:
+    order, after = switched
     await played(talk, order, range(1, after + 1))
     before = {name: await talk.own(name) for name in PROVIDERS}
     await talk.compact(speaker(order, after), after)

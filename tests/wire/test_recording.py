@@ -16,6 +16,7 @@ from activities.adapters.models.simulator.recording.transcript import Keeping, T
 from activities.adapters.models.simulator.recording.upstreams import Upstreams
 from activities.adapters.models.simulator.simulator_server import Simulator, base_urls
 from activities.ports.model_provider import ModelError, ModelReply, ModelRequest
+from tests.effort import pairs
 from tests.unit.activities.adapters.models.wire import (
     OPENING,
     PROVIDERS,
@@ -115,7 +116,7 @@ async def simulator() -> AsyncIterator[Simulator]:
         yield simulator
 
 
-CASES = [(p, name) for p in PROVIDERS for name in PLAYS if (p, name) not in NOT_THERE]
+CASES = [each for each in pairs(PROVIDERS, [*PLAYS]) if each.values not in NOT_THERE]
 
 
 @pytest.mark.parametrize(("provider", "name"), CASES)

@@ -64,7 +64,7 @@ async def played(theatre: Theatre, world: World) -> SessionResult:
     "kind",
     [
         pytest.param(FailureType.PROVIDER_UNAVAILABLE, id="api-blackout"),
-        pytest.param(FailureType.RATE_LIMITED, id="429-storm"),
+        pytest.param(FailureType.RATE_LIMITED, id="429-storm", marks=pytest.mark.slow),
     ],
 )
 async def test_calls_park_resume_and_cost_what_a_calm_session_costs(

@@ -223,6 +223,7 @@ def test_whatever_is_submitted_is_a_plan_or_faults(submitted: JsonValue):
     assert isinstance(read, Plan) or (1 <= len(read) <= MAX_FAULTS and all(f.text for f in read))
 
 
+@examples(25)
 @given(st.dictionaries(st.sampled_from(("tasks", "summary")) | st.text(), st.lists(TASKS) | JSON))
 def test_whatever_a_role_submits_is_accepted_or_told(arguments: dict[str, JsonValue]):
     for role in Role:

@@ -172,7 +172,7 @@ CASES: dict[str, tuple[bytes, str]] = {
         V + b"turns: " + b"[" * 1_000,
         "2:205: nested deeper than 200; write it flatter",
     ),
-    "a deeper list": (V + b"turns: " + b"[" * 5_000, "nested deeper than 200; write it flatter"),
+    "a deeper list": (V + b"turns: " + b"[" * 700, "nested deeper than 200; write it flatter"),
     "a deep mapping": (
         V + b"".join(b" " * n + b"a:\n" for n in range(250)),
         "203:202: too large or too deep",

@@ -14,6 +14,7 @@ from activities.adapters.models.simulator.http_listener import Listening
 from activities.adapters.models.simulator.recording.captured_answer import MOST_BYTES, Captured
 from activities.adapters.models.simulator.recording.recording_proxy import Asked, Proxy
 from activities.adapters.models.simulator.recording.upstreams import Destination, Upstreams
+from tests.effort import pairs
 from tests.unit.activities.adapters.models.simulator.recording.studio import (
     AT_ONCE,
     HEADERS,
@@ -24,6 +25,7 @@ from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+BODIES: dict[str, dict[str, Any]] = {**AT_ONCE, **STREAMED}
 TURNS = {
     "an answer": "{text: Hello there., calls: [{bash: {command: ls}}]}",
     "a rate limit": "{error: {kind: rate_limited, retry_after: 7}}",
@@ -41,11 +43,9 @@ async def raw(url: str, path: str, body: dict[str, Any]) -> tuple[int, list[Any]
         return response.status_code, sorted(response.headers.raw), b"".join(pieces)
 
 
-@pytest.mark.parametrize("turn", TURNS)
-@pytest.mark.parametrize(("path", "body"), [*AT_ONCE.items(), *STREAMED.items()])
-async def test_an_answer_passes_unchanged(
-    studio: Studio, path: str, body: dict[str, Any], turn: str
-) -> None:
+@pytest.mark.parametrize(("turn", "path"), pairs([*TURNS], [*BODIES]))
+async def test_an_answer_passes_unchanged(studio: Studio, path: str, turn: str) -> None:
+    body = BODIES[path]
     studio.begin(TURNS[turn])
     direct = await raw(studio.simulator.url, path, body)
     studio.begin(TURNS[turn])

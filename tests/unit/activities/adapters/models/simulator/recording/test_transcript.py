@@ -16,6 +16,7 @@ from activities.adapters.models.simulator.recording.transcript import Keeping
 from activities.adapters.models.simulator.simulator_app import RawAnswer
 from activities.ports.endpoints import Abilities
 from activities.ports.model_provider import ModelReply, ProviderUnavailableError
+from tests.effort import pairs
 from tests.unit.activities.adapters.models.simulator.recording.studio import (
     AT_ONCE,
     HEADERS,
@@ -25,6 +26,7 @@ from tests.unit.activities.adapters.models.simulator.recording.studio import (
 from tests.unit.activities.adapters.models.wire import (
     KEY,
     OPENING,
+    PROVIDERS,
     Handmade,
     answered,
     ask,
@@ -82,7 +84,7 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize(("provider", "failure"), pairs(PROVIDERS, [*FAILURES]))
 async def test_failures_come_before_the_answer_so_many_times(
     studio: Studio, provider: Provider, failure: str
 ) -> None:
@@ -356,7 +358,7 @@ CANARY = "canary/of+the=mine!"
 FORMED = "ghp_" + "c4n4ry" * 6
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("provider", "form"), pairs(PROVIDERS, [*FORMS]))
 async def test_no_key_reaches_the_file(studio: Studio, provider: Provider, form: str) -> None:
     """Each in a text, in arguments and in the name of one, whatever way it was known."""
     forms = [FORMS[form](value) for value in (KEY, CANARY)]
