@@ -31,6 +31,7 @@ from activities.toolset.tool_schemas import sandbox_tools
 from activities.uninterrupted import uninterrupted
 from workflows.contracts import Observation, RunTools, ToolsOutcome
 from workflows.domain.agent.messages import ToolCall
+from workflows.domain.agent.shell_tree import Parse
 from workflows.domain.agent.tool_policy import Standing
 from workflows.domain.ids import Commit, Digest, TaskId, Tree
 from workflows.errors import FailureType
@@ -55,8 +56,11 @@ class _Record(BaseModel, frozen=True, extra="forbid"):
 class ToolActivities:
     """Activity `tools.run`."""
 
-    def __init__(self, host: Host, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, host: Host, parse: Parse, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._host = host
+        self._parse = parse
         self._clock = clock
 
     @activity.defn(name="tools.run")
@@ -130,7 +134,7 @@ class ToolActivities:
             others=(SUBMITTING[request.role],),
             limits=Limits(timeout=request.command_timeout),
             may_write=lambda path: judge_write(path, standing),
-            judge=lambda call: judge_call(call, standing),
+            judge=lambda call: judge_call(call, standing, self._parse),
             hold=hold,
             time_left=lambda: timedelta(seconds=end - self._clock()),
         )
