@@ -12,7 +12,7 @@ from temporalio.exceptions import ApplicationError
 from activities.activity_failures import mapped
 from activities.gates.detection import detect_gates, files_to_read
 from activities.ports.blob_store_port import BlobStore
-from activities.ports.host_repository import HostRepository
+from activities.ports.host_repository import CommitReader, SessionHistory
 from activities.ports.user_repository import BaseBundle, RepositoryFacts, UserRepository
 from activities.repository import copied_files
 from activities.repository.host_data import Host
@@ -115,37 +115,37 @@ class ImportActivities:
         Raises:
             ApplicationError: RepositoryRefused, where the disk is too small or the bundle is bad.
         """
-        repository = self._host.repository(request.key)
+        commits = self._host.commits(request.key)
         with mapped():
-            await self._take_in(repository, request)
-        free = await repository.free_bytes()
+            await self._take_in(self._host.history(request.key), request)
+        free = await self._host.worktrees(request.key).free_bytes()
         if free < request.disk_bytes:
             raise _refused(
                 f"the host {self._host.name!r} has {free >> 20} MiB free and the session may need "
                 f"{request.disk_bytes >> 20} MiB; free some, or lower `concurrency.develop`"
             )
-        paths = list(await repository.paths(request.commit))
+        paths = list(await commits.paths(request.commit))
         wanted = {*files_to_read(paths), *SAYING}
-        contents = await _read(repository, request.commit, paths, wanted)
+        contents = await _read(commits, request.commit, paths, wanted)
         gates = request.gates if request.gates is not None else detect_gates(contents)
         faults = [fault for gate in gates if (fault := pipe_fault(gate.argv))]
         brief = brief_of(contents, gates, request.unfilled)
         return ImportedBase(gates=gates, warnings=tuple(faults), brief=brief)
 
-    async def _take_in(self, repository: HostRepository, request: ImportBase) -> None:
+    async def _take_in(self, history: SessionHistory, request: ImportBase) -> None:
         base = None
-        if not await repository.has_base(request.commit):
+        if not await history.has_base(request.commit):
             data = await self._host.store.get(request.bundle)
             base = BaseBundle(bundle=data, shallow=request.shallow)
-        await repository.import_base(base, request.commit, request.session)
+        await history.import_base(base, request.commit, request.session)
 
 
 async def _read(
-    repository: HostRepository, commit: Commit, paths: list[str], wanted: set[str]
+    commits: CommitReader, commit: Commit, paths: list[str], wanted: set[str]
 ) -> dict[str, bytes]:
     contents = dict.fromkeys(paths, b"")
     for path in sorted(wanted & set(paths)):
-        contents[path] = await repository.read_file(commit, path) or b""
+        contents[path] = await commits.read_file(commit, path) or b""
     return contents
 
 

@@ -4,7 +4,7 @@ from temporalio import activity
 
 from activities.activity_failures import mapped
 from activities.gates.execution import Checkout, GateRunner
-from activities.ports.host_repository import HostRepository
+from activities.ports.host_repository import WorktreeStore
 from activities.ports.sandbox_port import Limits
 from activities.repository.host_data import Host, workspace, write_copied
 from activities.worktrees import set_up
@@ -29,31 +29,32 @@ class GateActivities:
         Raises:
             ApplicationError: SandboxUnavailable, SetupFailed.
         """
-        repository = self._host.repository(request.key)
         if not request.gates:
             with mapped():
-                return GateReport(tree=await repository.tree_of(request.commit), results=())
+                tree = await self._host.commits(request.key).tree_of(request.commit)
+            return GateReport(tree=tree, results=())
+        worktrees = self._host.worktrees(request.key)
         name = f"{request.session}.gate.{request.commit[:16]}".lower()
         with mapped():
-            async with repository.lock(name) as hold:
-                await repository.remove_worktree(name)
+            async with worktrees.lock(name) as hold:
+                await worktrees.remove_worktree(name)
                 try:
-                    return await self._judge(repository, name, request, hold)
+                    return await self._judge(worktrees, name, request, hold)
                 finally:
-                    await repository.remove_worktree(name)
+                    await worktrees.remove_worktree(name)
 
     async def _judge(
-        self, repository: HostRepository, name: str, request: RunGates, hold: int
+        self, worktrees: WorktreeStore, name: str, request: RunGates, hold: int
     ) -> GateReport:
-        place = await repository.create_worktree(name, request.commit)
-        tree = (await repository.collect(name)).tree
+        place = await worktrees.create_worktree(name, request.commit)
+        tree = (await worktrees.collect(name)).tree
         await write_copied(self._host.store, place.path, request.copied)
         tree_shown = workspace(place, writable=True)
         notices = await set_up(self._host.sandbox, tree_shown, request, hold)
 
         async def restore() -> tuple[str, ...]:
-            changes = (await repository.collect(name)).changes
-            await repository.restore(name, request.commit)
+            changes = (await worktrees.collect(name)).changes
+            await worktrees.restore(name, request.commit)
             return tuple(each.path for each in changes if each.status != "added")
 
         await restore()

@@ -27,11 +27,11 @@ class MergingActivities:
     @activity.defn(name="merging.merge")
     async def merge(self, request: MergeCommits) -> MergeOutcome:
         """Merge the commits in order; no ref moves and no worktree is involved."""
-        repository = self._host.repository(request.key)
+        history = self._host.history(request.key)
         message = f"Merge {request.title}\n\nBlueflame-Session: {request.session}"
         parts = tuple(MergePart(commit=commit, message=message) for commit in request.commits)
         with mapped():
-            outcome = await repository.merge(request.head, parts, request.at)
+            outcome = await history.merge(request.head, parts, request.at)
         self._host.fail_point("after-merge")
         if isinstance(outcome, Merged):
             return MergedCommits(commit=outcome.commit, tree=outcome.tree)
@@ -52,12 +52,12 @@ class MergingActivities:
         Raises:
             ApplicationError: Fenced, where the ref holds something else.
         """
-        repository = self._host.repository(request.key)
+        history = self._host.history(request.key)
         ref = f"refs/blueflame/{request.session}/merged"
         old = None if request.old == request.base else request.old
         with mapped():
-            bundle = await repository.bundle(request.new, request.base)
+            bundle = await history.bundle(request.new, request.base)
             digest = await self._host.store.put(bundle)
-            await repository.advance(ref, request.new, old)
+            await history.advance(ref, request.new, old)
         self._host.fail_point("after-advance")
         return Advanced(bundle=digest)

@@ -3,7 +3,7 @@
 from temporalio import activity
 
 from activities.activity_failures import mapped
-from activities.ports.host_repository import HostRepository
+from activities.ports.host_repository import CommitReader
 from activities.repository.host_data import Host
 from activities.text.redaction import redact_bytes
 from workflows.contracts import CheckEvidence, DiffText, EvidenceChecked, ReadDiff
@@ -24,10 +24,10 @@ class ReviewActivities:
     @activity.defn(name="reviews.diff")
     async def diff(self, request: ReadDiff) -> DiffText:
         """Show what lies between two commits, cut for a prompt and whole in the store."""
-        repository = self._host.repository(request.key)
+        commits = self._host.commits(request.key)
         with mapped():
-            patch = await repository.diff(request.base, request.commit)
-            changes = await repository.changed_paths(request.base, request.commit)
+            patch = await commits.diff(request.base, request.commit)
+            changes = await commits.changed_files(request.base, request.commit)
         patch = redact_bytes(patch)
         text = patch.decode("utf-8", "replace")
         if len(text) > _DIFF_CHARACTERS:
@@ -35,21 +35,21 @@ class ReviewActivities:
             text = (
                 f"{text[:_DIFF_CHARACTERS]}\n[{left} more characters: use git diff in the worktree]"
             )
-        paths = tuple(change.path for change in changes[:_PATHS_TOLD])
+        paths = tuple(sorted(change.path for change in changes)[:_PATHS_TOLD])
         return DiffText(text=text, whole=await self._host.store.put(patch), paths=paths)
 
     @activity.defn(name="reviews.evidence")
     async def evidence(self, request: CheckEvidence) -> EvidenceChecked:
         """Look each citation up in the commit."""
-        repository = self._host.repository(request.key)
+        commits = self._host.commits(request.key)
         with mapped():
-            holds = [await _holds(repository, request.commit, each) for each in request.evidence]
+            holds = [await _holds(commits, request.commit, each) for each in request.evidence]
         return EvidenceChecked(holds=tuple(holds))
 
 
-async def _holds(repository: HostRepository, commit: Commit, cited: Evidence) -> bool:
+async def _holds(commits: CommitReader, commit: Commit, cited: Evidence) -> bool:
     """Say whether the quote stands at its lines or within three of them, white space apart."""
-    content = await repository.read_file(commit, cited.path)
+    content = await commits.read_file(commit, cited.path)
     if content is None or cited.line_end < cited.line_start:
         return False
     lines = content.decode("utf-8", "replace").splitlines()

@@ -20,8 +20,8 @@ from activities.activity_failures import mapped
 from activities.ports.host_repository import (
     CheckpointRequest,
     Finding,
-    HostRepository,
     WorktreePlace,
+    WorktreeStore,
 )
 from activities.ports.sandbox_port import Limits
 from activities.repository.host_data import Host, checkpoint_ref, workspace, worktree_name
@@ -31,6 +31,7 @@ from activities.toolset.tool_schemas import sandbox_tools
 from activities.uninterrupted import uninterrupted
 from workflows.contracts import Observation, RunTools, ToolsOutcome
 from workflows.domain.agent.messages import ToolCall
+from workflows.domain.agent.shell_tree import Parse
 from workflows.domain.agent.tool_policy import Standing
 from workflows.domain.ids import Commit, Digest, TaskId, Tree
 from workflows.errors import FailureType
@@ -55,8 +56,11 @@ class _Record(BaseModel, frozen=True, extra="forbid"):
 class ToolActivities:
     """Activity `tools.run`."""
 
-    def __init__(self, host: Host, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, host: Host, parse: Parse, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._host = host
+        self._parse = parse
         self._clock = clock
 
     @activity.defn(name="tools.run")
@@ -67,23 +71,22 @@ class ToolActivities:
             ApplicationError: Fenced, where another checkpoint than the expected one is the last;
                 SandboxUnavailable.
         """
-        repository = self._host.repository(request.worktree.repository)
+        worktrees = self._host.worktrees(request.worktree.repository)
+        history = self._host.history(request.worktree.repository)
         with mapped():
-            async with repository.lock(worktree_name(request.worktree)) as hold:
+            async with worktrees.lock(worktree_name(request.worktree)) as hold:
                 if not request.worktree.writable:
-                    return await self._run_reading(repository, request, hold)
-                tip = await repository.tip(checkpoint_ref(request.worktree))
+                    return await self._run_reading(worktrees, request, hold)
+                tip = await history.tip(checkpoint_ref(request.worktree))
                 if tip is not None and tip != request.checkpoint:
-                    return await _own(repository, request)
-                return await self._run_once(repository, request, tip, hold)
+                    return await _own(worktrees, request)
+                return await self._run_once(worktrees, request, tip, hold)
 
     async def _run_reading(
-        self, repository: HostRepository, request: RunTools, hold: int
+        self, worktrees: WorktreeStore, request: RunTools, hold: int
     ) -> ToolsOutcome:
         """Run calls that can change nothing: there is nothing to record, a retry may run them."""
-        place = await repository.create_worktree(
-            worktree_name(request.worktree), request.checkpoint
-        )
+        place = await worktrees.create_worktree(worktree_name(request.worktree), request.checkpoint)
         observations = [each async for each in self._calls(place, request, hold)]
         return ToolsOutcome(
             observations=tuple(observations), checkpoint=request.checkpoint, tree=Tree("")
@@ -91,14 +94,14 @@ class ToolActivities:
 
     async def _run_once(
         self,
-        repository: HostRepository,
+        worktrees: WorktreeStore,
         request: RunTools,
         tip: Commit | None,
         hold: int,
     ) -> ToolsOutcome:
         name = worktree_name(request.worktree)
-        place = await repository.create_worktree(name, request.checkpoint)
-        await repository.restore(name, request.checkpoint)
+        place = await worktrees.create_worktree(name, request.checkpoint)
+        await worktrees.restore(name, request.checkpoint)
         seen: list[Observation] = []
         try:
             async for each in self._calls(place, request, hold):
@@ -106,11 +109,11 @@ class ToolActivities:
         except asyncio.CancelledError:
             if _was_asked_to_stop():
                 # The work so far is kept: the attempt ends here and no one repeats this turn.
-                await uninterrupted(self._record(repository, request, tip, seen))
+                await uninterrupted(self._record(worktrees, request, tip, seen))
             raise
         self._host.fail_point("after-run")
         # A batch that ran to its end is recorded, whoever cancels now: nothing has to run twice.
-        return await uninterrupted(self._record(repository, request, tip, seen))
+        return await uninterrupted(self._record(worktrees, request, tip, seen))
 
     async def _calls(
         self, place: WorktreePlace, request: RunTools, hold: int
@@ -130,7 +133,7 @@ class ToolActivities:
             others=(SUBMITTING[request.role],),
             limits=Limits(timeout=request.command_timeout),
             may_write=lambda path: judge_write(path, standing),
-            judge=lambda call: judge_call(call, standing),
+            judge=lambda call: judge_call(call, standing, self._parse),
             hold=hold,
             time_left=lambda: timedelta(seconds=end - self._clock()),
         )
@@ -146,13 +149,13 @@ class ToolActivities:
 
     async def _record(
         self,
-        repository: HostRepository,
+        worktrees: WorktreeStore,
         request: RunTools,
         tip: Commit | None,
         seen: list[Observation],
     ) -> ToolsOutcome:
         name = worktree_name(request.worktree)
-        collected = await repository.collect(name)
+        collected = await worktrees.collect(name)
         observations = _with_findings(tuple(seen), collected.findings)
         checkpoint = CheckpointRequest(
             name=name,
@@ -167,12 +170,12 @@ class ToolActivities:
             observations=_dump(request, observations),
             when=request.at,
         )
-        commit = await repository.checkpoint(checkpoint)
+        commit = await worktrees.checkpoint(checkpoint)
         self._host.fail_point("after-update-ref")
         return ToolsOutcome(observations=observations, checkpoint=commit, tree=collected.tree)
 
 
-async def _own(repository: HostRepository, request: RunTools) -> ToolsOutcome:
+async def _own(worktrees: WorktreeStore, request: RunTools) -> ToolsOutcome:
     """Return the recorded outcome where this turn was done already; refuse where it is another's.
 
     | the agent's last checkpoint            | what follows           |
@@ -181,7 +184,7 @@ async def _own(repository: HostRepository, request: RunTools) -> ToolsOutcome:
     | this turn's, on it, of the same calls  | return what it records |
     | any other                              | fenced                 |
     """
-    recorded = await repository.read_checkpoint(checkpoint_ref(request.worktree))
+    recorded = await worktrees.read_checkpoint(checkpoint_ref(request.worktree))
     mine = (request.turn, request.checkpoint)
     if recorded is not None and (recorded.turn, recorded.parent) == mine:
         record = _Record.model_validate_json(recorded.observations)

@@ -6,7 +6,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.activity_failures import mapped
-from activities.ports.host_repository import HostRepository, TaskCommit
+from activities.ports.host_repository import TaskCommit, WorktreeStore
 from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, Workspace
 from activities.repository.diff_check import check_diff
 from activities.repository.host_data import (
@@ -63,53 +63,54 @@ class WorktreeActivities:
         Raises:
             ApplicationError: SetupFailed, with the command and the end of its output.
         """
-        repository = self._host.repository(request.worktree.repository)
+        worktrees = self._host.worktrees(request.worktree.repository)
         name = worktree_name(request.worktree)
         with mapped():
-            place = await repository.create_worktree(name, request.start)
-            async with repository.lock(name) as hold:
-                await repository.restore(name, request.start)
+            place = await worktrees.create_worktree(name, request.start)
+            async with worktrees.lock(name) as hold:
+                await worktrees.restore(name, request.start)
                 await write_copied(self._host.store, place.path, request.copied)
                 shown = workspace(place, writable=True)
                 await set_up(self._host.sandbox, shown, request, hold)
                 if request.setup or request.copied:
-                    await self._leave_no_trace(repository, name, request.start, request.copied)
+                    await self._leave_no_trace(worktrees, name, request.start, request.copied)
         return WorktreeReady(checkpoint=request.start)
 
     async def _leave_no_trace(
         self,
-        repository: HostRepository,
+        worktrees: WorktreeStore,
         name: str,
         start: Commit,
         copied: tuple[CopiedFile, ...],
     ) -> None:
         """Take back what set-up changed beside ignored files: it would pass for work."""
-        changed = {change.path for change in (await repository.collect(name)).changes}
+        changed = {change.path for change in (await worktrees.collect(name)).changes}
         if shown := sorted(changed & {file.path for file in copied}):
             raise _setup_failed(
                 f"`worktree.copy` names {shown}, which git does not ignore: commit them instead"
             )
         if changed:
-            await repository.restore(name, start)
+            await worktrees.restore(name, start)
 
     @activity.defn(name="worktrees.finish")
     async def finish(self, request: FinishTask) -> FinishOutcome:
         """Check what was collected and make the one commit of the task."""
-        repository = self._host.repository(request.worktree.repository)
+        worktrees = self._host.worktrees(request.worktree.repository)
+        commits = self._host.commits(request.worktree.repository)
         name = worktree_name(request.worktree)
         with mapped():
-            async with repository.lock(name):
-                await repository.restore(name, request.checkpoint)
-                collected = await repository.collect(name)
-                ignored = await repository.ignored(name, _IGNORED_TOLD)
-            judged = await check_diff(repository, request, collected.findings)
+            async with worktrees.lock(name):
+                await worktrees.restore(name, request.checkpoint)
+                collected = await worktrees.collect(name)
+                ignored = await worktrees.ignored(name, _IGNORED_TOLD)
+            judged = await check_diff(commits, request, collected.findings)
             if judged.violations:
                 findings = judged.violations[:_FINDINGS_TOLD]
                 return WorkRefused(reason="violation", findings=findings)
             paths = [each.path for each in judged.changes]
             if not paths:
                 return _empty(ignored)
-            commit = await self._commit(repository, request)
+            commit = await self._commit(request)
         return TaskCommitted(
             commit=commit,
             tree=collected.tree,
@@ -118,14 +119,16 @@ class WorktreeActivities:
             notices=judged.notices[:_NOTICES_TOLD],
         )
 
-    async def _commit(self, repository: HostRepository, request: FinishTask) -> Commit:
+    async def _commit(self, request: FinishTask) -> Commit:
+        key = request.worktree.repository
+        history = self._host.history(key)
         trailers = (
             ("Blueflame-Session", str(request.worktree.session)),
             ("Blueflame-Task", str(request.task)),
             ("Blueflame-Attempt", str(request.attempt)),
         )
-        tree = await repository.tree_of(request.checkpoint)
-        commit = await repository.squash(
+        tree = await self._host.commits(key).tree_of(request.checkpoint)
+        commit = await history.squash(
             TaskCommit(
                 base=request.base,
                 tree=tree,
@@ -135,24 +138,24 @@ class WorktreeActivities:
             )
         )
         ref = f"refs/blueflame/{request.worktree.session}/tasks/{request.task}"
-        held = (await repository.refs(request.worktree.session)).get(ref)
-        await repository.advance(ref, commit, held)
+        held = await history.tip(ref)
+        await history.advance(ref, commit, held)
         return commit
 
     @activity.defn(name="worktrees.last")
     async def last(self, request: LastCheckpoint) -> RecordedCheckpoint:
         """Return what the agent's ref holds."""
-        repository = self._host.repository(request.worktree.repository)
+        worktrees = self._host.worktrees(request.worktree.repository)
         with mapped():
-            recorded = await repository.read_checkpoint(checkpoint_ref(request.worktree))
+            recorded = await worktrees.read_checkpoint(checkpoint_ref(request.worktree))
         return RecordedCheckpoint(checkpoint=recorded.commit if recorded else None)
 
     @activity.defn(name="worktrees.remove")
     async def remove(self, request: RemoveWorktree) -> Removed:
         """Remove the files; the checkpoints stay under the agent's ref."""
-        repository = self._host.repository(request.worktree.repository)
+        worktrees = self._host.worktrees(request.worktree.repository)
         with mapped():
-            await repository.remove_worktree(worktree_name(request.worktree))
+            await worktrees.remove_worktree(worktree_name(request.worktree))
         return Removed()
 
 

@@ -91,6 +91,7 @@ def _host(settings: Settings) -> Sequence[Activity]:
 
 def host_activities(host: "Host") -> Sequence[Activity]:
     """Return what role `host` offers on the given means."""
+    from activities.adapters.shell.bash_parser import parse
     from activities.base_import import ImportActivities
     from activities.gate_runs import GateActivities
     from activities.host_claims import HostActivities
@@ -111,7 +112,7 @@ def host_activities(host: "Host") -> Sequence[Activity]:
         worktrees.finish,
         worktrees.last,
         worktrees.remove,
-        ToolActivities(host).run,
+        ToolActivities(host, parse).run,
         GateActivities(host).run,
         reviews.diff,
         reviews.evidence,

@@ -1,5 +1,9 @@
 """What the activities ask of our own bare repository and its worktrees (role `host`).
 
+    WorktreeStore    worktrees, their locks, checkpoints
+    SessionHistory   bases, task commits, merges, refs
+    CommitReader     files of a commit, and what differs between two
+
 It meets the user's repository (`user_repository`) only through bundles. Nothing runs that the
 repository names: no hook, no filter, no driver.
 """
@@ -132,41 +136,12 @@ class WorktreePlace(BaseModel, frozen=True, extra="forbid"):
     """The own bare repository; read-only for everyone but us."""
 
 
-class HostRepository(Protocol):
-    """The own bare repository of one user repository, with its worktrees.
+class WorktreeStore(Protocol):
+    """Worktrees of one user repository, and the checkpoints that are made in them.
 
-    Every operation may be killed at any point and repeated. Those that touch a worktree's files ask
-    for its lock (`lock`) first: restore, collect, checkpoint.
+    Operations that touch a worktree's files ask for its lock (`lock`) first: restore, collect,
+    checkpoint.
     """
-
-    async def has_base(self, commit: Commit) -> bool:
-        """Say whether `commit` was imported before, so that its bundle need not be fetched."""
-        ...
-
-    async def import_base(
-        self, base: BaseBundle | None, commit: Commit, session: SessionId
-    ) -> None:
-        """Take a base in and name it `refs/blueflame/<session>/base`.
-
-        Args:
-            base: its bundle; None only where `has_base(commit)`.
-            commit: the base.
-            session: whose base it is.
-
-        Raises:
-            BundleError: the bundle does not hold `commit` with all it needs.
-            RefMovedError: the session has another base already.
-        """
-        ...
-
-    async def import_bundle(self, bundle: bytes, ref: str, old: Commit | None) -> Commit:
-        """Take in what another host bundled, and set `ref` to its tip by compare-and-swap.
-
-        Raises:
-            BundleError: damaged, or what it builds on is not here.
-            RefMovedError: `ref` does not hold `old`.
-        """
-        ...
 
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
         """Make a locked, detached worktree; what a kill left half made is made again.
@@ -224,12 +199,40 @@ class HostRepository(Protocol):
         """
         ...
 
-    async def tip(self, ref: str) -> Commit | None:
-        """Return what `ref` names; None where it does not exist."""
-        ...
-
     async def read_checkpoint(self, ref: str) -> Checkpoint | None:
         """Return the checkpoint that `ref` names; None where it names none."""
+        ...
+
+    async def free_bytes(self) -> int:
+        """Return what the disk under the host's data has left for us."""
+        ...
+
+
+class SessionHistory(Protocol):
+    """The commits and refs of the sessions: their base, task commits, merges."""
+
+    async def has_base(self, commit: Commit) -> bool:
+        """Say whether `commit` was imported before, so that its bundle need not be fetched."""
+        ...
+
+    async def import_base(
+        self, base: BaseBundle | None, commit: Commit, session: SessionId
+    ) -> None:
+        """Take a base in and name it `refs/blueflame/<session>/base`.
+
+        Args:
+            base: its bundle; None only where `has_base(commit)`.
+            commit: the base.
+            session: whose base it is.
+
+        Raises:
+            BundleError: the bundle does not hold `commit` with all it needs.
+            RefMovedError: the session has another base already.
+        """
+        ...
+
+    async def tip(self, ref: str) -> Commit | None:
+        """Return what `ref` names; None where it does not exist."""
         ...
 
     async def squash(self, task: TaskCommit) -> Commit:
@@ -242,10 +245,6 @@ class HostRepository(Protocol):
         """Merge `parts` in order into `head`, without a worktree and without moving a ref."""
         ...
 
-    async def new_markers(self, base: Commit, commit: Commit) -> tuple[str, ...]:
-        """List the files of `commit` that have conflict markers which `base` has not."""
-        ...
-
     async def advance(self, ref: str, new: Commit, old: Commit | None) -> None:
         """Set `ref` from `old` (None: absent) to `new`; it being there already is not an error.
 
@@ -254,17 +253,13 @@ class HostRepository(Protocol):
         """
         ...
 
-    async def refs(self, session: SessionId) -> dict[str, Commit]:
-        """Return all refs of a session."""
-        ...
-
-    async def delete_refs(self, session: SessionId) -> None:
-        """Drop all refs of a session; only after proof of merge or an explicit decision."""
-        ...
-
     async def bundle(self, ref: str, base: Commit) -> bytes:
-        """Bundle what a ref or commit has beyond `base`, a checkpoint's observations included."""
+        """Bundle what a ref or commit has beyond `base`."""
         ...
+
+
+class CommitReader(Protocol):
+    """Reads commits, and what differs between two of them."""
 
     async def diff(self, base: Commit, commit: Commit) -> bytes:
         """Return the patch between two commits, with renames and modes, for reading."""
@@ -282,10 +277,6 @@ class HostRepository(Protocol):
         """
         ...
 
-    async def changed_paths(self, base: Commit, commit: Commit) -> tuple[Change, ...]:
-        """List what differs between two commits, by path."""
-        ...
-
     async def paths(self, commit: Commit) -> tuple[str, ...]:
         """List every file of `commit`; names that are not UTF-8 are left out."""
         ...
@@ -298,10 +289,10 @@ class HostRepository(Protocol):
         """Return a file's bytes (a symlink's target) in `commit`; None where there is no file."""
         ...
 
-    async def checkout(self, commit: Commit, destination: Path) -> None:
-        """Write the files of `commit`, without any `.git`, to a folder that does not exist yet."""
-        ...
 
-    async def free_bytes(self) -> int:
-        """Return what the disk under the host's data has left for us."""
-        ...
+class HostRepository(WorktreeStore, SessionHistory, CommitReader, Protocol):
+    """The own bare repository of one user repository, with its worktrees.
+
+    Every operation may be killed at any point and repeated. What uses it asks for the part that it
+    needs.
+    """

@@ -6,7 +6,7 @@ Lines are read only once paths and sizes are in order: what is too large is neve
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from activities.ports.host_repository import Finding, FindingKind, HostRepository
+from activities.ports.host_repository import CommitReader, Finding, FindingKind
 from workflows.contracts import FinishTask
 from workflows.domain.violation import DiffRule, Violation
 from workflows.policy.commands.protection import denies
@@ -31,28 +31,28 @@ class Checked(NamedTuple):
 
 
 async def check_diff(
-    repository: HostRepository, request: FinishTask, found: Sequence[Finding]
+    commits: CommitReader, request: FinishTask, found: Sequence[Finding]
 ) -> Checked:
     """Judge what a task's checkpoint holds against its base.
 
     Args:
-        repository: the host's.
+        commits: the host's repository.
         request: names base and checkpoint, claims, limits and what the person allowed.
         found: what could not be collected.
     """
     base, commit = request.base, request.checkpoint
-    changes = await repository.changed_files(base, commit)
+    changes = await commits.changed_files(base, commit)
     rules = (request.claims, request.policy, request.gate_files)
     judged = judge_files(
         changes,
-        await repository.paths(commit),
+        await commits.paths(commit),
         request.claims,
         lambda path: denies(path, *rules),
         request.limits,
     )
     broken = (*map(_violation, found), *judged.violations)
     if changes and not any(each.rule is DiffRule.DIFF_SIZE for each in broken):
-        added = await repository.added_lines(base, commit)
+        added = await commits.added_lines(base, commit)
         broken = (*broken, *judge_lines(added, request.allow_secret))
     return Checked(changes, broken, judged.notices)
 

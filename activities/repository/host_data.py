@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from activities.ports.blob_store_port import BlobStore
-from activities.ports.host_repository import HostRepository, WorktreePlace
+from activities.ports.host_repository import (
+    CommitReader,
+    HostRepository,
+    SessionHistory,
+    WorktreePlace,
+    WorktreeStore,
+)
 from activities.ports.sandbox_port import Sandbox, Workspace
 from activities.repository.safe_open import open_inside
 from workflows.contracts import CopiedFile
@@ -33,6 +39,18 @@ class Host:
     """Opens the own repository of a key; makes nothing yet."""
     fail_point: Callable[[str], None] = no_fail_point
     """Called at named points between an effect and its record; tests end the process there."""
+
+    def worktrees(self, key: str) -> WorktreeStore:
+        """Return the worktrees of a repository."""
+        return self.repository(key)
+
+    def history(self, key: str) -> SessionHistory:
+        """Return the bases, task commits, merges and refs of a repository."""
+        return self.repository(key)
+
+    def commits(self, key: str) -> CommitReader:
+        """Return what reads the commits of a repository."""
+        return self.repository(key)
 
 
 def worktree_name(worktree: WorktreeRef) -> str:

@@ -5,7 +5,6 @@ Guidance and early refusal. What a call can reach is bounded by the sandbox.
 
 import posixpath
 
-from activities.adapters.shell.bash_parser import parse
 from activities.ports.sandbox_port import WORKSPACE
 from activities.toolset.stored_outputs import digest_in
 from activities.toolset.tool_schemas import (
@@ -17,6 +16,7 @@ from activities.toolset.tool_schemas import (
     Write,
     name_of,
 )
+from workflows.domain.agent.shell_tree import Parse
 from workflows.domain.agent.tool_policy import Denied, Standing
 from workflows.policy.commands.program_options import plain_path
 from workflows.policy.commands.tool_calls import (
@@ -27,12 +27,17 @@ from workflows.policy.commands.tool_calls import (
 )
 
 
-def judge_call(call: SandboxCall, standing: Standing) -> str | None:
+def judge_call(call: SandboxCall, standing: Standing, parse: Parse) -> str | None:
     """Return for the agent why its call is denied; None where it may run.
 
     What may be written is asked once links are followed; see `judge_write`.
+
+    Args:
+        call: the call, with its arguments read.
+        standing: whose call it is.
+        parse: reads a command as bash would.
     """
-    denied = tool_denial(name_of(call), standing) or _denial(call, standing)
+    denied = tool_denial(name_of(call), standing) or _denial(call, standing, parse)
     return denied.text if denied else None
 
 
@@ -47,7 +52,7 @@ def judge_write(path: str, standing: Standing) -> str | None:
     return denied.text if denied else None
 
 
-def _denial(call: SandboxCall, standing: Standing) -> Denied | None:
+def _denial(call: SandboxCall, standing: Standing, parse: Parse) -> Denied | None:
     match call:
         case Bash():
             return bash_denial(call.command, standing, parse)

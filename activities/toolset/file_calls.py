@@ -1,4 +1,4 @@
-"""The host's side of the file tools: sends `fileops` into the sandbox and reads what it answers."""
+"""The host's side of the file tools: runs the program `inside` in the sandbox."""
 
 import functools
 import importlib.resources
@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, Workspace
+from activities.toolset import inside
 from activities.toolset.command_endings import ending
 
 _TIMEOUT = timedelta(seconds=20)
@@ -47,7 +48,7 @@ class FileTools:
     hold: int | None = None
 
     async def ask(self, request: Mapping[str, JsonValue]) -> FileAnswer:
-        """Run one request; `fileops` says what they look like.
+        """Run one request; `inside.file_tools` says what they look like.
 
         Raises:
             SandboxUnavailableError: there is no sandbox; nothing ran.
@@ -71,14 +72,11 @@ class FileTools:
 @functools.cache
 def _program() -> bytes:
     """Return the program compiled: the same Python as ours runs it, and has nothing to parse."""
-    folder = importlib.resources.files("activities.adapters.sandbox.inside")
+    folder = importlib.resources.files(inside)
     sources = [(name, (folder / f"{name}.py").read_text("utf-8")) for name in _MODULES]
     return marshal.dumps(
         [
-            (
-                f"activities.adapters.sandbox.inside.{name}",
-                compile(text, f"{name}.py", "exec", dont_inherit=True),
-            )
+            (f"{inside.__name__}.{name}", compile(text, f"{name}.py", "exec", dont_inherit=True))
             for name, text in sources
         ]
     )

@@ -63,9 +63,9 @@ async def _worked_on(arena: Arena) -> tuple[str, ...]:
     write(arena.other, {"b.txt": "theirs\n", "d/c.txt": "theirs\n"})
     other = await home.commit_work("other-task")
     await home.host.diff(home.base, commit)
-    await home.host.changed_paths(home.base, commit)
+    await home.host.changed_files(home.base, commit)
     await home.host.merge(other, (MergePart(commit=commit, message="m"),), WHEN)
-    await home.host.checkout(commit, arena.top / "gate")
+    await home.host.create_worktree("gate", commit)
     async with home.host.lock("t1"):
         await home.host.restore("t1", home.base)
     return await home.host.paths(commit)

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from activities.adapters.blob_store import MemoryStore
 from activities.adapters.models.scripted.playbook import Playbook, answer
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
+from activities.adapters.shell.bash_parser import parse
 from activities.ports.sandbox_port import Workspace
 from activities.toolset.call_judgement import judge_call, judge_write
 from activities.toolset.tool_runner import Toolset
@@ -86,7 +87,7 @@ class Course:
             workspace=Workspace(path=self._folder, writable=bool(claims)),
             tools=sandbox_tools(role),
             may_write=lambda path: judge_write(path, standing),
-            judge=lambda call: judge_call(call, standing),
+            judge=lambda call: judge_call(call, standing, parse),
         )
         said: list[Message] = [UserMessage(text=opening)]
         while True:

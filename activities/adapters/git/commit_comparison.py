@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 from activities.adapters.git.bare_repository import Bare
-from activities.adapters.git.worktrees.collected_names import shown
-from activities.ports.host_repository import Change
 from workflows.domain.ids import Commit, Tree
 
 DIFF_BYTES = 256 << 20
@@ -16,27 +14,6 @@ async def diff(bare: Bare, base: Commit, commit: Commit) -> bytes:
     scope = replace(bare.scope(), limit_bytes=DIFF_BYTES)
     command = ("-c", "core.quotePath=false", "diff-tree", "-r", "-p", "-M", "--full-index")
     return (await bare.git.run(scope, *command, *SAFE, base, commit)).stdout
-
-
-async def changed_paths(bare: Bare, base: Commit, commit: Commit) -> tuple[Change, ...]:
-    """List the paths; a rename is two."""
-    options = ("-r", "-z", "--raw", "--no-renames", *SAFE)
-    fields = (await bare.git.run(bare.scope(), "diff-tree", *options, base, commit)).records()
-    heads = [head.decode().removeprefix(":").split(" ") for head in fields[::2]]
-    lengths = await sizes(bare, [head[3] for head in heads])
-    changes = [
-        _change(shown(path), head, size)
-        for head, path, size in zip(heads, fields[1::2], lengths, strict=True)
-    ]
-    return tuple(sorted(changes, key=lambda change: change.path))
-
-
-def _change(path: str, head: list[str], size: int) -> Change:
-    _, mode, _, _, status = head
-    if status == "D":
-        return Change(path=path, status="deleted", mode=None, size=0)
-    named = "added" if status == "A" else "modified"
-    return Change.model_validate({"path": path, "status": named, "mode": mode, "size": size})
 
 
 async def sizes(bare: Bare, blobs: list[str]) -> list[int]:

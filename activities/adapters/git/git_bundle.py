@@ -60,7 +60,6 @@ async def create(
     scope: Scope,
     tip: Commit,
     exclude: tuple[Commit, ...] = (),
-    extra: tuple[str, ...] = (),
 ) -> bytes:
     """Bundle `tip` with its history.
 
@@ -69,12 +68,11 @@ async def create(
         scope: the repository.
         tip: the commit that the bundle is to bring.
         exclude: commits that the receiver has.
-        extra: further objects (blobs) to put in.
 
     Raises:
         GitCommandError: an object is missing.
     """
-    wanted = "".join(f"{line}\n" for line in (tip, *(f"^{name}" for name in exclude), *extra))
+    wanted = "".join(f"{line}\n" for line in (tip, *(f"^{name}" for name in exclude)))
     options = ["--revs", "--stdout", "-q", "--delta-base-offset"] + ["--thin"] * bool(exclude)
     scope = replace(scope, limit_seconds=LIMIT_SECONDS)
     packed = await git.run(scope, "pack-objects", *options, stdin=wanted.encode())

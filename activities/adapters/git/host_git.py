@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -24,10 +24,9 @@ from activities.adapters.git.worktrees import restore as restoring
 from activities.adapters.git.worktrees.collected_names import shown
 from activities.adapters.git.worktrees.collection import Collector
 from activities.adapters.git.worktrees.lfs import AttributeRepository
-from activities.adapters.git.worktrees.worktree import PARALLEL, Worktrees, delete
+from activities.adapters.git.worktrees.worktree import Worktrees
 from activities.ports.git_errors import BundleError
 from activities.ports.host_repository import (
-    Change,
     Checkpoint,
     CheckpointRequest,
     Collected,
@@ -96,15 +95,6 @@ class GitHostRepository:
             await bundles.unpack(self._git, self._bare.scope(), parsed, strict=False)
         await self._bare.update_ref(f"refs/blueflame/{session}/base", commit, None)
 
-    async def import_bundle(self, bundle: bytes, ref: str, old: Commit | None) -> Commit:
-        """Take in what another host bundled."""
-        parsed = bundles.parse(bundle)
-        if len(parsed.tips) != 1:
-            raise BundleError(f"bundle for {ref!r} brings {len(parsed.tips)} commits; export one")
-        await bundles.unpack(self._git, self._bare.scope(), parsed, strict=True)
-        await self._bare.update_ref(ref, parsed.tips[0], old)
-        return parsed.tips[0]
-
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
         """Make a worktree, or find it whole."""
         return await self._worktrees.create(name, commit)
@@ -135,7 +125,9 @@ class GitHostRepository:
         deleted = await self._disarm(scope.cwd)
         collected = await self._collector.collect(scope)
         findings = sorted((*deleted, *collected.findings), key=lambda finding: finding.path)
-        collected = collected.model_copy(update={"findings": tuple(findings)})
+        collected = Collected(
+            tree=collected.tree, changes=collected.changes, findings=tuple(findings)
+        )
         if collected.changes or collected.findings:
             self._worktrees.mark(name, None)
         return collected
@@ -183,32 +175,16 @@ class GitHostRepository:
         """Merge `parts` in order into `head`."""
         return await merging.merge(self._bare, head, parts, when)
 
-    async def new_markers(self, base: Commit, commit: Commit) -> tuple[str, ...]:
-        """List files with new conflict markers."""
-        return await merging.new_markers(self._bare, base, commit)
-
     async def advance(self, ref: str, new: Commit, old: Commit | None) -> None:
         """Move a ref by compare-and-swap."""
         await self._bare.update_ref(ref, new, old)
-
-    async def refs(self, session: SessionId) -> dict[str, Commit]:
-        """Return all refs of a session."""
-        arguments = ("for-each-ref", "--format=%(objectname) %(refname)")
-        listed = await self._git.run(self._bare.scope(), *arguments, f"refs/blueflame/{session}/")
-        pairs = [line.split(" ", 1) for line in listed.stdout.decode().splitlines()]
-        return {ref: Commit(name) for name, ref in pairs}
-
-    async def delete_refs(self, session: SessionId) -> None:
-        """Drop all refs of a session."""
-        await self._bare.delete_refs(await self.refs(session))
 
     async def bundle(self, ref: str, base: Commit) -> bytes:
         """Bundle what `ref` has beyond `base`."""
         tip = await self._bare.resolve(ref)
         if tip is None:
             raise BundleError(f"ref {ref!r} does not exist; there is nothing to bundle")
-        extra = await checkpoints.observations_of(self._bare, tip)
-        return await bundles.create(self._git, self._bare.scope(), tip, (base,), extra)
+        return await bundles.create(self._git, self._bare.scope(), tip, (base,))
 
     async def diff(self, base: Commit, commit: Commit) -> bytes:
         """Return the patch between two commits."""
@@ -222,10 +198,6 @@ class GitHostRepository:
         """Return the lines that `commit` adds."""
         return await added_lines.added_lines(self._bare, base, commit)
 
-    async def changed_paths(self, base: Commit, commit: Commit) -> tuple[Change, ...]:
-        """List what differs between two commits."""
-        return await commit_comparison.changed_paths(self._bare, base, commit)
-
     async def paths(self, commit: Commit) -> tuple[str, ...]:
         """List every file of `commit`."""
         return await commit_comparison.paths(self._bare, commit)
@@ -237,20 +209,6 @@ class GitHostRepository:
     async def read_file(self, commit: Commit, path: str) -> bytes | None:
         """Return a file's bytes in `commit`."""
         return await commit_comparison.read_file(self._bare, commit, path)
-
-    async def checkout(self, commit: Commit, destination: Path) -> None:
-        """Write the files of `commit` to a new folder."""
-        half = destination.with_name(f"{destination.name}.half")
-        await asyncio.to_thread(delete, half)
-        half.mkdir(parents=True)
-        index = half.with_name(f"{destination.name}.index")
-        index.unlink(missing_ok=True)
-        scope = replace(self._bare.scope(), cwd=half)
-        scope = scope.having(GIT_WORK_TREE=str(half), GIT_INDEX_FILE=str(index))
-        await self._git.run(scope, "read-tree", commit)
-        await self._git.run(scope, *PARALLEL, "checkout-index", "-a", "-f", "-q")
-        index.unlink()
-        half.rename(destination)
 
     async def free_bytes(self) -> int:
         """Return what the disk has left for us."""

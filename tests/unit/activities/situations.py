@@ -13,6 +13,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.adapters.blob_store import MemoryStore
 from activities.adapters.git.host_git import GitHostRepository
+from activities.adapters.shell.bash_parser import parse
 from activities.base_import import ExportActivities, ImportActivities
 from activities.gate_runs import GateActivities
 from activities.merging import MergingActivities
@@ -105,7 +106,7 @@ class Agent:
             command_timeout=timedelta(minutes=2),
             at=WHEN,
         )
-        done = await ActivityEnvironment().run(ToolActivities(self._host).run, request)
+        done = await ActivityEnvironment().run(ToolActivities(self._host, parse).run, request)
         self._at = done.checkpoint
         return tuple(seen.text for seen in done.observations)
 

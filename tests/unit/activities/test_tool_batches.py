@@ -19,6 +19,7 @@ from activities.adapters.git.host_git import GitHostRepository, Seams
 from activities.adapters.git.repository_locks import Locking, exclusive
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
+from activities.adapters.shell.bash_parser import parse
 from activities.ports.sandbox_port import Sandbox
 from activities.repository.host_data import Host, checkpoint_ref, worktree_name
 from activities.tool_batches import BATCH, ToolActivities
@@ -71,7 +72,7 @@ class Bench:
 
     def activities(self, locking: Locking = exclusive, **at: Callable[[], None]) -> ToolActivities:
         """Return what one worker process offers; `at` says what happens at fail points."""
-        return ToolActivities(self.host(locking, **at))
+        return ToolActivities(self.host(locking, **at), parse)
 
     def host(self, locking: Locking = exclusive, **at: Callable[[], None]) -> Host:
         """Return one worker process's means."""
@@ -323,7 +324,7 @@ async def test_the_calls_of_a_turn_share_one_deadline(bench: Bench):
     at = itertools.count(step=20 * 60)  # each look at the clock is twenty minutes later
     host = bench.host()
     request = bench.request(APPEND, APPEND, "echo never >> log.txt")
-    activities = ToolActivities(host, clock=lambda: float(next(at)))
+    activities = ToolActivities(host, parse, clock=lambda: float(next(at)))
     done = await ActivityEnvironment().run(activities.run, request)
     assert await bench.lines(done.checkpoint) == ["run"]
     assert [each.is_error for each in done.observations] == [False, True, True]

@@ -52,13 +52,6 @@ async def read(bare: Bare, ref: str) -> Checkpoint | None:
     )
 
 
-async def observations_of(bare: Bare, commit: Commit) -> tuple[str, ...]:
-    """Return the name of the blob that a checkpoint records; empty for other commits."""
-    found = await _commit_at(bare, commit)
-    trailers = loose_objects.read_trailers(found[1].partition("\n\n")[2]) if found else {}
-    return (trailers[OBSERVATIONS],) if OBSERVATIONS in trailers else ()
-
-
 async def _commit_at(bare: Bare, name: str) -> tuple[Commit, str] | None:
     answer = await bare.git.run(bare.scope(), "cat-file", "--batch", stdin=f"{name}\n".encode())
     head, _, rest = answer.stdout.partition(b"\n")

@@ -6,6 +6,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.shell.bash_parser import parse
 from activities.ports.sandbox_port import Workspace
 from activities.toolset.call_judgement import judge_call, judge_write
 from activities.toolset.tool_runner import Toolset
@@ -44,7 +45,7 @@ REVIEWER = Standing(role=Role.REVIEWER, claims=(), rules=RULES)
 def test_each_tool_is_judged_by_its_arguments(
     call: SandboxCall, standing: Standing, rule: str | None
 ):
-    said = judge_call(call, standing)
+    said = judge_call(call, standing, parse)
     assert (said.split("'")[1] if said else None) == rule
 
 
@@ -60,7 +61,8 @@ def test_every_command_of_the_shipped_playbooks_runs(name: str):
     commands = [call["bash"]["command"] for call in calls if "bash" in call]
     assert commands
     worker = Standing(role=Role.DEVELOPER, claims=("**",))
-    assert {c: judge_call(Bash(command=c), worker) for c in commands} == dict.fromkeys(commands)
+    denied = {c: judge_call(Bash(command=c), worker, parse) for c in commands}
+    assert denied == dict.fromkeys(commands)
 
 
 def test_a_write_is_judged_as_what_it_resolves_to():
@@ -80,7 +82,7 @@ async def test_a_denied_call_runs_nothing_and_takes_no_other_along(tmp_path: Pat
         workspace=Workspace(path=tmp_path),
         tools=("bash", "read", "edit", "write"),
         may_write=lambda path: judge_write(path, DEVELOPER),
-        judge=lambda call: judge_call(call, DEVELOPER),
+        judge=lambda call: judge_call(call, DEVELOPER, parse),
     )
     (tmp_path / "src").mkdir()
     commands = ["echo a > src/a", "echo b > src/b; git push", "echo c > src/c"]

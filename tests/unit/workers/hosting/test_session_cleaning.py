@@ -99,6 +99,10 @@ def worktrees(home: Home) -> list[str]:
     return sorted(path.name for path in (home.top / "host" / "worktrees" / ("k" * 32)).iterdir())
 
 
+def refs(home: Home, session: SessionId) -> list[str]:
+    return home.of_host("for-each-ref", f"refs/blueflame/{session}/").splitlines()
+
+
 async def test_ended_sessions_go_and_others_stay_as_they_are(home: Home) -> None:
     settings = await left_behind(home, OLD, NEW)
     report = await clean(settings, request(open=[NEW]))
@@ -106,8 +110,8 @@ async def test_ended_sessions_go_and_others_stay_as_they_are(home: Home) -> None
     assert (report.worktrees, report.refs, report.repositories) == (1, 1, 0)
     assert report.worktree_bytes > 0
     assert worktrees(home) == [f"{NEW}.dev.t.1"]
-    assert await home.host.refs(NEW) != {}
-    assert await home.host.refs(OLD) == {}
+    assert refs(home, NEW)
+    assert not refs(home, OLD)
     async with home.host.lock(f"{NEW}.dev.t.1"):
         await home.host.restore(f"{NEW}.dev.t.1", home.base)
 
@@ -117,7 +121,7 @@ async def test_a_dry_run_counts_and_removes_nothing(home: Home) -> None:
     report = await clean(settings, request(dry_run=True))
     assert (report.worktrees, report.refs) == (1, 1)
     assert worktrees(home) == [f"{OLD}.dev.t.1"]
-    assert await home.host.refs(OLD) != {}
+    assert refs(home, OLD)
 
 
 async def test_a_worktree_that_somebody_holds_is_left_and_named(home: Home) -> None:

@@ -143,10 +143,10 @@ async def test_a_hostile_agent(home: Home):
     commit = await home.commit_work()
     other = await branch_of(home, {"a.txt": "one\n", "c.txt": "three\n"})
     await home.host.diff(home.base, commit)
-    await home.host.changed_paths(home.base, commit)
+    await home.host.changed_files(home.base, commit)
     await home.host.merge(commit, (MergePart(commit=other, message="m"),), WHEN)
     await home.host.merge(other, (MergePart(commit=commit, message="m"),), WHEN)
-    await home.host.checkout(commit, home.top / "gate")
+    await home.host.create_worktree("gate", commit)
     async with home.host.lock("t1"):
         await home.host.restore("t1", home.base)
     assert (place / "a.txt").read_text() == "one\n"

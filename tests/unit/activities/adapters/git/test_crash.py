@@ -72,20 +72,15 @@ async def session(home: Home, git: Git) -> Commit:
     merged = await host.merge(home.base, (MergePart(commit=task, message="m"),), WHEN)
     assert merged.kind == "merged"
     await host.advance(RESULT, merged.commit, None)
-    await host.checkout(merged.commit, fresh(home.top / "gate"))
+    await host.create_worktree("gate", merged.commit)
     bundle = await host.bundle(RESULT, home.base)
     land = LandRequest(path=home.path, bundle=bundle, ref=BRANCH, old=None, new=merged.commit)
     assert (await user.land(land)).kind == "landed"
     forward = FastForwardRequest(path=home.path, branch="main", old=home.base, new=merged.commit)
     assert (await user.fast_forward(forward)).kind == "landed"
+    await host.remove_worktree("gate")
     await host.remove_worktree("t1")
     return merged.commit
-
-
-def fresh(gate: Path) -> Path:
-    """A gate checkout's place, emptied by its user."""
-    shutil.rmtree(gate, ignore_errors=True)
-    return gate
 
 
 async def undisturbed(home: Home) -> tuple[Commit, int]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.adapters.git.host_git import GitHostRepository
+from activities.adapters.git.repository_cleanup import Cleanup
 from activities.ports.git_errors import BundleError, GitCommandError, RefMovedError
 from activities.ports.host_repository import Checkpoint
 from tests.unit.activities.adapters.git.home import SESSION, Home, plain_git, write
@@ -65,7 +65,7 @@ async def test_another_attempts_checkpoint_is_fenced_off(home: Home):
     second = await record(home, 2, first, first)
     with pytest.raises(RefMovedError):
         await record(home, 3, first, first)
-    assert (await home.host.refs(SESSION))[REF] == second
+    assert await home.host.tip(REF) == second
 
 
 async def test_other_commits_are_no_checkpoints(home: Home):
@@ -82,42 +82,15 @@ async def test_a_lock_that_a_dead_process_left_on_a_ref_is_no_obstacle(home: Hom
     first = await record(home, 1, None, home.base)
     for stale in (bare / f"{REF}.lock", bare / "packed-refs.lock"):
         stale.touch()
-    assert await record(home, 2, first, first)
-    (bare / "packed-refs.lock").touch()
-    await home.host.delete_refs(SESSION)
-    assert await home.host.refs(SESSION) == {}
-
-
-async def test_another_host_goes_on_from_the_bundle(home: Home):
-    home.make({"a.txt": "one\n"})
-    place = await home.start()
-    write(place, {"a.txt": "two\n"})
-    first = await record(home, 1, None, home.base)
-    write(place, {"b.txt": "three\n"})
     second = await record(home, 2, first, first)
-    bundle = await home.host.bundle(REF, home.base)
-    other = GitHostRepository(home.git, home.top / "other", "k" * 32)
-    base = await home.user.export(home.path, home.base)
-    await other.import_base(base, home.base, SESSION)
-    for _ in range(2):
-        assert await other.import_bundle(bundle, REF, None) == second
-    found = await other.read_checkpoint(REF)
-    assert found == await home.host.read_checkpoint(REF)
-    moved = await other.create_worktree("t1", second)
-    assert (moved.path / "b.txt").read_text() == "three\n"
+    (bare / "packed-refs.lock").touch()
+    await Cleanup(home.git, home.top / "host", "k" * 32).delete_refs({REF: second})
+    assert await home.host.tip(REF) is None
 
 
-async def test_a_bundle_without_its_base_is_refused(home: Home):
+async def test_a_ref_that_does_not_exist_cannot_be_bundled(home: Home):
     home.make({"a.txt": "one\n"})
     await home.start()
-    await record(home, 1, None, home.base)
-    bundle = await home.host.bundle(REF, home.base)
-    elsewhere = Home(home.top / "elsewhere")
-    elsewhere.top.mkdir()
-    elsewhere.make({"z": "z"})
-    await elsewhere.start()
-    with pytest.raises(BundleError, match="builds on"):
-        await elsewhere.host.import_bundle(bundle, REF, None)
     with pytest.raises(BundleError):
         await home.host.bundle("refs/blueflame/nothing", home.base)
 

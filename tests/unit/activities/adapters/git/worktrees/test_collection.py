@@ -378,8 +378,8 @@ async def test_bytes_are_taken_as_they_are(home: Home):
     write(place, {".gitattributes": attributes, "mixed": content})
     commit = await home.commit_work()
     assert await home.host.read_file(commit, "mixed") == content
-    await home.host.checkout(commit, home.top / "gate")
-    assert (home.top / "gate/mixed").read_bytes() == content
+    gate = await home.host.create_worktree("gate", commit)
+    assert (gate.path / "mixed").read_bytes() == content
 
 
 async def test_what_the_mode_forbids_is_collected_all_the_same(home: Home):

@@ -264,19 +264,6 @@ async def test_restoring_empties_and_makes_submodule_folders(home: Home):
     assert names(place / "sub") == names(place / "sub2") == []
 
 
-async def test_a_gate_checkout_is_whole_and_has_no_git(home: Home):
-    home.make({"a.txt": "one\n", "d/b.txt": "two\n"})
-    await home.start()
-    gate = home.top / "gates/g1"
-    await home.host.checkout(home.base, gate)
-    assert sorted(str(path.relative_to(gate)) for path in gate.rglob("*")) == [
-        "a.txt",
-        "d",
-        "d/b.txt",
-    ]
-    assert names(gate.parent) == ["g1"]
-
-
 def test_git_is_recent_enough():
     # merge-tree --write-tree came with 2.38, worktree list -z with 2.36.
     version = subprocess.run([GIT, "version"], capture_output=True, check=True).stdout.split()[2]

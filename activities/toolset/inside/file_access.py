@@ -1,6 +1,6 @@
 """Reaches files inside the sandbox: paths resolved below one folder, bytes read and put in place.
 
-A part of the program that the file tools send into the sandbox (see `fileops`): the standard
+A part of the program that the file tools send into the sandbox (see `file_tools`): the standard
 library only. Links that leave the workspace are never followed, nothing is ever waited for, and
 nothing is written at a path that was not judged.
 """

@@ -1,15 +1,15 @@
 """Carries out a patch over several files: all of it, or nothing.
 
-A part of the program that the file tools send into the sandbox (see `fileops`): the standard
+A part of the program that the file tools send into the sandbox (see `file_tools`): the standard
 library only. The patch comes parsed (see `activities.toolset.patch_format`); how its hunks fit is
-decided in `filehunks`. Modes stay, a deleted link is itself removed and never what it leads to, and
-what fails half-way is taken back.
+decided in `file_hunks`. Modes stay, a deleted link is itself removed and never what it leads to,
+and what fails half-way is taken back.
 """
 
 import os
 import stat
 
-from activities.adapters.sandbox.inside.file_access import (
+from activities.toolset.inside.file_access import (
     RefusedError,
     entry,
     load,
@@ -17,7 +17,7 @@ from activities.adapters.sandbox.inside.file_access import (
     store,
     target,
 )
-from activities.adapters.sandbox.inside.file_hunks import fitted
+from activities.toolset.inside.file_hunks import fitted
 
 TYPE_CHECKING = False  # `typing` would cost as much as all the rest
 if TYPE_CHECKING:

@@ -1,20 +1,20 @@
 """Fits the hunks of a patch to one file's bytes, and says why one does not fit.
 
-A part of the program that the file tools send into the sandbox (see `fileops`): the standard
+A part of the program that the file tools send into the sandbox (see `file_tools`): the standard
 library only; no file is touched here. Lines of context and all lines between hunks keep their
 bytes; added lines take the line ends, and where only that differs the indentation, of the lines
 beside them.
 """
 
-from activities.adapters.sandbox.inside.file_access import RefusedError
-from activities.adapters.sandbox.inside.file_edit import common_move, longest_line, moved, nearest
+from activities.toolset.inside.file_access import RefusedError
+from activities.toolset.inside.file_edit import common_move, longest_line, moved, nearest
 
 TYPE_CHECKING = False  # `typing` would cost as much as all the rest
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from activities.adapters.sandbox.inside.file_edit import Move
+    from activities.toolset.inside.file_edit import Move
 
     Hunk = dict[str, Any]
     Line = tuple[bytes, bytes]

@@ -1,7 +1,7 @@
 """The file tools, run inside the sandbox: one request on stdin, one answer on stdout.
 
-This module and its parts (`fileaccess`, `fileedit`, `filehunks`, `filepatch`) are executed as a
-program of their own, with the standard library only, so that every access to a file happens where
+This module and its parts (`file_access`, `file_edit`, `file_hunks`, `file_patch`) are executed as
+a program of their own, with the standard library only, so that every access to a file happens where
 nothing but the sandbox's own view exists. They come compiled on stdin, before the request, and
 import next to nothing: starting Python is most of what a file tool costs.
 
@@ -19,7 +19,7 @@ import marshal
 import os
 import sys
 
-from activities.adapters.sandbox.inside.file_access import (
+from activities.toolset.inside.file_access import (
     RefusedError,
     UnjudgedError,
     load,
@@ -29,8 +29,8 @@ from activities.adapters.sandbox.inside.file_access import (
     store,
     target,
 )
-from activities.adapters.sandbox.inside.file_edit import applied, find, line_number, not_found
-from activities.adapters.sandbox.inside.file_patch import patch
+from activities.toolset.inside.file_edit import applied, find, line_number, not_found
+from activities.toolset.inside.file_patch import patch
 
 TYPE_CHECKING = False  # `typing` would cost as much as all the rest
 if TYPE_CHECKING:

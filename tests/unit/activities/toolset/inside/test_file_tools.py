@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.adapters.sandbox.inside import file_edit, file_tools
+from activities.toolset.inside import file_edit, file_tools
 
 
 def ask(root: Path, op: str, path: str, **more: object) -> dict[str, str]:

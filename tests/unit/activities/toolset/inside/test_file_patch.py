@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.adapters.sandbox.inside import file_hunks, file_tools
+from activities.toolset.inside import file_hunks, file_tools
 from activities.toolset.patch_format import Hunk, parse_patch
 
 

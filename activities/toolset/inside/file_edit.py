@@ -1,10 +1,10 @@
 """Finds what an edit replaces: exactly, else with other line ends, else by lines, loosely.
 
-A part of the program that the file tools send into the sandbox (see `fileops`): the standard
+A part of the program that the file tools send into the sandbox (see `file_tools`): the standard
 library only. It works on bytes: what is not replaced stays as it was, whatever its encoding.
 """
 
-from activities.adapters.sandbox.inside.file_access import NEAREST, likeness
+from activities.toolset.inside.file_access import NEAREST, likeness
 
 TYPE_CHECKING = False  # `typing` would cost as much as all the rest
 if TYPE_CHECKING:
