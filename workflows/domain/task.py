@@ -20,7 +20,6 @@ class TaskState(StrEnum):
     VALIDATED = "validated"
     REJECTED = "rejected"
     MERGING = "merging"
-    PAUSED = "paused"
     MERGED = "merged"
     FAILED = "failed"
     BLOCKED = "blocked"
@@ -53,8 +52,6 @@ class TaskEvent(StrEnum):
     RETRIED = "retried"
     RESET = "reset"
     """What the work stood on has moved away; it begins again on the new base."""
-    PAUSED = "paused"
-    RESUMED = "resumed"
 
 
 class TaskRecord(BaseModel, frozen=True, extra="forbid"):
@@ -62,8 +59,6 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
 
     task: Task
     state: TaskState = TaskState.PENDING
-    returns_to: TaskState | None = None
-    """Set while PAUSED: the state that `resumed` leads to."""
     attempt: int = Field(default=0, ge=0)
     """Attempts started so far; the current attempt's number while one runs."""
     attempts_allowed: int = Field(default=3, ge=1)

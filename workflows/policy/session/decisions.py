@@ -252,7 +252,7 @@ def _skip(case: _Case, signal: SkipTask) -> Applied:
     skipped = move(record, TaskEvent.SKIPPED, "skipped by a person")
     skipped = skipped.model_copy(update={"waived": signal.satisfies})
     state = wave_outcomes.put(case.state, skipped)
-    if TaskState.VALIDATED in {record.state, record.returns_to}:
+    if record.state is TaskState.VALIDATED:
         # What was built upon it would bring its work along into the branch.
         state = wave_outcomes.reset_dependants(state, record.task.id, "was skipped")
     return Applied(state=state)
