@@ -29,7 +29,7 @@ class TaskState(StrEnum):
 
 
 class TaskEvent(StrEnum):
-    """What happened to a task; `policy.tasks` holds the table."""
+    """What happened to a task; `policy.session.task_states` holds the table."""
 
     DEPENDENCIES_MET = "dependencies_met"
     DEVELOPMENT_STARTED = "development_started"
