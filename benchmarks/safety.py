@@ -35,7 +35,7 @@ from workers.hosting.privileges import enter
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import Standing
 from workflows.policy.commands.judgement import command_denial
-from workflows.policy.review.secret_patterns import without_secrets
+from workflows.policy.text.secret_patterns import without_secrets
 
 RUNS = 20
 """Of each command; the best counts."""

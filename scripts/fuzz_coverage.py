@@ -22,7 +22,7 @@ TARGETS = (
     "policy.commands.test_file_arguments:test_what_may_be_written_is_claimed_and_not_protected",
     "policy.plan.test_claims:test_any_claim_is_refused_or_decides_about_any_path",
     "policy.review.test_diff_rules:test_what_passes_keeps_every_rule",
-    "policy.review.test_secret_patterns:test_any_text_is_taken_and_finds_are_in_order",
+    "policy.text.test_secret_patterns:test_any_text_is_taken_and_finds_are_in_order",
     "activities.text.test_redaction:test_no_known_value_is_left",
     "activities.adapters.models.scripted.test_playbook:test_any_text_is_a_playbook_or_a_complaint",
     "policy.plan.test_plan_check:test_whatever_is_submitted_is_a_plan_or_faults",

@@ -4,7 +4,7 @@ import logging
 from logging.handlers import RotatingFileHandler
 from typing import TextIO
 
-from workflows.policy.review.secret_patterns import without_secrets
+from workflows.policy.text.secret_patterns import without_secrets
 
 
 class _Redacting(logging.Formatter):

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from workflows.policy.review.secret_patterns import first_of_each
+from workflows.policy.text.secret_patterns import first_of_each
 
 MAX_COPY_BYTES = 50 << 20
 

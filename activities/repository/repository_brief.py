@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from activities.toolset.observations import harmless
 from workflows.domain.gate import GateSpec
-from workflows.policy.review.secret_patterns import without_secrets
+from workflows.policy.text.secret_patterns import without_secrets
 
 BRIEF_CHARACTERS = 4_000
 SAYING = ("AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", "README.md")

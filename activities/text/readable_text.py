@@ -10,6 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from workflows.policy.text.visible_text import IN_PROGRAM_OUTPUT, escaped
+
 MAX_EXCERPT_CHARS = 6_000
 _MAX_LINE_CHARS = 600
 _MAX_PLAIN_CHARS = 1_000
@@ -21,10 +23,6 @@ _TERMINAL = re.compile(
     r"|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?"  # OSC, DCS and the like: titles, links
     r"|\x1b[ -/]*[0-~]"  # two-character sequences
 )
-_ODD = re.compile(r"[^\n\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]")
-"""What must be looked at before it is shown; the rest of Latin text passes at full speed."""
-_SHOWN_AS_IS = frozenset("\u200c\u200d")
-"""Joiners: emoji and several scripts need them."""
 _FAILURE = re.compile(
     r"^(?:=+ (?:FAILURES|ERRORS) =+$|(?:FAIL|ERROR|UNEXPECTED SUCCESS): |\s*--- FAIL: |failures:$"
     r"|---- .* stdout ----$|\s*not ok \d|\s*● |\s*FAIL\s|\s*✖ |error(?:\[\w+\])?: "
@@ -84,14 +82,7 @@ def _continues(char: str) -> bool:
 
 def _shown(line: str) -> str:
     """A line without its dangers; cut before and after, as each escape makes it longer."""
-    return _shorten(_ODD.sub(_escape, _shorten(line.rstrip())))
-
-
-def _escape(match: re.Match[str]) -> str:
-    char = match[0]
-    if char in _SHOWN_AS_IS or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
-        return char
-    return char.encode("unicode_escape").decode("ascii")
+    return _shorten(escaped(_shorten(line.rstrip()), IN_PROGRAM_OUTPUT))
 
 
 def _cut(lines: list[str], limit: int) -> list[str]:

@@ -1,7 +1,7 @@
 """Secrets taken out of what is shown to a model, kept, or written into a history or a log.
 
 Two ways: what looks like a secret goes by its form, wherever it comes from (`redact_bytes`, and of
-texts `policy.secrets.without_secrets`); what is known to be one goes by its value, also where
+texts `policy.text.secret_patterns`); what is known to be one goes by its value, also where
 someone encoded it (`KnownSecrets`).
 """
 
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
-from workflows.policy.review.secret_patterns import without_secrets
+from workflows.policy.text.secret_patterns import without_secrets
 
 REDACTED = "[key]"
 _ESCAPE = re.compile("%[0-9A-F]{2}")

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from workflows.policy.text.visible_text import IN_A_MODELS_INPUT, replaced
+
 WHOLE_CHARACTERS = 10_000
 """Up to here an observation is shown whole."""
 _PART_CHARACTERS = 5_000
@@ -20,13 +22,7 @@ _SEQUENCES = re.compile(
     r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device strings
     r"|\x1b[ -/]*[0-~]"
 )
-_BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_UNSEEN = (*range(0x80, 0xA0), *map(ord, _BIDI), *range(0xD800, 0xE000))
-_HARMLESS = {
-    **{code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"},
-    **dict.fromkeys(_UNSEEN, "\ufffd"),
-    0x7F: "\u2421",
-}
+_PICTURES = {chr(code): chr(0x2400 + code) for code in range(32)} | {"\x7f": "\u2421"}
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,7 @@ def decoded(output: bytes) -> str:
 
 def harmless(text: str) -> str:
     """Replace control characters by their pictures, and lone surrogates and the like by U+FFFD."""
-    return text.translate(_HARMLESS)
+    return replaced(text, IN_A_MODELS_INPUT, _PICTURES)
 
 
 def _first(text: str) -> str:

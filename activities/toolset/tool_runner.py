@@ -20,6 +20,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from activities.ports.blob_store_port import BlobMissingError, BlobStore
 from activities.ports.sandbox_port import WORKSPACE, Limits, Sandbox, SandboxCommand, Workspace
 from activities.text.redaction import redact_bytes
+from activities.text.surrogates import clean_object
 from activities.toolset.command_endings import notes_on
 from activities.toolset.file_calls import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
@@ -37,10 +38,9 @@ from activities.toolset.tool_schemas import (
 )
 from workflows.domain.agent.messages import ToolCall, ToolResult
 from workflows.domain.ids import Digest
-from workflows.policy.review.secret_patterns import without_secrets
+from workflows.policy.text.secret_patterns import without_secrets
 
 _MOST_JUDGED = 4
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 _PRELUDE = "exec 250>&1; trap 'printf \"\\n{mark} ${{PIPESTATUS[*]}}\\n\" >&250' EXIT; "
 """Before the command, on its first line so that bash counts its lines right: at the end the codes
@@ -104,7 +104,7 @@ class Toolset:
         if self.time_left is not None and self.time_left() <= timedelta():
             return _refused(call, _BATCH_OVER)
         try:
-            arguments = parse(call.name, _clean(call.arguments))
+            arguments = parse(call.name, clean_object(call.arguments, keeps_nan=True))
         except ValidationError as error:
             return _refused(call, problems(call.name, error))
         if self.judge is not None and (rule := self.judge(arguments)) is not None:
@@ -208,23 +208,6 @@ def _refused(call: ToolCall, text: str) -> Observation:
 
 def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
     return ToolResult(call_id=call.id, name=call.name, text=text, is_error=is_error)
-
-
-def _clean(arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Replace lone surrogates, which JSON can carry and UTF-8 cannot, by U+FFFD."""
-    return {_replaced(key): _cleaned(value) for key, value in arguments.items()}
-
-
-def _cleaned(value: JsonValue) -> JsonValue:
-    if isinstance(value, str):
-        return _replaced(value)
-    if isinstance(value, list):
-        return [_cleaned(one) for one in value]
-    return _clean(value) if isinstance(value, dict) else value
-
-
-def _replaced(text: str) -> str:
-    return _SURROGATES.sub("\ufffd", text)
 
 
 def _split_members(output: bytes, mark: str) -> tuple[bytes, tuple[int, ...]]:

@@ -9,37 +9,27 @@ import os
 import signal
 import sys
 import traceback
-import unicodedata
 from collections.abc import Callable, Coroutine, Iterable
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from starter.console.command_errors import CommandError, explained
 from starter.console.exit_codes import ExitCode
 from starter.console.program_name import as_typed
+from workflows.policy.text.visible_text import ON_A_TERMINAL, escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_VISIBLE: Final = {"\n", "\t"}
-_UNSAFE_CATEGORIES: Final = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-"""Controls, formats (with the bidirectional overrides), surrogates, private use, separators."""
-
 
 def shown(text: str) -> str:
     """Return `text` with every character that could act on a terminal written out."""
-    return "".join(_visible(c) for c in text)
+    return escaped(text, ON_A_TERMINAL)
 
 
 def one_line(text: str, width: int) -> str:
     """Return `text` on one line of at most `width` characters, cut with three dots."""
     line = shown(" ".join(text.split()))
     return line if len(line) <= width else f"{line[: max(width - 3, 0)]}..."
-
-
-def _visible(character: str) -> str:
-    if character in _VISIBLE or unicodedata.category(character) not in _UNSAFE_CATEGORIES:
-        return character
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def console(*, beside: bool = False) -> "Console":

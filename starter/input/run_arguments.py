@@ -1,13 +1,10 @@
 """What a person typed after `run`, checked before anything is looked at or started."""
 
 import os
-import re
 from pathlib import Path
-from typing import Final
 
+from activities.text.surrogates import clean
 from starter.console.command_errors import CommandError
-
-_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
 def goal_text(typed: str) -> str:
@@ -18,7 +15,7 @@ def goal_text(typed: str) -> str:
     """
     if not typed.strip():
         raise CommandError("the goal is empty; say what you want in a sentence")
-    if not _SURROGATES.search(typed):
+    if clean(typed) == typed:
         return typed
     try:
         # Under an ASCII locale what is not ASCII comes as single bytes.

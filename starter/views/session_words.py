@@ -35,7 +35,6 @@ _ORDER: Final = (
     "developing",
     "ready",
     "pending",
-    "paused",
     "rejected",
     "failed",
     "timed_out",

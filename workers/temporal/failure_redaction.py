@@ -7,7 +7,7 @@ of ours passes here, causes and stack traces too.
 from temporalio.api.failure.v1 import Failure
 from temporalio.converter import DefaultFailureConverter, PayloadConverter
 
-from workflows.policy.review.secret_patterns import without_secrets
+from workflows.policy.text.secret_patterns import without_secrets
 
 
 class Redacting(DefaultFailureConverter):

@@ -22,7 +22,6 @@ class TaskState(StrEnum):
     VALIDATED = "validated"
     REJECTED = "rejected"
     MERGING = "merging"
-    PAUSED = "paused"
     MERGED = "merged"
     FAILED = "failed"
     BLOCKED = "blocked"
@@ -32,7 +31,7 @@ class TaskState(StrEnum):
 
 
 class TaskEvent(StrEnum):
-    """What happened to a task; `policy.tasks` holds the table."""
+    """What happened to a task; `policy.session.task_states` holds the table."""
 
     DEPENDENCIES_MET = "dependencies_met"
     DEVELOPMENT_STARTED = "development_started"
@@ -55,8 +54,6 @@ class TaskEvent(StrEnum):
     RETRIED = "retried"
     RESET = "reset"
     """What the work stood on has moved away; it begins again on the new base."""
-    PAUSED = "paused"
-    RESUMED = "resumed"
 
 
 class TaskChanges(TypedDict, total=False):
@@ -64,7 +61,6 @@ class TaskChanges(TypedDict, total=False):
 
     task: Task
     state: TaskState
-    returns_to: TaskState | None
     attempt: int
     attempts_allowed: int
     base: Commit | None
@@ -86,8 +82,6 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
 
     task: Task
     state: TaskState = TaskState.PENDING
-    returns_to: TaskState | None = None
-    """Set while PAUSED: the state that `resumed` leads to."""
     attempt: int = Field(default=0, ge=0)
     """Attempts started so far; the current attempt's number while one runs."""
     attempts_allowed: int = Field(default=3, ge=1)

@@ -21,6 +21,7 @@ from activities.ports.model_provider import (
     ProviderUnavailableError,
 )
 from activities.text.surrogates import clean
+from workflows.policy.text.secret_patterns import without_key_like
 
 if TYPE_CHECKING:
     from httpx2 import AsyncBaseTransport, AsyncClient, Response, Timeout
@@ -31,7 +32,6 @@ IDLE = timedelta(minutes=5)
 
 C = TypeVar("C")
 
-_KEY_LIKE = re.compile(r"\b(sk-|AIza|AQ\.)[A-Za-z0-9_*.\-]{8,}")
 _LIMIT_HEADER = re.compile(r"(anthropic-ratelimit|x-ratelimit)-[a-z-]+")
 
 
@@ -154,7 +154,7 @@ async def exchange(
 def wording(message: str, key: str) -> str:
     """Make a provider's text fit for an error message: no key in it, and not too long."""
     safe = clean(message).replace(key, "[key]") if key else clean(message)
-    return _KEY_LIKE.sub("[key]", safe)[:MESSAGE_CHARS]
+    return without_key_like(safe)[:MESSAGE_CHARS]
 
 
 def _told(failure: ModelError, key: str) -> ModelError:

@@ -14,13 +14,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
-from unicodedata import category, is_normalized, normalize
+from unicodedata import is_normalized, normalize
+
+from workflows.policy.text.visible_text import IN_A_CLAIM
 
 MAX_CHARS: Final = 200
 MAX_RANGE: Final = 256
 _STAR: Final = "*"
 _ONE: Final = "?"
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _ABSOLUTE: Final = re.compile(r"[/~]|[A-Za-z]:/")
 _BRACES: Final = re.compile(r"\{[^{}/]*,[^{}/]*\}")
 _CLASS: Final = re.compile(r"\[([!^]?)(\]?[^\]]*)\]")
@@ -73,7 +74,7 @@ def _claim_checks(claim: str) -> Iterator[tuple[bool, str]]:
     yield not claim.strip(), "it is empty: name a path, or ** for the whole repository"
     yield len(claim) > MAX_CHARS, f"it is longer than {MAX_CHARS} characters: claim a parent folder"
     yield (
-        any(category(c) in _HIDDEN for c in claim),
+        any(c in IN_A_CLAIM for c in claim),
         "it holds an invisible character: leave it out",
     )
     yield not is_normalized("NFC", claim), "it is not in Unicode normal form C: write it composed"

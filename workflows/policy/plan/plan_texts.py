@@ -7,18 +7,12 @@ characters, characters that turn the direction of writing, invisible ones that c
 import re
 from collections.abc import Iterator
 from typing import Final
-from unicodedata import category, name
+from unicodedata import name
 
 from workflows.domain.plan import Plan, Task
+from workflows.policy.text.visible_text import IN_A_PLAN, SHOWING_NOTHING
 
 _BREAKS: Final = re.compile(r"[\n\r\t]")
-_JOINERS: Final = frozenset("\n\r\t\u200c\u200d\u00ad")
-"""Breaks, and what is invisible and needed to write some languages and emoji."""
-_ACTING: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
-"""Controls, formats (with those that turn the direction), separators of lines and paragraphs."""
-_UNSEEN: Final = frozenset({*_ACTING, "Zs", "Mn", "Me"})
-_BLANKS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and signs that look like nothing."""
 
 
 def plan_text_faults(plan: Plan) -> Iterator[str]:
@@ -47,15 +41,13 @@ def _task_faults(task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _fault(text: str, *, one_line: bool, needed: bool) -> str | None:
-    if needed and all(c in _BLANKS or category(c) in _UNSEEN for c in text):
+    if needed and all(c in SHOWING_NOTHING for c in text):
         return "it is empty: say it in words"
     if one_line and _BREAKS.search(text):
         return "it is more than one line: write one"
     if all(part.isprintable() for part in _BREAKS.split(text)):
         return None
-    acting = next(
-        (c for c in sorted(set(text)) if category(c) in _ACTING and c not in _JOINERS), None
-    )
+    acting = next((c for c in sorted(set(text)) if c in IN_A_PLAN), None)
     if acting is None:
         return None
     code = f"U+{ord(acting):04X}"

@@ -1,4 +1,4 @@
-"""Judging finished work: gate results against the baseline, verdicts, the collected diff, secrets.
+"""Judging finished work: gate results against the baseline, verdicts and the collected diff.
 
 Running gates and reading diffs belongs in `activities`.
 """

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
 from workflows.policy.plan.claims import is_claimed
-from workflows.policy.review.secret_patterns import first_of_each
+from workflows.policy.text.secret_patterns import first_of_each
 
 _TOLD: Final = 30
 _SUBMODULE: Final = "160000"

@@ -223,7 +223,7 @@ def _skip(case: _Case, signal: SkipTask) -> Applied:
         return case.not_possible(signal.id, f"task {signal.id!r} is being merged: too late to skip")
     skipped = move(record, TaskEvent.SKIPPED, "skipped by a person")
     state = wave_outcomes.put(case.state, skipped.evolve(waived=signal.satisfies))
-    if TaskState.VALIDATED in {record.state, record.returns_to}:
+    if record.state is TaskState.VALIDATED:
         # What was built upon it would bring its work along into the branch.
         state = wave_outcomes.reset_dependants(state, record.task.id, "was skipped")
     return Applied(state=state)

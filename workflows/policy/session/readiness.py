@@ -105,10 +105,9 @@ def holds_claims(record: TaskRecord) -> bool:
     A task that was retried or reset stands at the beginning again and holds nothing before it
     starts.
     """
-    state = record.returns_to or record.state
-    if state is Is.READY:
+    if record.state is Is.READY:
         return record.attempt > 0
-    return state is not Is.PENDING and state not in FINAL
+    return record.state is not Is.PENDING and record.state not in FINAL
 
 
 def next_batch(records: Records, pacing: Pacing, free_slots: int | None) -> tuple[TaskId, ...]:
@@ -131,8 +130,7 @@ def next_batch(records: Records, pacing: Pacing, free_slots: int | None) -> tupl
     batch = tuple(islice(_fitting(ready, records, kin, _holders(records)), free_slots))
     if batch or not _is_stuck(records):
         return batch
-    paused = [r for r in _holders(records) if r.state is Is.PAUSED]
-    return tuple(islice(_fitting(ready, records, kin, paused), 1))
+    return tuple(islice(_fitting(ready, records, kin, ()), 1))
 
 
 class _Kinship:

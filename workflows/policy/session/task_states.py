@@ -1,7 +1,7 @@
 """A task's course: which event leads from which state to which.
 
-The table is the whole truth; `move` adds what a pause and a waiver keep beside the state. Does not
-count attempts, keep notes or decide when an event happens: the session does.
+The table is the whole truth; `move` adds what a waiver keeps beside the state. Does not count
+attempts, keep notes or decide when an event happens: the session does.
 """
 
 from collections.abc import Mapping
@@ -59,16 +59,15 @@ _OPEN: Final = frozenset(Is) - FINAL
 _BY_A_PERSON: Final = {
     **{(state, On.SKIPPED): Is.SKIPPED for state in frozenset(Is) - {Is.MERGED}},
     **{(state, On.CANCELLED): Is.CANCELLED for state in _OPEN},
-    **{(state, On.PAUSED): Is.PAUSED for state in _OPEN - {Is.PAUSED}},
     **{(state, On.RETRIED): Is.PENDING for state in (FINAL | {Is.REJECTED}) - {Is.MERGED}},
 }
 TABLE: Final[Mapping[tuple[Is, On], Is]] = MappingProxyType(_COURSE | _BY_A_PERSON)
-"""Every move but those out of a pause: `resumed`, and what happens to a task while it pauses."""
+"""Every move that exists."""
 
 
 def can_move(record: TaskRecord, event: On) -> bool:
     """Tell whether a task can take an event in its state."""
-    return _target(record, event) is not None
+    return (record.state, event) in TABLE
 
 
 def move(record: TaskRecord, event: On, reason: str = "") -> TaskRecord:
@@ -80,32 +79,13 @@ def move(record: TaskRecord, event: On, reason: str = "") -> TaskRecord:
         reason: one sentence on the new state, for a person; replaces the old one.
 
     Returns:
-        The record in its new state. A pause keeps where it returns to; what happens to a paused
-        task (its agent submitted before it saw the pause) moves that state beneath the pause.
+        The record in its new state.
 
     Raises:
         IllegalMoveError: the state does not know this event.
     """
-    target = _target(record, event)
-    if target is None:
+    state = TABLE.get((record.state, event))
+    if state is None:
         raise IllegalMoveError(f"task {record.task.id!r}", record.state, event)
-    state, returns_to = target
     waived = record.waived and state is Is.SKIPPED
-    return record.evolve(state=state, returns_to=returns_to, reason=reason, waived=waived)
-
-
-def _target(record: TaskRecord, event: On) -> tuple[Is, Is | None] | None:
-    """Find the new state and where a pause then returns to; None where there is no such move."""
-    direct = TABLE.get((record.state, event))
-    if direct is Is.PAUSED:
-        return direct, record.state
-    if direct is not None:
-        return direct, None
-    if record.returns_to is None:
-        return None
-    if event is On.RESUMED:
-        return record.returns_to, None
-    beneath = TABLE.get((record.returns_to, event))
-    if beneath is None or beneath is Is.PAUSED:
-        return None
-    return (beneath, None) if beneath in FINAL else (Is.PAUSED, beneath)
+    return record.evolve(state=state, reason=reason, waived=waived)

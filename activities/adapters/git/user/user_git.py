@@ -6,10 +6,12 @@ process, which would not inherit that.
 """
 
 import asyncio
+import contextlib
 import errno
 import hashlib
 import os
 import pwd
+from collections.abc import Generator
 from dataclasses import dataclass
 from dataclasses import replace as with_changes
 from pathlib import Path
@@ -82,8 +84,8 @@ async def find(path: Path) -> Found:
 
 
 def _find(path: Path) -> Found:
-    from git import InvalidGitRepositoryError, NoSuchPathError, Repo
-
+    with _nothing_run():
+        from git import InvalidGitRepositoryError, NoSuchPathError, Repo
     resolved = path.resolve()
     try:
         next(resolved.iterdir(), None)
@@ -107,6 +109,26 @@ def _find(path: Path) -> Found:
     # git takes a repository whose objects it may not read for none.
     _require_readable(found.git_dir, found.common_dir / "objects", found.common_dir / "refs")
     return found
+
+
+@contextlib.contextmanager
+def _nothing_run() -> Generator[None]:
+    """Keep GitPython's import from running git: by name, from PATH, outside our hardening.
+
+    On its first import it asks the program that the environment names for its version. One that
+    cannot be run answers nothing, which it takes in silence; here it only reads files.
+    """
+    meant = {"GIT_PYTHON_GIT_EXECUTABLE": os.devnull, "GIT_PYTHON_REFRESH": "quiet"}
+    before = {name: os.environ.get(name) for name in meant}
+    os.environ |= meant
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _require_readable(*places: Path) -> None:

@@ -3,7 +3,8 @@
 import os
 import re
 import stat
-import unicodedata
+
+from workflows.policy.text.visible_text import IN_A_FILE_NAME, escaped
 
 # Code points that HFS+ ignores in names: with them `.g<ignored>it` is `.git` (CVE-2014-9390).
 HFS_IGNORED = frozenset(
@@ -11,10 +12,6 @@ HFS_IGNORED = frozenset(
 )
 DOT_GIT_BEGINS = frozenset(b".gG")
 """First bytes of ASCII names that may mean `.git` somewhere."""
-UNSHOWABLE = frozenset({"Cc", "Zl", "Zp"})
-"""Unicode categories: controls, line and paragraph separators."""
-TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""They turn the direction of writing, so that a name reads as another."""
 DOT_GITMODULES = re.compile(r"\.gitmodules|(?:gitmod|g(?:i(?:7(?:e(?:ba?)?)?)?)?)~[0-9]+")
 """`.gitmodules` with the short names that NTFS may give it."""
 LINK_HOPS = 4000
@@ -23,16 +20,7 @@ LINK_HOPS = 4000
 
 def shown(path: bytes) -> str:
     """Return a path for a person or a model: valid text, control characters visible."""
-    text = path.decode("utf-8", "backslashreplace")
-    return "".join(_escaped(c) if _is_unshowable(c) else c for c in text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
-
-
-def _is_unshowable(character: str) -> bool:
-    return unicodedata.category(character) in UNSHOWABLE or character in TURNING
+    return escaped(path.decode("utf-8", "backslashreplace"), IN_A_FILE_NAME)
 
 
 def is_dot_git(name: bytes) -> bool:
@@ -70,7 +58,7 @@ def name_fault(path: bytes) -> str | None:
         text = path.decode("utf-8")
     except UnicodeDecodeError:
         return "its name is not UTF-8"
-    if any(_is_unshowable(c) for c in text):
+    if any(c in IN_A_FILE_NAME for c in text):
         return "its name has control characters"
     return None
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, cast
 from pydantic import JsonValue
 
 from activities.ports.model_provider import InvalidRequestError
-from activities.text.surrogates import clean, clean_json
+from activities.text.surrogates import clean, clean_object
 from workflows.domain.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage
 
 MALFORMED_CHARS = 2_000
@@ -48,7 +48,7 @@ def _parse(arguments: Any) -> dict[str, JsonValue]:
     value = json.loads(text or "{}", parse_constant=_refuse, parse_float=_finite)
     if not isinstance(value, dict):
         raise TypeError("no JSON object")
-    return cast("dict[str, JsonValue]", clean_json(cast("JsonValue", value)))
+    return clean_object(cast("dict[str, JsonValue]", value))
 
 
 def _refuse(constant: str) -> NoReturn:

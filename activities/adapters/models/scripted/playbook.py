@@ -17,8 +17,9 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, model_validator
 
 from activities.ports.model_provider import Stop
+from activities.text.text_files import TextFileError, read_text_file
 from activities.yaml_documents.model_reader import parse_document
-from activities.yaml_documents.source_places import DocumentError, decode
+from activities.yaml_documents.source_places import DocumentError
 from activities.yaml_documents.value_wording import brief
 from workflows.domain.agent.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from workflows.domain.agent.model_values import Prices, Role, Usage
@@ -228,11 +229,10 @@ def read_playbook(path: Path) -> Playbook:
             longer than `MAX_PLAYBOOK_BYTES`.
         OSError: the file cannot be read.
     """
-    with path.open("rb") as file:
-        data = file.read(MAX_PLAYBOOK_BYTES + 1)
-    if len(data) > MAX_PLAYBOOK_BYTES:
-        raise DocumentError(f"{path}: over {MAX_PLAYBOOK_BYTES // 1_000_000} MB; write less")
-    return parse_playbook(decode(data, str(path)), str(path))
+    try:
+        return parse_playbook(read_text_file(path, MAX_PLAYBOOK_BYTES), str(path))
+    except TextFileError as error:
+        raise DocumentError(str(error)) from error
 
 
 def locate(conversation: Sequence[Message]) -> Place:

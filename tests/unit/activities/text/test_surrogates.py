@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.text.surrogates import clean, clean_json
+from activities.text.surrogates import clean, clean_json, clean_object
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,8 @@ def test_clean_json_reaches_keys_and_depths() -> None:
     assert clean_json({"\ud83d": [1, {"a": "\ud83d", "n": float("nan")}]}) == {
         "\ufffd": [1, {"a": "\ufffd", "n": None}]
     }
+
+
+def test_a_nan_stays_where_the_caller_names_it_itself() -> None:
+    kept = clean_object({"\ud83d": [float("inf"), "\ud83d\ude00"]}, keeps_nan=True)
+    assert kept == {"\ufffd": [float("inf"), "😀"]}

@@ -39,6 +39,7 @@ def test_a_good_claim_has_no_fault(claim: str):
         ("a\x07", "invisible"),
         ("a\u202eb", "invisible"),
         ("a\ud83d", "invisible"),
+        ("a\u3164b", "invisible"),
         (normalize("NFD", "é"), "normal form"),
         ("a\\b", "backslash"),
         ("/etc/**", "absolute"),

@@ -47,7 +47,6 @@ def batch(
         (Is.REJECTED, False, False, False),
         (Is.FAILED, False, False, False),
         (Is.SKIPPED, False, False, False),
-        (Is.PAUSED, False, False, False),
     ],
 )
 def test_what_satisfies_a_dependency(state: Is, wave: bool, wave_together: bool, flow: bool):
@@ -162,10 +161,7 @@ def test_a_retried_dependency_unblocks_transitively():
     ],
 )
 def test_claims_are_held_from_the_first_start_until_the_end(state: Is, attempt: int, holds: bool):
-    record = a_record(a_task("a"), state, attempt=attempt)
-    assert holds_claims(record) is holds
-    paused = record.model_copy(update={"state": Is.PAUSED, "returns_to": state})
-    assert holds_claims(paused) is holds
+    assert holds_claims(a_record(a_task("a"), state, attempt=attempt)) is holds
 
 
 def test_overlapping_tasks_do_not_start_together():
@@ -177,13 +173,11 @@ def test_overlapping_tasks_do_not_start_together():
 
 @pytest.mark.parametrize(
     "state",
-    [Is.DEVELOPING, Is.DEVELOPED, Is.VALIDATING, Is.VALIDATED, Is.MERGING, Is.REJECTED, Is.PAUSED],
+    [Is.DEVELOPING, Is.DEVELOPED, Is.VALIDATING, Is.VALIDATED, Is.MERGING, Is.REJECTED],
 )
 def test_a_holder_keeps_others_out(state: Is):
-    facts = {"state": state, "attempt": 1}
-    if state is Is.PAUSED:
-        facts["returns_to"] = Is.DEVELOPING
-    records = records_of(waiting("a", claims="src", **facts), waiting("b", claims="src/x.py"))
+    begun = waiting("a", claims="src", state=state, attempt=1)
+    records = records_of(begun, waiting("b", claims="src/x.py"))
     assert batch(records) == ()
 
 
@@ -278,11 +272,6 @@ def test_two_changesets_that_wait_for_each_other_do_not_wait_for_ever():
 )
 def test_but_as_long_as_anything_moves_claims_do_not_yield(state: Is):
     assert batch(crossed(state=state, attempt=1)) == ()
-
-
-def test_a_paused_task_keeps_its_claims_even_then():
-    paused = {"state": Is.PAUSED, "returns_to": Is.DEVELOPING, "task": a_task("last", ["y"])}
-    assert batch(crossed(**paused)) == ("b2",)
 
 
 # --- order and slots -----------------------------------------------------------------------------

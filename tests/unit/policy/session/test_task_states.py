@@ -50,9 +50,7 @@ def test_a_course(events: str, end: Is):
     ("event", "target"), [(On.SKIPPED, Is.SKIPPED), (On.CANCELLED, Is.CANCELLED)]
 )
 def test_whatever_is_not_final_can_be_skipped_and_cancelled(state: Is, event: On, target: Is):
-    record = a_record(a_task("a"), state, returns_to=Is.READY if state is Is.PAUSED else None)
-    moved = move(record, event)
-    assert (moved.state, moved.returns_to) == (target, None)
+    assert move(a_record(a_task("a"), state), event).state is target
 
 
 @pytest.mark.parametrize("state", sorted(FINAL - {Is.MERGED}))
@@ -89,37 +87,9 @@ def test_a_retry_forgets_that_a_skip_was_waived():
     assert not move(skipped, On.RETRIED).waived
 
 
-@pytest.mark.parametrize("state", [s for s in OPEN if s is not Is.PAUSED])
-def test_a_pause_returns_to_where_it_came_from(state: Is):
-    paused = move(a_record(a_task("a"), state), On.PAUSED)
-    assert (paused.state, paused.returns_to) == (Is.PAUSED, state)
-    back = move(paused, On.RESUMED)
-    assert (back.state, back.returns_to) == (state, None)
-
-
-def test_what_happens_under_a_pause_moves_where_it_returns_to():
-    paused = move(a_record(a_task("a"), Is.DEVELOPING), On.PAUSED)
-    submitted = move(paused, On.SUBMITTED)
-    assert (submitted.state, submitted.returns_to) == (Is.PAUSED, Is.DEVELOPED)
-
-
-def test_what_ends_a_task_ends_its_pause():
-    paused = move(a_record(a_task("a"), Is.DEVELOPING), On.PAUSED)
-    ended = move(paused, On.RAN_OUT)
-    assert (ended.state, ended.returns_to) == (Is.TIMED_OUT, None)
-
-
-@pytest.mark.parametrize(
-    ("state", "returns_to", "event"),
-    [
-        (Is.PENDING, None, On.MERGED),
-        (Is.READY, None, On.RESUMED),
-        (Is.PAUSED, Is.READY, On.PAUSED),
-        (Is.PAUSED, Is.READY, On.MERGED),
-    ],
-)
-def test_an_illegal_move_names_task_state_and_event(state: Is, returns_to: Is | None, event: On):
-    record = a_record(a_task("parser"), state, returns_to=returns_to)
+@pytest.mark.parametrize(("state", "event"), [(Is.PENDING, On.MERGED), (Is.READY, On.SUBMITTED)])
+def test_an_illegal_move_names_task_state_and_event(state: Is, event: On):
+    record = a_record(a_task("parser"), state)
     assert not can_move(record, event)
     with pytest.raises(IllegalMoveError) as caught:
         move(record, event)

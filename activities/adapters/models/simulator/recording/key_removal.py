@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from activities.adapters.models.scripted.playbook import Playbook
 from activities.adapters.models.simulator.recording.recording_proxy import Asked
 from activities.text.redaction import KnownSecrets
-from workflows.policy.review.secret_patterns import without_secrets
+from workflows.policy.text.secret_patterns import without_secrets
 
 _SECRET = re.compile(r"key|token|secret|auth|cookie", re.IGNORECASE)
 """Of a header or a parameter: what its value is."""

@@ -211,3 +211,24 @@ def test_importing_the_adapter_loads_no_gitpython():
     code = "import sys, activities.adapters.git.user.branch_landing; sys.exit('git' in sys.modules)"
     top = Path(__file__).parents[6]
     assert subprocess.run([sys.executable, "-c", code], cwd=top, check=False).returncode == 0
+
+
+def test_a_program_on_the_path_is_not_run_by_gitpython(home: Home, tmp_path: Path):
+    import subprocess
+    import sys
+
+    home.make({"a.txt": "one\n"})
+    programs, ran = tmp_path / "bin", tmp_path / "ran"
+    programs.mkdir()
+    (programs / "git").write_text(f'#!/bin/sh\necho "$@" >> {ran}\necho git version 2.50.0\n')
+    (programs / "git").chmod(0o755)
+    code = (
+        "import asyncio, os, pathlib, sys; before = dict(os.environ);"
+        "from activities.adapters.git.user.user_git import find;"
+        "found = asyncio.run(find(pathlib.Path(sys.argv[1])));"
+        "assert str(found.root) == sys.argv[1]; assert dict(os.environ) == before"
+    )
+    top = Path(__file__).parents[6]
+    env = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    subprocess.run([sys.executable, "-c", code, home.path], cwd=top, env=env, check=True)
+    assert not ran.exists()

@@ -78,6 +78,7 @@ _FORMS: Final = (
     _form("an npm token", "npm_", r"\bnpm_[A-Za-z0-9]{36}"),
     _form("a PyPI token", "pypi-AgEI", r"\bpypi-AgEI[A-Za-z0-9_-]{20,}"),
 )
+_KEY_LIKE: Final = re.compile(r"\b(?:sk-|AIza|AQ\.)[A-Za-z0-9_*.\-]{8,}")
 
 
 def secrets_in(text: str) -> tuple[FoundSecret, ...]:
@@ -130,6 +131,15 @@ def without_secrets(text: str) -> str:
         parts += (text[end : each.start], f"[{each.kind}]")
         end = each.end
     return "".join((*parts, text[end:]))
+
+
+def without_key_like(text: str) -> str:
+    """Replace what begins as a model provider's key by `[key]`, also one that is short or masked.
+
+    For a provider's own error messages, which quote the key that they refuse in part
+    (`sk-proj-****abcd`). Anywhere else it would take ordinary words for keys.
+    """
+    return _KEY_LIKE.sub("[key]", text)
 
 
 def _all(text: str) -> Iterator[FoundSecret]:

@@ -1,10 +1,10 @@
-"""`policy.secrets`: what looks like a secret is replaced by its kind, and nothing else is."""
+"""`policy.text.secret_patterns`: what looks like a secret goes, and nothing else."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.policy.review.secret_patterns import secrets_in, without_secrets
+from workflows.policy.text.secret_patterns import secrets_in, without_key_like, without_secrets
 
 pytestmark = pytest.mark.fuzz
 
@@ -73,3 +73,17 @@ def test_any_text_is_taken_and_finds_are_in_order(text: str):
     for found in secrets_in(text):
         assert ends[-1] <= found.start < found.end
         ends.append(found.end)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Incorrect API key provided: sk-proj-****abcd.", "Incorrect API key provided: [key]"),
+        ("bad key AIzaSyD01234", "bad key [key]"),
+        ("AQ.Ab8RN6Ixyz is refused", "[key] is refused"),
+        ("sk-short is no key", "sk-short is no key"),
+        ("the task-oriented model", "the task-oriented model"),
+    ],
+)
+def test_a_short_or_masked_key_goes_from_a_providers_message(said: str, shown: str):
+    assert without_key_like(said) == shown

@@ -1,0 +1,47 @@
+"""Text files that a person names: read no further than a limit, decoded, and refused in words.
+
+One function for all of them (goals, plans, decisions, playbooks, configurations); what a text means
+is decided by its reader.
+"""
+
+import stat
+from pathlib import Path
+
+
+class TextFileError(Exception):
+    """A file cannot be taken as a text; the message names it and says what to do."""
+
+
+def read_text_file(path: Path, limit_bytes: int, name: str | None = None) -> str:
+    """Read a file as UTF-8 text; a byte order mark is no part of it.
+
+    Args:
+        path: the file; a link is followed.
+        limit_bytes: the most that it may hold; no more than one byte beyond it is read.
+        name: how messages call it; None: by its path.
+
+    Raises:
+        TextFileError: it is a folder, a pipe or a device, too long, or not UTF-8.
+        OSError: it is missing, or cannot be read.
+    """
+    called = str(path) if name is None else name
+    if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device would block, or never end
+        raise TextFileError(f"{called}: not a file; name a text file")
+    with path.open("rb") as file:
+        return decode_text(file.read(limit_bytes + 1), limit_bytes, called)
+
+
+def decode_text(data: bytes, limit_bytes: int, name: str) -> str:
+    """Decode what was read of a text, at most one byte beyond the limit.
+
+    Raises:
+        TextFileError: it is too long, or not UTF-8, with line and column of the first wrong byte.
+    """
+    if len(data) > limit_bytes:
+        raise TextFileError(f"{name}: over {limit_bytes:,} bytes; shorten it")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+        raise TextFileError(f"{name}:{line}:{column}: not UTF-8; save the file as UTF-8") from None

@@ -1,0 +1,78 @@
+"""Characters that a text must not show as they are, and how they are made visible.
+
+Each place has a set of its own, because what is dangerous differs: a terminal obeys controls, a
+name that turns its direction reads as another, and a plan's text may need the joiners of its
+language. No set removes a character; what a place does with one (refuse, write out, replace) is the
+caller's decision.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from unicodedata import category
+
+_ODD: Final = re.compile(r"[^\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]")
+"""What must be looked at before it is shown; the rest of Latin text passes at full speed."""
+
+
+@dataclass(frozen=True)
+class Characters:
+    """A set of characters; ask with `in`."""
+
+    categories: frozenset[str]
+    """Unicode's general categories: `Cc` controls, `Cf` formats (with all that turn the direction
+    of writing, and the joiners), `Cs` surrogates, `Co` private use, `Zl` and `Zp` separators."""
+    more: frozenset[str] = frozenset()
+    """These belong to it, whatever their category."""
+    less: frozenset[str] = frozenset()
+    """These do not."""
+
+    def __contains__(self, character: str) -> bool:
+        """Tell whether a character, a string of length one, belongs to the set."""
+        if character in self.less:
+            return False
+        return character in self.more or category(character) in self.categories
+
+
+_JOINERS: Final = frozenset("\u200c\u200d")
+"""Emoji and several scripts need them."""
+_BREAKS: Final = frozenset("\n\t")
+_TURNING: Final = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+"""They turn the direction of writing, so that a text reads as another."""
+_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that look like nothing. They act on nothing, and programs draw with them, so
+that only a text that a person approves (a plan) is judged by them."""
+_ACTING: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
+
+ON_A_TERMINAL: Final = Characters(_ACTING | {"Cs", "Co"}, less=_BREAKS)
+IN_PROGRAM_OUTPUT: Final = Characters(_ACTING | {"Cs"}, less=_BREAKS | _JOINERS)
+IN_A_MODELS_INPUT: Final = Characters(frozenset({"Cc", "Cs"}), more=_TURNING, less=_BREAKS)
+IN_A_FILE_NAME: Final = Characters(frozenset({"Cc", "Zl", "Zp"}), more=_TURNING)
+"""Without the formats that HFS+ ignores: those are part of the name that git has."""
+IN_A_CLAIM: Final = Characters(_ACTING | {"Cs"}, more=_BLANK)
+IN_A_PLAN: Final = Characters(_ACTING, less=_BREAKS | _JOINERS | {"\r", "\u00ad"})
+SHOWING_NOTHING: Final = Characters(_ACTING | {"Zs", "Mn", "Me"}, more=_BLANK)
+"""A text of these alone is empty to whoever reads it."""
+
+
+def escaped(text: str, unsafe: Characters) -> str:
+    r"""Return `text` with each character of `unsafe` written out, as `\x1b` or `\u202e`."""
+
+    def _written(found: re.Match[str]) -> str:
+        character = found[0]
+        return character.encode("unicode_escape").decode() if character in unsafe else character
+
+    return _ODD.sub(_written, text)
+
+
+def replaced(text: str, unsafe: Characters, pictures: Mapping[str, str]) -> str:
+    """Return `text` with each character of `unsafe` replaced: as `pictures` says, or by U+FFFD."""
+
+    def _replacement(found: re.Match[str]) -> str:
+        character = found[0]
+        return pictures.get(character, "\ufffd") if character in unsafe else character
+
+    return _ODD.sub(_replacement, text)
