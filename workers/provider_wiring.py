@@ -1,5 +1,6 @@
-"""From a process's settings to what the model adapters need; only role `models` calls it."""
+"""From a process's settings to what the model adapters need: keys, addresses, playbook."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
@@ -29,6 +30,17 @@ def provider_settings(settings: Settings) -> "ProviderSettings":
         entries=settings.providers,
         playbook=playbook,
     )
+
+
+def require_playbook(path: Path) -> None:
+    """Check that a worker could read a playbook.
+
+    Raises:
+        DocumentError: it cannot be read; the message names line and column.
+    """
+    from activities.adapters.models.scripted.playbook import read_playbook
+
+    read_playbook(path)
 
 
 def addresses(settings: Settings) -> dict[Provider, str]:

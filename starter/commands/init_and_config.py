@@ -152,11 +152,12 @@ def _has_own_models() -> bool:
 
 
 def _found(findings: "Findings") -> list[str]:
-    from starter.machine.gate_programs import absence, in_sandbox
+    from starter.machine.repository_checks import absence
+    from workers.local.sandbox_programs import find_in_sandbox
 
     lines = [f"Gate      {gate.name}: {' '.join(gate.argv)}" for gate in findings.gates]
     for name in sorted({gate.argv[0] for gate in findings.gates}):
-        place = in_sandbox(name)
+        place = find_in_sandbox(name)
         lines.append(f"Program   {name}: {absence(name) if place is None else place}")
     return [shown(line) for line in (*(lines or ["Gate      none found"]), _models(findings))]
 

@@ -94,7 +94,7 @@ async def _status(wanted: str | None, *, json: bool) -> ExitCode:
     from starter.machine.engine import read_settings
     from starter.views import session_words
 
-    sessions, session = await one_session(wanted)
+    sessions, session = await one_session(wanted, json=json)
     view = await sessions.view(session)
     if view.outcome is None:
         view = view.model_copy(update={"waits": await sessions.waits(session)})
@@ -111,7 +111,7 @@ async def _watch(wanted: str | None, *, patient: bool, json: bool) -> ExitCode:
     from starter.views import worker_words
     from workers.server.supervisor import read_state
 
-    sessions, session = await one_session(wanted)
+    sessions, session = await one_session(wanted, json=json)
     try:
         watch = Watch(sessions, session, patient=patient, json=json)
         return await watch.follow()
@@ -127,7 +127,7 @@ async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
     from starter.console import json_output
     from starter.views import decision_words, plan_words, safety_labels, session_words
 
-    sessions, session = await one_session(wanted)
+    sessions, session = await one_session(wanted, json=json)
     record = await sessions.task(session, name)
     if record is None:
         raise await _no_task(sessions, session, name)
@@ -163,7 +163,7 @@ async def _diff(wanted: str | None, session_wanted: str | None, *, json: bool) -
     from starter.machine.engine import read_settings
     from starter.views import safety_labels
 
-    sessions, session = await one_session(session_wanted)
+    sessions, session = await one_session(session_wanted, json=json)
     view = await sessions.view(session)
     changeset = _chosen(view, wanted)
     found = await changeset_diff.diffs_of(sessions, session, changeset, read_settings())

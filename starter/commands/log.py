@@ -7,11 +7,10 @@ import typer
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.terminal import execute
-from starter.input.session_options import SessionArgument, open_sessions
+from starter.input.session_options import SessionArgument, open_sessions, say_choice
 
 if TYPE_CHECKING:
-    from starter.sessions.session_client import Sessions
-    from workflows.domain.ids import SessionId
+    from starter.sessions.session_client import Chosen, Sessions
 
 
 def log(
@@ -34,7 +33,10 @@ async def _log(wanted: str | None, task: str | None, *, follow: bool, json: bool
     from starter.follow.turn_log import TurnLog
 
     sessions = await open_sessions()
-    session, task = await _meant(sessions, wanted, task)
+    chosen, task = await _meant(sessions, wanted, task)
+    if not json:
+        say_choice(chosen)
+    session = chosen.session
     # Asked first, so that a session that does not exist is an error and not an empty log.
     is_open = await sessions.is_open(session)
     told = TurnLog(sessions, await sessions.view(session), json=json)
@@ -58,7 +60,7 @@ async def _log(wanted: str | None, task: str | None, *, follow: bool, json: bool
 
 async def _meant(
     sessions: "Sessions", wanted: str | None, task: str | None
-) -> "tuple[SessionId, str | None]":
+) -> "tuple[Chosen, str | None]":
     """Return which session is meant, and what of it; a task or an agent alone: of the latest.
 
     Raises:
@@ -72,10 +74,11 @@ async def _meant(
         if wanted is None or task is not None:
             raise
     latest = await sessions.find(None)
-    tasks = [str(each.id) for each in (await sessions.view(latest)).tasks]
+    last = latest.session
+    tasks = [str(each.id) for each in (await sessions.view(last)).tasks]
     if wanted in tasks or task_of(wanted) in tasks or wanted.startswith("plan."):
         return latest, wanted
     raise CommandError(
         f"{wanted!r} is neither a session (`ls` lists them) nor a task of the latest one, "
-        f"{latest!r}; it has {', '.join(tasks) or 'none yet'}. `log SESSION TASK` names both"
+        f"{last!r}; it has {', '.join(tasks) or 'none yet'}. `log SESSION TASK` names both"
     )

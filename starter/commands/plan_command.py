@@ -48,7 +48,7 @@ async def _plan(wanted: str | None, *, json: bool) -> ExitCode:
     from starter.console import json_output
     from starter.views import plan_words, safety_labels, session_words
 
-    sessions, session = await one_session(wanted)
+    sessions, session = await one_session(wanted, json=json)
     # Looked at first, so that a session that does not exist is said to be none.
     view = await sessions.view(session)
     found = await _found(sessions, view)

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from contextlib import AsyncExitStack
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -41,16 +40,13 @@ def simulate(
 
 
 async def _simulate(playbook: Path, port: int) -> ExitCode:
-    from activities.adapters.models.simulator.simulator_server import serve
     from activities.yaml_documents.model_reader import DocumentError
     from starter.views import session_words
+    from workers.local.playbook_server import serve_playbook
 
     try:
-        await serve(
-            playbook,
-            "127.0.0.1",
-            port,
-            lambda _url: write(session_words.simulating(str(playbook), port)),
+        await serve_playbook(
+            playbook, port, lambda _url: write(session_words.simulating(str(playbook), port))
         )
     except DocumentError as error:
         raise CommandError(str(error)) from None
@@ -60,33 +56,26 @@ async def _simulate(playbook: Path, port: int) -> ExitCode:
 
 
 async def _record(playbook: Path, port: int, to: tuple[str, ...], *, force: bool) -> ExitCode:
-    from activities.adapters.models.simulator.recording.recorder import Recorder
-    from activities.adapters.models.simulator.recording.transcript import Keeping, Transcript
-    from activities.adapters.models.simulator.recording.upstreams import Upstreams
     from starter.input import recording_options
     from starter.machine.engine import settings_as_they_are, with_own_providers
-    from workers.atomic_file import replace_text
-    from workers.provider_wiring import addresses, known_keys
+    from workers.local.playbook_server import PlaybookRecording
 
     recording_options.require_place(playbook, force=force)
     given = recording_options.given_addresses(to)
     settings = with_own_providers(settings_as_they_are())
-    upstreams = Upstreams(addresses(settings) | given)
-    recording_options.refuse_itself(upstreams.own(port))
-    keeping = Keeping(partial(replace_text, playbook), _warn)
-    transcript = Transcript(playbook.stem, keeping, known_keys(settings))
-    recorder = Recorder(upstreams, transcript, port)
+    recording = PlaybookRecording(settings, playbook, port, given, _warn)
+    recording_options.refuse_itself(recording.loops)
     async with AsyncExitStack() as stack:
         try:
-            await stack.enter_async_context(recorder)
+            await stack.enter_async_context(recording)
         except OSError as error:
             raise _taken(port, error) from None
-        write(recording_options.begun(str(playbook), recorder.url, upstreams.urls))
+        write(recording_options.begun(str(playbook), recording.url, recording.addresses))
         try:
             await asyncio.Event().wait()
         finally:
             await stack.aclose()
-            write(recording_options.ended(str(playbook), transcript.takes))
+            write(recording_options.ended(str(playbook), recording.recorded))
     return ExitCode.COMPLETE
 
 

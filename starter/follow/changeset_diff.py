@@ -43,10 +43,9 @@ async def diffs_of(
         CommandError: no worker answers, nothing is validated yet, or this machine does not share
             the workers' store; each with a code of its own.
     """
-    from activities.adapters.blob_store import LocalStore
     from activities.ports.blob_store_port import BlobMissingError
+    from workers.local.stored_diffs import read_diff
 
-    store = LocalStore(settings.store_dir)
     parts: dict[str, str] = {}
     records = {name: await sessions.task(session, name) for name in changeset.tasks}
     if not any(records.values()):
@@ -58,7 +57,7 @@ async def diffs_of(
         if task is None or task.diff is None:
             continue
         try:
-            parts[str(name)] = (await store.get(task.diff)).decode("utf-8", "replace")
+            parts[str(name)] = await read_diff(settings, task.diff)
         except (BlobMissingError, OSError) as error:
             raise CommandError(
                 f"the diff of task {name!r} is not in the store {str(settings.store_dir)!r}: run "

@@ -13,13 +13,12 @@ from typing import Final
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.terminal import shown
-from starter.machine import repository_look
 from starter.sessions.short_ids import fits, too_short
 from workflows.domain.ids import Commit
 
 _OURS: Final = "blueflame/"
 _NAMED: Final = 5
-_PERSONS_OWN: Final = (
+_FILTER_VARIABLES: Final = (
     "PATH",
     "HOME",
     "USER",
@@ -57,21 +56,20 @@ async def find_way(repository: Path, session: str | None, branch: str | None) ->
     Raises:
         CommandError: there is no such repository, branch or session, or several sessions match.
     """
-    from activities.adapters.git.user.branch_landing import GitUserRepository
-    from activities.adapters.git.user.fast_forward import Person
     from activities.ports.git_errors import GitError
     from starter.machine.system_programs import git_version
 
     await git_version()
-    user = GitUserRepository(repository_look.git(), Person())
+    from workers.local import person_repository
+
     try:
-        mine = await user.inspect(repository, branch)
+        mine = await person_repository.inspect(repository, branch)
         if mine.base_branch is None:
             root = str(mine.root)
             what = f"{branch!r} is not a branch" if branch else f"{root!r} is on no branch"
             raise CommandError(f"{what}; name yours with --branch")
         to = await _sessions_branch(mine.root, session, mine.base)
-        theirs = await user.inspect(mine.root, f"refs/heads/{to}")
+        theirs = await person_repository.inspect(mine.root, f"refs/heads/{to}")
     except GitError as error:
         raise CommandError(str(error)) from error
     return Way(mine.root, mine.base_branch, mine.base, to, theirs.base)
@@ -79,17 +77,15 @@ async def find_way(repository: Path, session: str | None, branch: str | None) ->
 
 async def open_way(repository: Path, session: str) -> Way | None:
     """Return the way of what is checked out to a session's branch; None where nothing can move."""
-    from activities.adapters.git.user.user_git import find
     from activities.ports.git_errors import GitError
+    from workers.local.person_repository import is_ancestor
 
     try:
         way = await find_way(repository, session, None)
-        scope = (await find(way.repository)).scope()
-        ancestor = ("merge-base", "--is-ancestor", way.old, way.new)
-        done = await repository_look.git().run(scope, *ancestor, accept=(0, 1))
+        is_forward = await is_ancestor(way.repository, way.old, way.new)
     except (CommandError, GitError):
         return None  # not on this machine, on no branch: then nothing is offered
-    return way if way.old != way.new and done.code == 0 else None
+    return way if way.old != way.new and is_forward else None
 
 
 async def go(way: Way, environment: Mapping[str, str] = os.environ) -> list[str]:
@@ -99,17 +95,16 @@ async def go(way: Way, environment: Mapping[str, str] = os.environ) -> list[str]
         CommandError: something of the person's stands in the way, and nothing was changed; or git
             failed in the middle (a filter, a full disk), and the message says what it left.
     """
-    from activities.adapters.git.user.branch_landing import GitUserRepository
-    from activities.adapters.git.user.fast_forward import Person
     from activities.ports.git_errors import GitError
     from activities.ports.user_repository import FastForwardRequest, Landed
+    from workers.local.person_repository import fast_forward
 
     if way.old == way.new:
         return [f"{shown(way.branch)} is at {shown(way.to)} already ({way.new[:12]})"]
-    person = Person({name: environment[name] for name in _PERSONS_OWN if name in environment})
+    filters = {name: environment[name] for name in _FILTER_VARIABLES if name in environment}
     request = FastForwardRequest(path=way.repository, branch=way.branch, old=way.old, new=way.new)
     try:
-        outcome = await GitUserRepository(repository_look.git(), person).fast_forward(request)
+        outcome = await fast_forward(request, filters)
     except GitError as error:
         raise CommandError(f"{way.branch!r} was not moved: {error}", ExitCode.FAILED) from error
     if not isinstance(outcome, Landed):
@@ -125,13 +120,15 @@ async def go(way: Way, environment: Mapping[str, str] = os.environ) -> list[str]
 
 async def _sessions_branch(repository: Path, session: str | None, mine: Commit) -> str:
     """Return the branch of the session that is meant."""
-    every = await _branches(repository)
+    from workers.local.person_repository import branches_under
+
+    every = await branches_under(repository, _OURS)
     if session is not None:
         fitting = [name for name in every if fits(name.removeprefix(_OURS), session)]
         where = f"in {str(repository)!r}{too_short(session)}"
         none = f"no session that fits {session!r} has a branch {where}"
     else:
-        fitting = await _branches(repository, f"--no-merged={mine}")
+        fitting = await branches_under(repository, _OURS, not_merged_into=mine)
         none = f"your branch has all that sessions brought to {str(repository)!r}"
         if not every:
             none = f"no session has brought anything to {str(repository)!r}"
@@ -142,13 +139,3 @@ async def _sessions_branch(repository: Path, session: str | None, mine: Commit) 
     names = ", ".join(name.removeprefix(_OURS) for name in fitting[:_NAMED])
     more = f" and {len(fitting) - _NAMED} more" if len(fitting) > _NAMED else ""
     raise CommandError(f"several sessions match: {names}{more}; name one")
-
-
-async def _branches(repository: Path, *conditions: str) -> list[str]:
-    """Return the branches of sessions, the newest first."""
-    from activities.adapters.git.user.user_git import find
-
-    listing = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)")
-    scope = (await find(repository)).scope()
-    done = await repository_look.git().run(scope, *listing, *conditions, f"refs/heads/{_OURS}")
-    return done.stdout.decode().split()

@@ -9,7 +9,7 @@ from starter.console.command_errors import CommandError
 from starter.console.terminal import shown
 
 if TYPE_CHECKING:
-    from activities.adapters.models.simulator.recording.recorded_playbook import Takes
+    from workers.local.playbook_server import Recorded
 
 _VARIABLES: Final = {
     "anthropic": ("ANTHROPIC_BASE_URL", ""),
@@ -101,19 +101,18 @@ def _told(name: str, url: str) -> str:
     return f"{name}: base_url: {url}/{name}/v1"
 
 
-def ended(path: str, takes: "Takes") -> list[str]:
+def ended(path: str, recorded: "Recorded") -> list[str]:
     """Return what is said once everything is saved."""
-    turns, agents = takes.counts
-    if turns == 0:
+    if recorded.turns == 0:
         return ["nothing was recorded: no request of an agent was answered"]
     return [
-        f"{shown(path)}: recorded; turns {turns}, agents {agents}",
-        *map(shown, _lacking(takes)),
+        f"{shown(path)}: recorded; turns {recorded.turns}, agents {recorded.agents}",
+        *map(shown, _lacking(recorded)),
     ]
 
 
-def _lacking(takes: "Takes") -> Iterator[str]:
-    for place in takes.left_open():
+def _lacking(recorded: "Recorded") -> Iterator[str]:
+    for place in recorded.failing:
         yield f"Note       {place} failed each time, and fails each time in a replay"
-    for place in takes.unheard():
-        yield f"Note       {place} was not heard; a replay that comes there has no answer"
+    for place in recorded.missing:
+        yield f"Note       {place} was not recorded; a replay that gets there has no answer"

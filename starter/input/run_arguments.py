@@ -32,12 +32,12 @@ def check_playbook(path: Path) -> None:
     Raises:
         CommandError: it is not a file, or not a playbook; the message has line and column.
     """
-    from activities.adapters.models.scripted.playbook import read_playbook
     from activities.yaml_documents.model_reader import DocumentError
+    from workers.provider_wiring import require_playbook
 
     if not path.is_file():
         raise CommandError(f"playbook {str(path)!r} is not a file; --playbook names a YAML file")
     try:
-        read_playbook(path)
+        require_playbook(path)
     except DocumentError as error:
         raise CommandError(f"playbook: {error}") from error

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from starter.console.terminal import write
+
 if TYPE_CHECKING:
-    from starter.sessions.session_client import Sessions
+    from starter.sessions.session_client import Chosen, Sessions
     from workflows.domain.ids import SessionId
 
 _ACTS = "The session's id. Default: the only open session."
@@ -34,15 +36,28 @@ async def open_sessions() -> "Sessions":
     return Sessions(await connected(read_settings()))
 
 
-async def one_session(wanted: str | None, *, acts: bool = False) -> "tuple[Sessions, SessionId]":
+async def one_session(
+    wanted: str | None, *, acts: bool = False, json: bool = False
+) -> "tuple[Sessions, SessionId]":
     """Return the sessions and the one that is meant.
 
     Args:
         wanted: an id or a part of one; None: not named.
         acts: the command changes the session, so that it never guesses between open ones.
+        json: the command prints JSON, so that the choice between open sessions is not mentioned.
 
     Raises:
-        CommandError: no server is there, no session matches, or several do.
+        CommandError: no server is there, no session matches or is open, or several match.
     """
     sessions = await open_sessions()
-    return sessions, await sessions.find(wanted, acts=acts)
+    chosen = await sessions.find(wanted, acts=acts)
+    if not json:
+        say_choice(chosen)
+    return sessions, chosen.session
+
+
+def say_choice(chosen: "Chosen") -> None:
+    """Say on the error stream which session was chosen, if several open ones could be meant."""
+    if chosen.open_sessions > 1:
+        line = f"{chosen.open_sessions} sessions are open; this is the latest, {chosen.session}"
+        write([line], beside=True)

@@ -9,12 +9,12 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from activities.adapters.models.catalogue import Catalogue
 from activities.ports.endpoints import ProviderEntries
 from starter.configuration.default_routes import available_providers, key_names
 from starter.configuration.effective_configuration import Configuration
 from starter.console.terminal import one_line, shown
 from starter.views.safety_labels import SCRIPTED
+from workers.local.model_facts import model_facts
 from workers.model_trial import Trial
 from workflows.domain.agent.model_values import ModelFacts, Provider, Role
 from workflows.policy.money.amounts_in_words import money
@@ -39,7 +39,6 @@ def model_lines(
 ) -> tuple[ModelLine, ...]:
     """Return every model of the routes once, in the order of the roles."""
     session, entries = configuration.session, configuration.providers
-    catalogue = Catalogue(entries)
     roles: dict[str, list[Role]] = {}
     for role in Role:
         for name in getattr(session.routes, role):
@@ -49,9 +48,7 @@ def model_lines(
         ModelLine(
             name=name,
             roles=tuple(roles[name]),
-            facts=catalogue.facts(
-                _provider(name), name.partition("/")[2], at, session.catalogue.get(name)
-            ),
+            facts=model_facts(name, entries, at, session.catalogue.get(name)),
             key=_key(_provider(name), entries, has_key=_provider(name) in available),
             variables=key_names(_provider(name), entries),
         )

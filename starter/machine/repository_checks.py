@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ROLES: Final = ("planner", "developer", "reviewer")
 _NAMED: Final = 8
+_SOURCES: Final = {"gitleaks": "its releases are at https://github.com/gitleaks/gitleaks/releases"}
 _SCRIPTED: Final = "none is needed: a playbook speaks"
 _SERVERS: Final = "none is needed: your own servers want none"
 
@@ -132,10 +133,16 @@ async def _gates(repository: "Repository", configuration: "Configuration | Comma
     return Check("gates", "note" if absent else "well", "; ".join((text, *absent)))
 
 
+def absence(program: str) -> str:
+    """Say that the sandbox does not have a program, and how to fix that."""
+    source = f" ({_SOURCES[program]})" if program in _SOURCES else ""
+    return f"absent from the sandbox, where gates run; install it under /usr{source}"
+
+
 def _absent(gates: "Sequence[GateSpec]") -> list[str]:
     """Name the programs that these gates start and the sandbox does not have."""
-    from starter.machine.gate_programs import absence, in_sandbox
+    from workers.local.sandbox_programs import find_in_sandbox
 
     programs = dict.fromkeys(gate.argv[0] for gate in gates)
-    missing = [each for each in programs if "/" not in each and in_sandbox(each) is None]
+    missing = [each for each in programs if "/" not in each and find_in_sandbox(each) is None]
     return [f"{each!r} is {absence(each)}" for each in missing]

@@ -12,8 +12,8 @@ from starter.console.command_errors import CommandError
 from starter.machine.system_programs import git_version
 
 if TYPE_CHECKING:
-    from activities.adapters.git.git_command import Git
     from workflows.domain.gate import GateSpec
+    from workflows.domain.ids import Commit
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Repository:
 
     root: Path
     """The checkout's top, or the repository itself where it is bare."""
-    commit: str
+    commit: "Commit"
     base: str
     """In words: the branch, tag or commit that work starts from."""
     is_bare: bool = False
@@ -43,19 +43,16 @@ async def examine(path: Path, base: str | None) -> Repository:
     """
     await git_version()
     # The other modules are slow to load; a wrong argument has answered by now.
-    from activities.adapters.git.user.branch_landing import GitUserRepository
-    from activities.adapters.git.user.fast_forward import Person
-    from activities.adapters.git.user.user_git import find
     from activities.ports.git_errors import RepositoryRefusedError
     from activities.repository.repository_warnings import warnings_of
+    from workers.local import person_repository
 
     try:
-        facts = await GitUserRepository(git(), Person()).inspect(path, base)
-        found = await find(facts.root)
+        facts = await person_repository.inspect(path, base)
     except RepositoryRefusedError as error:
         raise CommandError(str(error)) from error
     named = base or facts.base_branch or f"{facts.base[:12]} (detached)"
-    return Repository(facts.root, facts.base, named, found.is_bare, warnings_of(facts))
+    return Repository(facts.root, facts.base, named, facts.is_bare, warnings_of(facts))
 
 
 async def find_root(path: Path) -> Path | None:
@@ -67,11 +64,11 @@ async def find_root(path: Path) -> Path | None:
     if not path.is_dir():  # noqa: ASYNC240 (one stat before anything runs)
         raise CommandError(f"repository {str(path)!r} is not a folder; name one with --repo")
     await git_version()
-    from activities.adapters.git.user.user_git import find
     from activities.ports.git_errors import NotARepositoryError, RepositoryRefusedError
+    from workers.local import person_repository
 
     try:
-        return (await find(path)).root
+        return await person_repository.root_of(path)
     except NotARepositoryError:
         return None
     except RepositoryRefusedError as error:
@@ -91,23 +88,6 @@ def gate_line(gate: "GateSpec") -> str:
 async def detected_gates(repository: Repository) -> "tuple[GateSpec, ...]":
     """Return the gates that the base shows."""
     # Later than the rest: only a dry run and `init` ask.
-    from activities.adapters.git.user.user_git import find
-    from activities.gates.detection import detect_gates, files_to_read
+    from workers.local import person_repository
 
-    runner, scope = git(), (await find(repository.root)).scope()
-    listing = ("ls-tree", "-r", "--name-only", "-z", "--full-tree", repository.commit)
-    records = (await runner.run(scope, *listing)).records()
-    paths = [path.decode() for path in records if path.decode("utf-8", "ignore").encode() == path]
-    files = dict.fromkeys(paths, b"")
-    for path in files_to_read(paths):
-        blob = ("cat-file", "blob", f"{repository.commit}:{path}")
-        files[path] = (await runner.run(scope, *blob, accept=(0, 128))).stdout
-    return detect_gates(files)
-
-
-def git() -> "Git":
-    """Return git as the workers run it."""
-    from activities.adapters.git.git_command import Git
-    from workers.hosting.host_wiring import git_program
-
-    return Git(git_program())
+    return await person_repository.gates_of(repository.root, repository.commit)

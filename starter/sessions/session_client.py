@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import UTC, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from pydantic import ValidationError
 from temporalio.client import (
@@ -89,6 +89,14 @@ def decider() -> str:
     return f"{user}@{socket.gethostname()}"[:200]
 
 
+class Chosen(NamedTuple):
+    """The session that a command works on."""
+
+    session: SessionId
+    open_sessions: int = 1
+    """How many open sessions could have been meant; it is the latest of them."""
+
+
 class Sessions:
     """The sessions of one namespace."""
 
@@ -126,19 +134,19 @@ class Sessions:
         ]
         return sorted(found, key=lambda s: s.session, reverse=True)
 
-    async def find(self, wanted: str | None, *, acts: bool = False) -> SessionId:
+    async def find(self, wanted: str | None, *, acts: bool = False) -> Chosen:
         """Return the session that is meant: by id, or the latest open one, or the latest.
 
         Args:
             wanted: an id, or at least four characters of its beginning or end that fit no other;
                 None: not named.
-            acts: refuse to choose between several open ones.
+            acts: without a name, take only an open session, and only if it is the only one.
 
         Raises:
-            CommandError: there is none, or several match.
+            CommandError: there is none, none is open, or several match.
         """
         if wanted is not None and len(wanted) == len(make_id()):
-            return SessionId(wanted.lower())
+            return Chosen(SessionId(wanted.lower()))
         sessions = await self.list(limit=1_000)
         fitting = [s for s in sessions if wanted is None or fits(s.session, wanted)]
         if not sessions:
@@ -151,7 +159,9 @@ class Sessions:
         if acts and len(running) > 1:
             listed = "\n".join(f"  {s.session}  {s.goal[:60]}" for s in running[:20])
             raise CommandError(f"{len(running)} sessions are open; name one of them:\n{listed}")
-        return (running or fitting)[0].session
+        if acts and wanted is None and not running:
+            raise CommandError("no session is open; `ls` lists those that ended", ExitCode.STALE)
+        return Chosen((running or fitting)[0].session, len(running))
 
     async def view(self, session: SessionId) -> ShownSession:
         """Return the whole picture of a session, whether a worker answers or not.

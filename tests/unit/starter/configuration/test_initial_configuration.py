@@ -4,7 +4,6 @@ import pytest
 
 from starter.configuration.file_shape import read_file
 from starter.configuration.initial_configuration import find, text
-from starter.machine.gate_programs import absence, in_sandbox
 from workflows.domain.gate import GateSpec
 
 PYTEST = GateSpec(name="pytest", argv=("python", "-m", "pytest", "-q"), source="detected")
@@ -51,11 +50,3 @@ def test_models_of_the_persons_own_file_are_not_replaced():
     written = text(find((), TWO, has_own_models=True))
     assert read_file(written, "x").value.models is None
     assert "# Models are those of each person's own file." in written
-
-
-def test_programs_of_the_system_are_in_the_sandbox_and_others_are_not():
-    assert in_sandbox("sh") is not None
-    assert in_sandbox("python") is not None
-    assert in_sandbox("no-such-program") is None
-    assert absence("no-such-program").endswith("install it under /usr")
-    assert "gitleaks/releases" in absence("gitleaks")

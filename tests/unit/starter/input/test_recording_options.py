@@ -1,18 +1,7 @@
 """What `simulate --record` tells a person, before it serves and when all is saved."""
 
-from activities.adapters.models.scripted.playbook import Place
-from activities.adapters.models.simulator.recording.captured_answer import Captured
-from activities.adapters.models.simulator.recording.recorded_playbook import Takes
-from activities.ports.model_provider import ModelReply, ProviderUnavailableError
 from starter.input.recording_options import begun, ended, given_addresses
-from workflows.domain.agent.messages import AssistantMessage
-from workflows.domain.agent.model_values import Usage
-
-REPLY = ModelReply(
-    message=AssistantMessage(text="Hi"), stop="end", usage=Usage(output_tokens=1), cost_usd=None
-)
-REFUSED = Captured(503, [], [], "whole")
-AUTHOR = Place("developer", "dates", 1, 1)
+from workers.local.playbook_server import Recorded
 
 
 def test_what_to_set_is_said_for_each_provider() -> None:
@@ -25,14 +14,11 @@ def test_what_to_set_is_said_for_each_provider() -> None:
 
 
 def test_what_a_replay_will_lack_is_said_at_the_end() -> None:
-    takes = Takes("new")
-    takes.answered(AUTHOR._replace(turn=3), REPLY)
-    takes.failed(AUTHOR._replace(turn=4), ProviderUnavailableError("busy"), REFUSED)
-    head = "Note       role 'developer', task 'dates', attempt 1, turn"
-    assert ended("new.yaml", takes) == [
+    recorded = Recorded(turns=2, agents=1, failing=("turn 4",), missing=("turn 1",))
+    assert ended("new.yaml", recorded) == [
         "new.yaml: recorded; turns 2, agents 1",
-        f"{head} 4 failed each time, and fails each time in a replay",
-        f"{head} 1 was not heard; a replay that comes there has no answer",
+        "Note       turn 4 failed each time, and fails each time in a replay",
+        "Note       turn 1 was not recorded; a replay that gets there has no answer",
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from activities.ports.endpoints import ProviderEntry
 from starter.machine.machine_checks import Check
-from starter.machine.repository_checks import repository_checks
+from starter.machine.repository_checks import absence, repository_checks
 from tests.e2e.processes import repository
 
 ANTHROPIC, OPENAI = {"ANTHROPIC_API_KEY": "a"}, {"OPENAI_API_KEY": "b"}
@@ -146,3 +146,8 @@ async def test_a_configuration_without_a_sandbox_is_noted(tmp_path: Path) -> Non
     noted = found["commands"]
     assert (noted.state, "Sandbox NONE" in noted.text) == ("note", True)
     assert "blueflame.yaml:2" in noted.text
+
+
+def test_says_where_to_get_a_program_that_the_sandbox_does_not_have():
+    assert absence("no-such-program").endswith("install it under /usr")
+    assert "gitleaks/releases" in absence("gitleaks")

@@ -13,6 +13,8 @@ from temporalio.api.workflowservice.v1 import DescribeTaskQueueResponse
 from temporalio.service import RPCError, RPCStatusCode
 
 from starter.console.command_errors import CommandError
+from starter.console.exit_codes import ExitCode
+from starter.input.session_options import say_choice
 from starter.sessions.session_client import Sessions, decider, ended, make_id
 from starter.sessions.shown_session import SessionSummary
 from tests.unit.starter.shown import changeset, session, task
@@ -141,7 +143,6 @@ class Listed(Sessions):
     [
         (("running",), True, "0"),
         (("completed", "running"), True, "1"),
-        (("completed", "failed"), True, "0"),
         (("completed", "running", "running"), False, "1"),
         (("completed", "completed"), False, "0"),
     ],
@@ -149,7 +150,7 @@ class Listed(Sessions):
 async def test_a_session_left_out_is_found(
     statuses: tuple[str, ...], acts: bool, expected: str
 ) -> None:
-    assert await Listed(*statuses).find(None, acts=acts) == expected * 26
+    assert (await Listed(*statuses).find(None, acts=acts)).session == expected * 26
 
 
 async def test_a_command_that_acts_does_not_guess_between_open_sessions() -> None:
@@ -160,4 +161,34 @@ async def test_a_command_that_acts_does_not_guess_between_open_sessions() -> Non
     assert said.startswith("2 sessions are open; name one of them:")
     assert f"{'1' * 26}  goal 1" in said
     assert f"{'2' * 26}  goal 2" in said
-    assert await sessions.find("2222", acts=True) == "2" * 26
+    assert (await sessions.find("2222", acts=True)).session == "2" * 26
+
+
+async def test_a_command_that_acts_needs_an_open_session() -> None:
+    sessions = Listed("completed", "failed")
+    with pytest.raises(CommandError, match="no session is open; `ls` lists") as refused:
+        await sessions.find(None, acts=True)
+    assert refused.value.code is ExitCode.STALE
+    # Named, it is found, and the command says what became of it.
+    assert (await sessions.find("1111", acts=True)).session == "1" * 26
+
+
+@pytest.mark.parametrize(
+    ("statuses", "wanted", "said"),
+    [
+        (
+            ("running", "completed", "running"),
+            None,
+            "2 sessions are open; this is the latest, 00",
+        ),
+        (("running", "running"), "1111", ""),
+        (("running", "completed"), None, ""),
+        (("completed", "completed"), None, ""),
+    ],
+)
+async def test_says_which_of_several_open_sessions_was_chosen(
+    statuses: tuple[str, ...], wanted: str | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say_choice(await Listed(*statuses).find(wanted))
+    out, err = capsys.readouterr()
+    assert (out, err[: len(said)], bool(err)) == ("", said, bool(said))

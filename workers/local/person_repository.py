@@ -1,0 +1,109 @@
+"""The person's repository, read and moved forward with the person's own rights.
+
+Nothing that the repository names is run, except the checkout's own filters at a fast-forward.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from activities.adapters.git.git_command import Git
+from activities.adapters.git.user.branch_landing import GitUserRepository
+from activities.adapters.git.user.fast_forward import Person
+from activities.adapters.git.user.user_git import find
+from activities.ports.user_repository import FastForwardRequest, LandOutcome, RepositoryFacts
+from workers.hosting.host_wiring import git_program
+from workflows.domain.gate import GateSpec
+from workflows.domain.ids import Commit
+
+
+async def inspect(path: Path, base: str | None) -> RepositoryFacts:
+    """Return the facts of the repository that `path` is in; nothing is changed.
+
+    Args:
+        path: a folder in a checkout, or a bare repository.
+        base: a branch, tag or commit; None: HEAD.
+
+    Raises:
+        RepositoryRefusedError: it cannot be worked on; the message says why and what to do.
+        GitError: git failed.
+    """
+    return await GitUserRepository(_git(), Person()).inspect(path, base)
+
+
+async def root_of(path: Path) -> Path:
+    """Return the root of the repository that `path` is in.
+
+    Raises:
+        NotARepositoryError: it is in none.
+        RepositoryUnreadableError: the repository may not be read.
+    """
+    return (await find(path)).root
+
+
+async def gates_of(root: Path, commit: Commit) -> tuple[GateSpec, ...]:
+    """Return the gates that the files of a commit show.
+
+    Raises:
+        GitError: the commit cannot be read.
+    """
+    from activities.gates.detection import detect_gates, files_to_read  # only some ask for gates
+
+    git, scope = _git(), (await find(root)).scope()
+    listing = ("ls-tree", "-r", "--name-only", "-z", "--full-tree", commit)
+    records = (await git.run(scope, *listing)).records()
+    paths = [path.decode() for path in records if path.decode("utf-8", "ignore").encode() == path]
+    files = dict.fromkeys(paths, b"")
+    for path in files_to_read(paths):
+        blob = ("cat-file", "blob", f"{commit}:{path}")
+        files[path] = (await git.run(scope, *blob, accept=(0, 128))).stdout
+    return detect_gates(files)
+
+
+async def branches_under(
+    root: Path, prefix: str, not_merged_into: Commit | None = None
+) -> list[str]:
+    """Return the branches whose names start with `prefix`, the newest commit first.
+
+    Args:
+        root: the repository's.
+        prefix: without `refs/heads/`, ending in a slash.
+        not_merged_into: leave out the branches that this commit contains; None: leave out none.
+
+    Raises:
+        GitError: the branches cannot be read.
+    """
+    listing = ["for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)"]
+    if not_merged_into is not None:
+        listing.append(f"--no-merged={not_merged_into}")
+    done = await _git().run((await find(root)).scope(), *listing, f"refs/heads/{prefix}")
+    return done.stdout.decode().split()
+
+
+async def is_ancestor(root: Path, old: Commit, new: Commit) -> bool:
+    """Return whether `new` contains `old`, so that a branch can be moved forward to it.
+
+    Raises:
+        GitError: one of the commits cannot be read.
+    """
+    scope = (await find(root)).scope()
+    done = await _git().run(scope, "merge-base", "--is-ancestor", old, new, accept=(0, 1))
+    return done.code == 0
+
+
+async def fast_forward(
+    request: FastForwardRequest, filter_environment: Mapping[str, str]
+) -> LandOutcome:
+    """Move a branch, and the checkout that shows it, where nothing can be lost.
+
+    Args:
+        request: the branch and the two commits.
+        filter_environment: the variables that the checkout's own filters get.
+
+    Raises:
+        GitError: git failed before anything was moved.
+    """
+    return await GitUserRepository(_git(), Person(filter_environment)).fast_forward(request)
+
+
+def _git() -> Git:
+    return Git(git_program())
