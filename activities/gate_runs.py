@@ -10,7 +10,7 @@ from activities.repository.host_data import Host, workspace, write_copied
 from activities.worktrees import set_up
 from workflows.contracts import RunGates
 from workflows.domain.gate import GateReport, GateSpec
-from workflows.policy.review.gate_comparison import merge_rerun, needs_rerun
+from workflows.policy.gates.gate_comparison import merge_rerun, needs_rerun
 
 
 class GateActivities:

@@ -31,8 +31,9 @@ from workflows.domain.session.wave_values import (
     MergeResult,
     QueuedChangeset,
     ReturnedChangeset,
+    UnjudgedChangeset,
 )
-from workflows.policy.review.gate_comparison import judge_gates
+from workflows.policy.gates.gate_comparison import judge_gates
 
 
 @workflow.defn(name="MergeWave", failure_exception_types=[Exception])
@@ -100,6 +101,8 @@ class MergeWave:
             decision = judge_gates(self._baseline or self._request.baseline, report)
             if not decision.passes:
                 return _returned(changeset, changeset.tasks[-1], "gate", decision.notes)
+            if changeset.needs_judged and not decision.judgement.by:
+                return UnjudgedChangeset(id=changeset.id, judgement=decision.judgement)
             remarks = decision.remarks
         await self._advance(changeset, merged.commit)
         self._baseline = report or self._baseline

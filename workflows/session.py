@@ -41,8 +41,8 @@ from workflows.domain.session.wave_values import (
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.merge_wave import MergeWave
 from workflows.plan_wave import PlanWave
+from workflows.policy.gates.base_notices import base_notices
 from workflows.policy.plan.plan_check import plan_faults
-from workflows.policy.review.gate_comparison import base_notices
 from workflows.policy.session import (
     closing,
     decision_record,

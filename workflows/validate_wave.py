@@ -39,7 +39,7 @@ from workflows.domain.session.wave_values import (
 from workflows.domain.verdict import Submission, Verdict
 from workflows.policy.agent import opening_messages
 from workflows.policy.agent.agent_limits import limits_for
-from workflows.policy.review.gate_comparison import judge_gates
+from workflows.policy.gates.gate_comparison import judge_gates
 from workflows.policy.review.verdict_rules import judge, pick_reviewer, read_submission
 
 _REVIEWS = 2
@@ -115,6 +115,7 @@ class ValidateWave:
             attempt=candidate.attempt,
             tree=report.tree,
             diff=diff.whole,
+            judgement=decision.judgement,
             gate_remarks=decision.remarks,
             verdict=verdict,
             cost_usd=cost.usd,

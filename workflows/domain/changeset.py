@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel
 
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
 
 
@@ -32,6 +33,8 @@ class ChangesetEvent(StrEnum):
     RETURNED = "returned"
     REOPENED = "reopened"
     DROPPED = "dropped"
+    UNJUDGED = "unjudged"
+    """A rule approved it, and no gate judged the merged tree: a person has to approve it."""
 
 
 class ChangesetItem(BaseModel, frozen=True, extra="forbid"):
@@ -55,4 +58,8 @@ class Changeset(BaseModel, frozen=True, extra="forbid"):
     """Over `items`; an approval names it."""
     approved_digest: Digest | None = None
     approved_by: str = ""
+    needs_judged: bool = False
+    """A rule approved it, and may only have work merged that a gate judged."""
+    judgement: Judgement | None = None
+    """Which gates judged its work; None as long as it is not validated."""
     reason: str = ""

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, Field
 
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.plan import Task
 
@@ -74,6 +75,8 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     tree: Tree | None = None
     diff: Digest | None = None
     """The validated work's whole diff, in the store."""
+    judgement: Judgement | None = None
+    """Which gates judged the validated work; None as long as it is not validated."""
     restart_from: Commit | None = None
     """Where the next attempt starts: the last work where that helps, None for the base."""
     notes: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.model_values import ModelFacts
 from workflows.domain.agent.tool_policy import ToolPolicy
-from workflows.domain.gate import GateReport, GateSpec
+from workflows.domain.gate import GateReport, GateSpec, Judgement
 from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.plan import Plan, Task
 from workflows.domain.repository import CopiedFile
@@ -195,6 +195,7 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
     tree: Tree
     diff: Digest | None = None
     """The whole diff in the store, for the person who approves it."""
+    judgement: Judgement = Judgement()
     gate_remarks: str = ""
     """What passed all the same: flakes, changed files, known failures of another cause."""
     verdict: Verdict
@@ -239,6 +240,8 @@ class QueuedChangeset(BaseModel, frozen=True, extra="forbid"):
     tasks: tuple[TaskId, ...]
     commits: tuple[Commit, ...]
     title: str
+    needs_judged: bool = False
+    """A rule approved it: it is merged only where a gate judged the merged tree."""
 
 
 class MergeRequest(BaseModel, frozen=True, extra="forbid"):
@@ -286,8 +289,17 @@ class HeldChangeset(BaseModel, frozen=True, extra="forbid"):
     reason: str
 
 
+class UnjudgedChangeset(BaseModel, frozen=True, extra="forbid"):
+    """It is not: a rule approved it, and no gate judged the merged tree. A person has to."""
+
+    kind: Literal["unjudged"] = "unjudged"
+    id: ChangesetId
+    judgement: Judgement
+
+
 MergeItem = Annotated[
-    MergedChangeset | ReturnedChangeset | HeldChangeset, Field(discriminator="kind")
+    MergedChangeset | ReturnedChangeset | HeldChangeset | UnjudgedChangeset,
+    Field(discriminator="kind"),
 ]
 
 
