@@ -305,6 +305,7 @@ class SessionWorkflow:
                 route=state.routes.reviewer,
                 candidates=tuple(scheduling.candidate(state, each) for each in start.tasks),
                 baseline=state.baseline,
+                base=state.base.commit if state.base else None,
                 head=state.head,
                 head_baseline=state.head_baseline,
                 concurrency=config.concurrency.validation,

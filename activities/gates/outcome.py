@@ -12,7 +12,7 @@ from typing import assert_never
 
 from activities.gates.gitleaks import is_gitleaks
 from activities.gates.output_excerpt import failing_tests
-from activities.gates.run_summaries import summarise
+from activities.gates.run_summaries import summarise, without_passed
 from activities.ports.sandbox_port import Limits, SandboxResult
 from activities.text.readable_text import MAX_EXCERPT_CHARS, decode_output, excerpt, plain_lines
 from workflows.domain.gate import GateFacts, GateResult, GateSpec
@@ -202,7 +202,7 @@ def _excerpt(ran: SandboxResult) -> str:
         kind = "process" if ran.survivors == 1 else "processes"
         notes.append(f"[{ran.survivors} {kind} left, ended]")
     added = "\n".join(notes)
-    text = excerpt(ran.output, limit=MAX_EXCERPT_CHARS - len(added) - 1)
+    text = excerpt(without_passed(ran.output), limit=MAX_EXCERPT_CHARS - len(added) - 1)
     return "\n".join(part for part in (text, added) if part)
 
 

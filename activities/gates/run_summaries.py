@@ -5,7 +5,7 @@ closing lines do not tell.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from activities.text.readable_text import plain_lines
 from workflows.domain.gate import GateSpec, TestCounts
 
 Lines = list[str]
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 
 
 class Summary(NamedTuple):
@@ -55,6 +56,32 @@ def _pytest(lines: Lines) -> Iterator[Summary]:
         none = "" if counts.ran or counts.skipped or cut else end[0].strip("= ")
         yield Summary(counts, none, cut)
         cut = ""
+
+
+_PYTEST_RAN = re.compile(r"(?:PASSED|FAILED|ERROR|XPASS|XFAIL) (\S+?::.+?)(?: - .*)?\Z")
+_PYTEST_PASSED = re.compile(rb"^PASSED \S+::.*\n?", re.MULTILINE)
+_PARAMETERS = re.compile(r"\[.*\Z")
+NAMING_OPTION = "-rpsxXEf"
+"""Lets pytest's summary name the tests that passed too, before those that failed."""
+
+
+def names_passed(argv: Sequence[str]) -> bool:
+    """Tell whether a command is pytest itself, so that an option at its end is pytest's."""
+    words = [PurePosixPath(word).name for word in argv]
+    return (
+        not _SHELLS & set(words) and "--" not in words and bool({"pytest", "py.test"} & set(words))
+    )
+
+
+def pytest_names(output: str) -> tuple[str, ...]:
+    """Name the test functions that pytest says it ran, without their parameters, sorted."""
+    found = (_PYTEST_RAN.match(line) for line in plain_lines(output))
+    return tuple(sorted({_PARAMETERS.sub("", match[1]) for match in found if match is not None}))
+
+
+def without_passed(output: bytes) -> bytes:
+    """Take out the lines that name passed tests: no one who reads an excerpt asks for them."""
+    return _PYTEST_PASSED.sub(b"", output)
 
 
 # --- unittest -----------------------------------------------------------------------------------

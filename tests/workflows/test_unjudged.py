@@ -34,23 +34,23 @@ CUT = {
     "cut_short": "Interrupted: 1 error during collection",
 }
 WAYS: dict[str, tuple[Facts, str]] = {
-    "could not start": (NOT_STARTED, "tests could not start ('cargo' cannot be run)"),
+    "could not start": (NOT_STARTED, "tests: could not start ('cargo' cannot be run)"),
     "no tests": (
         nothing(WhyNothing.NO_TESTS, "no tests ran"),
-        "tests no test was run (no tests ran)",
+        "tests: ran no test (no tests ran)",
     ),
     "stopped": (
         nothing(WhyNothing.STOPPED, "out of memory"),
-        "tests stopped before its end (out of memory)",
+        "tests: stopped before its end (out of memory)",
     ),
-    "cut short": (CUT, "tests was cut short (Interrupted: 1 error during collection)"),
+    "cut short": (CUT, "tests: cut short (Interrupted: 1 error during collection)"),
     "timed out": (
         nothing(WhyNothing.TIMED_OUT, "time-out after 600 s"),
-        "tests timed out (time-out after 600 s)",
+        "tests: timed out (time-out after 600 s)",
     ),
     "red without names": (
         {"result": "failed", "exit_code": 1},
-        "tests failed as on the base, naming no tests",
+        "tests: failed as on the base, naming no tests",
     ),
 }
 
@@ -187,7 +187,7 @@ async def test_what_no_gate_judged_after_the_merge_waits_for_a_person(
         result = await session.result()
         view = await session.view()
     assert result.outcome == "incomplete"
-    assert "no gate judged a: tests could not start" in result.reason
+    assert "no gate judged a: tests: could not start" in result.reason
     assert world.delivered == []
     assert any("no gate judged the merged tree" in each.text for each in view.notices)
 

@@ -38,9 +38,9 @@ class WhyNothing(StrEnum):
     """Why a gate judged nothing."""
 
     COULD_NOT_START = "could not start"
-    NO_TESTS = "no test was run"
+    NO_TESTS = "ran no test"
     STOPPED = "stopped before its end"
-    CUT_SHORT = "was cut short"
+    CUT_SHORT = "cut short"
     TIMED_OUT = "timed out"
 
 
@@ -118,6 +118,8 @@ class GateDecision(BaseModel, frozen=True, extra="forbid"):
     new_failures: tuple[str, ...] = ()
     """`gate: failing test` or `gate` alone; empty where it passes."""
     known_failures: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """`gate: test` of tests that ran on the base and did not run here."""
     notes: str = ""
     """For the next attempt: what failed, with excerpts."""
     remarks: str = ""

@@ -77,6 +77,8 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     """The validated work's whole diff, in the store."""
     judgement: Judgement | None = None
     """Which gates judged the validated work; None as long as it is not validated."""
+    weakened: tuple[str, ...] = ()
+    """Tests that the validated work deletes, skips or weakens."""
     restart_from: Commit | None = None
     """Where the next attempt starts: the last work where that helps, None for the base."""
     notes: tuple[str, ...] = ()

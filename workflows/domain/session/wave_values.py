@@ -180,6 +180,8 @@ class ValidateRequest(BaseModel, frozen=True, extra="forbid"):
     candidates: tuple[Candidate, ...]
     baseline: GateReport
     """The gates on the session's base: for work that does not stand on the head."""
+    base: Commit | None = None
+    """The session's base, of which `baseline` is; only there can the tests that ran be compared."""
     head: Commit | None = None
     head_baseline: GateReport | None = None
     """The gates on the head; None: as on the base."""
@@ -196,6 +198,8 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
     diff: Digest | None = None
     """The whole diff in the store, for the person who approves it."""
     judgement: Judgement = Judgement()
+    weakened: tuple[str, ...] = ()
+    """Tests that the work deletes, skips or weakens, for the person."""
     gate_remarks: str = ""
     """What passed all the same: flakes, changed files, known failures of another cause."""
     verdict: Verdict

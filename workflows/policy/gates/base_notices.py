@@ -35,7 +35,7 @@ def _judges(result: GateResult) -> bool:
 
 def _lack(result: GateResult) -> str:
     if result.result == "judged_nothing":
-        return f"judges nothing on the base: it {why_nothing(result)}"
+        return f"judges nothing on the base: {why_nothing(result)}"
     if not result.failures:
         cause = f" ({said})" if (said := _cause(result)) else ""
         return f"fails on the base and names no tests{cause}: as long as it does, it judges nothing"

@@ -66,10 +66,13 @@ def judge_gates(baseline: GateReport | None, report: GateReport) -> GateDecision
         passes=not any(part.blocks for part in judged),
         judgement=Judgement(
             by=tuple(part.gate for part in judged if not part.nothing and not part.new),
-            nothing=tuple(f"{part.gate} {part.nothing}" for part in judged if part.nothing),
+            nothing=tuple(f"{part.gate}: {part.nothing}" for part in judged if part.nothing),
         ),
         new_failures=tuple(name for part in judged for name in part.new),
         known_failures=tuple(name for part in judged for name in part.known),
+        missing=tuple(
+            _full_name(result.gate, name) for result in report.results for name in result.missing
+        ),
         notes="\n".join(part.note for part in judged if part.note)[:MAX_NOTES],
         remarks="\n".join(part.remark for part in judged if part.remark)[:MAX_NOTES],
     )
@@ -125,7 +128,7 @@ def _settle(first: GateResult, again: GateResult) -> GateResult:
     if first.result != "failed":
         return again.model_copy(update=update)
     if again.result == "judged_nothing":
-        reason = f"the rerun {why_nothing(again)}"
+        reason = f"the rerun judged nothing: {why_nothing(again)}"
         return first.model_copy(update={**update, "reason": reason})
     once = sorted({*first.failures} ^ {*again.failures})
     if again.result == "passed":
@@ -173,7 +176,7 @@ def _judge_passed(base: GateResult | None, result: GateResult) -> _Judged:
 
 
 def _judged_nothing(result: GateResult, nothing: str, *, known: bool) -> _Judged:
-    words = f"judged nothing: it {nothing}{', as on the base' if known else ''}"
+    words = f"judged nothing: {nothing}{', as on the base' if known else ''}"
     missing = f"; these ran on the base{_listed(result.missing)}" if result.missing else ""
     note = _note(result, words + missing, excerpt=not known)
     remark = _note(result, "")

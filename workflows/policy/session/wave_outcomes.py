@@ -193,13 +193,7 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
         return state
     match item:
         case Validated():
-            if item.judgement.by:
-                green = (*state.green, item.tree)[-_GREEN_KEPT:]
-                state = state.model_copy(update={"green": green})
-            if item.gate_remarks:
-                state = notice(state, NoticeKind.GATE, item.task, item.gate_remarks, at)
-            facts = {"diff": item.diff, "judgement": item.judgement}
-            return put(state, move(_with(record, facts), TaskEvent.PASSED))
+            return _validated(state, record, item, at)
         case Refused(by="cap"):
             # No one has judged it: it waits as it is, and is validated once there is money again.
             return put(state, move(record, TaskEvent.HELD, item.notes[:200]))
@@ -213,6 +207,20 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
             text = f"attempt {item.attempt} was refused by the {item.by}"
             record = _note(record, f"{text}: {item.notes}")
             return put(state, _again(move(record, TaskEvent.REJECTED, text)))
+
+
+def _validated(
+    state: SessionState, record: TaskRecord, item: Validated, at: datetime
+) -> SessionState:
+    if item.judgement.by:
+        state = state.model_copy(update={"green": (*state.green, item.tree)[-_GREEN_KEPT:]})
+    if item.gate_remarks:
+        state = notice(state, NoticeKind.GATE, item.task, item.gate_remarks, at)
+    if item.weakened:
+        text = f"tests are deleted, skipped or weakened: {'; '.join(item.weakened)}"
+        state = notice(state, NoticeKind.GATE, item.task, text, at)
+    facts = {"diff": item.diff, "judgement": item.judgement, "weakened": item.weakened}
+    return put(state, move(_with(record, facts), TaskEvent.PASSED))
 
 
 def merge_result(state: SessionState, result: MergeResult, at: datetime) -> SessionState:

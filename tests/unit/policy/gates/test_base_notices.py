@@ -11,8 +11,8 @@ from workflows.policy.gates.gate_comparison import MAX_NAMED, is_green
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        (unfinished(), "judges nothing on the base: it timed out (time-out after 2 s)"),
-        (unfinished(reason=""), "judges nothing on the base: it timed out"),
+        (unfinished(), "judges nothing on the base: timed out (time-out after 2 s)"),
+        (unfinished(reason=""), "judges nothing on the base: timed out"),
         (failed(), "fails on the base and names no tests: as long as it does, it judges nothing"),
         (
             failed(excerpt="> tsc\nsh: 1: tsc: not found\nbye"),

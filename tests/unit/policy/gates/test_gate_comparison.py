@@ -14,7 +14,7 @@ from workflows.policy.gates.gate_comparison import (
     needs_rerun,
 )
 
-NAMELESS = "tests failed as on the base, naming no tests"
+NAMELESS = "tests: failed as on the base, naming no tests"
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_what_judged_nothing_blocks_and_is_not_called_a_failure(base: GateResult
     """Field report R17."""
     decision = judge_gates(a_report(base) if base else None, a_report(unfinished()))
     assert not decision.passes
-    assert decision.judgement == Judgement(nothing=("tests timed out (time-out after 2 s)",))
+    assert decision.judgement == Judgement(nothing=("tests: timed out (time-out after 2 s)",))
     assert decision.new_failures == ()
-    assert "judged nothing: it timed out (time-out after 2 s)" in decision.notes
+    assert "judged nothing: timed out (time-out after 2 s)" in decision.notes
     assert "fail" not in decision.notes
 
 
@@ -61,14 +61,14 @@ def test_what_judged_nothing_on_the_base_either_does_not_block():
     """Field report R17."""
     decision = judge_gates(a_report(unfinished()), a_report(unfinished("time-out after 3 s")))
     assert decision.passes
-    assert decision.judgement == Judgement(nothing=("tests timed out (time-out after 3 s)",))
-    assert "it timed out (time-out after 3 s), as on the base" in decision.notes
+    assert decision.judgement == Judgement(nothing=("tests: timed out (time-out after 3 s)",))
+    assert "timed out (time-out after 3 s), as on the base" in decision.notes
 
 
 def test_a_gate_that_did_not_run_blocks():
     decision = judge_gates(a_report(passed(), passed("lint")), a_report(passed()))
     assert not decision.passes
-    assert decision.judgement == Judgement(by=("tests",), nothing=("lint did not run",))
+    assert decision.judgement == Judgement(by=("tests",), nothing=("lint: did not run",))
     assert "'lint' did not run" in decision.notes
 
 
@@ -96,7 +96,7 @@ def test_work_that_is_cut_short_as_the_base_was_is_not_judged():
     base = a_report(failed("a", cut_short=CUT))
     decision = judge_gates(base, base)
     assert decision.passes
-    assert decision.judgement == Judgement(nothing=(f"tests was cut short ({CUT})",))
+    assert decision.judgement == Judgement(nothing=(f"tests: cut short ({CUT})",))
 
 
 def test_work_that_is_cut_short_where_the_base_ran_to_its_end_is_refused():
@@ -104,9 +104,7 @@ def test_work_that_is_cut_short_where_the_base_ran_to_its_end_is_refused():
     decision = judge_gates(a_report(failed("a")), a_report(now))
     assert not decision.passes
     assert decision.new_failures == ()
-    assert (
-        "was cut short (stopping after 1 failures); these ran on the base: b, c" in decision.notes
-    )
+    assert "cut short (stopping after 1 failures); these ran on the base: b, c" in decision.notes
 
 
 def test_a_pass_without_the_closing_line_that_the_base_had_is_refused():
@@ -230,7 +228,7 @@ def test_a_rerun_that_does_not_finish_leaves_the_first_result():
     merged = merge_rerun(a_report(failed("a")), a_report(unfinished()))
     decision = judge_gates(None, merged)
     assert decision.new_failures == ("tests: a",)
-    assert "the rerun timed out (time-out after 2 s)" in decision.notes
+    assert "the rerun judged nothing: timed out (time-out after 2 s)" in decision.notes
     assert needs_rerun(None, merged) == ()
 
 

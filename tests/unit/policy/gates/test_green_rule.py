@@ -14,8 +14,8 @@ from workflows.policy.gates.green_rule import (
 )
 
 JUDGED = Judgement(by=("lint", "tests"))
-HALF = Judgement(by=("lint",), nothing=("tests could not start",))
-NOT = Judgement(nothing=("tests could not start", "lint timed out"))
+HALF = Judgement(by=("lint",), nothing=("tests: could not start",))
+NOT = Judgement(nothing=("tests: could not start", "lint: timed out"))
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,13 @@ def test_a_rule_approves_only_what_a_gate_judged(
 
 def test_work_that_is_approved_together_is_judged_by_the_gates_that_judged_each():
     both = joined([JUDGED, HALF])
-    assert both == Judgement(by=("lint",), nothing=("tests could not start",))
+    assert both == Judgement(by=("lint",), nothing=("tests: could not start",))
     assert joined([JUDGED, NOT]).by == ()
 
 
 def test_why_nothing_judged_is_said_shortly():
     assert why_not_judged(JUDGED) == ""
-    assert why_not_judged(NOT) == "tests could not start; lint timed out"
+    assert why_not_judged(NOT) == "tests: could not start; lint: timed out"
     assert why_not_judged(Judgement()) == "no gates"
     long = why_not_judged(Judgement(nothing=("x" * 300,)))
     assert (len(long), long[-3:]) == (200, "...")

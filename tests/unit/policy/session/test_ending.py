@@ -76,9 +76,9 @@ def test_what_is_merged_and_not_delivered_leaves_it_incomplete(session: SessionS
 
 
 JUDGED = Judgement(by=("tests",))
-NOT_JUDGED = Judgement(nothing=("tests could not start",))
+NOT_JUDGED = Judgement(nothing=("tests: could not start",))
 UNATTENDED = (
-    "no one was there to approve a (no gate judged a: tests could not start);"
+    "no one was there to approve a (no gate judged a: tests: could not start);"
     " not done: a (validated)"
 )
 
@@ -91,7 +91,7 @@ UNATTENDED = (
             Approvals(),
             NOT_JUDGED,
             "waits",
-            "waits for approval of a (no gate judged a: tests could not start)",
+            "waits for approval of a (no gate judged a: tests: could not start)",
         ),
         (
             Approvals(changeset="auto_if_green"),
