@@ -83,7 +83,7 @@ def facts_of(gate: GateSpec, ran: SandboxResult, limits: Limits) -> GateFacts:
         end=ran.end,
         exit_code=code,
         not_started=obstacle,
-        none_found=summary.none_found or _no_tests(gate, code),
+        none_found=summary.none_found or ("" if summary.cut_short else _no_tests(gate, code)),
         cut_short=summary.cut_short,
         tests=summary.tests,
         failures=() if obstacle or code == 0 else failing_tests(gate, output),

@@ -39,10 +39,10 @@ _PYTEST_CUT = re.compile(
 
 
 def _pytest(lines: Lines) -> Iterator[Summary]:
-    cut = ""
+    """Read each closing line; a line that says that tests were left out stands before or behind."""
+    cuts = [said[1] for line in lines if (said := _PYTEST_CUT.match(line)) is not None]
+    cut = cuts[0] if cuts else ""
     for line in lines:
-        if (said := _PYTEST_CUT.match(line)) is not None:
-            cut = said[1]
         end = _PYTEST_END.match(line)
         if end is None:
             continue
@@ -55,7 +55,6 @@ def _pytest(lines: Lines) -> Iterator[Summary]:
         )
         none = "" if counts.ran or counts.skipped or cut else end[0].strip("= ")
         yield Summary(counts, none, cut)
-        cut = ""
 
 
 _PYTEST_RAN = re.compile(r"(?:PASSED|FAILED|ERROR|XPASS|XFAIL) (\S+?::.+?)(?: - .*)?\Z")
@@ -203,9 +202,8 @@ def summarise(gate: GateSpec, output: str) -> Summary:
         The sum over all runners that closed; of one that the command names itself, its last word.
     """
     lines = plain_lines(output)
-    named = next(
-        (found for word in gate.argv if (found := _BY_PROGRAM.get(PurePosixPath(word).name))), None
-    )
+    programs = (_BY_PROGRAM.get(PurePosixPath(word).name) for word in gate.argv)
+    named = next((found for found in programs if found is not None), None)
     readers = _ALL if named is None else named
     found = [each for read in readers for each in read(lines)]
     if named is not None:

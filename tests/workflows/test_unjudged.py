@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre, states
-from workflows.contracts import RunGates
+from workflows.contracts import DiffText, ReadDiff, RunGates
 from workflows.domain.gate import GateReport, GateResult, GateSpec, TestCounts, WhyNothing
 from workflows.domain.ids import Tree
 from workflows.domain.session.session_config import Approvals, Pacing
@@ -204,3 +204,45 @@ async def test_a_run_that_ends_early_is_refused(theatre: Theatre):
     ) as session:
         result = await session.result()
     assert (result.outcome, states(result)) == ("incomplete", {"a": ("failed", 1)})
+
+
+class Thinned(Gated):
+    """The work takes tests away."""
+
+    async def diff(self, request: ReadDiff) -> DiffText:
+        found = await super().diff(request)
+        return found.model_copy(update={"weakened": ("test_a.py: taken out: test_x",)})
+
+
+def missing(request: RunGates) -> Facts:
+    is_base = request.baseline is None
+    tests = TestCounts(passed=3 if is_base else 2)
+    left_out = () if is_base else ("test_a.py::test_x",)
+    return {"result": "passed", "exit_code": 0, "tests": tests, "missing": left_out}
+
+
+async def test_tests_that_are_stopped_from_elsewhere_are_refused(theatre: Theatre):
+    """Field report G33: their file is as it was, and yet they do not run."""
+    world = Gated(missing)
+    async with theatre.session(world, approvals=UNATTENDED, gates=ONE, attempts=1) as session:
+        result = await session.result()
+        record = await session.task("a")
+    assert (result.outcome, states(result)) == ("incomplete", {"a": ("failed", 1)})
+    assert "do not run now; let them run again:\ntests: test_a.py::test_x" in record.notes[-1]
+
+
+async def test_weakened_tests_are_named_to_the_reviewer_and_the_person(theatre: Theatre):
+    def fewer(request: RunGates) -> Facts:
+        return {**missing(request), "missing": ()}
+
+    world = Thinned(fewer)
+    async with theatre.session(world, approvals=UNATTENDED, gates=ONE) as session:
+        result = await session.result()
+        view = await session.view()
+        record = await session.task("a")
+    told = ("test_a.py: taken out: test_x", "gate 'tests' ran 2 tests, 3 on the base")
+    assert result.outcome == "complete"
+    assert record.weakened == told
+    heard = world.heard("review.a.1.1", 1)
+    assert all(line in heard for line in told)
+    assert any(all(line in each.text for line in told) for each in view.notices)

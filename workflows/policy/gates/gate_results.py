@@ -9,8 +9,8 @@ approved by it, and no agent is set to fix right code for it.
 | was ended by another limit or a signal                   | judged nothing | stopped         |
 | lacked its program, a module of its own, or a plugin     | judged nothing | could not start |
 | found no tests, as the runner says                       | judged nothing | no tests        |
-| ended with 0; no test ran, all were skipped              | judged nothing | no tests        |
 | ended with 0; tests were left out, as the runner says    | judged nothing | cut short       |
+| ended with 0; no test ran, all were skipped              | judged nothing | no tests        |
 | ended with 0; the runner counts failed tests             | judged nothing | stopped         |
 | ended with 0                                             | passed         |                 |
 | ended otherwise; tests were left out, none is named      | judged nothing | cut short       |
@@ -48,11 +48,11 @@ def read_run(facts: GateFacts) -> GateReading:
 
 def _succeeded(facts: GateFacts) -> GateReading:
     tests = facts.tests
+    if facts.cut_short:
+        return _nothing(WhyNothing.CUT_SHORT, facts.cut_short)
     if tests is not None and tests.ran == 0:
         reason = f"all were skipped: {tests.skipped}" if tests.skipped else ""
         return _nothing(WhyNothing.NO_TESTS, reason)
-    if facts.cut_short:
-        return _nothing(WhyNothing.CUT_SHORT, facts.cut_short)
     if tests is not None and tests.failed:
         reason = f"exit code 0, although the runner counts failed tests: {tests.failed}"
         return _nothing(WhyNothing.STOPPED, reason)

@@ -11,7 +11,7 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.gates.detection import detect_gates
 from activities.gates.execution import Checkout, GateRunner
 from activities.ports.sandbox_port import Limits, Workspace
-from workflows.domain.gate import GateResult, GateSpec
+from workflows.domain.gate import GateResult, GateSpec, TestCounts, WhyNothing
 
 pytestmark = pytest.mark.sandbox
 
@@ -24,7 +24,8 @@ class Bench:
     def __init__(self, root: Path) -> None:
         self.tree = root / "tree"
         self.tree.mkdir()
-        self.runner = GateRunner(BubblewrapSandbox(), MemoryStore())
+        self.store = MemoryStore()
+        self.runner = GateRunner(BubblewrapSandbox(), self.store)
 
     async def restore(self) -> tuple[str, ...]:
         return ()
@@ -43,6 +44,49 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
+
+
+async def test_a_detected_pytest_gate_counts_and_names_what_ran(bench: Bench):
+    test = (
+        "import pytest\n"
+        "@pytest.mark.parametrize('x', [1, 2])\n"
+        "def test_good(x): pass\n"
+        "@pytest.mark.skip\n"
+        "def test_skipped(): pass\n"
+    )
+    (bench.tree / "test_a.py").write_text(test)
+    (result,) = await bench.run(*detect_gates({"test_a.py": test.encode()}))
+    assert (result.result, result.tests) == ("passed", TestCounts(passed=2, skipped=1))
+    assert result.ran is not None
+    assert await bench.store.get(result.ran) == b"test_a.py::test_good"
+    assert "PASSED" not in result.excerpt
+
+
+@pytest.mark.parametrize(
+    ("test", "why"),
+    [
+        ("", WhyNothing.NO_TESTS),
+        ("import pytest\n@pytest.mark.skip\ndef test_x(): pass\n", WhyNothing.NO_TESTS),
+        ("import pytest\ndef test_x(): pytest.exit('enough', 0)\n", WhyNothing.CUT_SHORT),
+    ],
+)
+async def test_a_pytest_gate_that_runs_no_test_judges_nothing(
+    bench: Bench, test: str, why: WhyNothing
+):
+    (bench.tree / "test_a.py").write_text(test)
+    gate = GateSpec(name="pytest", argv=("python", "-m", "pytest", "-q"))
+    (result,) = await bench.run(gate)
+    assert (result.result, result.why) == ("judged_nothing", why)
+
+
+async def test_a_module_that_cannot_be_imported_cuts_a_pytest_gate_short(bench: Bench):
+    """Field report G31."""
+    (bench.tree / "test_a.py").write_text("import not_there\n")
+    (bench.tree / "test_b.py").write_text("def test_b(): assert 0\n")
+    gate = GateSpec(name="pytest", argv=("python", "-m", "pytest", "-q"))
+    (result,) = await bench.run(gate)
+    assert (result.result, result.failures) == ("failed", ("test_a.py",))
+    assert result.cut_short == "Interrupted: 1 error during collection"
 
 
 async def test_a_detected_pytest_gate_names_what_fails(bench: Bench):
