@@ -24,7 +24,7 @@ from workflows.domain.ids import Commit
 from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session.session_config import WorktreeConfig
 from workflows.errors import FailureType
-from workflows.policy.review.gate_comparison import pipe_fault
+from workflows.policy.gates.pipe_faults import pipe_fault
 
 
 class ExportActivities:

@@ -4,13 +4,15 @@ from temporalio import activity
 
 from activities.activity_failures import mapped
 from activities.gates.execution import Checkout, GateRunner
+from activities.ports.blob_store_port import BlobMissingError
 from activities.ports.host_repository import WorktreeStore
 from activities.ports.sandbox_port import Limits
 from activities.repository.host_data import Host, workspace, write_copied
 from activities.worktrees import set_up
 from workflows.contracts import RunGates
-from workflows.domain.gate import GateReport, GateSpec
-from workflows.policy.review.gate_comparison import merge_rerun, needs_rerun
+from workflows.domain.gate import GateReport, GateResult, GateSpec
+from workflows.domain.ids import Digest
+from workflows.policy.gates.gate_comparison import MAX_NAMED, merge_rerun, needs_rerun
 
 
 class GateActivities:
@@ -63,11 +65,32 @@ class GateActivities:
         report = GateReport(tree=tree, results=results, notices=notices)
         if request.baseline is None:
             return report
+        report = await self._compared(request.baseline, report)
         again = _named(request.gates, needs_rerun(request.baseline, report))
         if not again:
             return report
         rerun = await self._runner.run(again, checkout, Limits(), rerun=True)
-        return merge_rerun(report, GateReport(tree=tree, results=rerun))
+        second = await self._compared(request.baseline, GateReport(tree=tree, results=rerun))
+        return merge_rerun(report, second)
+
+    async def _compared(self, baseline: GateReport, report: GateReport) -> GateReport:
+        """Name in each result the tests that ran on the base and did not run here."""
+        before = {each.gate: each.ran for each in baseline.results}
+        results = [
+            each.model_copy(update={"missing": await self._missing(before.get(each.gate), each)})
+            for each in report.results
+        ]
+        return report.model_copy(update={"results": tuple(results)})
+
+    async def _missing(self, before: Digest | None, result: GateResult) -> tuple[str, ...]:
+        if before is None:
+            return ()
+        try:
+            names = set((await self._host.store.get(before)).decode().splitlines())
+        except BlobMissingError:
+            return ()  # long ago, on a store that was cleaned up: nothing can be compared
+        now = (await self._host.store.get(result.ran)).decode().splitlines() if result.ran else ()
+        return tuple(sorted(names.difference(now))[:MAX_NAMED])
 
 
 def _named(gates: tuple[GateSpec, ...], names: tuple[str, ...]) -> tuple[GateSpec, ...]:

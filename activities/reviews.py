@@ -9,6 +9,7 @@ from activities.text.redaction import redact_bytes
 from workflows.contracts import CheckEvidence, DiffText, EvidenceChecked, ReadDiff
 from workflows.domain.ids import Commit
 from workflows.domain.verdict import Evidence
+from workflows.policy.gates.weakened_tests import weakened_tests
 
 _DIFF_CHARACTERS = 40_000
 _NEARBY_LINES = 3
@@ -36,7 +37,9 @@ class ReviewActivities:
                 f"{text[:_DIFF_CHARACTERS]}\n[{left} more characters: use git diff in the worktree]"
             )
         paths = tuple(sorted(change.path for change in changes)[:_PATHS_TOLD])
-        return DiffText(text=text, whole=await self._host.store.put(patch), paths=paths)
+        weakened = weakened_tests(patch.decode("utf-8", "replace"))
+        whole = await self._host.store.put(patch)
+        return DiffText(text=text, whole=whole, paths=paths, weakened=weakened)
 
     @activity.defn(name="reviews.evidence")
     async def evidence(self, request: CheckEvidence) -> EvidenceChecked:

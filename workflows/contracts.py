@@ -367,6 +367,9 @@ class DiffText(BaseModel, frozen=True, extra="forbid"):
     """At most 40,000 characters."""
     whole: Digest
     paths: tuple[str, ...]
+    """At most 200."""
+    weakened: tuple[str, ...] = ()
+    """Tests that it deletes, skips or weakens, one line each, at most 31."""
 
 
 class CheckEvidence(BaseModel, frozen=True, extra="forbid"):

@@ -31,8 +31,9 @@ from workflows.domain.session.wave_values import (
     MergeResult,
     QueuedChangeset,
     ReturnedChangeset,
+    UnjudgedChangeset,
 )
-from workflows.policy.review.gate_comparison import judge_gates
+from workflows.policy.gates.gate_comparison import judge_gates
 
 
 @workflow.defn(name="MergeWave", failure_exception_types=[Exception])
@@ -105,6 +106,8 @@ class MergeWave:
                 return ReturnedChangeset(
                     id=changeset.id, task=last, by="gate", notes=decision.notes
                 )
+            if changeset.needs_judged and not decision.judgement.by:
+                return UnjudgedChangeset(id=changeset.id, judgement=decision.judgement)
             remarks = decision.remarks
         await self._advance(changeset, merged.commit)
         self._baseline = report or self._baseline

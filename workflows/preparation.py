@@ -30,6 +30,7 @@ from workflows.domain.session.session_values import SessionRequest
 from workflows.ledger import SessionLedger
 from workflows.policy.agent.agent_limits import limits_for
 from workflows.policy.agent.turn_decisions import FIXED_BYTES, max_output_tokens
+from workflows.policy.gates.green_rule import NOTHING_MERGES
 from workflows.policy.money.disk_need import estimate_bytes
 from workflows.policy.money.grants import quote
 from workflows.policy.plan.plan_check import plan_faults
@@ -91,7 +92,7 @@ async def prepare(request: SessionRequest) -> Preparation:
     texts = (*base.warnings, *claim.warnings, *imported.warnings)
     warnings = [(NoticeKind.REPOSITORY, text) for text in texts]
     if not imported.gates:
-        text = "no gates are configured and none were found: only the reviewer judges the work"
+        text = f"no gates are configured and none were found, so {NOTHING_MERGES}"
         warnings.append((NoticeKind.GATE, text))
     if request.config.worktree.network and claim.sandbox == "none":
         text = "without a sandbox `worktree.network` holds no one back: set-up reaches every host"

@@ -40,7 +40,8 @@ from workflows.domain.session.wave_values import (
 from workflows.domain.verdict import Submission, Verdict
 from workflows.policy.agent import opening_messages
 from workflows.policy.agent.agent_limits import limits_for
-from workflows.policy.review.gate_comparison import judge_gates
+from workflows.policy.gates.gate_comparison import judge_gates
+from workflows.policy.gates.weakened_tests import MAX_TOLD, fewer_tests, stopped_tests
 from workflows.policy.review.verdict_rules import judge, pick_reviewer, read_submission
 
 _REVIEWS = 2
@@ -101,6 +102,12 @@ class ValidateWave:
         if not decision.passes:
             return _refused(candidate, "gate", decision.notes, cost)
         diff = await self._diff(candidate)
+        is_own = candidate.base == self._request.base
+        if is_own and (stopped := stopped_tests(decision.missing, diff.paths)):
+            return _refused(candidate, "gate", _stopped_notes(stopped), cost)
+        fewer = fewer_tests(self._request.baseline, report) if is_own else ()
+        weakened = (*diff.weakened, *fewer)
+        diff = DiffText(text=diff.text, whole=diff.whole, paths=diff.paths, weakened=weakened)
         verdict = await self._review(candidate, diff, cost)
         if verdict.decision == "abstain":
             by = "cap" if cost.is_at_cap else "abstention"
@@ -112,6 +119,8 @@ class ValidateWave:
             attempt=candidate.attempt,
             tree=report.tree,
             diff=diff.whole,
+            judgement=decision.judgement,
+            weakened=weakened,
             gate_remarks=decision.remarks,
             verdict=verdict,
             bill=cost.bill,
@@ -135,11 +144,11 @@ class ValidateWave:
         if reviewer is None:
             reason = f"no reviewer of another family than {candidate.family!r} is configured"
             return Verdict(decision="abstain", reviewer="", family="", reason=reason)
-        verdict = await self._one_review(candidate, reviewer, diff.text, 1, cost)
+        verdict = await self._one_review(candidate, reviewer, diff, 1, cost)
         for number in range(2, _REVIEWS + 1):
             if verdict.decision != "abstain" or cost.is_at_cap:
                 break
-            verdict = await self._one_review(candidate, reviewer, diff.text, number, cost)
+            verdict = await self._one_review(candidate, reviewer, diff, number, cost)
         return verdict
 
     async def _diff(self, candidate: Candidate) -> DiffText:
@@ -149,7 +158,7 @@ class ValidateWave:
         return await READ_DIFF.ask(request, summary, queue=grounds.host_queue)
 
     async def _one_review(
-        self, candidate: Candidate, reviewer: ModelFacts, diff: str, number: int, cost: _Cost
+        self, candidate: Candidate, reviewer: ModelFacts, diff: DiffText, number: int, cost: _Cost
     ) -> Verdict:
         order = self._order(candidate, reviewer, diff, number)
         outcome = await self._heard(order, f"review of {candidate.task.id}")
@@ -188,7 +197,7 @@ class ValidateWave:
         return (await CHECK_EVIDENCE.ask(check, summary, queue=grounds.host_queue)).holds
 
     def _order(
-        self, candidate: Candidate, reviewer: ModelFacts, diff: str, number: int
+        self, candidate: Candidate, reviewer: ModelFacts, diff: DiffText, number: int
     ) -> AgentOrder:
         task = candidate.task
         nonce = workflow.uuid4().hex[:12]
@@ -196,10 +205,18 @@ class ValidateWave:
             agent=AgentId(f"review.{task.id}.{candidate.attempt}.{number}"),
             role=Role.REVIEWER,
             route=(reviewer,),
-            opening=opening_messages.reviewer(task, candidate.attempt, diff, nonce),
+            opening=opening_messages.reviewer(
+                task, candidate.attempt, diff.text, nonce, diff.weakened
+            ),
             start=candidate.commit,
             limits=limits_for(Role.REVIEWER, task.kind, self._request.grounds.turns),
         )
+
+
+def _stopped_notes(stopped: tuple[str, ...]) -> str:
+    """Say which tests the work stops, though it leaves their files as they are."""
+    names = "\n".join(stopped[:MAX_TOLD])
+    return f"These tests ran on the base and do not run now; let them run again:\n{names}"
 
 
 def _findings(verdict: Verdict) -> str:

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 
 from activities.gates.gitleaks import in_lines
 from activities.gates.outcome import judge
+from activities.gates.run_summaries import NAMING_OPTION, names_passed, pytest_names
 from activities.ports.blob_store_port import BlobStore
 from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, SandboxResult, Workspace
+from activities.text.readable_text import decode_output
 from activities.text.redaction import redact_bytes
 from workflows.domain.gate import GateResult, GateSpec
+from workflows.domain.ids import Digest
 
 MAX_CHANGED_FILES = 100
 
@@ -64,8 +67,9 @@ class GateRunner:
         return tuple(results)
 
     async def _run_one(self, gate: GateSpec, checkout: Checkout, limits: Limits) -> GateResult:
+        is_named = names_passed(gate.argv)
         command = SandboxCommand(
-            argv=gate.argv,
+            argv=(*gate.argv, NAMING_OPTION) if is_named else gate.argv,
             workspace=checkout.workspace,
             limits=limits.model_copy(update={"timeout": gate.timeout}),
         )
@@ -74,7 +78,13 @@ class GateRunner:
         digest = await self._store.put(ran.output)
         # Megabytes of output take a while to read; heartbeats must go on meanwhile.
         result = await asyncio.to_thread(judge, gate, ran, command.limits)
-        return result.model_copy(update={"output": digest})
+        ran_names = await self._ran(ran) if is_named else None
+        return result.model_copy(update={"output": digest, "ran": ran_names})
+
+    async def _ran(self, ran: SandboxResult) -> Digest | None:
+        """Keep the names of the tests that ran, one a line; None where none is named."""
+        names = await asyncio.to_thread(pytest_names, decode_output(ran.output))
+        return await self._store.put("\n".join(names).encode()) if names else None
 
 
 def _cleaned(gate: GateSpec, ran: SandboxResult) -> SandboxResult:

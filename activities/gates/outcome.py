@@ -1,8 +1,7 @@
-"""What one gate's run came to: passed, failed, or did not finish, and why.
+"""The facts of one gate's run: how it ended, what it lacked, what its runner says of its tests.
 
-Pure. Three results, never two: a gate that ran into a limit, was killed or could not start "did
-not finish"; that is neither a failed test nor a pass, and no agent must be set to fix right code
-for it. The output is only asked why something could not start; it never turns red into green.
+Pure. What they mean is `workflows.policy.gates.gate_results`'. The output is only asked why
+something could not start and what ran; it never turns red into green.
 """
 
 import re
@@ -13,9 +12,11 @@ from typing import assert_never
 
 from activities.gates.gitleaks import is_gitleaks
 from activities.gates.output_excerpt import failing_tests
+from activities.gates.run_summaries import summarise, without_passed
 from activities.ports.sandbox_port import Limits, SandboxResult
 from activities.text.readable_text import MAX_EXCERPT_CHARS, decode_output, excerpt, plain_lines
-from workflows.domain.gate import GateResult, GateSpec
+from workflows.domain.gate import GateFacts, GateResult, GateSpec
+from workflows.policy.gates.gate_results import read_run
 
 _MIB = 1 << 20
 _NO_TESTS_RAN = 5
@@ -45,7 +46,6 @@ _MAKE_ERROR = re.compile(r"^make(?:\[\d+\])?: \*\*\* .* Error 12[67]\s*\Z", re.M
 _NO_MODULE = re.compile(r"^\S*python[\d.]*: No module named (\S+)\s*\Z", re.MULTILINE)
 _UNKNOWN_OPTIONS = re.compile(r"error: unrecognized arguments: (.{1,200})")
 _MISSING_PLUGINS = re.compile(r"Missing required plugins: (.{1,200})")
-_EMPTY_UNITTEST = re.compile(r"^Ran 0 tests in ", re.MULTILINE)
 
 
 def judge(gate: GateSpec, ran: SandboxResult, limits: Limits) -> GateResult:
@@ -54,16 +54,39 @@ def judge(gate: GateSpec, ran: SandboxResult, limits: Limits) -> GateResult:
     Returns:
         The result with reason, failures and excerpt; exit code 128 + N where signal N ended it.
     """
-    obstacle = _obstacle(gate, ran, limits)
-    failure = None if obstacle else _failure(gate, ran)
-    verdict = "did_not_finish" if obstacle else "failed" if failure is not None else "passed"
+    facts = facts_of(gate, ran, limits)
+    reading = read_run(facts)
+    has_failed = reading.result == "failed"
     return GateResult(
         gate=gate.name,
-        result=verdict,
-        exit_code=ran.code if ran.end == "exited" else _SIGNAL_BASE + ran.code,
-        reason=obstacle or failure or "",
-        failures=_names(gate, ran) if verdict == "failed" else (),
+        result=reading.result,
+        why=reading.why,
+        exit_code=facts.exit_code,
+        reason=reading.reason,
+        failures=facts.failures if has_failed else (),
+        cut_short=facts.cut_short if has_failed else "",
+        tests=facts.tests,
         excerpt=_excerpt(ran),
+    )
+
+
+def facts_of(gate: GateSpec, ran: SandboxResult, limits: Limits) -> GateFacts:
+    """Return what is to be known of a gate's run; failures only where it ended by itself, red."""
+    code = ran.code if ran.end == "exited" else _SIGNAL_BASE + ran.code
+    ended_by = _ended_by(ran, limits)
+    if ended_by:
+        return GateFacts(end=ran.end, exit_code=code, ended_by=ended_by)
+    obstacle = "" if code == 0 else _start_obstacle(gate, ran) or ""
+    output = decode_output(ran.output)
+    summary = summarise(gate, output)
+    return GateFacts(
+        end=ran.end,
+        exit_code=code,
+        not_started=obstacle,
+        none_found=summary.none_found or ("" if summary.cut_short else _no_tests(gate, code)),
+        cut_short=summary.cut_short,
+        tests=summary.tests,
+        failures=() if obstacle or code == 0 else failing_tests(gate, output),
     )
 
 
@@ -76,8 +99,8 @@ def _names(gate: GateSpec, ran: SandboxResult) -> tuple[str, ...]:
     return failing_tests(gate, decode_output(ran.output))
 
 
-def _obstacle(gate: GateSpec, ran: SandboxResult, limits: Limits) -> str | None:
-    """Why the gate did not get to judge; None where it did."""
+def _ended_by(ran: SandboxResult, limits: Limits) -> str:
+    """Which limit or signal ended the gate; empty where it ended by itself."""
     match ran.end:
         case "timed_out":
             return f"time-out after {_seconds(limits.timeout)}"
@@ -88,17 +111,15 @@ def _obstacle(gate: GateSpec, ran: SandboxResult, limits: Limits) -> str | None:
         case "signalled":
             return f"killed by {_signal(ran.code)}"
         case "exited":
-            return _start_obstacle(gate, ran)
+            # A shell, make or npm between us and the program reports its signal this way.
+            is_signal = _SIGNAL_BASE < ran.code <= _SIGNAL_BASE + _LAST_PLAIN_SIGNAL
+            return f"killed by {_signal(ran.code - _SIGNAL_BASE)}" if is_signal else ""
         case _:
             assert_never(ran.end)
 
 
 def _start_obstacle(gate: GateSpec, ran: SandboxResult) -> str | None:
-    if ran.code == 0:
-        return None
-    if _SIGNAL_BASE < ran.code <= _SIGNAL_BASE + _LAST_PLAIN_SIGNAL:
-        # A shell, make or npm between us and the program reports its signal this way.
-        return f"killed by {_signal(ran.code - _SIGNAL_BASE)}"
+    """Why the gate did not get to judge; None where it did."""
     tail = _tail(ran)
     missing = _missing_program(gate, ran.code, tail)
     if missing is not None:
@@ -161,16 +182,10 @@ def _unreported(gate: GateSpec, ran: SandboxResult, tail: str) -> str | None:
     )
 
 
-def _failure(gate: GateSpec, ran: SandboxResult) -> str | None:
-    """Why a finished gate is red (may be empty: the output tells); None where it is green."""
-    is_unittest = "unittest" in gate.argv
-    if ran.code == _NO_TESTS_RAN and (is_unittest or _is_pytest(gate)):
-        return "no tests ran"
-    if ran.code == 0:
-        # Before Python 3.12 an empty unittest run exits with 0.
-        empty = is_unittest and _EMPTY_UNITTEST.search(_tail(ran))
-        return "no tests ran" if empty else None
-    return ""
+def _no_tests(gate: GateSpec, code: int) -> str:
+    """Tell by its exit code that a runner found no tests."""
+    is_runner = "unittest" in gate.argv or _is_pytest(gate)
+    return "no tests ran" if code == _NO_TESTS_RAN and is_runner else ""
 
 
 def _is_pytest(gate: GateSpec) -> bool:
@@ -187,7 +202,7 @@ def _excerpt(ran: SandboxResult) -> str:
         kind = "process" if ran.survivors == 1 else "processes"
         notes.append(f"[{ran.survivors} {kind} left, ended]")
     added = "\n".join(notes)
-    text = excerpt(ran.output, limit=MAX_EXCERPT_CHARS - len(added) - 1)
+    text = excerpt(without_passed(ran.output), limit=MAX_EXCERPT_CHARS - len(added) - 1)
     return "\n".join(part for part in (text, added) if part)
 
 

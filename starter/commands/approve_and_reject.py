@@ -46,7 +46,11 @@ async def _approve(what: str | None, digest: str | None, wanted: str | None) -> 
     ask = decision_checks.chosen(view, what, digest)
     await send(sessions, view, *decision_checks.approval(ask, decider()))
     write(
-        [*session_words.decided("approved", ask, session), *safety_labels.of(view)],
+        [
+            *session_words.decided("approved", ask, session),
+            *session_words.judged_note(view, ask),
+            *safety_labels.of(view),
+        ],
         session_words.style,
     )
     return ExitCode.COMPLETE

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 
 from activities.gates.gitleaks import redaction_fault
-from workflows.policy.review.gate_comparison import pipe_fault
+from workflows.policy.gates.pipe_faults import pipe_fault
 
 BASH = ("bash", "-e", "-o", "pipefail", "-c")
 

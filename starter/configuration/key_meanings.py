@@ -11,7 +11,10 @@ MEANINGS: Final = {
     "pacing": "when dependants start: after the merge of a whole wave, or as soon as their "
     "dependencies are validated ([concepts](concepts.md#the-two-pacings))",
     "approvals.plan": "who approves the plan",
-    "approvals.changeset": "who approves a changeset",
+    "approvals.changeset": "who approves a changeset; `auto_if_green` approves what at least one "
+    "gate judged, where none found something new",
+    "approvals.unjudged": "what `auto_if_green` and a decisions file do with work that no gate "
+    "judged: leave it to you, or take it as green",
     "concurrency.plan": "agents that plan at once",
     "concurrency.develop": "agents that develop at once",
     "concurrency.validate": "tasks that are validated at once",

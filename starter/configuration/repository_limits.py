@@ -33,6 +33,7 @@ _NETWORK: Final = "worktree.network"
 _DEFAULTS: Final[Mapping[str, object]] = {
     "approvals.plan": Approvals().plan,
     "approvals.changeset": Approvals().changeset,
+    "approvals.unjudged": Approvals().unjudged,
     "on_cap": SessionConfig.model_fields["on_cap"].default,
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
     _NETWORK: WorktreeConfig().network,

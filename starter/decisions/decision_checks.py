@@ -102,13 +102,21 @@ def changeset(session: ShownSession, wanted: str, digest: str | None) -> Changes
     return ChangesetAsk(found.id, found.digest)
 
 
-def approval(ask: Ask, by: str) -> tuple[str, BaseModel]:
-    """Return the signal that approves, and its content. Args: `by`: who decides."""
+def approval(ask: Ask, by: str, *, by_rule: bool = False) -> tuple[str, BaseModel]:
+    """Return the signal that approves, and its content.
+
+    Args:
+        ask: what is approved.
+        by: who decides.
+        by_rule: a decisions file does, and no person looked.
+    """
     match ask:
         case PlanAsk():
             return "approve_plan", ApprovePlan(by=by)
         case ChangesetAsk(id, digest):
-            return "approve_changeset", ApproveChangeset(id=id, digest=digest, by=by)
+            return "approve_changeset", ApproveChangeset(
+                id=id, digest=digest, by=by, by_rule=by_rule
+            )
 
 
 def rejection(ask: Ask, reason: str, by: str) -> tuple[str, BaseModel]:

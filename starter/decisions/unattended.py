@@ -12,7 +12,7 @@ from starter.console.exit_codes import ExitCode
 from starter.decisions import decision_checks
 from starter.decisions.decisions_file import Decisions, PlanRule, on_changeset, on_plan
 from starter.sessions.shown_session import ShownSession
-from starter.views import session_words
+from starter.views import session_words, work_words
 from workflows.domain.session.session_values import Nothing, RetryTask, SessionPhase, SkipTask
 from workflows.domain.task import TaskState
 from workflows.policy.money.amounts_in_words import money
@@ -74,15 +74,18 @@ class Unattended:
 
     async def _changeset(self, now: ShownSession, name: str) -> list[str]:
         ask = decision_checks.changeset(now, name, None)
-        tasks = await self._tasks(next(c.tasks for c in now.changesets if c.id == name))
+        line = next(c for c in now.changesets if c.id == name)
+        tasks = await self._tasks(line.tasks)
         rule = on_changeset(self._decisions, name, tasks) if tasks else None
+        if work_words.is_unjudged(line) and now.unjudged == "ask" and _approves(rule):
+            return []  # the session would refuse it: a person has to look
         if rule is None or rule.decide == "wait" or not self._is_new(f"{name} {ask.digest}"):
             return []
         return await self._send(ask, rule)
 
     async def _send(self, ask: "Ask", rule: PlanRule) -> list[str]:
         if rule.decide == "approve":
-            decision = decision_checks.approval(ask, self._by)
+            decision = decision_checks.approval(ask, self._by, by_rule=True)
             done = session_words.decided("approved by the decisions file", ask, self._session)
             return await self._decide(done, *decision)
         reason = rule.reason or "rejected by the decisions file"
@@ -144,6 +147,10 @@ class Unattended:
         is_new = question not in self._settled
         self._settled.add(question)
         return is_new
+
+
+def _approves(rule: PlanRule | None) -> bool:
+    return rule is not None and rule.decide == "approve"
 
 
 def _question(tasks: "Sequence[Task]") -> str:

@@ -54,6 +54,7 @@ _PHASES: Final = {
 
 _GAVE_UP: Final = {TaskState.FAILED, TaskState.TIMED_OUT}
 _NAMED: Final = 3
+_JUDGED: Final = 10
 _WAYS_OUT: Final = ("retry", "skip")
 _TITLES: Final = (
     "Tasks",
@@ -168,6 +169,8 @@ def asks(session: ShownSession, program: str) -> list[str]:
         lines.append(f"  {program} approve plan {at}")
         lines.append(f'  {program} reject plan --notes "..." {at}')
     for changeset in waiting(session):
+        if work_words.is_unjudged(changeset):
+            lines.append(f"  {changeset.id}: {work_words.judged(changeset)}")
         lines.append(f"  {program} diff {changeset.id} {at}")
         lines.append(f"  {program} approve {changeset.id} --digest {changeset.digest} {at}")
         lines.append(f'  {program} reject {changeset.id} --notes "..." {at}')
@@ -257,6 +260,7 @@ def ending(session: ShownSession, program: str) -> list[str]:
         f"Spent      {money(session.spent_usd)}{PARTLY if session.is_estimated else ''}",
     ]
     lines += safety_labels.of(session)
+    lines += judged_lines(session)
     if session.branch:
         lines.append(f"Branch     {shown(session.branch)} in {shown(session.repository)}")
         lines.append(f"           git log -p HEAD..{shown(session.branch)}")
@@ -264,6 +268,16 @@ def ending(session: ShownSession, program: str) -> list[str]:
         at = f"--repo {shlex.quote(shown(session.repository))}"
         lines.append(f"           {program} fast-forward {session.session} {at}")
     return [*lines, f"Details    {program} status {session.session}"]
+
+
+def judged_lines(session: ShownSession) -> list[str]:
+    """Return what judged the merged and waiting changesets, one line for each that says so."""
+    told = [(each.id, work_words.judged(each)) for each in session.changesets]
+    lines = [f"{shown(name)} {text}" for name, text in told if text]
+    shown_lines = lines[:_JUDGED]
+    if len(lines) > _JUDGED:
+        shown_lines.append(f"and {len(lines) - _JUDGED} more changesets: see `status`")
+    return [f"{'Gates' if n == 0 else '':<11}{text}" for n, text in enumerate(shown_lines)]
 
 
 # --- starting ------------------------------------------------------------------------------------
@@ -326,6 +340,14 @@ def decided(how: str, ask: Ask, session: str) -> list[str]:
     """Return what is said once a decision was sent, without the session's marks."""
     what = "the plan" if isinstance(ask, PlanAsk) else f"changeset {ask.id} ({ask.digest[:12]})"
     return [f"{how}: {what} of session {session}"]
+
+
+def judged_note(session: ShownSession, ask: Ask) -> list[str]:
+    """Return which gates judged what a person decides on; nothing for the plan."""
+    if isinstance(ask, PlanAsk):
+        return []
+    found = (work_words.judged(each) for each in session.changesets if each.id == ask.id)
+    return [f"Gates      {text}" for text in found if text]
 
 
 def told(what: str, session: str) -> list[str]:

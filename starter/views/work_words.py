@@ -12,6 +12,7 @@ from workflows.domain.session.session_values import ChangesetLine, TaskLine
 _WIDEST: Final = 32
 """Characters of a column at most: a longer name pushes out only its own line."""
 _STATE: Final = 11
+NOT_JUDGED: Final = "not judged"
 
 
 def task_lines(tasks: Sequence[TaskLine]) -> list[str]:
@@ -42,7 +43,26 @@ def changeset_line(changeset: ChangesetLine, state: int = 0, wide: int = 0) -> s
     """
     by = f", approved by {one_line(changeset.approved_by, 100)}" if changeset.approved_by else ""
     first = f"  {_state(changeset):<{max(state, _STATE)}} {_pinned(changeset):<{wide}}"
-    return f"{first}  ({shown(', '.join(changeset.tasks))}){by}"
+    return f"{first}  ({shown(', '.join(changeset.tasks))}){by}{_and_judged(changeset)}"
+
+
+def judged(changeset: ChangesetLine) -> str:
+    """Return which gates judged a changeset, or why none did; empty until it is validated."""
+    less = one_line(changeset.not_judged, 200)
+    if not changeset.judged_by:
+        return f"{NOT_JUDGED}: {less}" if less else ""
+    by = f"judged by: {shown(', '.join(changeset.judged_by))}"
+    return f"{by} (less: {less})" if less else by
+
+
+def is_unjudged(changeset: ChangesetLine) -> bool:
+    """Tell whether work is validated that no gate judged."""
+    return bool(changeset.not_judged) and not changeset.judged_by
+
+
+def _and_judged(changeset: ChangesetLine) -> str:
+    text = judged(changeset)
+    return f", {text}" if text else ""
 
 
 def _name(task: TaskLine) -> str:

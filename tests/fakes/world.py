@@ -51,7 +51,7 @@ from workflows.contracts import (
 )
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import ModelFacts, Prices, Role, Usage
-from workflows.domain.gate import GateReport, GateResult
+from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.repository import Base
 from workflows.domain.session.session_state import ResolvedRoutes
@@ -127,6 +127,10 @@ def answered(call: CallModel, *calls: ToolCall, **facts: Any) -> ModelAnswered:
     )
 
 
+GATES = (GateSpec(name="tests", argv=("true",)),)
+"""What is found in the repository where no gates are configured."""
+
+
 class World:
     """What happens outside of the workflows: scripted before, inspected after."""
 
@@ -197,7 +201,8 @@ class World:
         return HostClaim(host="h", queue="host/h", sandbox=self.sandbox)
 
     async def import_base(self, request: ImportBase) -> ImportedBase:
-        return ImportedBase(gates=request.gates or (), brief="three files")
+        found = GATES if request.gates is None else request.gates
+        return ImportedBase(gates=found, brief="three files")
 
     async def prepare(self, request: PrepareWorktree) -> WorktreeReady:
         self.prepared.append(request)

@@ -26,7 +26,7 @@ from workflows.domain.violation import DiffRule
 from workflows.policy.agent import opening_messages
 from workflows.policy.agent.submission_check import fault
 from workflows.policy.commands.protection import denies
-from workflows.policy.review.gate_comparison import judge_gates
+from workflows.policy.gates.gate_comparison import judge_gates
 from workflows.policy.review.verdict_rules import read_submission
 from workflows.policy.session.changeset_states import judge_approval, move_changeset
 
@@ -150,7 +150,7 @@ def test_a_gate_that_does_not_run_is_no_pass():
     base = GateReport(tree=Tree("t"), results=(passed,))
     assert judge_gates(base, base).passes
     assert not judge_gates(base, GateReport(tree=Tree("t"), results=())).passes
-    unfinished = passed.model_copy(update={"result": "did_not_finish"})
+    unfinished = passed.model_copy(update={"result": "judged_nothing"})
     assert not judge_gates(base, GateReport(tree=Tree("t"), results=(unfinished,))).passes
 
 

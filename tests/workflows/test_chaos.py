@@ -195,7 +195,7 @@ async def test_a_killed_subprocess_is_told_and_a_killed_gate_is_no_failed_test(t
     told = await seen(tmp_path, "bash", {"command": "kill -9 $$"})
     assert "9" in told.result.text
     result = await judged(tmp_path, "echo FAILED test_a; kill -9 $$")
-    assert (result.result, result.failures) == ("did_not_finish", ())
+    assert (result.result, result.failures) == ("judged_nothing", ())
     assert "signal 9" in result.reason
 
 
@@ -219,7 +219,7 @@ async def test_a_path_that_does_not_exist_is_told_and_nothing_is_invented(
 @pytest.mark.sandbox
 async def test_a_program_that_is_missing_is_named(tmp_path: Path):
     result = await judged(tmp_path, "no-such-program --version")
-    assert result.result == "did_not_finish"
+    assert result.result == "judged_nothing"
     assert "'no-such-program'" in result.reason
     told = await seen(tmp_path, "bash", {"command": "no-such-program --version"})
     assert "no-such-program" in told.result.text

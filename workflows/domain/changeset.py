@@ -6,6 +6,7 @@ from typing import Self, TypedDict, Unpack
 from pydantic import BaseModel
 
 from workflows.domain.evolution import evolve
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
 
 
@@ -34,6 +35,8 @@ class ChangesetEvent(StrEnum):
     RETURNED = "returned"
     REOPENED = "reopened"
     DROPPED = "dropped"
+    UNJUDGED = "unjudged"
+    """A rule approved it, and no gate judged the merged tree: a person has to approve it."""
 
 
 class ChangesetItem(BaseModel, frozen=True, extra="forbid"):
@@ -50,6 +53,8 @@ class _ChangesetChanges(TypedDict, total=False):
     digest: Digest | None
     approved_digest: Digest | None
     approved_by: str
+    needs_judged: bool
+    judgement: Judgement | None
     reason: str
 
 
@@ -66,6 +71,10 @@ class Changeset(BaseModel, frozen=True, extra="forbid"):
     """Over `items`; an approval names it."""
     approved_digest: Digest | None = None
     approved_by: str = ""
+    needs_judged: bool = False
+    """A rule approved it, and may only have work merged that a gate judged."""
+    judgement: Judgement | None = None
+    """Which gates judged its work; None as long as it is not validated."""
     reason: str = ""
 
     def evolve(self, **changes: Unpack[_ChangesetChanges]) -> Self:

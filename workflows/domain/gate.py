@@ -1,10 +1,12 @@
-"""Gates: deterministic checks, their results and their baseline."""
+"""Gates: deterministic checks, what their runs come to, and their baseline."""
 
 from datetime import timedelta
-from typing import Literal
+from enum import StrEnum
+from typing import Literal, Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field
 
+from workflows.domain.evolution import evolve
 from workflows.domain.ids import Digest, Tree
 
 
@@ -17,16 +19,77 @@ class GateSpec(BaseModel, frozen=True, extra="forbid"):
     source: Literal["configured", "detected"] = "configured"
 
 
+class TestCounts(BaseModel, frozen=True, extra="forbid"):
+    """What a test runner's closing lines say that it ran."""
+
+    __test__ = False
+    passed: int = Field(default=0, ge=0)
+    failed: int = Field(default=0, ge=0)
+    """Failures and errors."""
+    skipped: int = Field(default=0, ge=0)
+    """Skipped, ignored, or expected to fail."""
+
+    @property
+    def ran(self) -> int:
+        """How many tests ran to a result."""
+        return self.passed + self.failed
+
+
+class WhyNothing(StrEnum):
+    """Why a gate judged nothing."""
+
+    COULD_NOT_START = "could not start"
+    NO_TESTS = "ran no test"
+    STOPPED = "stopped before its end"
+    CUT_SHORT = "cut short"
+    TIMED_OUT = "timed out"
+
+
+class GateFacts(BaseModel, frozen=True, extra="forbid"):
+    """One run of a gate as the host saw it; `policy.gates.gate_results` says what it means."""
+
+    end: Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]
+    exit_code: int
+    ended_by: str = ""
+    """In words, where a limit or a signal ended it: `time-out after 600 s`, `out of memory`."""
+    not_started: str = ""
+    """Which program, module or plugin is absent, and what to do; empty where none is."""
+    none_found: str = ""
+    """How the runner says that there are no tests; empty where it does not."""
+    cut_short: str = ""
+    """How the runner says that it left tests out: `stopping after 1 failures`."""
+    tests: TestCounts | None = None
+    """None: the output holds no closing line of a known runner."""
+    failures: tuple[str, ...] = ()
+
+
+class _ResultChanges(TypedDict, total=False):
+    reason: str
+    failures: tuple[str, ...]
+    rerun: bool
+    changed_files: tuple[str, ...]
+
+
 class GateResult(BaseModel, frozen=True, extra="forbid"):
     """What one gate said of one tree."""
 
     gate: str
-    result: Literal["passed", "failed", "did_not_finish"]
+    result: Literal["passed", "failed", "judged_nothing"]
+    why: WhyNothing | None = None
+    """Set where it judged nothing."""
     exit_code: int
     reason: str = ""
-    """Why it did not finish: `time-out after 600 s`, `killed by signal 9`, `out of memory`."""
+    """Details of `why`: `time-out after 600 s`, `killed by signal 9`; or what was flaky."""
     failures: tuple[str, ...] = ()
     """The names of failing tests where the output tells them, sorted, at most 200."""
+    cut_short: str = ""
+    """It failed, and says that it left tests out: what it does not name may be broken too."""
+    tests: TestCounts | None = None
+    """None: the output holds no closing line of a known runner."""
+    ran: Digest | None = None
+    """The names of the tests that ran, in the store, one a line, where the runner tells them."""
+    missing: tuple[str, ...] = ()
+    """Tests that ran on the base and did not run here, sorted, at most 200."""
     excerpt: str = ""
     """The cut output, at most 6,000 characters."""
     output: Digest | None = None
@@ -35,6 +98,10 @@ class GateResult(BaseModel, frozen=True, extra="forbid"):
     """True where this is the second run, made against flakes."""
     changed_files: tuple[str, ...] = ()
     """Tracked files that the gate itself changed; never committed, told to the person."""
+
+    def evolve(self, **changes: Unpack[_ResultChanges]) -> Self:
+        """Return it with some fields replaced."""
+        return evolve(self, changes)
 
 
 class GateReport(BaseModel, frozen=True, extra="forbid"):
@@ -46,14 +113,25 @@ class GateReport(BaseModel, frozen=True, extra="forbid"):
     """Hosts that set-up asked for and did not reach, though it went well; at most 20."""
 
 
+class Judgement(BaseModel, frozen=True, extra="forbid"):
+    """Which gates judged some work, and which judged nothing."""
+
+    by: tuple[str, ...] = ()
+    """Gates that judged it and found nothing new, in order."""
+    nothing: tuple[str, ...] = ()
+    """`gate: reason` of each that judged nothing."""
+
+
 class GateDecision(BaseModel, frozen=True, extra="forbid"):
     """What a report means for the work, against the baseline."""
 
     passes: bool
+    judgement: Judgement = Judgement()
     new_failures: tuple[str, ...] = ()
     """`gate: failing test` or `gate` alone; empty where it passes."""
     known_failures: tuple[str, ...] = ()
-    unfinished: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """`gate: test` of tests that ran on the base and did not run here."""
     notes: str = ""
     """For the next attempt: what failed, with excerpts."""
     remarks: str = ""

@@ -7,6 +7,7 @@ from typing import Self, TypedDict, Unpack
 from pydantic import BaseModel, Field
 
 from workflows.domain.evolution import evolve
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.plan import Task
 
@@ -67,6 +68,8 @@ class TaskChanges(TypedDict, total=False):
     commit: Commit | None
     tree: Tree | None
     diff: Digest | None
+    judgement: Judgement | None
+    weakened: tuple[str, ...]
     restart_from: Commit | None
     notes: tuple[str, ...]
     steers: tuple[str, ...]
@@ -92,6 +95,10 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     tree: Tree | None = None
     diff: Digest | None = None
     """The validated work's whole diff, in the store."""
+    judgement: Judgement | None = None
+    """Which gates judged the validated work; None as long as it is not validated."""
+    weakened: tuple[str, ...] = ()
+    """Tests that the validated work deletes, skips or weakens."""
     restart_from: Commit | None = None
     """Where the next attempt starts: the last work where that helps, None for the base."""
     notes: tuple[str, ...] = ()

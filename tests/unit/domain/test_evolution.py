@@ -19,7 +19,8 @@ def _evolving() -> Iterator[type[BaseModel]]:
     """Every model of the domain that has a method `evolve`."""
     for found in pkgutil.walk_packages(workflows.domain.__path__, "workflows.domain."):
         for _, value in inspect.getmembers(import_module(found.name), inspect.isclass):
-            if value.__module__ == found.name and "evolve" in vars(value):
+            is_own = value.__module__ == found.name and "evolve" in vars(value)
+            if is_own and issubclass(value, BaseModel):
                 yield value
 
 

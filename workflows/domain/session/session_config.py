@@ -31,6 +31,8 @@ class Approvals(BaseModel, frozen=True, extra="forbid"):
 
     plan: Literal["ask", "auto"] = "ask"
     changeset: Literal["ask", "auto_if_green"] = "ask"
+    unjudged: Literal["ask", "allow"] = "ask"
+    """What a rule does with work that no gate judged: leave it to a person, or take it as green."""
 
 
 class Concurrency(BaseModel, frozen=True, extra="forbid"):

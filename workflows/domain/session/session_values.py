@@ -80,6 +80,9 @@ class ApproveChangeset(SaidOf, frozen=True, extra="forbid"):
     """`approve_changeset`: merge exactly the commits under this digest."""
 
     digest: str = Field(max_length=64)
+    by_rule: bool = Field(default=False, strict=True)
+    """A rule decides in a person's place (a decisions file, say): it may only approve work that a
+    gate judged, unless `approvals.unjudged` is `allow`."""
 
 
 class RejectChangeset(SaidOf, frozen=True, extra="forbid"):
@@ -146,6 +149,11 @@ class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
     tasks: tuple[TaskId, ...]
     approved_by: str = ""
     """Who approved it, a person or a rule; empty while no one has."""
+    judged_by: tuple[str, ...] = ()
+    """The gates that judged its work and found nothing new; empty until it is validated."""
+    not_judged: str = ""
+    """Why gates judged nothing of it, where some did; at most 200 characters, and fewer where many
+    changesets have one."""
 
 
 class _ViewChanges(TypedDict, total=False):
@@ -181,6 +189,8 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
     tasks: tuple[TaskLine, ...]
     changesets: tuple[ChangesetLine, ...]
     notices: tuple[Notice, ...]
+    unjudged: Literal["ask", "allow"] = "ask"
+    """`approvals.unjudged`: whether a rule may approve what no gate judged."""
     plan_approved_by: str = ""
     """Who approved the plan, a person or a rule; empty while no one has."""
     decisions: tuple[Decision, ...] = ()

@@ -9,7 +9,7 @@ from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.model_values import ModelFacts
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.budget import Bill
-from workflows.domain.gate import GateReport, GateSpec
+from workflows.domain.gate import GateReport, GateSpec, Judgement
 from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.plan import Plan, Task
 from workflows.domain.repository import CopiedFile
@@ -171,6 +171,8 @@ class ValidateRequest(BaseModel, frozen=True, extra="forbid"):
     candidates: tuple[Candidate, ...]
     baseline: GateReport
     """The gates on the session's base: for work that does not stand on the head."""
+    base: Commit | None = None
+    """The session's base, of which `baseline` is; only there can the tests that ran be compared."""
     head: Commit | None = None
     head_baseline: GateReport | None = None
     """The gates on the head; None: as on the base."""
@@ -186,6 +188,9 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
     tree: Tree
     diff: Digest | None = None
     """The whole diff in the store, for the person who approves it."""
+    judgement: Judgement = Judgement()
+    weakened: tuple[str, ...] = ()
+    """Tests that the work deletes, skips or weakens, for the person."""
     gate_remarks: str = ""
     """What passed all the same: flakes, changed files, known failures of another cause."""
     verdict: Verdict
@@ -227,6 +232,8 @@ class QueuedChangeset(BaseModel, frozen=True, extra="forbid"):
     tasks: tuple[TaskId, ...]
     commits: tuple[Commit, ...]
     title: str
+    needs_judged: bool = False
+    """A rule approved it: it is merged only where a gate judged the merged tree."""
 
 
 class MergeRequest(BaseModel, frozen=True, extra="forbid"):
@@ -274,8 +281,17 @@ class HeldChangeset(BaseModel, frozen=True, extra="forbid"):
     reason: str
 
 
+class UnjudgedChangeset(BaseModel, frozen=True, extra="forbid"):
+    """It is not: a rule approved it, and no gate judged the merged tree. A person has to."""
+
+    kind: Literal["unjudged"] = "unjudged"
+    id: ChangesetId
+    judgement: Judgement
+
+
 MergeItem = Annotated[
-    MergedChangeset | ReturnedChangeset | HeldChangeset, Field(discriminator="kind")
+    MergedChangeset | ReturnedChangeset | HeldChangeset | UnjudgedChangeset,
+    Field(discriminator="kind"),
 ]
 
 

@@ -74,15 +74,32 @@ def developer(
     return "\n\n".join(part for part in parts if part)
 
 
-def reviewer(task: Task, attempt: int, diff: str, nonce: str) -> str:
-    """Open a reviewer's conversation on one task's submitted work."""
+def reviewer(task: Task, attempt: int, diff: str, nonce: str, weakened: Sequence[str] = ()) -> str:
+    """Open a reviewer's conversation on one task's submitted work.
+
+    Args:
+        task: as it was planned.
+        attempt: which one the work is of.
+        diff: of the work.
+        nonce: for the data marks.
+        weakened: tests that the work deletes, skips or weakens.
+    """
     parts = [
         f"Role: reviewer\nTask: {task.id}\nAttempt: {attempt}",
         data("task", _task_text(task), nonce),
         data("diff", diff, nonce),
+        _weakened(weakened, nonce),
         "The worktree holds the submitted work. Judge it, then call `submit_verdict`.",
     ]
-    return "\n\n".join(parts)
+    return "\n\n".join(part for part in parts if part)
+
+
+def _weakened(lines: Sequence[str], nonce: str) -> str:
+    if not lines:
+        return ""
+    asked = "The work deletes, skips or weakens tests. Reject it unless the task asks for that:"
+    listed = "\n".join(lines)
+    return f"{asked}\n{data('weakened tests', listed, nonce)}"
 
 
 def with_repository(opening: str, brief: str, nonce: str) -> str:

@@ -2,11 +2,13 @@
 
 The protected set keeps the judge from being weakened: git's own data, the project's configuration
 of Blue Flame, the definitions of CI, and what the person names. Lock files, and files that a gate
-starts or obeys, may be written where a claim says more than "everything". Not protected are the
-sources of detected gates (`Makefile`, `pyproject.toml`, `package.json`, the tests themselves):
-ordinary tasks have to change them, so claims, reviewers and the person are what guards them.
+starts or obeys (`Makefile`, `package.json`, the configuration of its test runner), may be written
+where a claim of the approved plan says more than "everything". Not protected are the tests
+themselves: ordinary tasks have to change them, so claims, reviewers and the person guard them, and
+`policy.gates.weakened_tests` tells them.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
@@ -54,12 +56,46 @@ LOCK_FILES: Final = (
     "**/composer.lock",
     "**/flake.lock",
 )
+_SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh"})
+_WORD: Final = re.compile(r"[\w.-]+")
 _NO_RULES: Final = ToolPolicy()
 _LISTED: Final = 8
-_GITLEAKS_FILES: Final = (".gitleaks.toml", ".gitleaksignore")
 _GITLEAKS_OPTIONS: Final = frozenset(
     {"-c", "--config", "-i", "--gitleaks-ignore-path", "-b", "--baseline-path"}
 )
+_PYTHON_TESTS: Final = (
+    "pytest.ini",
+    ".pytest.ini",
+    "pytest.toml",
+    ".pytest.toml",
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "conftest.py",
+    ".coveragerc",
+)
+_NODE_TESTS: Final = (
+    "package.json",
+    ".npmrc",
+    "jest.config.*",
+    "vitest.config.*",
+    "vitest.workspace.*",
+    "vite.config.*",
+    ".mocharc.*",
+)
+_OBEYED: Final = {
+    "pytest": _PYTHON_TESTS,
+    "py.test": _PYTHON_TESTS,
+    "tox": _PYTHON_TESTS,
+    "nox": ("noxfile.py", *_PYTHON_TESTS),
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+    "just": ("justfile", ".justfile", "Justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "npx", "node", "jest", "vitest"), _NODE_TESTS),
+    "ruff": ("ruff.toml", ".ruff.toml", "pyproject.toml"),
+    "gitleaks": (".gitleaks.toml", ".gitleaksignore"),
+}
+"""By the program of a gate: the files at the root that say what it runs or overlooks."""
 _STARTERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby", "perl", "make"})
 
 
@@ -135,18 +171,19 @@ def is_in_git(path: str) -> bool:
 
 
 def gate_files(gates: Sequence[GateSpec]) -> tuple[str, ...]:
-    """Return the files of the repository that gates start: their program, or their script.
+    """Return the files of the repository that gates start, and those that say what they run.
 
-    Of gitleaks also those that say what it overlooks: an agent could excuse its own secret there.
+    An agent could have nothing judged there, or excuse its own failure.
 
     Args:
         gates: the session's.
 
     Returns:
-        Paths from the repository's root, each once, in order.
+        Paths and globs from the repository's root, each once, in order.
     """
     started = (_gate_file(gate.argv) for gate in gates)
-    found = (*started, *(path for gate in gates for path in _excuses(gate.argv)))
+    obeyed = (path for gate in gates for path in _obeyed(gate.argv))
+    found = (*started, *obeyed, *(path for gate in gates for path in _excuses(gate.argv)))
     return tuple(dict.fromkeys(path for path in found if path is not None))
 
 
@@ -160,7 +197,7 @@ def _named_only(path: str, claims: Sequence[str], starts: Sequence[str]) -> Deni
     if is_claimed(path, named):
         return None
     kind = "a lock file" if is_claimed(path, LOCK_FILES) else "a file that a gate starts or obeys"
-    if kind != "a lock file" and path not in starts:
+    if kind != "a lock file" and path not in starts and not is_claimed(path, starts):
         return None
     about = f"{path!r} is {kind}: only a task whose claims name it may change it"
     return Denied(rule="named-only", about=about, instead=_claimed(claims))
@@ -177,11 +214,18 @@ def _gate_file(argv: Sequence[str]) -> str | None:
     return _inside(words[0])
 
 
+def _obeyed(argv: Sequence[str]) -> Iterator[str]:
+    """Name what the programs of a command read at the repository's root; a script may name them."""
+    script = " ".join(argv) if argv[0].rsplit("/", 1)[-1] in _SHELLS else ""
+    words = _WORD.findall(script) if script else [word.rsplit("/", 1)[-1] for word in argv]
+    for word in words:
+        yield from _OBEYED.get(word, ())
+
+
 def _excuses(argv: Sequence[str]) -> Iterator[str | None]:
     """Name what gitleaks is excused by: its configuration, its list of ignored findings."""
     if argv[0].rsplit("/", 1)[-1] != "gitleaks":
         return
-    yield from _GITLEAKS_FILES
     for option, word in pairwise((*argv, "")):
         name, sign, value = option.partition("=")
         if name in _GITLEAKS_OPTIONS:

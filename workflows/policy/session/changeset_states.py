@@ -30,6 +30,8 @@ _COURSE: Final = {
     (Is.TESTING, On.QUEUED): Is.QUEUED,
     (Is.QUEUED, On.RETURNED): Is.COLLECTING,
     (Is.TESTING, On.RETURNED): Is.COLLECTING,
+    # approved by a rule, but no gate judged the merged tree
+    (Is.TESTING, On.UNJUDGED): Is.AWAITING_APPROVAL,
     # a person's no, and the rework after it
     (Is.AWAITING_APPROVAL, On.REJECTED): Is.REJECTED,
     (Is.REJECTED, On.REOPENED): Is.COLLECTING,
@@ -94,15 +96,27 @@ def move_changeset(
         case On.COMPLETED:
             return moved.evolve(items=tuple(items), digest=digest_of(items))
         case On.APPROVED:
-            return moved.evolve(approved_digest=moved.digest, approved_by=by)
-        case On.REJECTED:
+            return moved.evolve(approved_digest=moved.digest, approved_by=by, needs_judged=False)
+        case On.REJECTED | On.UNJUDGED:
             return moved.evolve(approved_digest=None, approved_by="")
         case On.RETURNED | On.REOPENED:
-            return moved.evolve(items=(), digest=None)
+            return moved.evolve(items=(), digest=None, judgement=None)
         case On.QUEUED | On.TAKEN | On.MERGED | On.DROPPED:
             return moved
         case _:
             assert_never(event)
+
+
+def approve_by_rule(changeset: Changeset, by: str, *, needs_judged: bool) -> Changeset:
+    """Return a changeset as a rule approves it.
+
+    Args:
+        changeset: awaits approval.
+        by: the rule, in words.
+        needs_judged: it is merged only where a gate judges the merged tree too.
+    """
+    approved = move_changeset(changeset, On.APPROVED, by=by, reason=changeset.reason)
+    return approved.evolve(needs_judged=needs_judged)
 
 
 def digest_of(items: Sequence[ChangesetItem]) -> Digest:

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from pydantic import JsonValue, ValidationError
 
 from workflows.domain.changeset import Changeset, ChangesetEvent
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import TaskId
 from workflows.domain.session.decision import UNNAMED, DecisionOutcome
 from workflows.domain.session.notice import NoticeKind
@@ -31,11 +32,13 @@ from workflows.domain.session.session_values import (
     SteerTask,
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.policy.gates.green_rule import may_approve_by_rule, why_not_judged
 from workflows.policy.money.grants import read_usd
 from workflows.policy.plan.json_shape import shape_faults
 from workflows.policy.plan.plan_check import brief, plan_faults
 from workflows.policy.session import decision_record, phase_changes, wave_outcomes
 from workflows.policy.session.changeset_states import (
+    approve_by_rule,
     can_move_changeset,
     judge_approval,
     move_changeset,
@@ -180,9 +183,7 @@ def _approve_changeset(case: _Case, signal: ApproveChangeset) -> Applied:
         return case.unknown("changeset", signal.id)
     match judge_approval(changeset, signal.digest):
         case "accept":
-            by = signal.by or UNNAMED
-            approved = move_changeset(changeset, ChangesetEvent.APPROVED, by=by)
-            return Applied(state=wave_outcomes.put_changeset(case.state, approved))
+            return _accept(case, changeset, signal)
         case "repeat":
             return Applied(state=case.state)
         case "stale":
@@ -193,6 +194,24 @@ def _approve_changeset(case: _Case, signal: ApproveChangeset) -> Applied:
         case "not_waiting":
             text = f"changeset {signal.id!r} is {changeset.state} and waits for no approval"
             return case.not_possible(signal.id, text)
+
+
+def _accept(case: _Case, changeset: Changeset, signal: ApproveChangeset) -> Applied:
+    """Approve a changeset that waits; a rule may only approve what a gate judged."""
+    by = signal.by or UNNAMED
+    judged = changeset.judgement or Judgement()
+    if not signal.by_rule:
+        approved = move_changeset(changeset, ChangesetEvent.APPROVED, by=by)
+    elif may_approve_by_rule(judged, case.config.approvals.unjudged):
+        needs_judged = case.config.approvals.unjudged == "ask"
+        approved = approve_by_rule(changeset, by, needs_judged=needs_judged)
+    else:
+        text = (
+            f"no gate judged changeset {signal.id!r} ({why_not_judged(judged)}): a person has to "
+            "approve it, unless `approvals.unjudged` is `allow`"
+        )
+        return case.not_possible(signal.id, text)
+    return Applied(state=wave_outcomes.put_changeset(case.state, approved))
 
 
 def _reject_changeset(case: _Case, signal: RejectChangeset) -> Applied:

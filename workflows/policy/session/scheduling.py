@@ -13,14 +13,21 @@ from typing import Literal
 from pydantic import BaseModel
 
 from workflows.domain.changeset import Changeset, ChangesetEvent, ChangesetItem, ChangesetState
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import ChangesetId, TaskId
 from workflows.domain.plan import Plan
 from workflows.domain.session.session_config import Pacing, SessionConfig
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.policy.gates.green_rule import joined, may_approve_by_rule, why_not_judged
 from workflows.policy.plan.plan_check import form_changesets
 from workflows.policy.session import decision_record
-from workflows.policy.session.changeset_states import digest_of, move_changeset, reopen
+from workflows.policy.session.changeset_states import (
+    approve_by_rule,
+    digest_of,
+    move_changeset,
+    reopen,
+)
 from workflows.policy.session.readiness import (
     newly_blocked,
     newly_ready,
@@ -100,6 +107,7 @@ def _settle_changeset(
     |---------------------------------------------|---------------------------------------|
     | one is still at work, or none is validated  | collecting (an approval is withdrawn) |
     | all validated, or left out by a person      | awaits approval, or approved by rule  |
+    | the same, and no gate judged the work       | awaits a person, whatever the rule    |
     | some validated, some failed                 | awaits a person, whatever the rule    |
     | some merged, the rest retried and validated | the same, as another change           |
     | some merged, the rest left out or failed    | merged                                |
@@ -124,13 +132,28 @@ def _settle_changeset(
         if changeset.digest == digest_of(items):
             return changeset
         changeset = reopen(changeset)  # a person skipped one of its tasks: it is another change
+    return _completed(state, changeset, items, rest, config)
+
+
+def _completed(
+    state: SessionState,
+    changeset: Changeset,
+    items: tuple[ChangesetItem, ...],
+    rest: list[TaskRecord],
+    config: SessionConfig,
+) -> Changeset:
+    """Pin a changeset to its items, and approve it where a rule may or the same was approved."""
     done = move_changeset(changeset, ChangesetEvent.COMPLETED, items=items, reason=_left_out(rest))
+    judgement = joined(state.records[item.task].judgement or Judgement() for item in items)
+    done = done.evolve(judgement=judgement)
+    if done.digest == changeset.approved_digest:
+        by, needs_judged = changeset.approved_by, changeset.needs_judged
+        return approve_by_rule(done, by, needs_judged=needs_judged)
     is_whole = all(each.state is TaskState.SKIPPED for each in rest)
-    is_pinned = done.digest == changeset.approved_digest
-    if is_pinned or (config.approvals.changeset == "auto_if_green" and is_whole):
-        by = changeset.approved_by if is_pinned else _RULE
-        return move_changeset(done, ChangesetEvent.APPROVED, by=by, reason=done.reason)
-    return done
+    is_asked = config.approvals.changeset == "ask" or not is_whole
+    if is_asked or not may_approve_by_rule(judgement, config.approvals.unjudged):
+        return done
+    return approve_by_rule(done, _RULE, needs_judged=config.approvals.unjudged == "ask")
 
 
 def _left_out(rest: list[TaskRecord]) -> str:
@@ -214,16 +237,15 @@ def ending(state: SessionState, config: SessionConfig) -> Ending:
             return Ending(kind="incomplete", reason=reason)
         return Ending(kind="complete", reason="every task is merged or was skipped by a person")
     is_attended = config.approvals.changeset == "ask"
-    waiting = [
-        each.id for each in state.changesets if each.state is ChangesetState.AWAITING_APPROVAL
-    ]
+    waits = [each for each in state.changesets if each.state is ChangesetState.AWAITING_APPROVAL]
+    waiting = ", ".join(each.id for each in waits)
     if is_attended and waiting:
-        return Ending(kind="waits", reason=f"waits for approval of {', '.join(waiting)}")
+        return Ending(kind="waits", reason=f"waits for approval of {waiting}{_not_judged(waits)}")
     reason = _not_done(left)
     if is_attended and _can_be_retried(left):
         return Ending(kind="waits", reason=f"{reason}; retry, skip or stop")
     if waiting:
-        reason = f"no one was there to approve {', '.join(waiting)}; {reason}"
+        reason = f"no one was there to approve {waiting}{_not_judged(waits)}; {reason}"
     return Ending(kind="incomplete", reason=reason)
 
 
@@ -238,6 +260,17 @@ def _is_undelivered(state: SessionState) -> bool:
 
 def _can_be_retried(left: list[TaskRecord]) -> bool:
     return any(each.state in FINAL and each.state is not TaskState.CANCELLED for each in left)
+
+
+def _not_judged(waiting: list[Changeset]) -> str:
+    """Say why a person has to approve what no gate judged; the first reason stands for all."""
+    reasons = [(each.id, why_not_judged(each.judgement or Judgement())) for each in waiting]
+    unjudged = [(name, reason) for name, reason in reasons if reason]
+    if not unjudged:
+        return ""
+    name, reason = unjudged[0]
+    more = f" and {len(unjudged) - 1} more" if len(unjudged) > 1 else ""
+    return f" (no gate judged {name}{more}: {reason})"
 
 
 def _not_done(left: list[TaskRecord]) -> str:

@@ -12,11 +12,16 @@ from workflows.domain.session.session_values import (
     TaskLine,
 )
 from workflows.domain.task import TaskRecord
+from workflows.policy.gates.green_rule import why_less
 from workflows.policy.money.amounts_in_words import money
 
 _SHOWN = 40
 _NOTICES_KEPT = 10
 _CODE_CHARACTERS = 200
+_LEAST_REASON = 11
+_MOST_REASON = 200
+_REASONS = 11_000
+"""Characters of all changesets' reasons together, as far as each gets its least."""
 
 
 def view(request: SessionRequest, state: SessionState) -> SessionView:
@@ -39,7 +44,10 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
         is_estimated=state.ended.is_estimated,
         cap_usd=state.cap_usd,
         tasks=task_lines(state),
-        changesets=tuple(_changeset_line(each) for each in state.changesets),
+        changesets=tuple(
+            _changeset_line(each, _room(len(state.changesets))) for each in state.changesets
+        ),
+        unjudged=request.config.approvals.unjudged,
         notices=state.notices[-20:],
         plan_approved_by=state.plan_approved_by,
         decisions=state.decisions,
@@ -91,8 +99,14 @@ def _task_line(record: TaskRecord) -> TaskLine:
     )
 
 
-def _changeset_line(changeset: Changeset) -> ChangesetLine:
+def _room(changesets: int) -> int:
+    """Return the characters that each may take to say why gates judged nothing of it."""
+    return max(_LEAST_REASON, min(_MOST_REASON, _REASONS // max(changesets, 1)))
+
+
+def _changeset_line(changeset: Changeset, room: int) -> ChangesetLine:
     is_waiting = changeset.state is ChangesetState.AWAITING_APPROVAL
+    judged = changeset.judgement
     is_approved = changeset.digest is not None and changeset.digest == changeset.approved_digest
     return ChangesetLine(
         id=changeset.id,
@@ -100,6 +114,8 @@ def _changeset_line(changeset: Changeset) -> ChangesetLine:
         digest=changeset.digest if is_waiting else None,
         tasks=changeset.tasks,
         approved_by=changeset.approved_by if is_approved else "",
+        judged_by=judged.by if judged else (),
+        not_judged=_cut(why_less(judged), room) if judged else "",
     )
 
 
@@ -128,10 +144,20 @@ def details(state: SessionState) -> str:
     ]
     if len(records) > _SHOWN:
         lines.append(f"| … | | | {len(records) - _SHOWN} more |")
-    lines += [f"- {each.id}: {each.state}" for each in state.changesets[:_SHOWN]]
+    lines += [f"- {each.id}: {each.state}{_judged(each)}" for each in state.changesets[:_SHOWN]]
     lines += [f"- {_decided(each)}" for each in state.decisions[-10:]]
     lines += [f"- notice ({each.count}×): {_code(each.text)}" for each in state.notices[-10:]]
     return "\n".join(lines)
+
+
+def _judged(changeset: Changeset) -> str:
+    judged = changeset.judgement
+    if judged is None:
+        return ""
+    less = why_less(judged)
+    if not judged.by:
+        return f", **not judged**: {_code(less)}"
+    return f", judged by: {', '.join(judged.by)}{f' (less {_code(less)})' if less else ''}"
 
 
 def _decided(decision: Decision) -> str:

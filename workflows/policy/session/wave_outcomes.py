@@ -24,15 +24,17 @@ from workflows.domain.session.wave_values import (
     Refused,
     ReturnedChangeset,
     TaskWord,
+    UnjudgedChangeset,
     Validated,
     ValidateItem,
     ValidateResult,
     Waits,
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.policy.gates.base_notices import base_notices
+from workflows.policy.gates.green_rule import why_not_judged
 from workflows.policy.money.amounts_in_words import counted
 from workflows.policy.plan.plan_check import changeset_of
-from workflows.policy.review.gate_comparison import base_notices
 from workflows.policy.session import notice_grouping
 from workflows.policy.session.changeset_states import move_changeset
 from workflows.policy.session.task_states import FINAL, can_move, move
@@ -198,10 +200,7 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
         return state
     match item:
         case Validated():
-            state = state.evolve(green=(*state.green, item.tree)[-_GREEN_KEPT:])
-            if item.gate_remarks:
-                state = notice(state, NoticeKind.GATE, item.task, item.gate_remarks, at)
-            return put(state, move(record.evolve(diff=item.diff), TaskEvent.PASSED))
+            return _validated(state, record, item, at)
         case Refused(by="cap"):
             # No one has judged it: it waits as it is, and is validated once there is money again.
             return put(state, move(record, TaskEvent.HELD, item.notes[:200]))
@@ -215,6 +214,20 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
             text = f"attempt {item.attempt} was refused by the {item.by}"
             record = _note(record, f"{text}: {item.notes}")
             return put(state, _again(move(record, TaskEvent.REJECTED, text)))
+
+
+def _validated(
+    state: SessionState, record: TaskRecord, item: Validated, at: datetime
+) -> SessionState:
+    if item.judgement.by:
+        state = state.evolve(green=(*state.green, item.tree)[-_GREEN_KEPT:])
+    if item.gate_remarks:
+        state = notice(state, NoticeKind.GATE, item.task, item.gate_remarks, at)
+    if item.weakened:
+        text = f"tests are deleted, skipped or weakened: {'; '.join(item.weakened)}"
+        state = notice(state, NoticeKind.GATE, item.task, text, at)
+    record = record.evolve(diff=item.diff, judgement=item.judgement, weakened=item.weakened)
+    return put(state, move(record, TaskEvent.PASSED))
 
 
 def merge_result(state: SessionState, result: MergeResult, at: datetime) -> SessionState:
@@ -241,16 +254,36 @@ def _merge_item(state: SessionState, item: MergeItem, at: datetime) -> SessionSt
                 state = put(state, move(state.records[task], TaskEvent.MERGED))
             return put_changeset(state, move_changeset(changeset, ChangesetEvent.MERGED))
         case HeldChangeset():
-            for task in _merging(state, changeset):
-                state = put(state, move(state.records[task], TaskEvent.HELD, item.reason[:200]))
-            state = notice(state, NoticeKind.REPOSITORY, item.id, item.reason, at)
-            halt = f"changeset {item.id!r} could not be merged: {item.reason}"[:300]
-            state = state.evolve(halt=halt)
-            return put_changeset(state, move_changeset(changeset, ChangesetEvent.QUEUED))
+            return _held(state, changeset, item, at)
+        case UnjudgedChangeset():
+            return _unjudged(state, changeset, item, at)
         case ReturnedChangeset():
             for task in _merging(state, changeset):
                 state = _returned(state, task, item)
             return put_changeset(state, move_changeset(changeset, ChangesetEvent.RETURNED))
+
+
+def _held(
+    state: SessionState, changeset: Changeset, item: HeldChangeset, at: datetime
+) -> SessionState:
+    for task in _merging(state, changeset):
+        state = put(state, move(state.records[task], TaskEvent.HELD, item.reason[:200]))
+    state = notice(state, NoticeKind.REPOSITORY, item.id, item.reason, at)
+    halt = f"changeset {item.id!r} could not be merged: {item.reason}"[:300]
+    state = state.evolve(halt=halt)
+    return put_changeset(state, move_changeset(changeset, ChangesetEvent.QUEUED))
+
+
+def _unjudged(
+    state: SessionState, changeset: Changeset, item: UnjudgedChangeset, at: datetime
+) -> SessionState:
+    """Leave to a person what a rule approved, because no gate judged the merged tree."""
+    reason = f"no gate judged the merged tree: {why_not_judged(item.judgement)}"
+    for task in _merging(state, changeset):
+        state = put(state, move(state.records[task], TaskEvent.HELD, reason[:200]))
+    state = notice(state, NoticeKind.GATE, item.id, reason, at)
+    waits = move_changeset(changeset, ChangesetEvent.UNJUDGED, reason=reason)
+    return put_changeset(state, waits.evolve(judgement=item.judgement))
 
 
 def _merging(state: SessionState, changeset: Changeset) -> list[TaskId]:

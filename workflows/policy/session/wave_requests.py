@@ -20,7 +20,7 @@ from workflows.domain.session.wave_values import (
     ValidateRequest,
 )
 from workflows.domain.task import TaskRecord, TaskState
-from workflows.policy.review.gate_comparison import is_green
+from workflows.policy.gates.gate_comparison import is_green
 from workflows.policy.session.scheduling import StageStart
 
 StageRequest = DevelopRequest | ValidateRequest | MergeRequest
@@ -101,6 +101,7 @@ def _validate_request(
         route=prepared(state).routes.reviewer,
         candidates=tuple(candidate(state, each) for each in start.tasks),
         baseline=_baseline(state),
+        base=prepared(state).base.commit,
         head=state.head,
         head_baseline=state.head_baseline,
         concurrency=request.config.concurrency.validation,
@@ -179,6 +180,7 @@ def _queued(state: SessionState, ids: tuple[ChangesetId, ...]) -> tuple[QueuedCh
             tasks=tuple(item.task for item in each.items),
             commits=tuple(item.commit for item in each.items),
             title=_title(each),
+            needs_judged=each.needs_judged,
         )
         for each in state.changesets
         if each.id in ids and each.digest is not None

@@ -6,6 +6,7 @@ import pytest
 
 from activities.adapters.blob_store import MemoryStore
 from activities.gates.execution import Checkout, GateRunner
+from activities.gates.run_summaries import NAMING_OPTION
 from activities.ports.sandbox_port import (
     Limits,
     SandboxCommand,
@@ -75,7 +76,10 @@ async def test_each_gate_runs_in_order_with_its_own_timeout_under_the_lock():
     results = await GateRunner(sandbox, MemoryStore()).run((LINT, PYTEST), Tree().checkout, limits)
     assert [result.gate for result in results] == ["lint", "pytest"]
     assert {result.result for result in results} == {"passed"}
-    assert [command.argv for command in sandbox.commands] == [LINT.argv, PYTEST.argv]
+    assert [command.argv for command in sandbox.commands] == [
+        LINT.argv,
+        (*PYTEST.argv, NAMING_OPTION),
+    ]
     assert [command.limits.timeout for command in sandbox.commands] == [
         timedelta(seconds=30),
         timedelta(minutes=10),

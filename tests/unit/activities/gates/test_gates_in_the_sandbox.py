@@ -11,7 +11,7 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.gates.detection import detect_gates
 from activities.gates.execution import Checkout, GateRunner
 from activities.ports.sandbox_port import Limits, Workspace
-from workflows.domain.gate import GateResult, GateSpec
+from workflows.domain.gate import GateResult, GateSpec, TestCounts, WhyNothing
 
 pytestmark = pytest.mark.sandbox
 
@@ -24,7 +24,8 @@ class Bench:
     def __init__(self, root: Path) -> None:
         self.tree = root / "tree"
         self.tree.mkdir()
-        self.runner = GateRunner(BubblewrapSandbox(), MemoryStore())
+        self.store = MemoryStore()
+        self.runner = GateRunner(BubblewrapSandbox(), self.store)
 
     async def restore(self) -> tuple[str, ...]:
         return ()
@@ -43,6 +44,49 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
+
+
+async def test_a_detected_pytest_gate_counts_and_names_what_ran(bench: Bench):
+    test = (
+        "import pytest\n"
+        "@pytest.mark.parametrize('x', [1, 2])\n"
+        "def test_good(x): pass\n"
+        "@pytest.mark.skip\n"
+        "def test_skipped(): pass\n"
+    )
+    (bench.tree / "test_a.py").write_text(test)
+    (result,) = await bench.run(*detect_gates({"test_a.py": test.encode()}))
+    assert (result.result, result.tests) == ("passed", TestCounts(passed=2, skipped=1))
+    assert result.ran is not None
+    assert await bench.store.get(result.ran) == b"test_a.py::test_good"
+    assert "PASSED" not in result.excerpt
+
+
+@pytest.mark.parametrize(
+    ("test", "why"),
+    [
+        ("", WhyNothing.NO_TESTS),
+        ("import pytest\n@pytest.mark.skip\ndef test_x(): pass\n", WhyNothing.NO_TESTS),
+        ("import pytest\ndef test_x(): pytest.exit('enough', 0)\n", WhyNothing.CUT_SHORT),
+    ],
+)
+async def test_a_pytest_gate_that_runs_no_test_judges_nothing(
+    bench: Bench, test: str, why: WhyNothing
+):
+    (bench.tree / "test_a.py").write_text(test)
+    gate = GateSpec(name="pytest", argv=("python", "-m", "pytest", "-q"))
+    (result,) = await bench.run(gate)
+    assert (result.result, result.why) == ("judged_nothing", why)
+
+
+async def test_a_module_that_cannot_be_imported_cuts_a_pytest_gate_short(bench: Bench):
+    """Field report G31."""
+    (bench.tree / "test_a.py").write_text("import not_there\n")
+    (bench.tree / "test_b.py").write_text("def test_b(): assert 0\n")
+    gate = GateSpec(name="pytest", argv=("python", "-m", "pytest", "-q"))
+    (result,) = await bench.run(gate)
+    assert (result.result, result.failures) == ("failed", ("test_a.py",))
+    assert result.cut_short == "Interrupted: 1 error during collection"
 
 
 async def test_a_detected_pytest_gate_names_what_fails(bench: Bench):
@@ -66,41 +110,41 @@ async def test_a_detected_pytest_gate_names_what_fails(bench: Bench):
 
 
 @pytest.mark.parametrize("argv", [("no-such-program", "x"), ("./no/such/script",), ("./tool",)])
-async def test_what_cannot_be_run_did_not_finish(bench: Bench, argv: tuple[str, ...]):
+async def test_what_cannot_be_run_judged_nothing(bench: Bench, argv: tuple[str, ...]):
     (bench.tree / "tool").write_text("#!/bin/sh\n")
     (result,) = await bench.run(GateSpec(name="check", argv=argv))
-    assert result.result == "did_not_finish"
+    assert result.result == "judged_nothing"
     assert repr(argv[0]) in result.reason
 
 
 async def test_a_program_missing_behind_the_shell(bench: Bench):
     result = await bench.bash("echo start; no-such-program --x | cat")
-    assert result.result == "did_not_finish"
+    assert result.result == "judged_nothing"
     assert "'no-such-program'" in result.reason
 
 
 async def test_a_module_missing_in_the_sandboxs_python(bench: Bench):
     (result,) = await bench.run(GateSpec(name="check", argv=("python", "-m", "no_such_module")))
-    assert result.result == "did_not_finish"
+    assert result.result == "judged_nothing"
     assert "'no_such_module'" in result.reason
 
 
 @pytest.mark.parametrize("script", ["kill -SEGV $$", "bash -c 'kill -SEGV $$'"])
 async def test_a_signal_is_named(bench: Bench, script: str):
     result = await bench.bash(script)
-    assert (result.result, result.reason) == ("did_not_finish", "killed by signal 11 (SIGSEGV)")
+    assert (result.result, result.reason) == ("judged_nothing", "killed by signal 11 (SIGSEGV)")
 
 
 @pytest.mark.parametrize(
     ("argv", "result", "reason"),
     [
-        (("python3", "-c", HOG), "did_not_finish", "out of memory: more than 256 MiB"),
+        (("python3", "-c", HOG), "judged_nothing", "out of memory: more than 256 MiB"),
         (("python3", "-c", "raise MemoryError"), "failed", ""),
-        (("sh", "-c", "kill -9 $$"), "did_not_finish", "killed by signal 9 (SIGKILL)"),
+        (("sh", "-c", "kill -9 $$"), "judged_nothing", "killed by signal 9 (SIGKILL)"),
     ],
     ids=["memory", "an ordinary failure", "killed"],
 )
-async def test_r17_what_did_not_finish_is_neither_failed_nor_passed(
+async def test_r17_what_judged_nothing_is_neither_failed_nor_passed(
     bench: Bench, argv: tuple[str, ...], result: str, reason: str
 ):
     (said,) = await bench.run(GateSpec(name="check", argv=argv), memory_bytes=256 << 20)
@@ -111,7 +155,7 @@ async def test_a_time_out_keeps_the_output_so_far(bench: Bench):
     """Field report R17."""
     for seconds in ("0.5", "2", "8", "32"):  # a busy machine needs longer until it begins
         result = await bench.bash("echo before; sleep 600", seconds=float(seconds))
-        assert (result.result, result.reason) == ("did_not_finish", f"time-out after {seconds} s")
+        assert (result.result, result.reason) == ("judged_nothing", f"time-out after {seconds} s")
         if result.excerpt:
             break
     assert result.excerpt.startswith("before")

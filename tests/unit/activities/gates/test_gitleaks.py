@@ -28,7 +28,7 @@ from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Tree
 from workflows.policy.commands.protection import gate_files, write_denial
-from workflows.policy.review.gate_comparison import judge_gates
+from workflows.policy.gates.gate_comparison import judge_gates
 
 GATE = GateSpec(name="gitleaks", argv=COMMAND)
 # Joined here, so that this file itself holds none.
@@ -132,7 +132,7 @@ async def test_only_what_is_new_counts():
 )
 async def test_where_it_could_not_look_it_is_no_finding(code: int, output: bytes, said: str):
     result = await judged(code, output)
-    assert (result.result, result.failures) == ("did_not_finish", ())
+    assert (result.result, result.failures) == ("judged_nothing", ())
     assert said in result.reason
 
 
@@ -278,5 +278,5 @@ async def test_the_real_program_with_a_broken_configuration_did_not_look(tmp_pat
     situation = Situation(tmp_path, _sandbox())
     await situation.begin(lambda home: home.make({".gitleaks.toml": "[[\n"}))
     (result,) = (await situation.report(situation.home.base, *COMMAND)).results
-    assert result.result == "did_not_finish"
+    assert result.result == "judged_nothing"
     assert "unable to load gitleaks config" in result.reason

@@ -4,7 +4,7 @@ import pytest
 
 from activities.gates.outcome import judge
 from activities.ports.sandbox_port import Limits, SandboxResult
-from workflows.domain.gate import GateResult, GateSpec
+from workflows.domain.gate import GateResult, GateSpec, WhyNothing
 
 MAKE_END = b"make: *** [Makefile:2: test] Error 127\n"
 SUMMARY = b"=========================== short test summary info ============================\n"
@@ -40,7 +40,7 @@ def test_a_limit_or_a_signal_is_neither_failed_nor_passed(
     """Field report R17."""
     output = SUMMARY + b"FAILED t.py::x - boom\n"
     result = judged("pytest", ran(code, output, end))
-    assert result.result == "did_not_finish"
+    assert result.result == "judged_nothing"
     assert result.reason == reason
     assert result.exit_code == exit_code
     assert result.failures == ()
@@ -66,7 +66,7 @@ def test_a_missing_program_is_named_with_the_remedy(
     argv: str, code: int, output: bytes, program: str
 ):
     result = judged(argv, ran(code, output))
-    assert result.result == "did_not_finish"
+    assert result.result == "judged_nothing"
     assert repr(program) in result.reason
     assert "toolchain" in result.reason
     assert "'check'" in result.reason
@@ -74,7 +74,7 @@ def test_a_missing_program_is_named_with_the_remedy(
 
 def test_a_missing_pytest_is_the_sandboxs_lack():
     result = judged("python -m pytest", ran(1, b"/usr/bin/python3: No module named pytest\n"))
-    assert result.result == "did_not_finish"
+    assert result.result == "judged_nothing"
     assert "'pytest'" in result.reason
     assert "worktree.setup" in result.reason
 
@@ -87,7 +87,7 @@ def test_a_module_that_the_code_misses_is_a_failure():
 def test_options_of_a_missing_plugin_are_the_sandboxs_lack():
     output = b"ERROR: usage: __main__.py\n__main__.py: error: unrecognized arguments: --cov=shop\n"
     result = judged("python -m pytest", ran(4, output))
-    assert result.result == "did_not_finish"
+    assert result.result == "judged_nothing"
     assert "unrecognized arguments: --cov=shop" in result.reason
 
 
@@ -106,7 +106,7 @@ def test_another_usage_error_is_a_failure():
 )
 def test_no_tests_are_no_pass(argv: str, code: int, output: bytes):
     result = judged(argv, ran(code, output))
-    assert (result.result, result.reason) == ("failed", "no tests ran")
+    assert (result.result, result.why) == ("judged_nothing", WhyNothing.NO_TESTS)
 
 
 def test_five_means_nothing_elsewhere():

@@ -106,17 +106,18 @@ def test_a_denial_lists_only_some_claims():
     assert "a7 and 4 more; scratch files" in denied.instead
 
 
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+
+
 @pytest.mark.parametrize(
     ("argv", "files"),
     [
         (("scripts/check",), ("scripts/check",)),
         (("./ci/run", "x"), ("ci/run",)),
         (("bash", "-e", "ci/run.sh"), ("ci/run.sh",)),
-        (("python", "-m", "pytest"), ()),
-        (("bash", "-c", "ls src && make"), ()),
+        (("bash", "-c", "ls src && make"), MAKEFILES),
         (("python", "-"), ()),
-        (("make", "test"), ()),
-        (("pytest", "-q"), ()),
+        (("make", "test"), MAKEFILES),
         (("/usr/bin/true",), ()),
         (("../x/y",), ()),
     ],
@@ -124,3 +125,28 @@ def test_a_denial_lists_only_some_claims():
 def test_the_files_that_gates_start(argv: tuple[str, ...], files: tuple[str, ...]):
     gates = (GateSpec(name="one", argv=argv), GateSpec(name="two", argv=argv))
     assert gate_files(gates) == files
+
+
+@pytest.mark.parametrize(
+    ("argv", "path"),
+    [
+        (("python", "-m", "pytest", "-q"), "conftest.py"),
+        (("python", "-m", "pytest", "-q"), "pyproject.toml"),
+        (("pytest",), "pytest.ini"),
+        (("bash", "-e", "-o", "pipefail", "-c", "uv run pytest -x"), "tox.ini"),
+        (("tox",), "tox.ini"),
+        (("nox",), "noxfile.py"),
+        (("make", "test"), "Makefile"),
+        (("npm", "test"), "package.json"),
+        (("npm", "test"), "jest.config.mjs"),
+        (("pnpm", "test"), "vitest.config.ts"),
+        (("ruff", "check"), "ruff.toml"),
+    ],
+)
+def test_what_says_what_a_gate_runs_is_written_only_where_the_plan_names_it(
+    argv: tuple[str, ...], path: str
+):
+    starts = gate_files((GateSpec(name="tests", argv=argv, source="detected"),))
+    assert denies(path, ("**",), starts=starts) is not None
+    assert denies(path, (path,), starts=starts) is None
+    assert denies(f"src/{path}.txt", ("**",), starts=starts) is None

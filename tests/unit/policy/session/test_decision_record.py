@@ -8,6 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from tests.unit.policy.examples import a_plan, a_task
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import Commit, SessionId
 from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
@@ -36,7 +37,8 @@ def a_state(phase: SessionPhase = SessionPhase.AWAITING_PLAN) -> SessionState:
 
 def in_state(state: SessionState, task: str, where: TaskState) -> SessionState:
     record = next(each for name, each in state.records.items() if name == task)
-    facts = {"state": where, "commit": Commit("c" * 40)}
+    judged = Judgement(by=("tests",))
+    facts = {"state": where, "commit": Commit("c" * 40), "judgement": judged}
     return wave_outcomes.put(state, record.model_copy(update=facts))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.policy.examples import a_plan, a_preparation, a_task
 from workflows.domain.changeset import ChangesetState
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import Commit, TaskId
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
@@ -64,23 +65,45 @@ def test_what_is_merged_and_not_delivered_leaves_it_incomplete(session: SessionS
     assert scheduling.ending(session, CONFIG).kind == kind
 
 
+JUDGED = Judgement(by=("tests",))
+NOT_JUDGED = Judgement(nothing=("tests: could not start",))
+UNATTENDED = (
+    "no one was there to approve a (no gate judged a: tests: could not start);"
+    " not done: a (validated)"
+)
+
+
 @pytest.mark.parametrize(
-    ("approvals", "kind", "reason"),
+    ("approvals", "judgement", "kind", "reason"),
     [
-        (Approvals(), "waits", "waits for approval of a"),
+        (Approvals(), JUDGED, "waits", "waits for approval of a"),
+        (
+            Approvals(),
+            NOT_JUDGED,
+            "waits",
+            "waits for approval of a (no gate judged a: tests: could not start)",
+        ),
         (
             Approvals(changeset="auto_if_green"),
+            JUDGED,
             "incomplete",
             "no one was there to approve a; not done: a (validated)",
+        ),
+        (
+            Approvals(changeset="auto_if_green"),
+            NOT_JUDGED,
+            "incomplete",
+            UNATTENDED,
         ),
     ],
 )
 def test_a_changeset_that_waits_ends_a_session_that_nobody_attends(
-    approvals: Approvals, kind: str, reason: str
+    approvals: Approvals, judgement: Judgement, kind: str, reason: str
 ):
     session = state(TaskState.VALIDATED)
     (changeset,) = session.changesets
-    waits = changeset.model_copy(update={"state": ChangesetState.AWAITING_APPROVAL})
+    facts = {"state": ChangesetState.AWAITING_APPROVAL, "judgement": judgement}
+    waits = changeset.model_copy(update=facts)
     config = CONFIG.model_copy(update={"approvals": approvals})
     ending = scheduling.ending(wave_outcomes.put_changeset(session, waits), config)
     assert (ending.kind, ending.reason) == (kind, reason)

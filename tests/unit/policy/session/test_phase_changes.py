@@ -5,6 +5,7 @@ import pytest
 from tests.unit.policy.examples import a_plan, a_task
 from tests.unit.policy.session.test_ending import CONFIG, state
 from workflows.domain.changeset import ChangesetState
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import TaskId
 from workflows.domain.task import TaskState
 from workflows.policy.session import (
@@ -42,7 +43,9 @@ def test_a_changeset_that_is_not_merged_is_dropped_and_says_why(where: Changeset
 
 def test_what_was_approved_and_not_merged_is_still_said_to_be_approved():
     before = state(TaskState.VALIDATED)
-    record = before.records[A].model_copy(update={"commit": "c" * 40})
+    record = before.records[A].model_copy(
+        update={"commit": "c" * 40, "judgement": Judgement(by=("tests",))}
+    )
     rule = CONFIG.model_copy(
         update={"approvals": CONFIG.approvals.model_copy(update={"changeset": "auto_if_green"})}
     )

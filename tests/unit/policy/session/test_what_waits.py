@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.changeset import ChangesetState
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import Commit, TaskId
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
 from workflows.domain.session.session_state import SessionState
@@ -67,7 +68,11 @@ def test_a_task_left_out_of_a_merge_is_merged_once_it_was_retried(
         tried = wave_outcomes.put(state, b.model_copy(update={"state": at_work}))
         assert scheduling.settle(tried, config, NOON).changesets == (merged,)
 
-    facts = {"state": TaskState.VALIDATED, "commit": Commit("1" * 40)}
+    facts = {
+        "state": TaskState.VALIDATED,
+        "commit": Commit("1" * 40),
+        "judgement": Judgement(by=("tests",)),
+    }
     state = scheduling.settle(wave_outcomes.put(state, b.model_copy(update=facts)), config, NOON)
     (changeset,) = state.changesets
     assert (changeset.state, [each.task for each in changeset.items]) == (where, ["b"])

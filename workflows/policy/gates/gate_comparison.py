@@ -1,41 +1,41 @@
-"""What gates' results mean for a piece of work: only new failures block.
+"""What gates' results mean for a piece of work: only new failures block, only what ran judges.
 
-Results are compared with the baseline, the same gates' results on the base. A gate that did not
-finish is neither a pass nor a failure, and no one is told that tests failed. Also warns of gate
-commands whose exit code hides a failure (no shell parser: it reads as far as it must to see a pipe
-outside of quotes; what scripts and makefiles hold stays unseen). Does not run anything.
+Results are compared with the baseline, the same gates' results on the base. A gate that judged
+nothing is neither a pass nor a failure, and no one is told that tests failed. Does not run
+anything.
 
-| now            | at the base             | means                                                |
-| passed         | anything                | pass                                                 |
-| failed, named  | failed, named           | new: the names that were not among the base's        |
-| failed, named  | anything else           | new: all names                                       |
-| failed, unnamed| failed, unnamed         | known                                                |
-| failed, unnamed| anything else           | new: the gate                                        |
-| did not finish | did not finish          | known, named                                         |
-| did not finish | anything else           | blocks                                               |
-| absent         | there                   | blocks as not finished: nothing passes by not running|
+| now                      | at the base           | means                             | judged |
+|--------------------------|-----------------------|-----------------------------------|--------|
+| passed, no closing line  | passed, with one      | blocks: the run ended early       | no     |
+| passed                   | anything else         | pass                              | yes    |
+| failed, named            | failed, named         | new: names not among the base's   | yes    |
+| failed, named            | anything else         | new: all names                    | yes    |
+| … nothing new, cut short | cut short too         | known; the rest did not run       | no     |
+| … nothing new, cut short | ran to its end        | blocks: tests did not run         | no     |
+| failed, unnamed          | failed, unnamed       | known; nothing can be compared    | no     |
+| failed, unnamed          | anything else         | new: the gate                     | yes    |
+| judged nothing           | judged nothing        | known                             | no     |
+| judged nothing           | anything else         | blocks                            | no     |
+| absent                   | there                 | blocks: none passes by not running| no     |
 
 A known failure whose output names another cause than the base's passes too; the remarks show it.
 """
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
-from workflows.domain.gate import GateDecision, GateReport, GateResult
+from workflows.domain.gate import GateDecision, GateReport, GateResult, Judgement, WhyNothing
+from workflows.policy.gates.green_rule import why_nothing
 
 MAX_NAMED: Final = 200
 """A result names at most so many failures, sorted; of what comes behind nothing is known."""
 MAX_NOTES: Final = 12_000
 _MAX_LISTED: Final = 20
-_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
-_COMMAND_FLAG: Final = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
-_PIPEFAIL: Final = re.compile(r"(?:^|[\s;&(])set\s+(?:-\w+\s+)*-\w*o\s+pipefail\b")
 _CAUSE: Final = re.compile(r"[a-z](?:Error|Exception)\b|assert|panic|[Ee]xpected")
 _CUT: Final = re.compile(r"^… \d+ lines? left out …$|^\[output cut", re.MULTILINE)
 _MOVING: Final = re.compile(r"0x[0-9a-fA-F]+|(?<=:)\d+")
 """Addresses and line numbers: what they are says nothing of a failure's cause."""
-_PIECE: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|\|\||>\||(?P<pipe>\|)""", re.DOTALL)
 
 
 class _Judged(NamedTuple):
@@ -44,7 +44,8 @@ class _Judged(NamedTuple):
     gate: str
     new: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
-    unfinished: bool = False
+    nothing: str = ""
+    """Why it judged nothing; empty where it judged."""
     blocks: bool = False
     note: str = ""
     remark: str = ""
@@ -63,9 +64,15 @@ def judge_gates(baseline: GateReport | None, report: GateReport) -> GateDecision
     judged = _judge_all(baseline, report)
     return GateDecision(
         passes=not any(part.blocks for part in judged),
+        judgement=Judgement(
+            by=tuple(part.gate for part in judged if not part.nothing and not part.new),
+            nothing=tuple(f"{part.gate}: {part.nothing}" for part in judged if part.nothing),
+        ),
         new_failures=tuple(name for part in judged for name in part.new),
         known_failures=tuple(name for part in judged for name in part.known),
-        unfinished=tuple(part.gate for part in judged if part.unfinished),
+        missing=tuple(
+            _full_name(result.gate, name) for result in report.results for name in result.missing
+        ),
         notes="\n".join(part.note for part in judged if part.note)[:MAX_NOTES],
         remarks="\n".join(part.remark for part in judged if part.remark)[:MAX_NOTES],
     )
@@ -74,26 +81,6 @@ def judge_gates(baseline: GateReport | None, report: GateReport) -> GateDecision
 def is_green(report: GateReport) -> bool:
     """Say whether every gate passed, so that nothing of it is excused in work that stands on it."""
     return all(result.result == "passed" for result in report.results)
-
-
-def base_notices(report: GateReport) -> tuple[str, ...]:
-    """Say in words which gates are not green on the base, and so judge less than one may think."""
-    return tuple(
-        f"gate {result.gate!r} {_lack(result)}"
-        for result in report.results
-        if result.result != "passed"
-    )
-
-
-def _lack(result: GateResult) -> str:
-    if result.result == "did_not_finish":
-        reason = result.reason or "reason unknown"
-        return f"does not finish on the base ({reason}): as long as it does not, it blocks nothing"
-    if not result.failures:
-        return "fails on the base, and names no tests: as long as it does, it blocks nothing"
-    count = len(result.failures)
-    more = " or more" if count >= MAX_NAMED else ""
-    return f"fails on the base already (failures: {count}{more}): only new failures count"
 
 
 def needs_rerun(baseline: GateReport | None, report: GateReport) -> tuple[str, ...]:
@@ -131,47 +118,24 @@ def merge_rerun(first: GateReport, second: GateReport) -> GateReport:
         )
     again = {result.gate: result for result in second.results}
     results = (_settle(r, again[r.gate]) if r.gate in again else r for r in first.results)
-    return first.model_copy(update={"results": tuple(results)})
-
-
-def pipe_fault(argv: Sequence[str]) -> str | None:
-    """Say that a command's exit code is only that of a pipe's last member.
-
-    Args:
-        argv: a gate's argument list.
-
-    Returns:
-        The warning in words, or None where there is no unguarded pipe.
-    """
-    for place, argument in enumerate(argv):
-        if argument.rsplit("/", 1)[-1] in _SHELLS:
-            options, script = _shell_call(argv[place + 1 :])
-            if "pipefail" not in options and _PIPEFAIL.search(script) is None and _pipes(script):
-                return (
-                    f"{script!r} holds a pipe, and a pipe's exit code is its last member's:"
-                    " a failure before it would count as passed;"
-                    " use ['bash', '-o', 'pipefail', '-c', …]"
-                )
-    return None
+    return GateReport(tree=first.tree, results=tuple(results), notices=first.notices)
 
 
 def _settle(first: GateResult, again: GateResult) -> GateResult:
     """Settle what two runs of one gate come to."""
     changed = tuple(sorted({*first.changed_files, *again.changed_files}))
-    update: dict[str, object] = {"rerun": True, "changed_files": changed}
+    first = first.evolve(rerun=True, changed_files=changed)
+    again = again.evolve(rerun=True, changed_files=changed)
     if first.result != "failed":
-        return again.model_copy(update=update)
-    if again.result == "did_not_finish":
-        reason = f"the rerun did not finish: {again.reason}"
-        return first.model_copy(update={**update, "reason": reason})
+        return again
+    if again.result == "judged_nothing":
+        return first.evolve(reason=f"the rerun judged nothing: {why_nothing(again)}")
     once = sorted({*first.failures} ^ {*again.failures})
     if again.result == "passed":
-        update["reason"] = f"flaky: failed once, passed when run again{_listed(once)}"
-    elif both := sorted({*first.failures} & {*again.failures}):
-        update["failures"] = tuple(both)
-        if once:
-            update["reason"] = f"flaky, failed in one of two runs{_listed(once)}"
-    return again.model_copy(update=update)
+        return again.evolve(reason=f"flaky: failed once, passed when run again{_listed(once)}")
+    both = sorted({*first.failures} & {*again.failures})
+    reason = f"flaky, failed in one of two runs{_listed(once)}" if both and once else again.reason
+    return again.evolve(failures=tuple(both) or again.failures, reason=reason)
 
 
 def _judge_all(baseline: GateReport | None, report: GateReport) -> tuple[_Judged, ...]:
@@ -180,7 +144,7 @@ def _judge_all(baseline: GateReport | None, report: GateReport) -> tuple[_Judged
     return (
         *(_judge(bases.get(result.gate), result) for result in report.results),
         *(
-            _Judged(gate, unfinished=True, blocks=True, note=f"gate {gate!r} did not run")
+            _Judged(gate, nothing="did not run", blocks=True, note=f"gate {gate!r} did not run")
             for gate in bases
             if gate not in present
         ),
@@ -189,32 +153,69 @@ def _judge_all(baseline: GateReport | None, report: GateReport) -> tuple[_Judged
 
 def _judge(base: GateResult | None, result: GateResult) -> _Judged:
     """Judge one gate by the table."""
-    if result.result == "passed":
-        note = _note(result, result.reason)
-        return _Judged(result.gate, note=note, remark=note)
-    if result.result == "did_not_finish":
-        known = base is not None and base.result == "did_not_finish"
-        words = f"did not finish: {result.reason or 'reason unknown'}"
-        words += ", as on the base" if known else ""
-        note = _note(result, words, excerpt=not known)
-        remark = _note(result, "")
-        return _Judged(result.gate, unfinished=True, blocks=not known, note=note, remark=remark)
-    return _judge_failed(base, result)
+    match result.result:
+        case "passed":
+            return _judge_passed(base, result)
+        case "judged_nothing":
+            known = base is not None and base.result == "judged_nothing"
+            return _judged_nothing(result, why_nothing(result), known=known)
+        case "failed":
+            return _judge_failed(base, result)
+        case _:
+            assert_never(result.result)
+
+
+def _judge_passed(base: GateResult | None, result: GateResult) -> _Judged:
+    if result.tests is None and base is not None and base.result == "passed" and base.tests:
+        words = f"{WhyNothing.STOPPED} (exit code 0, without the closing line of its test runner)"
+        return _judged_nothing(result, words, known=False)
+    note = _note(result, result.reason)
+    return _Judged(result.gate, note=note, remark=note)
+
+
+def _judged_nothing(result: GateResult, nothing: str, *, known: bool) -> _Judged:
+    words = f"judged nothing: {nothing}{', as on the base' if known else ''}"
+    missing = f"; these ran on the base{_listed(result.missing)}" if result.missing else ""
+    note = _note(result, words + missing, excerpt=not known)
+    remark = _note(result, "")
+    return _Judged(result.gate, nothing=nothing, blocks=not known, note=note, remark=remark)
 
 
 def _judge_failed(base: GateResult | None, result: GateResult) -> _Judged:
-    comparable = (
+    new, known = _compared(base, result)
+    if not new and base is not None:
+        if result.cut_short:
+            words = f"{WhyNothing.CUT_SHORT} ({result.cut_short})"
+            return _judged_nothing(result, words, known=bool(base.cut_short))
+        if not result.failures:
+            return _failed_as_before(base, result, known, "failed as on the base, naming no tests")
+    return _failed_as_before(base, result, known, "", new)
+
+
+def _compared(
+    base: GateResult | None, result: GateResult
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the new failures and the known ones; an empty name is the gate's own."""
+    is_comparable = (
         base is not None
         and base.result == "failed"
         and bool(base.failures) == bool(result.failures)
     )
-    if base is None or not comparable:
-        new, known = result.failures or ("",), ()
-    elif result.failures:
-        new = tuple(name for name in result.failures if not _is_known(name, base.failures))
-        known = tuple(name for name in result.failures if name not in new)
-    else:
-        new, known = (), ("",)
+    if base is None or not is_comparable:
+        return result.failures or ("",), ()
+    if not result.failures:
+        return (), ("",)
+    new = tuple(name for name in result.failures if not _is_known(name, base))
+    return new, tuple(name for name in result.failures if name not in new)
+
+
+def _failed_as_before(
+    base: GateResult | None,
+    result: GateResult,
+    known: tuple[str, ...],
+    nothing: str,
+    new: tuple[str, ...] = (),
+) -> _Judged:
     parts = [f"failed{_listed(new)}"] if new else []
     parts += [f"failed on the base already{_listed(known)}"] if known else []
     odd = _oddities(base, result) if base is not None and known else []
@@ -223,6 +224,7 @@ def _judge_failed(base: GateResult | None, result: GateResult) -> _Judged:
         result.gate,
         new=tuple(_full_name(result.gate, name) for name in new),
         known=tuple(_full_name(result.gate, name) for name in known),
+        nothing=nothing,
         blocks=bool(new),
         note=_note(result, "; ".join([*parts, *odd]), excerpt=bool(new)),
         remark=_note(result, "; ".join(["failed as on the base", *odd]) if odd else ""),
@@ -248,9 +250,10 @@ def _other_causes(base: GateResult, result: GateResult) -> tuple[str, ...]:
     return tuple(line for line in lines if _MOVING.sub("", line) not in before)[:_MAX_LISTED]
 
 
-def _is_known(name: str, base: tuple[str, ...]) -> bool:
+def _is_known(name: str, base: GateResult) -> bool:
     """Tell whether a failure was there before; past the end of a cut list the doubt is its own."""
-    return name in base or (len(base) >= MAX_NAMED and name > base[-1])
+    names = base.failures
+    return name in names or (len(names) >= MAX_NAMED and name > names[-1])
 
 
 def _full_name(gate: str, failure: str) -> str:
@@ -273,16 +276,3 @@ def _note(result: GateResult, words: str, *, excerpt: bool = False) -> str:
     if excerpt and result.excerpt:
         lines.append(result.excerpt)
     return "\n".join(lines)
-
-
-def _shell_call(arguments: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Split a shell's arguments into its options and the script behind `-c`."""
-    for place, argument in enumerate(arguments[:-1]):
-        if _COMMAND_FLAG.fullmatch(argument):
-            return arguments[:place], arguments[place + 1]
-    return arguments, ""
-
-
-def _pipes(script: str) -> bool:
-    """Go past quotes, escapes and other operators; a pipe left over is one that the shell sees."""
-    return any(piece["pipe"] for piece in _PIECE.finditer(script))

@@ -1,0 +1,57 @@
+"""When work is green, and how it is said what judged it.
+
+Green is a positive statement: at least one gate judged the work, and none that judged it found
+something new. A rule (`auto_if_green`, a decisions file) approves only green work.
+
+| the work                    | `approvals.unjudged` | by a rule | by hand |
+|-----------------------------|----------------------|-----------|---------|
+| judged by at least one gate | any                  | yes       | yes     |
+| judged by none              | `allow`              | yes       | yes     |
+| judged by none              | `ask`                | no        | yes     |
+"""
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from workflows.domain.gate import GateResult, Judgement
+
+NO_GATES: Final = "no gates"
+NOTHING_MERGES: Final = (
+    "nothing merges by itself; approve by hand, or set `approvals.unjudged: allow` in your own "
+    "configuration"
+)
+_CHARACTERS: Final = 200
+
+
+def may_approve_by_rule(judgement: Judgement, unjudged: Literal["ask", "allow"]) -> bool:
+    """Tell whether a rule may approve work, by the table above."""
+    return bool(judgement.by) or unjudged == "allow"
+
+
+def joined(judgements: Iterable[Judgement]) -> Judgement:
+    """Judge several pieces of work that are approved together: the gates that judged each.
+
+    Args:
+        judgements: at least one.
+    """
+    every = list(judgements)
+    shared = set[str](every[0].by).intersection(*(each.by for each in every[1:]))
+    nothing = dict.fromkeys(line for each in every for line in each.nothing)
+    return Judgement(by=tuple(n for n in every[0].by if n in shared), nothing=tuple(nothing))
+
+
+def why_less(judgement: Judgement) -> str:
+    """Say which gates judged nothing of some work, and why; empty where each judged it."""
+    return "; ".join(judgement.nothing) or ("" if judgement.by else NO_GATES)
+
+
+def why_not_judged(judgement: Judgement) -> str:
+    """Say why no gate judged some work, in at most 200 characters; empty where one did."""
+    text = "" if judgement.by else why_less(judgement)
+    return text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 3]}..."
+
+
+def why_nothing(result: GateResult) -> str:
+    """Say why a gate judged nothing: what happened, and the details in brackets."""
+    why = str(result.why or "judged nothing")
+    return f"{why} ({result.reason})" if result.reason else why
