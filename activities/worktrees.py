@@ -70,7 +70,7 @@ class WorktreeActivities:
             async with repository.lock(name) as hold:
                 await repository.restore(name, request.start)
                 await write_copied(self._host.store, place.path, request.copied)
-                shown = workspace(place, writable=True)
+                shown = workspace(place, request.worktree.environment, writable=True)
                 await set_up(self._host.sandbox, shown, request, hold)
                 if request.setup or request.copied:
                     await self._leave_no_trace(repository, name, request.start, request.copied)

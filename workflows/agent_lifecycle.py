@@ -52,6 +52,7 @@ class AgentOrder:
             agent=self.agent,
             repository=grounds.key,
             writable=self.role is Role.DEVELOPER,
+            environment=grounds.environment,
         )
 
 

@@ -116,6 +116,7 @@ class MergeWave:
             setup=grounds.worktree.setup,
             network=grounds.worktree.network,
             copied=grounds.copied,
+            environment=grounds.environment,
         )
         summary = f"gates on the merged tree with {changeset.id}"
         return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)

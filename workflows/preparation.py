@@ -79,7 +79,11 @@ async def prepare(request: SessionRequest) -> Prepared:
         "pin the models and their prices",
     )
     _check_routes(routes)
-    wish = ClaimHost(session=request.session, sandbox=request.config.sandbox)
+    wish = ClaimHost(
+        session=request.session,
+        sandbox=request.config.sandbox,
+        environment=request.config.environment,
+    )
     claim = await CLAIM_HOST.ask(wish, "claim a host")
     wanted = ImportBase(
         session=request.session,
@@ -154,6 +158,7 @@ def grounds(request: SessionRequest, state: SessionState) -> Grounds:
         host_queue=state.host_queue,
         ledger=ledger_id(request),
         worktree=request.config.worktree,
+        environment=request.config.environment,
         copied=state.base.copied,
         gates=state.gates,
         command_timeout=request.config.command_timeout,
@@ -176,5 +181,6 @@ async def baseline(request: SessionRequest, state: SessionState) -> GateReport:
         setup=request.config.worktree.setup,
         network=request.config.worktree.network,
         copied=state.base.copied,
+        environment=request.config.environment,
     )
     return await RUN_GATES.ask(run, "baseline: gates on the base", queue=state.host_queue)

@@ -133,6 +133,7 @@ class ValidateWave:
             setup=grounds.worktree.setup,
             network=grounds.worktree.network,
             copied=grounds.copied,
+            environment=grounds.environment,
         )
         summary = f"gates on {candidate.task.id}, attempt {candidate.attempt}"
         return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from activities.adapters.sandbox.bwrap_arguments import environment
-from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.adapters.sandbox.shown_programs import worker_prefixes
 
 _SOURCES: Final = {"gitleaks": "its releases are at https://github.com/gitleaks/gitleaks/releases"}
 
@@ -26,7 +26,7 @@ def in_sandbox(program: str) -> Path | None:
     Args:
         program: the first word of a command; one with a slash belongs to the repository.
     """
-    shown = (Path("/usr"), *default_toolchain())
+    shown = (Path("/usr"), *worker_prefixes())
     found = shutil.which(program, path=environment(shown[1:], ())["PATH"])
     if found is None:
         return None

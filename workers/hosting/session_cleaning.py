@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _drop_root(settings: Settings, arguments: Sequence[str]) -> None:
     if os.geteuid() != 0:
         return
-    from activities.adapters.sandbox.shown_programs import default_toolchain
+    from activities.adapters.sandbox.shown_programs import worker_prefixes
 
     writable = prepare_data_dir(settings.data_dir, settings.host_uid, settings.host_gid)
     enter(
@@ -197,7 +197,7 @@ def _drop_root(settings: Settings, arguments: Sequence[str]) -> None:
             argv=(sys.executable, "-P", "-m", "workers.hosting.session_cleaning", *arguments),
             cwd=settings.host_dir,
             writable=writable,
-            readable=(packages_root(), *default_toolchain()),
+            readable=(packages_root(), *worker_prefixes()),
             uid=settings.host_uid,
             gid=settings.host_gid,
         )

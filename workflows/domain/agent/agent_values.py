@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, JsonValue
 from workflows.domain.agent.messages import Message
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.agent.tool_policy import ToolPolicy
+from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, Tree
 
 
@@ -47,6 +48,8 @@ class WorktreeRef(BaseModel, frozen=True, extra="forbid"):
     repository: str
     """The repository's key on the host: a digest of its resolved path."""
     writable: bool
+    environment: ProjectEnvironment = ProjectEnvironment()
+    """What the commands in it find beside its files."""
 
 
 class AgentState(BaseModel, frozen=True, extra="forbid"):

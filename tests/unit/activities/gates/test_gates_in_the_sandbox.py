@@ -8,6 +8,7 @@ import pytest
 
 from activities.adapters.blob_store import MemoryStore
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.gates.detection import detect_gates
 from activities.gates.execution import Checkout, GateRunner
 from activities.ports.sandbox_port import Limits, Workspace
@@ -24,7 +25,7 @@ class Bench:
     def __init__(self, root: Path) -> None:
         self.tree = root / "tree"
         self.tree.mkdir()
-        self.runner = GateRunner(BubblewrapSandbox(), MemoryStore())
+        self.runner = GateRunner(BubblewrapSandbox(worker_prefixes()), MemoryStore())
 
     async def restore(self) -> tuple[str, ...]:
         return ()
