@@ -20,8 +20,8 @@ class HostActivities:
         """Answer for this host, or refuse: without a sandbox nothing starts unless it was accepted.
 
         Raises:
-            ApplicationError: SandboxUnavailable, with the reason and how to fix it; also where a toolchain that
-                the session wants is not shown here.
+            ApplicationError: SandboxUnavailable, with the reason and how to fix it; a toolchain
+                that the session wants and this host does not show is one.
         """
         probe = await self._host.sandbox.probe()
         if not probe.usable:

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, cast
 
 from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, field_validator
@@ -114,7 +114,9 @@ class Settings(BaseSettings):
     @classmethod
     def _named(cls, value: object) -> object:
         """Take a list of paths as one of names that are no links."""
-        return {str(each): each for each in value} if isinstance(value, list) else value
+        if not isinstance(value, list):
+            return value
+        return {str(each): each for each in cast("list[object]", value)}
 
     @field_validator("payload_keys")
     @classmethod

@@ -79,12 +79,7 @@ async def prepare(request: SessionRequest) -> Prepared:
         "pin the models and their prices",
     )
     _check_routes(routes)
-    wish = ClaimHost(
-        session=request.session,
-        sandbox=request.config.sandbox,
-        environment=request.config.environment,
-    )
-    claim = await CLAIM_HOST.ask(wish, "claim a host")
+    claim = await CLAIM_HOST.ask(_wish(request), "claim a host")
     wanted = ImportBase(
         session=request.session,
         key=base.key,
@@ -114,6 +109,14 @@ async def prepare(request: SessionRequest) -> Prepared:
         "brief": imported.brief,
     }
     return Prepared(facts, tuple(warnings))
+
+
+def _wish(request: SessionRequest) -> ClaimHost:
+    return ClaimHost(
+        session=request.session,
+        sandbox=request.config.sandbox,
+        environment=request.config.environment,
+    )
 
 
 def _check_routes(routes: ResolvedRoutes) -> None:

@@ -1,34 +1,40 @@
 """Whether a program that a gate needs is there in the sandbox on this machine.
 
-Only looks: the sandbox shows the system's /usr and the interpreter that runs us, and nothing of a
-home folder, so a program that works in a person's shell may still be absent there.
+Only looks: the sandbox shows the system's /usr, a bare Python, and the toolchains that a person
+names; nothing else of a home folder, so a program that works in a person's shell may be absent.
 """
 
 import shutil
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from activities.adapters.sandbox.bwrap_arguments import environment
-from activities.adapters.sandbox.shown_programs import worker_prefixes
-
 _SOURCES: Final = {"gitleaks": "its releases are at https://github.com/gitleaks/gitleaks/releases"}
+_SYSTEM: Final = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
+_ALWAYS: Final = ("python", "python3")
 
 
 def absence(program: str) -> str:
     """Say that the sandbox does not have a program, and how to fix that."""
     source = f" ({_SOURCES[program]})" if program in _SOURCES else ""
-    return f"absent from the sandbox, where gates run; install it under /usr{source}"
+    return (
+        f"absent from the sandbox, where gates run; install it under /usr{source}, or name its "
+        "place under 'environment.toolchains' in your own configuration"
+    )
 
 
-def in_sandbox(program: str) -> Path | None:
+def in_sandbox(program: str, toolchains: Sequence[str] = ()) -> Path | None:
     """Return where the sandbox has a program; None: nowhere.
 
     Args:
         program: the first word of a command; one with a slash belongs to the repository.
+        toolchains: absolute names, as a session's configuration holds them.
     """
-    shown = (Path("/usr"), *worker_prefixes())
-    found = shutil.which(program, path=environment(shown[1:], ())["PATH"])
+    tools = [str(Path(prefix, "bin")) for prefix in toolchains]
+    found = shutil.which(program, path=":".join([*tools, *_SYSTEM]))
     if found is None:
-        return None
+        return Path(sys.executable).resolve() if program in _ALWAYS else None
+    shown = (Path("/usr"), *(Path(prefix).resolve() for prefix in toolchains))
     real = Path(found).resolve()
     return Path(found) if any(real.is_relative_to(prefix) for prefix in shown) else None

@@ -6,6 +6,7 @@ nor the worker, from starting; a session that wants it is refused with the reaso
 """
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 from activities.ports.toolchain_places import ToolchainError, Toolchains, examine
@@ -19,23 +20,24 @@ def offered_toolchains(settings: Settings) -> Toolchains:
     places: dict[str, Path] = {}
     for name, real in settings.toolchains.items():
         try:
-            places[name] = place_of(str(real), settings)
+            places[name] = toolchain_place(str(real), settings)
         except ToolchainError as error:
             _log.warning("%s", error)
     return Toolchains(places)
 
 
-def place_of(name: str, settings: Settings) -> Path:
+def toolchain_place(name: str, settings: Settings, kept: Iterable[Path] = ()) -> Path:
     """Return the real directory behind a toolchain's name.
 
     Args:
         name: an absolute path.
         settings: of this process; its data and its key files are never shown.
+        kept: what else must not be seen with it.
 
     Raises:
         ToolchainError: it cannot be shown; the message says why and what to do.
     """
-    return examine(name, (*_homes(), *settings.key_files), (settings.data_dir,))
+    return examine(name, (*_homes(), *settings.key_files, *kept), (settings.data_dir,))
 
 
 def _homes() -> tuple[Path, ...]:

@@ -224,7 +224,7 @@ async def main():
     probe = await sandbox.probe()
     path = Path(sys.argv[1]) / "tree"
     path.mkdir()
-    make = "import pydantic; open('made', 'w').write('found')"
+    make = "import json; open('made', 'w').write('found')"
     argv = ("bash", "-c", 'python3 -c "$0" && rg -n found', make)
     result = await sandbox.run(SandboxCommand(argv=argv, workspace=Workspace(path=path)))
     owner = (path / "made").stat().st_uid
