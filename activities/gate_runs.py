@@ -51,7 +51,7 @@ class GateActivities:
         place = await worktrees.create_worktree(name, request.commit)
         tree = (await worktrees.collect(name)).tree
         await write_copied(self._host.store, place.path, request.copied)
-        tree_shown = workspace(place, writable=True)
+        tree_shown = workspace(place, request.environment, writable=True)
         notices = await set_up(self._host.sandbox, tree_shown, request, hold)
 
         async def restore() -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.ports.toolchain_places import ToolchainError
 from activities.repository.host_data import Host
 from workflows.contracts import ClaimHost, HostClaim
 from workflows.errors import FailureType
@@ -19,7 +20,8 @@ class HostActivities:
         """Answer for this host, or refuse: without a sandbox nothing starts unless it was accepted.
 
         Raises:
-            ApplicationError: SandboxUnavailable, with the reason and how to fix it.
+            ApplicationError: SandboxUnavailable, with the reason and how to fix it; a toolchain
+                that the session wants and this host does not show is one.
         """
         probe = await self._host.sandbox.probe()
         if not probe.usable:
@@ -35,6 +37,14 @@ class HostActivities:
                 type=FailureType.SANDBOX_UNAVAILABLE,
                 non_retryable=True,
             )
+        try:
+            self._host.toolchains.wanted(request.environment)
+        except ToolchainError as error:
+            raise ApplicationError(
+                f"host {self._host.name!r}: {error}",
+                type=FailureType.SANDBOX_UNAVAILABLE,
+                non_retryable=True,
+            ) from error
         return HostClaim(
             host=self._host.name,
             queue=self._host.queue,

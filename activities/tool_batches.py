@@ -128,7 +128,9 @@ class ToolActivities:
         toolset = Toolset(
             sandbox=self._host.sandbox,
             blobs=self._host.store,
-            workspace=workspace(place, writable=request.worktree.writable),
+            workspace=workspace(
+                place, request.worktree.environment, writable=request.worktree.writable
+            ),
             tools=sandbox_tools(request.role),
             others=(SUBMITTING[request.role],),
             limits=Limits(timeout=request.command_timeout),

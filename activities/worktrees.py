@@ -70,7 +70,7 @@ class WorktreeActivities:
             async with worktrees.lock(name) as hold:
                 await worktrees.restore(name, request.start)
                 await write_copied(self._host.store, place.path, request.copied)
-                shown = workspace(place, writable=True)
+                shown = workspace(place, request.worktree.environment, writable=True)
                 await set_up(self._host.sandbox, shown, request, hold)
                 if request.setup or request.copied:
                     await self._leave_no_trace(worktrees, name, request.start, request.copied)

@@ -24,6 +24,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.adapters.shell.bash_parser import parse
 from activities.ports.sandbox_port import SandboxCommand, Workspace
 from activities.text.redaction import KnownSecrets
@@ -100,7 +101,7 @@ async def postcheck() -> dict[str, float]:
 
 async def sandbox() -> dict[str, float]:
     """Run `true` in turns, plainly and in the sandbox, and return what the sandbox adds."""
-    confined = BubblewrapSandbox()
+    confined = BubblewrapSandbox(worker_prefixes())
     probe = await confined.probe()
     if not probe.usable:
         raise SystemExit(f"there is no sandbox here: {probe.reason}")

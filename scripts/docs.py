@@ -41,6 +41,9 @@ VARIABLES = {
     "BLUEFLAME_HOST_GID": "its group",
     "BLUEFLAME_CGROUP": "a delegated cgroup (version 2) in which each command gets its own: a "
     "path, or `own` ([operating](operating.md#limits-by-the-kernel))",
+    "BLUEFLAME_TOOLCHAINS": "what this host may show in the sandbox beside /usr, a JSON list of "
+    "paths, for workers that are started by themselves; `run` and `up` set it "
+    "([environments](environments.md))",
     "BLUEFLAME_TEMPORAL_PORT": "the port that the bundled server prefers; 0: any free one",
     "BLUEFLAME_UI_PORT": "the port that the bundled Web UI prefers; 0: any free one",
     "BLUEFLAME_HOST_NAME": "this host's name in its task queue",
@@ -73,6 +76,8 @@ _DEFAULTS = {
     "models.developer": "by the keys that are set",
     "models.reviewer": "by the keys that are set",
     "providers": "",
+    "environment.variables": "",
+    "BLUEFLAME_TOOLCHAINS": "",
     "catalogue": "",
     "gates": "detected",
     "gates.NAME.run": "",
@@ -299,8 +304,8 @@ def _keys(model: type[BaseModel], prefix: str, defaults: dict[str, FieldInfo]) -
             continue
         shown = _shown((default or field).get_default(call_default_factory=True))
         yield Row(key, _values(field.annotation, field.metadata), _DEFAULTS.get(key, shown))
-        if get_origin(kind) is dict:
-            entry: type[BaseModel] = get_args(kind)[1]
+        entry: Any = _bare(get_args(kind)[1]) if get_origin(kind) is dict else None
+        if isinstance(entry, type) and issubclass(entry, BaseModel):
             yield from _keys(entry, f"{key}.NAME.", entry.model_fields)
 
 
@@ -352,7 +357,8 @@ def _listed(item: Any, metadata: list[Any]) -> str:
         return f"list of {'path' if item == values.CheckedPath else 'command'} patterns"
     if item == values.CheckedHost:
         return "list of hosts"
-    return "list of models" if get_origin(item) is Annotated else "list of paths"
+    is_path = item == values.ToolchainPath or get_origin(item) is not Annotated
+    return "list of paths" if is_path else "list of models"
 
 
 def _bounded(name: str, metadata: list[Any]) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from _pytest.capture import CaptureManager  # the only way to hand the terminal on
 
-from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.adapters.sandbox.shown_programs import worker_prefixes
 from workers.hosting.privileges import PrivilegeError, PrivilegePlan, enter
 from workers.settings import DROPPED_ID
 
@@ -82,6 +82,6 @@ def dropped_plan(argv: tuple[str, ...], writable: tuple[Path, ...] = ()) -> Priv
         argv=argv,
         cwd=Path.cwd(),
         writable=(home, *writable),
-        readable=(ROOT, Path.cwd(), *default_toolchain()),
+        readable=(ROOT, Path.cwd(), *worker_prefixes()),
         env=tuple(env.items()),
     )

@@ -13,10 +13,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from activities.adapters.sandbox.shown_programs import default_toolchain
 from workers.hosting.cgroup_delegation import DelegationError, claim, place_of
-from workers.hosting.data_layout import packages_root
-from workers.hosting.privileges import PrivilegeError, PrivilegePlan, enter, prepare_data_dir
+from workers.hosting.host_user import become_host_user
+from workers.hosting.privileges import PrivilegeError
 from workers.roles import Role, UnknownRoleError, parse_roles
 from workers.settings import Settings
 from workers.worker_log import write_log_to
@@ -75,18 +74,7 @@ def _drop_root(roles: Sequence[Role], settings: Settings, arguments: Sequence[st
             f"as root, role 'host' needs a process of its own, but roles {','.join(roles)!r} were "
             "named: it gives up the rights that the others need; start two processes"
         )
-    uid, gid = settings.host_uid, settings.host_gid
-    writable = prepare_data_dir(settings.data_dir, uid, gid)
-    enter(
-        PrivilegePlan(
-            argv=(sys.executable, "-P", "-m", "workers", *arguments),
-            cwd=settings.host_dir,
-            writable=writable,
-            readable=(packages_root(), *default_toolchain()),
-            uid=uid,
-            gid=gid,
-        )
-    )
+    become_host_user(settings, "workers", arguments)
 
 
 def _allow_descriptors() -> None:

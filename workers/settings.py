@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, cast
 
 from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, field_validator
@@ -67,6 +67,9 @@ class Settings(BaseSettings):
     """What the scripted model plays."""
     sandbox: Literal["required", "none"] = "required"
     """`none`: this host confines nothing; sessions that do not say the same refuse it."""
+    toolchains: dict[str, Path] = Field(default_factory=dict[str, Path])
+    """What this host may show to commands beside /usr: each name with what it really is; JSON, a
+    list of paths will do."""
     cgroup: str | None = None
     """A delegated cgroup (version 2) in which each command gets its own: its path, or `own`."""
     providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
@@ -107,6 +110,14 @@ class Settings(BaseSettings):
     def _absolute(cls, path: Path | None) -> Path | None:
         return None if path is None else path.expanduser().absolute()
 
+    @field_validator("toolchains", mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        """Take a list of paths as one of names that are no links."""
+        if not isinstance(value, list):
+            return value
+        return {str(each): each for each in cast("list[object]", value)}
+
     @field_validator("payload_keys")
     @classmethod
     def _has_keys(cls, keys: SecretStr | None) -> SecretStr | None:
@@ -136,11 +147,17 @@ class Settings(BaseSettings):
         """Return the variables that give another process of ours the same places and manners."""
         names = ("data_dir", "host_uid", "host_gid", "host_name", "playbook", "sandbox", "cgroup")
         values = {name: getattr(self, name) for name in names}
+        if self.toolchains:
+            values["toolchains"] = self.toolchains_json()
         if self.providers:
             values["providers"] = self._providers_json()
         if self.payload_keys is not None:
             values["payload_keys"] = self.payload_keys.get_secret_value()
         return {f"BLUEFLAME_{k.upper()}": str(v) for k, v in values.items() if v is not None}
+
+    def toolchains_json(self) -> str:
+        """Return the toolchains as `BLUEFLAME_TOOLCHAINS` says them."""
+        return json.dumps({name: str(real) for name, real in self.toolchains.items()})
 
     def _providers_json(self) -> str:
         said = {
@@ -148,6 +165,12 @@ class Settings(BaseSettings):
             for name, entry in self.providers.items()
         }
         return json.dumps(said, sort_keys=True)
+
+    @property
+    def key_files(self) -> tuple[Path, ...]:
+        """Files that hold keys of providers."""
+        named = (getattr(self, name) for name in _KEY_FILES)
+        return tuple(path for path in named if path is not None)
 
     @property
     def key_variables(self) -> frozenset[str]:

@@ -54,6 +54,7 @@ class AgentOrder:
             agent=self.agent,
             repository=grounds.key,
             writable=self.role is Role.DEVELOPER,
+            environment=grounds.environment,
         )
 
 

@@ -19,6 +19,7 @@ from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.agent.messages import Message, ToolCall
 from workflows.domain.agent.model_values import GivenFacts, ModelFacts, Role, Usage
 from workflows.domain.agent.tool_policy import ToolName, ToolPolicy
+from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.repository import Base, CopiedFile
@@ -167,6 +168,8 @@ class ClaimHost(BaseModel, frozen=True, extra="forbid"):
     session: SessionId
     sandbox: Literal["required", "none"]
     """`none`: the person accepts a host that confines nothing."""
+    environment: ProjectEnvironment = ProjectEnvironment()
+    """What commands have to find there."""
 
 
 class HostClaim(BaseModel, frozen=True, extra="forbid"):
@@ -336,6 +339,7 @@ class RunGates(BaseModel, frozen=True, extra="forbid"):
     network: tuple[HostPattern, ...] = ()
     """Hosts that the set-up commands, but no gate, may reach."""
     copied: tuple[CopiedFile, ...] = ()
+    environment: ProjectEnvironment = ProjectEnvironment()
 
 
 def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> RunGates:
@@ -349,6 +353,7 @@ def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> R
         setup=grounds.worktree.setup,
         network=grounds.worktree.network,
         copied=grounds.copied,
+        environment=grounds.environment,
     )
 
 

@@ -76,8 +76,7 @@ async def prepare(request: SessionRequest) -> Preparation:
         "pin the models and their prices",
     )
     _check_routes(routes)
-    wish = ClaimHost(session=request.session, sandbox=request.config.sandbox)
-    claim = await CLAIM_HOST.ask(wish, "claim a host")
+    claim = await CLAIM_HOST.ask(_wish(request), "claim a host")
     wanted = ImportBase(
         session=request.session,
         key=base.key,
@@ -106,6 +105,14 @@ async def prepare(request: SessionRequest) -> Preparation:
         brief=imported.brief,
     )
     return Preparation(prepared, tuple(warnings))
+
+
+def _wish(request: SessionRequest) -> ClaimHost:
+    return ClaimHost(
+        session=request.session,
+        sandbox=request.config.sandbox,
+        environment=request.config.environment,
+    )
 
 
 def _check_routes(routes: ResolvedRoutes) -> None:

@@ -6,6 +6,8 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
+from workflows.domain.environment import ProjectEnvironment
+
 WORKSPACE = "/workspace"
 """Where every worktree and gate checkout appears inside, so that recorded paths stay valid."""
 
@@ -37,6 +39,8 @@ class Workspace(BaseModel, frozen=True, extra="forbid"):
     git_name: str | None = None
     """Its name under `git_dir/worktrees/`; inside, `.git` says `/git/worktrees/<name>`."""
     writable: bool = True
+    environment: ProjectEnvironment = ProjectEnvironment()
+    """Toolchains and variables of the project."""
 
 
 class SandboxCommand(BaseModel, frozen=True, extra="forbid"):

@@ -6,7 +6,7 @@ earlier attempt can never reach a later one's.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from activities.ports.blob_store_port import BlobStore
@@ -18,9 +18,11 @@ from activities.ports.host_repository import (
     WorktreeStore,
 )
 from activities.ports.sandbox_port import Sandbox, Workspace
+from activities.ports.toolchain_places import Toolchains
 from activities.repository.safe_open import open_inside
 from workflows.contracts import CopiedFile
 from workflows.domain.agent.agent_values import WorktreeRef
+from workflows.domain.environment import ProjectEnvironment
 
 
 def no_fail_point(_: str) -> None:
@@ -39,6 +41,8 @@ class Host:
     """Opens the own repository of a key; makes nothing yet."""
     fail_point: Callable[[str], None] = no_fail_point
     """Called at named points between an effect and its record; tests end the process there."""
+    toolchains: Toolchains = field(default_factory=Toolchains)
+    """What its sandbox shows where a session wants it."""
 
     def worktrees(self, key: str) -> WorktreeStore:
         """Return the worktrees of a repository."""
@@ -63,9 +67,17 @@ def checkpoint_ref(worktree: WorktreeRef) -> str:
     return f"refs/blueflame/{worktree.session}/agents/{worktree.agent}"
 
 
-def workspace(place: WorktreePlace, *, writable: bool) -> Workspace:
-    """Return a worktree as the sandbox shows it."""
-    return Workspace(path=place.path, git_dir=place.git_dir, git_name=place.name, writable=writable)
+def workspace(
+    place: WorktreePlace, environment: ProjectEnvironment, *, writable: bool
+) -> Workspace:
+    """Return a worktree as the sandbox shows it, with the project's environment."""
+    return Workspace(
+        path=place.path,
+        git_dir=place.git_dir,
+        git_name=place.name,
+        writable=writable,
+        environment=environment,
+    )
 
 
 async def write_copied(store: BlobStore, root: Path, copied: tuple[CopiedFile, ...]) -> None:

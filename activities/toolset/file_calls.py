@@ -3,6 +3,7 @@
 import functools
 import importlib.resources
 import marshal
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ class FileTools:
         limits = self.limits.model_copy(update={"timeout": _TIMEOUT, "output_bytes": _ANSWER_BYTES})
         command = SandboxCommand(
             # The same Python as ours: the program is handed over compiled.
-            argv=(sys.executable, "-I", "-S", "-c", _LOADER),
+            argv=(_interpreter(), "-I", "-S", "-c", _LOADER),
             workspace=self.workspace,
             stdin=_program() + marshal.dumps(dict(request)),
             limits=limits,
@@ -67,6 +68,12 @@ class FileTools:
             return FileAnswer(kind, text, ran.elapsed)
         said = ran.output[-500:].decode("utf-8", "replace")
         return FileAnswer("error", f"The file tool: {ending(ran, limits)}. {said}", ran.elapsed)
+
+
+@functools.cache
+def _interpreter() -> str:
+    """Return the real program that runs us: no virtual environment of ours is shown inside."""
+    return os.path.realpath(sys.executable)
 
 
 @functools.cache

@@ -31,7 +31,7 @@ async def _doctor(repo: Path, *, json: bool) -> ExitCode:
 
     settings = settings_as_they_are()
     results = await machine_checks.all_checks(with_own_providers(settings))
-    results += await repository_checks(repo, os.environ, settings.providers)
+    results += await repository_checks(repo, os.environ, settings)
     if json:
         json_output.write_object(checks=[asdict(each) for each in results])
     else:

@@ -113,6 +113,7 @@ async def _dry_run(options: RunOptions) -> ExitCode:
     from starter.views import session_words
 
     repository, request, configuration = await _request(options)
+    _settings(options, configuration, repository.root)
     gates = request.config.gates
     if gates is None:
         names = [f"{name}, detected" for name in await repository_look.gates(repository)]
@@ -137,8 +138,8 @@ async def _detached(options: RunOptions, beginning: "Beginning") -> ExitCode:
     from starter.machine import engine
     from starter.views import safety_labels, session_words
 
-    _, request, configuration = await _request(options)
-    settings = _settings(options, configuration)
+    repository, request, configuration = await _request(options)
+    settings = _settings(options, configuration, repository.root)
     engine.check_workers(settings, request)
     if not await _is_served_elsewhere(settings):
         _check_sandbox(settings)
@@ -157,8 +158,8 @@ async def _run(options: RunOptions, beginning: "Beginning", *, patient: bool) ->
     from starter.machine import engine
     from starter.views import worker_words
 
-    _, request, configuration = await _request(options)
-    settings = _settings(options, configuration)
+    repository, request, configuration = await _request(options)
+    settings = _settings(options, configuration, repository.root)
     engine.check_workers(settings, request)
     async with contextlib.AsyncExitStack() as stack:
         supervisor: Supervisor | None = None
@@ -333,8 +334,9 @@ def _flags(options: RunOptions) -> dict[str, object]:
     return flags
 
 
-def _settings(options: RunOptions, configuration: "Configuration") -> "Settings":
-    from starter.machine.engine import read_settings
+def _settings(options: RunOptions, configuration: "Configuration", root: Path) -> "Settings":
+    from starter.machine.engine import read_settings, with_own_toolchains
+    from starter.machine.toolchain_look import check_toolchains
 
     changes: dict[str, object] = {"providers": configuration.providers}
     if options.playbook is not None:
@@ -342,7 +344,11 @@ def _settings(options: RunOptions, configuration: "Configuration") -> "Settings"
         changes["playbook"] = options.playbook.resolve()
     if configuration.session.sandbox == "none":
         changes["sandbox"] = "none"
-    return read_settings().model_copy(update=changes)
+    settings = read_settings().model_copy(update=changes)
+    wanted = configuration.session.environment.toolchains
+    if not settings.has_external_server:  # else its workers may be on another machine
+        check_toolchains(wanted, settings, root)
+    return with_own_toolchains(settings, wanted)
 
 
 def _check_sandbox(settings: "Settings") -> None:

@@ -31,7 +31,7 @@ def _up_settings(playbook: Path | None) -> "Settings":
     from starter.input.run_arguments import check_playbook
     from starter.machine import engine
 
-    settings = engine.with_own_providers(engine.read_settings())
+    settings = engine.with_own_toolchains(engine.with_own_providers(engine.read_settings()))
     if playbook is not None:
         check_playbook(playbook)
         settings = settings.model_copy(update={"playbook": playbook.resolve()})

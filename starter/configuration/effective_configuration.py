@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.default_routes import available_providers, default_routes, no_models
+from starter.configuration.environment_values import expanded
 from starter.configuration.file_shape import FILE_NAME
 from starter.configuration.layers import (
     BY_NAME,
@@ -33,6 +34,7 @@ from starter.configuration.layers import (
 from starter.configuration.repository_limits import joined, limit_faults
 from starter.configuration.route_faults import ROLES, route_fault
 from workflows.domain.agent.model_values import GivenFacts, Provider
+from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.session.session_config import SessionConfig
 
 
@@ -93,6 +95,8 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
     try:
         whole = nested(values)
         entries = cast("dict[Provider, ProviderEntry]", whole.pop("providers"))
+        told = ProjectEnvironment.model_validate(whole.pop("environment"))
+        whole["environment"] = expanded(told, environment)
         session = SessionConfig.model_validate({"routes": whole.pop("models"), **whole})
     except ValidationError as error:  # a range that this release's domain narrowed
         raise ConfigurationError(worded(error, "the configuration")) from error
@@ -106,6 +110,19 @@ def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
         ConfigurationError: the file is wrong.
     """
     return described(read_layer(file, "user")) if is_there(file) else {}
+
+
+def load_toolchains(file: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what a person's own file says of toolchains; the file need not exist.
+
+    Raises:
+        ConfigurationError: the file is wrong.
+    """
+    if not is_there(file):
+        return ()
+    named = read_layer(file, "user").values.get("environment.toolchains", ())
+    told = ProjectEnvironment(toolchains=cast("tuple[str, ...]", named))
+    return expanded(told, variables).toolchains
 
 
 def settle(layers: Sequence[Layer], environment: Mapping[str, str]) -> Settled:

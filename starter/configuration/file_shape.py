@@ -37,6 +37,9 @@ from starter.configuration.value_types import (
     Duration,
     GateName,
     Route,
+    ToolchainPath,
+    VariableName,
+    VariableValue,
 )
 from workflows.domain.agent.model_values import GivenFacts
 from workflows.domain.agent.tool_policy import RuleName, ToolName
@@ -123,6 +126,13 @@ class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
     allow_secret: tuple[str, ...] | None = None
 
 
+class EnvironmentSection(BaseModel, frozen=True, extra="forbid"):
+    """What the project's commands find beside its files."""
+
+    toolchains: Annotated[tuple[ToolchainPath, ...], Field(max_length=50)] | None = None
+    variables: Annotated[dict[VariableName, VariableValue], Field(max_length=100)] | None = None
+
+
 class _Described(BaseModel, frozen=True, extra="ignore"):
     """Only the names of the providers that a file describes; routes may use them."""
 
@@ -161,6 +171,7 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     gates: dict[GateName, GateEntry] | None = None
     """An empty mapping means no gates; left out, they are detected."""
     worktree: WorktreeSection | None = None
+    environment: EnvironmentSection | None = None
     attempts: StrictInt | None = Field(default=None, ge=1, le=20)
     turns: StrictInt | None = Field(default=None, ge=1, le=1_000)
     command_timeout: Duration | None = None
@@ -185,6 +196,20 @@ class RepositoryWorktreeSection(WorktreeSection, frozen=True, extra="forbid"):
         return value
 
 
+class RepositoryEnvironmentSection(EnvironmentSection, frozen=True, extra="forbid"):
+    """The same section in a file that was found in the repository."""
+
+    @field_validator("variables")
+    @classmethod
+    def _names_no_home(cls, value: dict[str, str] | None) -> dict[str, str] | None:
+        if value and any(text.startswith("~/") for text in value.values()):
+            raise ValueError(
+                "a repository cannot name a place in your home; say it in your own configuration "
+                "or with --config FILE"
+            )
+        return value
+
+
 class RepositoryFile(ConfigurationFile, frozen=True, extra="forbid"):
     """A file found in the repository: no person named it, so it may not lower the guard.
 
@@ -193,6 +218,7 @@ class RepositoryFile(ConfigurationFile, frozen=True, extra="forbid"):
     """
 
     worktree: RepositoryWorktreeSection | None = None
+    environment: RepositoryEnvironmentSection | None = None
 
     @field_validator("sandbox")
     @classmethod

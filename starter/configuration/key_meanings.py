@@ -64,6 +64,12 @@ MEANINGS: Final = {
     "worktree.allow_secret": "files of `copy` that may be copied, and paths in which work may add "
     "lines, although they look secret; models "
     "can read them then",
+    "environment.toolchains": "directories of this machine that commands in the sandbox may read, "
+    "each with its `bin` on PATH in this order: `~/.pyenv/versions/3.12.8`, `~/.cargo` "
+    "([environments](environments.md)); a file that was found in the repository may only list what "
+    "you list yourself",
+    "environment.variables": "variables that commands in the sandbox are given, as "
+    "`{RUSTUP_HOME: ~/.rustup}`; agents can read them",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
     "command_timeout": "the longest that one command of an agent may run",

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final, cast
 
+from starter.configuration.environment_values import ready_line
 from workflows.domain.agent.tool_policy import ToolPolicy
+from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.session.session_config import Approvals, SessionConfig, WorktreeConfig
 from workflows.domain.violation import DiffLimits
 
@@ -30,6 +32,7 @@ _WIDENING: Final = tuple(
 )  # fmt: skip
 """Lists of which a repository may only leave something out."""
 _NETWORK: Final = "worktree.network"
+_TOOLCHAINS: Final = "environment.toolchains"
 _DEFAULTS: Final[Mapping[str, object]] = {
     "approvals.plan": Approvals().plan,
     "approvals.changeset": Approvals().changeset,
@@ -37,6 +40,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "on_cap": SessionConfig.model_fields["on_cap"].default,
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
     _NETWORK: WorktreeConfig().network,
+    _TOOLCHAINS: ProjectEnvironment().toolchains,
     **{f"limits.{key}": getattr(DiffLimits(), key) for key in DiffLimits.model_fields},
     **{key: getattr(ToolPolicy(), key.removeprefix("policy.")) for key in _WIDENING},
 }
@@ -69,6 +73,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     | `providers.…`      | what the person says: it would say where keys and code go  |
     | `catalogue.…`      | what the person says: it would say what the cap counts     |
     | `worktree.network` | hosts that the person lists, in the same words             |
+    | `environment.toolchains` | toolchains that the person lists, in the same words  |
     | lists of `policy`  | the same, or less; what denies may be added to             |
     | any other          | anything                                                   |
 
@@ -81,7 +86,8 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     """
     checked = ((key, found[key], own.get(key, _DEFAULTS[key])) for key in _DEFAULTS if key in found)
     refused = tuple(
-        f"{key}: {_shown(value)} where {_shown(mine)} holds without this file: {_REMEDY}"
+        f"{key}: {_shown(value)} where {_shown(mine)} holds without this file: "
+        f"{_remedy(key, value, mine)}"
         for key, value, mine in checked
         if not _may(key, value, mine)
     )
@@ -97,12 +103,22 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
 def _may(key: str, value: object, mine: object) -> bool:
     if key == "budget.stop_usd" or key.startswith("limits."):
         return cast(Decimal | int, value) <= cast(Decimal | int, mine)
-    if key == _NETWORK:
+    if key in {_NETWORK, _TOOLCHAINS}:
         return set(cast(_Texts, value)) <= set(cast(_Texts, mine))
     if key in _WIDENING:
         allowed = set(cast(_Texts, mine))
         return bool(allowed & {"*", "**"}) or set(cast(_Texts, value)) <= allowed
     return value == mine or (key.startswith("approvals.") and value == _ASKING)
+
+
+def _remedy(key: str, value: object, mine: object) -> str:
+    if key != _TOOLCHAINS:
+        return _REMEDY
+    both = dict.fromkeys((*cast(_Texts, mine), *cast(_Texts, value)))
+    return (
+        "a repository cannot show its commands a place of yours; if it may, put this line into "
+        f"your own configuration: `{ready_line(tuple(both))}`"
+    )
 
 
 def _shown(value: object) -> object:

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from activities.yaml_documents.value_wording import brief
+from starter.configuration.environment_values import toolchain_fault, variable_fault
 from starter.configuration.gate_commands import check_arguments, parse_command
 from workflows.domain.agent.model_values import BUILT_IN
 from workflows.domain.agent.tool_policy import CommandPattern, PathPattern
@@ -99,6 +100,13 @@ Route = Annotated[
     tuple[Annotated[ModelName, AfterValidator(_known_provider)], ...], Field(min_length=1)
 ]
 GateName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,62}$")]
+ToolchainPath = Annotated[str, Field(max_length=1_000), _without_fault(toolchain_fault)]
+VariableName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,100}$"),
+    _without_fault(variable_fault),
+]
+VariableValue = Annotated[str, StringConstraints(max_length=10_000, pattern=r"^[^\x00]*$")]
 CheckedHost = Annotated[HostPattern, _without_fault(entry_fault)]
 CheckedPath = Annotated[PathPattern, _without_fault(claim_fault)]
 CheckedCommand = Annotated[CommandPattern, _without_fault(pattern_fault)]

@@ -10,8 +10,9 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from starter.console.command_errors import CommandError
@@ -87,6 +88,24 @@ def with_own_providers(settings: "Settings") -> "Settings":
     except ConfigurationError as error:
         raise CommandError(str(error)) from error
     return settings.model_copy(update={"providers": {**own, **settings.providers}})
+
+
+def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Settings":
+    """Return the settings with the toolchains of the person's own file and those named here.
+
+    Raises:
+        CommandError: the file is wrong.
+    """
+    from starter.configuration.configuration_errors import ConfigurationError
+    from starter.configuration.effective_configuration import load_toolchains, user_file
+
+    file = user_file()
+    try:
+        own = () if file is None else load_toolchains(file, os.environ)
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+    toolchains = {name: Path(name) for name in (*own, *named)}
+    return settings.model_copy(update={"toolchains": {**toolchains, **settings.toolchains}})
 
 
 async def connected(settings: "Settings") -> "Client":
@@ -221,6 +240,9 @@ def _workers_fault(
         return None
     if state.sandbox == "none" and request.config.sandbox == "required":
         return "confine nothing (`sandbox: none`), which your configuration does not say"
+    for name in request.config.environment.toolchains:
+        if name not in state.toolchains:
+            return f"do not show the toolchain {name!r}, which your configuration names"
     routes = request.config.routes
     names = {name.partition("/")[0] for name in (*routes.planner, *routes.developer)}
     names |= {name.partition("/")[0] for name in routes.reviewer}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from activities.ports.endpoints import ProviderEntries
     from starter.configuration.effective_configuration import Configuration
     from starter.machine.repository_look import Repository
+    from workers.settings import Settings
     from workflows.domain.gate import GateSpec
 
 _ROLES: Final = ("planner", "developer", "reviewer")
@@ -25,14 +26,14 @@ _SERVERS: Final = "none is needed: your own servers want none"
 
 
 async def repository_checks(
-    repo: Path, environment: Mapping[str, str], providers: "ProviderEntries"
+    repo: Path, environment: Mapping[str, str], settings: "Settings"
 ) -> list[Check]:
     """Check what a session on a repository would need beside the machine.
 
     Args:
         repo: the repository or a folder in it; what is not one is only noted.
         environment: asked for the presence of providers' keys.
-        providers: what `BLUEFLAME_PROVIDERS` says.
+        settings: of this process.
     """
     from starter.machine import repository_look
 
@@ -41,13 +42,14 @@ async def repository_checks(
         repository = await repository_look.examine(repo.absolute(), None)  # noqa: ASYNC240 (no disk)
     except CommandError as error:
         why = str(error)
-    configuration = _configuration(repository, environment, providers)
+    configuration = _configuration(repository, environment, settings.providers)
     keys = _keys(configuration, environment)
     if repository is None:
         return [Check("repo", "note", f"none is looked at: {why}"), keys]
     looked_at = Check("repo", "well", str(repository.root))
     gates = await _gates(repository, configuration)
-    return [looked_at, keys, gates, *_confinement(configuration)]
+    toolchains = _toolchains(repository, configuration, settings)
+    return [looked_at, keys, *toolchains, gates, *_confinement(configuration)]
 
 
 def _confinement(configuration: "Configuration | CommandError") -> list[Check]:
@@ -107,6 +109,20 @@ def _keys(configuration: "Configuration | CommandError", environment: Mapping[st
     return Check("keys", "well", f"{found} (set; `models test` tries them)")
 
 
+def _toolchains(
+    repository: "Repository", configuration: "Configuration | CommandError", settings: "Settings"
+) -> list[Check]:
+    """Say whether the toolchains that a session would be given can be shown."""
+    from starter.machine.toolchain_look import toolchain_faults
+
+    if isinstance(configuration, CommandError):
+        return []
+    named = configuration.session.environment.toolchains
+    if faults := toolchain_faults(named, settings, repository.root):
+        return [Check("toolchains", "missing", fault) for fault in faults]
+    return [Check("toolchains", "well", ", ".join(named))] if named else []
+
+
 def _names(provider: str, entries: "ProviderEntries") -> str:
     from starter.configuration.default_routes import key_names
 
@@ -129,20 +145,27 @@ async def _gates(repository: "Repository", configuration: "Configuration | Comma
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     how = "found" if chosen is None else "configured"
     text = f"{how}: {', '.join(names[:_NAMED])}{more}"
-    absent = _absent(gates)
+    is_whole = isinstance(configuration, Configuration)
+    toolchains = configuration.session.environment.toolchains if is_whole else ()
+    absent = _absent(gates, toolchains)
     return Check("gates", "note" if absent else "well", "; ".join((text, *absent)))
 
 
 def absence(program: str) -> str:
     """Say that the sandbox does not have a program, and how to fix that."""
     source = f" ({_SOURCES[program]})" if program in _SOURCES else ""
-    return f"absent from the sandbox, where gates run; install it under /usr{source}"
+    return (
+        f"absent from the sandbox, where gates run; install it under /usr{source}, or name its "
+        "place under 'environment.toolchains' in your own configuration"
+    )
 
 
-def _absent(gates: "Sequence[GateSpec]") -> list[str]:
+def _absent(gates: "Sequence[GateSpec]", toolchains: "Sequence[str]") -> list[str]:
     """Name the programs that these gates start and the sandbox does not have."""
     from workers.local.sandbox_programs import find_in_sandbox
 
     programs = dict.fromkeys(gate.argv[0] for gate in gates)
-    missing = [each for each in programs if "/" not in each and find_in_sandbox(each) is None]
+    missing = [
+        each for each in programs if "/" not in each and find_in_sandbox(each, toolchains) is None
+    ]
     return [f"{each!r} is {absence(each)}" for each in missing]

@@ -9,7 +9,7 @@ import tempfile
 from datetime import timedelta
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.ports.host_repository import MergePart
 from activities.ports.sandbox_port import WORKSPACE, Limits, SandboxCommand
 from tests.contract.test_sandbox import processes_in
@@ -88,7 +88,7 @@ async def unconfined(arena: Arena, case: Case) -> Ran:
 
 
 async def _plain(arena: Arena, argv: tuple[str, ...], cwd: str) -> bytes:
-    tools = [str(prefix / "bin") for prefix in default_toolchain()]
+    tools = [str(prefix / "bin") for prefix in worker_prefixes()]
     place = arena.environment(str(arena.worktree), str(arena.bare))
     env = {
         "PATH": ":".join([*tools, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]),

@@ -20,7 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.ports.sandbox_port import Limits, SandboxCommand, Workspace
 from tests.security.attacks.network import ABSTRACT, CASES, PATHS, TCP, UDP, Reach
 from tests.waiting import PATIENCE
@@ -101,7 +101,7 @@ async def confined(case: Reach, workspace: Path, env: dict[str, str]) -> None:
 
 async def unconfined(case: Reach, workspace: Path, env: dict[str, str]) -> None:
     """Run an attack without it; this world is all that it can reach."""
-    tools = [str(prefix / "bin") for prefix in default_toolchain()]
+    tools = [str(prefix / "bin") for prefix in worker_prefixes()]
     await asyncio.to_thread(
         subprocess.run,
         ("bash", "-c", case.attack),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from workers.hosting import data_layout
 from workers.hosting.cgroup_delegation import place_of
+from workers.hosting.offered_toolchains import offered_toolchains
 from workers.settings import Settings
 from workflows.queues import host_queue
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from activities.adapters.git.repository_locks import Locking
     from activities.ports.host_repository import HostRepository
     from activities.ports.sandbox_port import Sandbox
+    from activities.ports.toolchain_places import Toolchains
     from activities.repository.host_data import Host
 
 
@@ -58,14 +60,16 @@ def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
             opened[key] = GitHostRepository(git, settings.host_dir, key, seams)
         return opened[key]
 
+    toolchains = offered_toolchains(settings)
     name = data_layout.host_name(settings)
     return Host(
         name=name,
         queue=host_queue(name),
         store=LocalStore(settings.store_dir),
-        sandbox=_sandbox(settings),
+        sandbox=_sandbox(settings, toolchains),
         repository=repository,
         fail_point=fail_point,
+        toolchains=toolchains,
     )
 
 
@@ -84,14 +88,14 @@ def _sweeping(
     return exclusive(path, wait)
 
 
-def _sandbox(settings: Settings) -> "Sandbox":
+def _sandbox(settings: Settings, toolchains: "Toolchains") -> "Sandbox":
     from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
     from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 
     cgroup = place_of(settings.cgroup)
     if settings.sandbox == "none":
-        return UnconfinedSandbox(cgroup=cgroup)
-    return BubblewrapSandbox(cgroup=cgroup)
+        return UnconfinedSandbox(cgroup=cgroup, offered=toolchains)
+    return BubblewrapSandbox(cgroup=cgroup, offered=toolchains)
 
 
 class FailPoint:

@@ -17,7 +17,6 @@ Of a session the request says
 """
 
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -25,8 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import AwareDatetime, BaseModel
 
-from workers.hosting.data_layout import packages_root
-from workers.hosting.privileges import PrivilegePlan, enter, prepare_data_dir
+from workers.hosting.host_user import become_host_user
 from workers.settings import Settings
 
 if TYPE_CHECKING:
@@ -179,29 +177,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Read a request from the standard input, do it, and write the report."""
     arguments = sys.argv[1:] if arguments is None else arguments
     settings = Settings.read()
-    _drop_root(settings, arguments)
+    become_host_user(settings, "workers.hosting.session_cleaning", arguments)
     request = CleaningRequest.model_validate_json(sys.stdin.buffer.read())
     report = asyncio.run(clean(settings, request))
     sys.stdout.write(f"{report.model_dump_json()}\n")
     return 0
-
-
-def _drop_root(settings: Settings, arguments: Sequence[str]) -> None:
-    if os.geteuid() != 0:
-        return
-    from activities.adapters.sandbox.shown_programs import default_toolchain
-
-    writable = prepare_data_dir(settings.data_dir, settings.host_uid, settings.host_gid)
-    enter(
-        PrivilegePlan(
-            argv=(sys.executable, "-P", "-m", "workers.hosting.session_cleaning", *arguments),
-            cwd=settings.host_dir,
-            writable=writable,
-            readable=(packages_root(), *default_toolchain()),
-            uid=settings.host_uid,
-            gid=settings.host_gid,
-        )
-    )
 
 
 if __name__ == "__main__":

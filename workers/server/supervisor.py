@@ -138,6 +138,7 @@ class Supervisor:
             playbook=self._settings.playbook,
             sandbox=self._settings.sandbox,
             providers=self._settings.providers,
+            toolchains=tuple(self._settings.toolchains),
         )
         replace_text(_state_path(self._settings), state.model_dump_json())
 
@@ -187,6 +188,8 @@ class SupervisorState(BaseModel, frozen=True, extra="ignore"):
     """`none`: these workers confine nothing."""
     providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
     """What these workers know of providers."""
+    toolchains: tuple[str, ...] = ()
+    """What these workers were told of, by name."""
 
 
 def read_state(settings: Settings) -> SupervisorState | None:

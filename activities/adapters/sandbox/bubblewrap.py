@@ -37,14 +37,15 @@ from activities.adapters.sandbox.egress.egress_proxy import Egress, Outside
 from activities.adapters.sandbox.egress.network_socket import VARIABLES, answered, through
 from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
 from activities.adapters.sandbox.pid_namespace import Namespace
-from activities.adapters.sandbox.shown_programs import default_toolchain
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
 from activities.ports.sandbox_port import (
     SandboxCommand,
     SandboxProbe,
     SandboxResult,
     SandboxUnavailableError,
+    Workspace,
 )
+from activities.ports.toolchain_places import ToolchainError, Toolchains
 
 _PROGRAMS = "/usr/bin:/usr/local/bin:/bin"
 _UP, _GO = b"up\n", b"go\n"
@@ -85,21 +86,24 @@ class BubblewrapSandbox:
 
     def __init__(
         self,
-        toolchain: tuple[Path, ...] | None = None,
+        toolchain: tuple[Path, ...] = (),
         program: str = "bwrap",
         cgroup: Path | None = None,
         outside: Outside | None = None,
+        offered: Toolchains | None = None,
     ) -> None:
         """Remember what to show; nothing is touched yet.
 
         Args:
-            toolchain: prefixes bound read-only at their own path, their `bin` first in PATH; None:
-                those of the interpreter that runs us.
+            toolchain: prefixes bound read-only at their own path, their `bin` first in PATH, for
+                every command.
             program: bubblewrap's name or absolute path.
             cgroup: a delegated one, in which each command gets its own.
             outside: what commands with a network reach; None: the world, by its public addresses.
+            offered: what else a command may ask for; None: nothing.
         """
-        self._toolchain = default_toolchain() if toolchain is None else toolchain
+        self._toolchain = {str(prefix): prefix for prefix in toolchain}
+        self._offered = offered or Toolchains()
         self._program = program
         self._cgroup = cgroup
         self.outside = outside or Outside()
@@ -121,16 +125,18 @@ class BubblewrapSandbox:
                 not get it: through an inherited descriptor it could release the lock.
 
         Raises:
-            SandboxUnavailableError: as real root, without bubblewrap or libseccomp, or where the
-                kernel forbids a part of the arrangement; nothing ran.
+            SandboxUnavailableError: as real root, without bubblewrap, libseccomp or a toolchain
+                that is wanted, or where the kernel forbids a part of the arrangement; nothing ran.
         """
         _refuse_root()
+        toolchain = {**self._toolchain, **_wanted(self._offered, command.workspace)}
         program = self._located()
         with Descriptors() as fds:
             door = _Door(command, self.outside, fds) if command.network else None
-            added = command.env if door is None else (*command.env, *VARIABLES)
-            env = environment(self._toolchain, added)
-            plan = Plan(command.workspace, self._toolchain, env, command.limits, fds.data)
+            variables = tuple(command.workspace.environment.variables.items())
+            added = (*variables, *command.env, *(() if door is None else VARIABLES))
+            env = environment(toolchain.values(), added)
+            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data)
             options = [
                 *arguments(plan),
                 "--seccomp",
@@ -161,6 +167,13 @@ class BubblewrapSandbox:
                 f"{self._program!r} is not installed. Install it: `apt-get install bubblewrap`."
             )
         return found
+
+
+def _wanted(offered: Toolchains, workspace: Workspace) -> dict[str, Path]:
+    try:
+        return offered.wanted(workspace.environment)
+    except ToolchainError as error:
+        raise SandboxUnavailableError(f"{error}.") from error
 
 
 class _Door:

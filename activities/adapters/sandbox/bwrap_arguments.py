@@ -8,10 +8,12 @@ was planted there), except `/workspace/.git`, which is checked before each start
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from activities.adapters.sandbox.shown_programs import own_programs
 from activities.ports.sandbox_port import (
     INSIDE,
     WORKSPACE,
@@ -19,6 +21,7 @@ from activities.ports.sandbox_port import (
     SandboxUnavailableError,
     Workspace,
 )
+from activities.ports.toolchain_places import masked_files
 
 HOME = "/home/agent"
 GIT_DIR = "/git"
@@ -28,6 +31,9 @@ _ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl", "/etc/pki")
 """Machine-independent parts of /etc that programs need; each costs a quarter of a millisecond."""
 
 _STUBS = "/etc/no-terminal"
+_OWN = "/etc/own-programs"
+"""Last in PATH: ripgrep, and a Python by the names under which nothing else offers one."""
+_SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 _STUB = """\
 #!/bin/sh
 # There is no terminal here, and some editors wait for one for ever. Scripted use goes through.
@@ -91,11 +97,34 @@ _KEYS = ("key-users", "keys")
 user who runs the worker. Others of that kind (`kcore`, `timer_list` …) are for the host's root."""
 
 
-def environment(toolchain: tuple[Path, ...], added: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Return the whole environment of a command; nothing of the host's is in it."""
-    tools = [str(prefix / "bin") for prefix in toolchain if (prefix / "bin").is_dir()]
-    path = ":".join([_STUBS, *tools, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"])
+def environment(
+    toolchain: Iterable[Path], added: tuple[tuple[str, str], ...], own: str = _OWN
+) -> dict[str, str]:
+    """Return the whole environment of a command; nothing of the host's is in it.
+
+    Args:
+        toolchain: prefixes whose `bin` come first in PATH.
+        added: further variables.
+        own: the folder that comes last in PATH, see `own_links`.
+    """
+    path = ":".join([_STUBS, *_tools(toolchain), _SYSTEM_PATH, own])
     return {"PATH": path, **_ENVIRONMENT, **dict(added), INSIDE: "1"}
+
+
+def _tools(toolchain: Iterable[Path]) -> list[str]:
+    return [str(prefix / "bin") for prefix in toolchain if (prefix / "bin").is_dir()]
+
+
+def own_links(toolchain: Iterable[Path]) -> dict[str, str]:
+    """Return by name what a Python is called by that neither toolchains nor the system offer.
+
+    Where one of the two names is known, the other one means the same program. Only where none is,
+    both mean the interpreter that runs us, without our packages.
+    """
+    path = ":".join([*_tools(toolchain), _SYSTEM_PATH])
+    found = {name: shutil.which(name, path=path) for name in ("python", "python3")}
+    known = found["python3"] or found["python"] or str(own_programs().interpreter)
+    return {name: known for name, place in found.items() if place is None}
 
 
 Data = Callable[[bytes, str], int]
@@ -107,7 +136,8 @@ class Plan:
     """What one start of bubblewrap needs."""
 
     workspace: Workspace
-    toolchain: tuple[Path, ...]
+    toolchain: Mapping[str, Path]
+    """By the name under which each is known inside, what it really is on the host."""
     env: dict[str, str]
     limits: Limits
     data: Data
@@ -132,7 +162,8 @@ def arguments(plan: Plan) -> list[str]:
         *_tmpfs("/tmp", plan.limits.memory_bytes // 4),  # noqa: S108 -- the sandbox's own
         *_tmpfs(HOME, plan.limits.memory_bytes // 4, mode="0755"),
         *("--dir", "/var", "--symlink", "/tmp", "/var/tmp"),  # noqa: S108
-        *(part for prefix in plan.toolchain for part in ("--ro-bind", str(prefix), str(prefix))),
+        *_own(plan.toolchain),
+        *_toolchains(plan.toolchain, plan.data),
         *_workspace(plan.workspace, plan.data),
         *("--chdir", WORKSPACE, "--remount-ro", "/"),
         *("--clearenv", *_environment(plan.env)),
@@ -233,6 +264,38 @@ def _git_message(path: Path, expected: Path) -> str:
         f"{str(path)!r} is not the file that git wrote for the worktree {str(expected)!r}. "
         "Nothing was started. Make the worktree again from its last checkpoint."
     )
+
+
+def _own(toolchain: Mapping[str, Path]) -> Iterator[str]:
+    """Show the interpreter that the file tools need, and cover the packages beside it."""
+    own = own_programs()
+    for prefix in own.prefixes:
+        yield from ("--ro-bind", str(prefix), str(prefix))
+    for folder in own.hidden:
+        yield from (*_tmpfs(str(folder), 0, mode="0555"), "--remount-ro", str(folder))
+    yield from ("--dir", _OWN)
+    for name, target in own_links(toolchain.values()).items():
+        yield from ("--symlink", target, f"{_OWN}/{name}")
+    if own.search is not None:
+        yield from ("--ro-bind", str(own.search), f"{_OWN}/{own.search.name}")
+
+
+def _toolchains(toolchain: Mapping[str, Path], data: Data) -> Iterator[str]:
+    """Show each toolchain at its real place, and by its name where that is a link.
+
+    What lies in another one, or in /usr, is there already: nothing is mounted or linked in it.
+    """
+    shown = [Path("/usr"), *own_programs().prefixes]
+    for real in sorted(set(toolchain.values()), key=lambda one: len(one.parts)):
+        if not any(real.is_relative_to(place) for place in shown):
+            yield from ("--ro-bind", str(real), str(real))
+            for path in masked_files(real):
+                yield from ("--ro-bind-data", str(data(b"", path.name)), str(path))
+            shown.append(real)
+    for name in sorted(map(Path, toolchain), key=lambda one: len(one.parts)):
+        if not any(name.is_relative_to(place) for place in shown):
+            yield from ("--symlink", str(toolchain[str(name)]), str(name))
+            shown.append(name)
 
 
 def _environment(env: dict[str, str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from activities.adapters.sandbox.bwrap_arguments import environment
+from activities.adapters.sandbox.bwrap_arguments import environment, own_links
 from activities.adapters.sandbox.cgroups import kernel_limits
 from activities.adapters.sandbox.child_process import (
     Child,
@@ -27,7 +27,7 @@ from activities.adapters.sandbox.child_process import (
     readable,
     run_bounded,
 )
-from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.adapters.sandbox.shown_programs import own_programs
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog, session_of
 from activities.ports.sandbox_port import (
     SandboxCommand,
@@ -35,6 +35,7 @@ from activities.ports.sandbox_port import (
     SandboxResult,
     SandboxUnavailableError,
 )
+from activities.ports.toolchain_places import ToolchainError, Toolchains
 
 _MARK = "BLUEFLAME_COMMAND"
 _ROUNDS = 20
@@ -45,15 +46,20 @@ class UnconfinedSandbox:
     """Runs commands without a sandbox. Implements the port `Sandbox`."""
 
     def __init__(
-        self, toolchain: tuple[Path, ...] | None = None, cgroup: Path | None = None
+        self,
+        toolchain: tuple[Path, ...] = (),
+        cgroup: Path | None = None,
+        offered: Toolchains | None = None,
     ) -> None:
         """Remember what is needed later.
 
         Args:
-            toolchain: what comes first in PATH; None: the interpreter that runs us.
+            toolchain: what comes first in PATH, for every command.
             cgroup: a delegated one, in which each command gets its own.
+            offered: what else a command may ask for; None: nothing.
         """
-        self._toolchain = default_toolchain() if toolchain is None else toolchain
+        self._toolchain = toolchain
+        self._offered = offered or Toolchains()
         self._cgroup = cgroup
 
     async def probe(self) -> SandboxProbe:
@@ -73,7 +79,7 @@ class UnconfinedSandbox:
         """
         mark = secrets.token_hex(16)
         with _home() as home:
-            env = {**environment(self._toolchain, (("HOME", home), *command.env)), _MARK: mark}
+            env = {**self._environment(command, Path(home)), _MARK: mark}
             async with kernel_limits(self._cgroup, command.limits) as kernel:
                 spawn = Spawn(
                     argv=kernel.entering(_limited(command)),
@@ -96,6 +102,23 @@ class UnconfinedSandbox:
             survivors=ended.survivors,
             elapsed=ended.elapsed,
         )
+
+    def _environment(self, command: SandboxCommand, home: Path) -> dict[str, str]:
+        try:
+            wanted = self._offered.wanted(command.workspace.environment)
+        except ToolchainError as error:
+            raise SandboxUnavailableError(f"{error}.") from error
+        toolchain = (*self._toolchain, *wanted.values())
+        own = home / ".own-programs"
+        own.mkdir()
+        links = own_links(toolchain)
+        if (search := own_programs().search) is not None:
+            links[search.name] = str(search)
+        for name, target in links.items():
+            (own / name).symlink_to(target)
+        variables = command.workspace.environment.variables.items()
+        added = (("HOME", str(home)), *variables, *command.env)
+        return environment(toolchain, added, str(own))
 
 
 def _home() -> tempfile.TemporaryDirectory[str]:

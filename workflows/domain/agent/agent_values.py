@@ -11,6 +11,7 @@ from workflows.domain.agent.messages import Message
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.budget import Bill
+from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.evolution import evolve
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, Tree
 
@@ -50,6 +51,8 @@ class WorktreeRef(BaseModel, frozen=True, extra="forbid"):
     repository: str
     """The repository's key on the host: a digest of its resolved path."""
     writable: bool
+    environment: ProjectEnvironment = ProjectEnvironment()
+    """What the commands in it find beside its files."""
 
 
 class AgentChanges(TypedDict, total=False):

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, BaseModel, Field, StringConstraints
 from workflows.domain.agent.model_values import GivenFacts
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.budget import Caps
+from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateSpec
 from workflows.domain.violation import DiffLimits
 
@@ -85,6 +86,7 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     gates: tuple[GateSpec, ...] | None = None
     """None: detected from the repository."""
     worktree: WorktreeConfig = WorktreeConfig()
+    environment: ProjectEnvironment = ProjectEnvironment()
     attempts: int = Field(default=3, ge=1, le=20)
     """Attempts at a task before it fails."""
     turns: int = Field(default=60, ge=1, le=1_000)

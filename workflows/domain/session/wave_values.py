@@ -9,6 +9,7 @@ from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.model_values import ModelFacts
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.budget import Bill
+from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateReport, GateSpec, Judgement
 from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.plan import Plan, Task
@@ -27,6 +28,7 @@ class Grounds(BaseModel, frozen=True, extra="forbid"):
     host_queue: str
     ledger: str
     worktree: WorktreeConfig
+    environment: ProjectEnvironment = ProjectEnvironment()
     copied: tuple[CopiedFile, ...]
     gates: tuple[GateSpec, ...]
     command_timeout: timedelta

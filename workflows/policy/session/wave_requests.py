@@ -46,6 +46,7 @@ def grounds(request: SessionRequest, state: SessionState) -> Grounds:
         host_queue=known.host_queue,
         ledger=request.ledger_id,
         worktree=request.config.worktree,
+        environment=request.config.environment,
         copied=known.base.copied,
         gates=known.gates,
         command_timeout=request.config.command_timeout,

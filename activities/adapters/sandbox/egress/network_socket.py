@@ -9,12 +9,12 @@ it is gone. What goes through is `egress`'s to judge.
 import asyncio
 import contextlib
 import socket
-import sys
 from collections.abc import AsyncGenerator
 from typing import Final
 
 from activities.adapters.sandbox.child_process import readable
 from activities.adapters.sandbox.egress.egress_proxy import Egress
+from activities.adapters.sandbox.shown_programs import own_programs
 
 PORT: Final = 3128
 """On the sandbox's own loopback, where nothing else listens: each command has a new one."""
@@ -49,7 +49,7 @@ def through(channel: int, argv: tuple[str, ...]) -> tuple[str, ...]:
         channel: the descriptor, inherited under this number, that leads to the host.
         argv: the command itself.
     """
-    return (sys.executable, "-I", "-S", "-c", _INSIDE, str(channel), *argv)
+    return (str(own_programs().interpreter), "-I", "-S", "-c", _INSIDE, str(channel), *argv)
 
 
 @contextlib.asynccontextmanager

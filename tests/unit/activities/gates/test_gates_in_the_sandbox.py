@@ -8,6 +8,7 @@ import pytest
 
 from activities.adapters.blob_store import MemoryStore
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.gates.detection import detect_gates
 from activities.gates.execution import Checkout, GateRunner
 from activities.ports.sandbox_port import Limits, Workspace
@@ -25,7 +26,7 @@ class Bench:
         self.tree = root / "tree"
         self.tree.mkdir()
         self.store = MemoryStore()
-        self.runner = GateRunner(BubblewrapSandbox(), self.store)
+        self.runner = GateRunner(BubblewrapSandbox(worker_prefixes()), self.store)
 
     async def restore(self) -> tuple[str, ...]:
         return ()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from activities.adapters.blob_store import MemoryStore
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.gates.detection import detect_gates, files_to_read
 from activities.gates.execution import Checkout, GateRunner
 from activities.gates.gitleaks import COMMAND, in_lines, redaction_fault
@@ -240,7 +240,7 @@ real = pytest.mark.skipif(_PROGRAM is None, reason="gitleaks is not on PATH (CON
 
 def _sandbox() -> BubblewrapSandbox:
     assert _PROGRAM is not None
-    return BubblewrapSandbox((Path(_PROGRAM).resolve().parent.parent, *default_toolchain()))
+    return BubblewrapSandbox((Path(_PROGRAM).resolve().parent.parent, *worker_prefixes()))
 
 
 def _make(home: Home) -> None:

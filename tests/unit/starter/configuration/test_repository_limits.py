@@ -87,3 +87,12 @@ def test_what_a_flag_or_named_file_says_counts_as_the_persons():
     found = Layer(FOUND, {"policy.lift": ("network",)})
     with pytest.raises(ConfigurationError, match="cannot decide that for you"):
         combine((found,), KEYS)
+
+
+def test_a_toolchain_that_a_repository_asks_for_is_a_line_to_copy():
+    asked = {"environment.toolchains": ("~/.cargo", "/opt/go")}
+    own = {"environment.toolchains": ("~/.cargo", "~/.rustup")}
+    (fault,) = limit_faults(asked, own)
+    assert "`environment: {toolchains: [~/.cargo, ~/.rustup, /opt/go]}`" in fault
+    assert limit_faults({"environment.toolchains": ("~/.cargo",)}, own) == ()
+    assert limit_faults({"environment.variables": {"NODE_ENV": "test"}}, {}) == ()

@@ -8,6 +8,7 @@ from activities.ports.endpoints import ProviderEntry
 from starter.machine.machine_checks import Check
 from starter.machine.repository_checks import absence, repository_checks
 from tests.e2e.processes import repository
+from workers.settings import Settings
 
 ANTHROPIC, OPENAI = {"ANTHROPIC_API_KEY": "a"}, {"OPENAI_API_KEY": "b"}
 MODELS = "models: {planner: [%s], developer: [%s], reviewer: [%s]}\n"
@@ -22,7 +23,8 @@ def _no_configuration_of_the_persons(tmp_path: Path, monkeypatch: pytest.MonkeyP
 async def checked(
     repo: Path, environment: dict[str, str], **providers: ProviderEntry
 ) -> dict[str, Check]:
-    return {check.name: check for check in await repository_checks(repo, environment, providers)}
+    settings = Settings(data_dir=repo.parent / "data", providers=providers)
+    return {check.name: check for check in await repository_checks(repo, environment, settings)}
 
 
 @pytest.mark.parametrize(
@@ -149,5 +151,22 @@ async def test_a_configuration_without_a_sandbox_is_noted(tmp_path: Path) -> Non
 
 
 def test_says_where_to_get_a_program_that_the_sandbox_does_not_have():
-    assert absence("no-such-program").endswith("install it under /usr")
+    assert "install it under /usr, or name its place under" in absence("no-such-program")
     assert "gitleaks/releases" in absence("gitleaks")
+
+
+def _write_own(folder: Path, text: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / "blueflame.yaml").write_text(f"version: 1\n{text}")
+
+
+async def test_each_toolchain_that_cannot_be_shown_is_missing(tmp_path: Path):
+    own = tmp_path / "none" / "blueflame"
+    _write_own(own, f"{TWO}environment: {{toolchains: [{tmp_path}, {tmp_path}/gone, {own}]}}\n")
+    repo = repository(tmp_path / "r", {"a": "1"})
+    settings = Settings(data_dir=tmp_path / "data")
+    checks = await repository_checks(repo, ANTHROPIC | OPENAI, settings)
+    said = [check for check in checks if check.name == "toolchains"]
+    assert [check.state for check in said] == ["missing", "missing", "missing"]
+    assert "gone' cannot be used: No such file or directory. Install it" in said[1].text
+    assert all("would be seen with it" in said[at].text for at in (0, 2))

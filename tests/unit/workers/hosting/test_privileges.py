@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.adapters.sandbox.shown_programs import default_toolchain
+from activities.adapters.sandbox.shown_programs import worker_prefixes
 from tests.dropped import ROOT
 from workers.hosting.privileges import (
     PrivilegeError,
@@ -39,7 +39,7 @@ def plan_for(*argv: str, home: Path, **changes: object) -> PrivilegePlan:
             "argv": argv,
             "cwd": home / "data" / "host",
             "writable": prepare_data_dir(home / "data"),
-            "readable": (home / "code", *default_toolchain()),
+            "readable": (home / "code", *worker_prefixes()),
             **changes,
         }
     )
@@ -201,7 +201,7 @@ def test_a_sandbox_works_for_a_dropped_worker_and_a_real_user(home: Path):
                 argv=argv,
                 cwd=data[0],
                 writable=data,
-                readable=(ROOT, *default_toolchain()),
+                readable=(ROOT, *worker_prefixes()),
                 uid=uid,
                 gid=gid,
                 env=(("PYTHONPATH", str(ROOT)),),
@@ -224,7 +224,7 @@ async def main():
     probe = await sandbox.probe()
     path = Path(sys.argv[1]) / "tree"
     path.mkdir()
-    make = "import pydantic; open('made', 'w').write('found')"
+    make = "import json; open('made', 'w').write('found')"
     argv = ("bash", "-c", 'python3 -c "$0" && rg -n found', make)
     result = await sandbox.run(SandboxCommand(argv=argv, workspace=Workspace(path=path)))
     owner = (path / "made").stat().st_uid

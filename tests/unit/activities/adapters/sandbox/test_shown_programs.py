@@ -1,7 +1,11 @@
 import sys
 from pathlib import Path
 
-from activities.adapters.sandbox.shown_programs import default_toolchain, interpreter_prefixes
+from activities.adapters.sandbox.shown_programs import (
+    interpreter_prefixes,
+    own_programs,
+    worker_prefixes,
+)
 
 
 def test_every_link_on_the_way_to_the_interpreter_is_shown(tmp_path: Path):
@@ -23,6 +27,16 @@ def test_what_lies_under_usr_needs_no_bind():
 
 
 def test_ours_is_among_them():
-    prefixes = default_toolchain()
+    prefixes = worker_prefixes()
     assert sys.prefix.startswith("/usr") or Path(sys.prefix) in prefixes
     assert Path("/") not in prefixes
+
+
+def test_of_our_own_installation_only_the_bare_interpreter_is_shown():
+    own = own_programs()
+    assert not own.interpreter.is_symlink()
+    shown = (Path("/usr"), *own.prefixes)
+    assert any(own.interpreter.is_relative_to(place) for place in shown)
+    is_in_a_virtual_environment = sys.prefix != sys.base_prefix
+    assert bool(own.hidden) is not is_in_a_virtual_environment
+    assert not is_in_a_virtual_environment or Path(sys.prefix) not in own.prefixes

@@ -1,0 +1,78 @@
+"""The values of the section `environment`: which places and variables may be named at all.
+
+Pure: whether a place is there and may be shown is looked at where the workers run.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from starter.configuration.configuration_errors import ConfigurationError
+from workflows.domain.environment import ProjectEnvironment
+
+_HOME: Final = "~/"
+_OWN: Final = frozenset({"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "PWD", "IFS"})
+_OWN_BEGINNINGS: Final = ("BLUEFLAME_", "GIT_", "LD_", "SSH_")
+_PROXIES: Final = re.compile(r"(?:https?|all|no|ftp)_proxy", re.IGNORECASE)
+_SECRET: Final = re.compile(
+    r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)(?:_|$)",
+    re.IGNORECASE,
+)
+
+
+def toolchain_fault(path: str) -> str | None:
+    """Say why a text cannot name a toolchain; None where it can."""
+    if not path.startswith(("/", _HOME)):
+        return "a toolchain is named by its whole path, or from your home on by '~/'"
+    if ".." in path.split("/") or set(path) & {":", "\0", "\n"}:
+        return "'..', ':' and line breaks have no place in it"
+    return None
+
+
+def variable_fault(name: str) -> str | None:
+    """Say why a variable cannot be set; None where it can."""
+    if name in _OWN or name.startswith(_OWN_BEGINNINGS) or _PROXIES.fullmatch(name):
+        return "the sandbox sets it; programs are found through 'environment.toolchains'"
+    if _SECRET.search(name):
+        return (
+            "it looks like a secret, and agents read what is set here; a project whose tests need "
+            "one has to be given a harmless stand-in under another name"
+        )
+    return None
+
+
+def expanded(environment: ProjectEnvironment, variables: Mapping[str, str]) -> ProjectEnvironment:
+    """Return an environment with `~/` replaced by the person's home.
+
+    Args:
+        environment: as it was written.
+        variables: of this process; only asked for HOME.
+
+    Raises:
+        ConfigurationError: there is no home.
+    """
+    home = variables.get("HOME", "")
+    texts = (*environment.toolchains, *environment.variables.values())
+    if not home.startswith("/") and any(map(_is_in_home, texts)):
+        raise ConfigurationError(
+            "environment: '~/' cannot be told, for HOME is not set; write the whole path"
+        )
+    return ProjectEnvironment(
+        toolchains=tuple(_expanded(path, home) for path in environment.toolchains),
+        variables={name: _expanded(text, home) for name, text in environment.variables.items()},
+    )
+
+
+def _is_in_home(text: str) -> bool:
+    return text.startswith(_HOME)
+
+
+def _expanded(text: str, home: str) -> str:
+    """Replace `~/` by the home; a slash at the end says nothing."""
+    whole = f"{home.rstrip('/')}/{text.removeprefix(_HOME)}" if _is_in_home(text) else text
+    return whole.rstrip("/") or whole
+
+
+def ready_line(toolchains: Sequence[str]) -> str:
+    """Return what a person copies into a file of their own to show these toolchains."""
+    return f"environment: {{toolchains: [{', '.join(toolchains)}]}}"

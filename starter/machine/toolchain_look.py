@@ -1,0 +1,47 @@
+"""A look at the toolchains that a session wants, before anything is started or paid.
+
+The workers look again when they start, and show only what they found then.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starter.console.command_errors import CommandError
+
+if TYPE_CHECKING:
+    from workers.settings import Settings
+
+
+def check_toolchains(toolchains: Sequence[str], settings: "Settings", root: Path | None) -> None:
+    """Refuse toolchains that are not there, or must not be shown.
+
+    Args:
+        toolchains: absolute names.
+        settings: of this process; its data and key files are never shown.
+        root: the repository's; its checkout is not shown as a whole.
+
+    Raises:
+        CommandError: with every fault, one a line.
+    """
+    if faults := toolchain_faults(toolchains, settings, root):
+        raise CommandError("\n".join(faults))
+
+
+def toolchain_faults(
+    toolchains: Sequence[str], settings: "Settings", root: Path | None
+) -> list[str]:
+    """Return what is wrong with each toolchain of which something is."""
+    from activities.ports.toolchain_places import ToolchainError
+    from starter.configuration.effective_configuration import user_file
+    from workers.hosting.offered_toolchains import toolchain_place
+
+    own = user_file()
+    kept = [path for path in (root, own and own.parent) if path is not None]
+    faults: list[str] = []
+    for name in toolchains:
+        try:
+            toolchain_place(name, settings, kept)
+        except ToolchainError as error:
+            faults.append(str(error))
+    return faults
