@@ -18,6 +18,7 @@ test: setup ## run the tests (some minutes on two cores)
 
 test-slow: setup ## run the tests that are too long for every day
 	@.venv/bin/python -m pytest -n 2 -m slow --timeout 1200
+	@[ "$$(id -u)" != 0 ] || .venv/bin/python -m pytest --as-root -m "slow and root" --timeout 1200
 
 test-crash: setup ## kill and stall workers and server under running sessions
 	@.venv/bin/python -m pytest -m crash --timeout 3600

@@ -5,6 +5,7 @@ Fixtures live beside the tests that use them.
 
 import os
 import signal
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,28 @@ _LONG = ("slow", "crash")
 pytest_plugins = ("tests.servers", "tests.theatre")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test that may take longer than others and is not marked for it."""
+    """Refuse a test that may take longer than others and is not marked; begin long files early."""
     for each in items:
         if each.get_closest_marker("timeout") and not any(map(each.get_closest_marker, _LONG)):
             raise pytest.UsageError(f"{each.nodeid!r} has a time limit of its own: mark it as slow")
+    items[:] = _long_files_early(items)
+
+
+def _long_files_early(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Spread the files of whole sessions over the first half of a run, and keep the rest in order.
+
+    Begun last, one of them would keep a single test process busy long after the others. All of them
+    first would be the work of one process: each begins with one stretch of the tests.
+    """
+    files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
+    long = [tests for tests in files if any(map(_is_of_a_session, tests))]
+    ordered = [tests for tests in files if not any(map(_is_of_a_session, tests))]
+    for number, tests in enumerate(long):
+        ordered.insert(number + number * len(ordered) // (2 * len(long)), tests)
+    return [item for tests in ordered for item in tests]
+
+
+def _is_of_a_session(item: pytest.Item) -> bool:
+    return item.get_closest_marker("e2e") is not None

@@ -17,6 +17,7 @@ from temporalio.exceptions import CancelledError
 from tests import waiting
 from tests.e2e.processes import end, environment, kill
 from tests.e2e.slow_work import SlowRequest, SlowWorkflow, activities, workflows
+from tests.waiting import PATIENCE
 from workers.hosting import data_layout
 from workers.roles import Role
 from workers.settings import Settings
@@ -101,7 +102,7 @@ async def test_a_killed_workers_activity_is_tried_again_at_the_next_start(
     with _worker(temporal_settings) as worker:
         await _began(began, "attempt 1")
         kill(worker.pid)
-        worker.wait()
+        worker.wait(PATIENCE)
     with _worker(temporal_settings):
         assert await handle.result() == 2
     assert await _why_again(handle) == "WorkerLost"

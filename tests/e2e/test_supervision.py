@@ -28,6 +28,8 @@ from tests.e2e.processes import (
     up,
     up_standing_by,
 )
+from tests.e2e.typed_commands import typed
+from tests.waiting import PATIENCE
 from workers.file_locks import is_held
 from workers.server.supervisor import read_state
 from workers.settings import Settings
@@ -54,12 +56,12 @@ def _named(pid: int, word: str) -> Generator[int]:
 
 
 def _answers(settings: Settings) -> bool:
-    return blueflame(settings, "ls").returncode == 0
+    return typed(settings, "ls").returncode == 0
 
 
 def _is_approved(settings: Settings, what: str, session: str, after: str) -> bool:
     """Approve; a server that has only just come back may lose its answer to what it took."""
-    said = blueflame(settings, "approve", what, "--session", session)
+    said = typed(settings, "approve", what, "--session", session)
     return said.returncode == 0 or after in said.stderr
 
 
@@ -82,23 +84,15 @@ def _takes(program: socket.socket, address: str) -> bool:
     return False
 
 
-def test_a_killed_worker_and_a_killed_server_come_back(settings: Settings) -> None:
-    with up(settings) as supervisor:
-        address = read_server_file(settings)
-        (worker,) = _named(supervisor.pid, "fake_worker")
-        kill(worker)
-        until(lambda: set(_named(supervisor.pid, "fake_worker")) - {worker} != set(), "a worker")
-        (server,) = _named(supervisor.pid, "start-dev")
-        kill(server)
-        until(lambda: set(_named(supervisor.pid, "start-dev")) - {server} != set(), "a server")
-        until(lambda: _answers(settings), "the server answers")
-        assert read_server_file(settings) == address
-
-
-def test_a_server_comes_back_only_where_it_is_known(settings: Settings) -> None:
+def test_a_killed_worker_and_a_killed_server_come_back_where_they_are_known(
+    settings: Settings,
+) -> None:
     with up(settings) as supervisor:
         address = read_server_file(settings)
         assert address is not None
+        (worker,) = _named(supervisor.pid, "fake_worker")
+        kill(worker)
+        until(lambda: set(_named(supervisor.pid, "fake_worker")) - {worker} != set(), "a worker")
         (server,) = _named(supervisor.pid, "start-dev")
         with socket.socket() as other:
             # It sees the end only once another program has the port.
@@ -119,7 +113,7 @@ def test_a_killed_supervisor_leaves_nothing_behind(settings: Settings) -> None:
         # A stopped process dies of no polite signal: long enough to look at its lock.
         os.kill(server, signal.SIGSTOP)
         kill(supervisor.pid)
-        supervisor.wait()
+        supervisor.wait(PATIENCE)
         assert is_held(settings.data_dir / "temporal.lock")
         os.kill(server, signal.SIGCONT)
         until(lambda: not any(map(is_alive, started)), "server and worker ended")
@@ -143,19 +137,19 @@ def test_workers_without_a_sandbox_say_so_and_get_no_session_that_wants_one(
     config.write_text(CONFIGURATION)
     played = ROOT / "examples" / "demo" / "playbook.yaml"
     bare = settings.model_copy(update={"sandbox": "none", "playbook": played})
-    assert "note    sandbox   NONE" in blueflame(bare, "doctor", "--repo", str(repo)).stdout
+    assert "note    sandbox   NONE" in typed(bare, "doctor", "--repo", str(repo)).stdout
     with up(bare):
         same = played.parent / ".." / "demo" / "playbook.yaml"
-        said = blueflame(settings, "up", "--detach", "--playbook", str(same)).stdout
+        said = typed(settings, "up", "--detach", "--playbook", str(same)).stdout
         assert f"SCRIPTED: {played} is played" in said
         assert "Sandbox    NONE" in said
-        checked = blueflame(settings, "doctor", "--repo", str(repo)).stdout
+        checked = typed(settings, "doctor", "--repo", str(repo)).stdout
         assert f"keeps them\n{' ' * 18}Models     SCRIPTED: {played} is played" in checked
         goal = ("run", "Mend it", "--repo", str(repo), "--config", str(config))
-        refused = blueflame(settings, *goal)
+        refused = typed(settings, *goal)
         assert (refused.returncode, "confine nothing" in refused.stderr) == (2, True)
         config.write_text(CONFIGURATION + "sandbox: none\n")
-        assert blueflame(settings, *goal).returncode == 3
+        assert typed(settings, *goal).returncode == 3
 
 
 def test_a_watch_outlives_the_server(settings: Settings, tmp_path: Path) -> None:
@@ -163,15 +157,15 @@ def test_a_watch_outlives_the_server(settings: Settings, tmp_path: Path) -> None
     with up(settings) as supervisor:
         playbook = ROOT / "examples" / "demo" / "playbook.yaml"
         goal = ("run", "Mend it", "--repo", str(repo), "--playbook", str(playbook))
-        refused = blueflame(settings, *goal)
+        refused = typed(settings, *goal)
         assert "do not play" in refused.stderr
         elsewhere = tmp_path / "elsewhere.yaml"
         elsewhere.write_text(ELSEWHERE)
-        refused = blueflame(settings, *goal[:4], "--config", str(elsewhere))
+        refused = typed(settings, *goal[:4], "--config", str(elsewhere))
         assert "do not know the provider 'local'" in refused.stderr
         config = tmp_path / "config.yaml"
         config.write_text(CONFIGURATION)
-        started = blueflame(settings, *goal[:4], "--config", str(config))
+        started = typed(settings, *goal[:4], "--config", str(config))
         session = started.stdout.split()[1]
         with subprocess.Popen(
             [sys.executable, "-m", "starter", "watch", session, "--wait"],
@@ -201,7 +195,7 @@ def test_a_server_that_cannot_start_is_told_with_its_log(settings: Settings) -> 
 def test_a_data_directory_that_cannot_be_is_named(settings: Settings) -> None:
     nowhere = settings.model_copy(update={"data_dir": Path("/dev/null/data")})
     for command, code in ((("up",), 2), (("up", "--detach"), 2), (("doctor",), 1)):
-        told = blueflame(nowhere, *command)
+        told = typed(nowhere, *command)
         assert told.returncode == code, told.stderr
         assert "/dev/null/data" in told.stdout + told.stderr
         assert "Traceback" not in told.stderr

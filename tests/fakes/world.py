@@ -12,6 +12,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from tests.waiting import ends
 from workflows import contracts
 from workflows.contracts import (
     AdvanceBranch,
@@ -328,6 +329,10 @@ class Hold:
     def __call__(self, call: CallModel) -> Awaitable[ModelOutcome | None] | None:
         """Hold this call, if it is one of those wanted."""
         return self.wait() if self._wanted(call) else None
+
+    async def arrived(self) -> None:
+        """Wait until the first such call is held."""
+        await ends(self.reached.wait(), "a call that is to be held arrives")
 
     def release(self) -> None:
         """Let all of them go, from now on."""

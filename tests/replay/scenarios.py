@@ -81,7 +81,7 @@ async def signals(theatre: Theatre) -> str:
         await session.say("replace_plan", {"plan": world.plan, "by": "p"})
         await _until(session, lambda seen: seen.phase == "awaiting_plan")
         await session.say("approve_plan", {"by": "p"})
-        await held.reached.wait()
+        await held.arrived()
         await session.say("steer_task", {"id": "a", "text": "mind the edge"})
         await session.say("set_priority", {"id": "b", "n": 7})
         await session.say("set_budget", {"usd": 5})
@@ -105,7 +105,7 @@ async def stopped(theatre: Theatre) -> str:
     held = Hold(lambda call: call.role is Role.DEVELOPER)
     world.on_call = held
     async with theatre.session(world, pacing=Pacing.FLOW) as session:
-        await held.reached.wait()
+        await held.arrived()
         await session.say("stop")
         held.release()
         await session.result()

@@ -13,15 +13,21 @@ from collections.abc import Iterator
 import pytest
 
 from tests.dropped import ROOT, dropped_plan
+from tests.security.test_attacks import TABLES
 from workers.hosting.privileges import PrivilegePlan
 
 _NAME = "blueflame-attacks"
-_RUN = (
-    *("-q", "-n2", "-p", "no:cacheprovider", "-k", "not works_without_the_layer"),
-    "tests/security/test_attacks.py",
+_ATTACKS = "tests/security/test_attacks.py"
+_ALL = (
+    *(_ATTACKS, "-k", "not works_without_the_layer"),
     *("tests/security/test_network.py", "tests/security/test_output.py"),
     *("tests/security/test_listed_hosts.py", "tests/security/test_setup_network.py"),
 )
+_FIRST = tuple(
+    f"{_ATTACKS}::test_an_attack_reaches_nothing[{kind}: {cases[0].name}]"
+    for kind, cases in TABLES.items()
+)
+"""One attack of each table."""
 _ENTER = """
 import os, sys
 from workers.hosting import privileges
@@ -44,17 +50,30 @@ def user() -> Iterator[pwd.struct_passwd]:
         subprocess.run(("userdel", _NAME), check=True, capture_output=True)
 
 
-def plan_for(user: pwd.struct_passwd) -> PrivilegePlan:
-    plan = dropped_plan((sys.executable, "-m", "pytest", *_RUN))
-    for path in plan.writable:
-        os.chown(path, user.pw_uid, user.pw_gid)
-    env = (*plan.env, ("TMPDIR", str(plan.writable[0])))
-    return plan.model_copy(update={"uid": user.pw_uid, "gid": user.pw_gid, "env": env})
+def plan_for(user: pwd.struct_passwd, tests: tuple[str, ...]) -> PrivilegePlan:
+    plan = dropped_plan((sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests))
+    home = plan.writable[0]
+    os.chown(home, user.pw_uid, user.pw_gid)
+    changes = {
+        "uid": user.pw_uid,
+        "gid": user.pw_gid,
+        "cwd": ROOT,
+        "writable": (home,),
+        "env": (*plan.env, ("TMPDIR", str(home))),
+    }
+    return plan.model_copy(update=changes)
 
 
 @pytest.mark.root
-def test_every_attack_fails_for_an_ordinary_user_too(user: pwd.struct_passwd):
-    plan = plan_for(user).model_copy(update={"cwd": ROOT})
+@pytest.mark.parametrize(
+    "tests",
+    [
+        pytest.param(_FIRST, id="the first of each table"),
+        pytest.param(("-n2", *_ALL), marks=[pytest.mark.slow, pytest.mark.timeout(600)], id="all"),
+    ],
+)
+def test_attacks_fail_for_an_ordinary_user_too(user: pwd.struct_passwd, tests: tuple[str, ...]):
+    plan = plan_for(user, tests)
     done = subprocess.run(
         (sys.executable, "-P", "-c", _ENTER, plan.model_dump_json()),
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},

@@ -190,7 +190,7 @@ async def test_stop_ends_it_at_once_and_keeps_the_work(theatre: Theatre, during:
     else:
         world.on_tools = lambda asked: hold.wait() if asked.turn == 2 else None
     async with theatre.agent(world) as agent:
-        await hold.reached.wait()
+        await hold.arrived()
         await agent.signal("stop", "skipped by a person")
         outcome = await agent.result()
     assert (outcome.end, outcome.detail) == (AgentEnd.STOPPED, "skipped by a person")
@@ -217,7 +217,7 @@ async def test_a_call_that_is_stopped_counts_where_it_was_sent(
             pending = (await agent.describe()).raw_description.pending_activities
             return any(each.attempt > 1 for each in pending)
 
-        await (until(is_waiting, "the call waits") if fails else hold.reached.wait())
+        await (until(is_waiting, "the call waits") if fails else hold.arrived())
         await agent.signal("stop", "enough")
         outcome = await agent.result()
     assert (outcome.end, outcome.bill.usd) == (AgentEnd.STOPPED, spent)
@@ -239,7 +239,7 @@ async def test_a_call_that_fails_while_it_is_stopped_is_stopped(
 
     world.on_call = lambda _: refused()
     async with theatre.agent(world) as agent:
-        await hold.reached.wait()
+        await hold.arrived()
         await agent.signal("stop", "enough")
         await until_in_history(agent, is_activity_to_be_cancelled)
         hold.release()
@@ -277,7 +277,7 @@ async def test_a_cancellation_is_not_lost_on_a_call_that_ends_meanwhile(
 
     world.on_call = lambda _: outlasting()
     async with theatre.agent(world) as agent:
-        await hold.reached.wait()
+        await hold.arrived()
         await agent.cancel()
         await until_in_history(agent, is_activity_to_be_cancelled)
         hold.release()
@@ -305,7 +305,7 @@ async def test_a_call_that_fails_while_its_agent_is_cancelled_counts_where_it_ma
     async with theatre.ledger(Caps()) as (session, ledger, _):
         theatre.worlds[session] = world
         agent = await theatre.start_agent(session, ledger.id, world)
-        await hold.reached.wait()
+        await hold.arrived()
         await agent.cancel()
         await until_in_history(agent, is_activity_to_be_cancelled)
         hold.release()
@@ -327,7 +327,7 @@ async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Th
     hold = Hold()
     world.on_call = hold
     async with theatre.agent(world) as agent:
-        await hold.reached.wait()
+        await hold.arrived()
         await agent.signal("stop", "enough")
         outcome = await agent.result()
     assert outcome.bill.usd == Decimal("0.10")
@@ -551,7 +551,7 @@ async def test_steers_during_continuations_arrive_once_and_in_order(theatre: The
     )
     said = [f"word-{number:03}." for number in range(count)]
     async with theatre.agent(world, turns_per_run=1, limits=limits(turns=1000)) as agent:
-        await hold.reached.wait()
+        await hold.arrived()
         hold.release()
         for word in (*said, "the last."):
             await agent.signal("steer", word)
@@ -580,7 +580,7 @@ async def test_a_pause_outlives_a_continuation(theatre: Theatre):
     hold = Hold(lambda call: call.turn == 1)
     world.on_call = hold
     async with theatre.agent(world, turns_per_run=1) as agent:
-        await hold.reached.wait()
+        await hold.arrived()
         await agent.signal("pause")
         hold.release()
         await until_in_history(agent, has_continued)

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from temporalio.api.enums.v1 import EventType
 
+from tests.effort import pairs
 from tests.fakes.world import Hold, World, planned
 from tests.theatre import Theatre, until_in_history
+from tests.waiting import ends
 from workflows import contracts
 from workflows.domain.gate import GateSpec
 from workflows.domain.session.session_config import Approvals
@@ -49,25 +51,26 @@ class Deaf(World):
         return self._agent is None or named.agent == self._agent
 
 
-@pytest.mark.parametrize(
-    ("activity", "agent", "calls"),
-    [
-        (contracts.CALL_MODEL.name, "plan.1", 1),
-        (contracts.PREPARE_WORKTREE.name, "dev.a.1", 1),
-        (contracts.CALL_MODEL.name, "dev.a.1", 2),
-        (contracts.RUN_TOOLS.name, "dev.a.1", 2),
-        (contracts.FINISH_TASK.name, "dev.a.1", 3),
-        (contracts.RUN_GATES.name, None, 3),
-        (contracts.CALL_MODEL.name, "review.a.1.1", 4),
-    ],
+STOPPED_DURING = (
+    (contracts.CALL_MODEL.name, "plan.1", 1),
+    (contracts.PREPARE_WORKTREE.name, "dev.a.1", 1),
+    (contracts.CALL_MODEL.name, "dev.a.1", 2),
+    (contracts.RUN_TOOLS.name, "dev.a.1", 2),
+    (contracts.FINISH_TASK.name, "dev.a.1", 3),
+    (contracts.RUN_GATES.name, None, 3),
+    (contracts.CALL_MODEL.name, "review.a.1.1", 4),
 )
-@pytest.mark.parametrize("before", [(), ("pause",)])
+"""An activity, of which agent, and how many calls there were by then."""
+
+
+@pytest.mark.parametrize(("during", "before"), pairs(STOPPED_DURING, [(), ("pause",)]))
 async def test_no_call_follows_a_stop(
-    theatre: Theatre, activity: str, agent: str | None, calls: int, before: tuple[str, ...]
+    theatre: Theatre, during: tuple[str, str | None, int], before: tuple[str, ...]
 ):
+    activity, agent, calls = during
     world = Deaf(activity, agent)
     async with theatre.session(world, approvals=UNATTENDED, gates=GATES) as session:
-        await world.hold.reached.wait()
+        await world.hold.arrived()
         for signal in (*before, "stop"):
             await session.say(signal)
         result = await session.result()
@@ -92,8 +95,8 @@ async def test_a_stop_waits_for_every_agent_and_counts_what_it_cost(theatre: The
 
     world.on_call = lambda call: hold(call.agent) if call.agent in reached else None
     async with theatre.session(world, approvals=UNATTENDED) as session:
-        for each in reached.values():
-            await each.wait()
+        for agent, is_there in reached.items():
+            await ends(is_there.wait(), f"the call of {agent!r}")
         await session.say("stop")
         wave = theatre.client.get_workflow_handle(f"{session.handle.id}/1/develop")
         cancelled = EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_CANCELED

@@ -90,7 +90,7 @@ async def test_a_stop_brings_what_is_merged_to_the_repository(
     theatre: Theatre, world: SlowMerge | LateDelivery, ends: dict[str, tuple[str, int]]
 ):
     async with theatre.session(world, approvals=UNATTENDED, gates=GATES) as session:
-        await world.hold.reached.wait()
+        await world.hold.arrived()
         await session.say("stop")
         result = await session.result()
     assert (result.outcome, states(result)) == ("stopped", ends)

@@ -251,7 +251,7 @@ async def test_word_of_a_cap_that_was_raised_meanwhile_pauses_nothing(theatre: T
     hold = Hold()
     world.on_call = hold
     async with theatre.session(world) as session:
-        await hold.reached.wait()
+        await hold.arrived()
         old = LedgerEvent(kind="cap_reached", settled_usd=Decimal(1), cap_usd=Decimal(9), text="!")
         await session.handle.signal("ledger_event", old)
         view = await session.until(lambda view: view.spent_usd == 1)

@@ -11,9 +11,10 @@ from temporalio.exceptions import ApplicationError
 
 from starter.sessions.turn_history import Happening, Turns, task_of
 from starter.views import turn_words
+from tests.effort import some
 from tests.fakes.world import World, answered, planned
 from tests.theatre import Theatre
-from tests.waiting import until
+from tests.waiting import ends, until
 from workflows.contracts import CallModel, ModelOutcome
 from workflows.domain.agent.model_values import Usage
 from workflows.domain.plan import Plan
@@ -74,7 +75,7 @@ async def test_what_happens_is_followed_until_the_session_ends(theatre: Theatre)
             found = await playing.handle.describe()
             return found.status is not WorkflowExecutionStatus.RUNNING
 
-        await reached.wait()
+        await ends(reached.wait(), "the second call of 'dev.a.1'")
         seen: list[Happening] = []
         async for each in Turns(theatre.client, session, "a").follow(is_over):
             seen.append(each)
@@ -115,7 +116,7 @@ async def test_a_failed_call_is_told_with_its_words(theatre: Theatre) -> None:
     assert "    models.call: the request \\x1b[2J is wrong" in turn_words.happening(failed)
 
 
-@pytest.mark.parametrize("agent", ["plan.1", "dev.a.1", "review.a.1.1"])
+@pytest.mark.parametrize("agent", some(["plan.1", "dev.a.1", "review.a.1.1"], 3))
 async def test_a_cost_that_was_estimated_is_marked_in_the_turn_and_in_the_sum(
     theatre: Theatre, agent: str
 ) -> None:

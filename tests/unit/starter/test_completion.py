@@ -43,7 +43,9 @@ def test_bash_is_told_commands_options_and_choices(typed: str, offered: list[str
 
 
 def test_the_script_is_for_the_command_however_it_was_asked_for() -> None:
-    words = [sys.executable, "-P", "-m", "starter", "--show-completion"]
+    # It asks which shell is above it; without this one there may be none.
+    shell = ["bash", "-c", '"$@"; exit $?', "bash"]
+    words = [*shell, sys.executable, "-P", "-m", "starter", "--show-completion"]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "SHELL": "/bin/bash"}
     script = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert (script.returncode, "_BLUEFLAME_COMPLETE=complete_bash" in script.stdout) == (0, True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, ends
 from workers.server.kept_processes import BACK_OFF, Program, back_off, keep_running, running
 
 STUBBORN = """
@@ -105,7 +105,7 @@ async def test_an_escaped_grandchild_does_not_hold_the_end_up(tmp_path: Path) ->
     )
     async with running(_program(tmp_path, escaping), lines) as child:
         pid = int((await lines.until(1))[0])
-        await child.wait()
+        await ends(child.wait(), "the child ends")
     os.kill(pid, signal.SIGKILL)
 
 
@@ -123,7 +123,7 @@ async def test_a_cancelled_owner_reaps_all_the_same(tmp_path: Path) -> None:
             await asyncio.Event().wait()
 
     owner = asyncio.create_task(own())
-    await started.wait()
+    await ends(started.wait(), "the child has started")
     owner.cancel()
     # A second cancellation, in the middle of the first one's clean-up.
     asyncio.get_running_loop().call_later(0.05, owner.cancel)
@@ -166,7 +166,7 @@ async def test_a_child_that_cannot_be_told_meets_the_end_of_its_input(
     program = replace(_program(tmp_path, "import sys; print(sys.stdin.read() == '')"), told=line)
     async with running(program, lines) as child:
         assert await lines.until(1) == ["True"]
-        assert await child.wait() == 0
+        assert await ends(child.wait(), "the child ends") == 0
     assert "child cannot be told what it waits for: no address" in caplog.text
 
 
@@ -190,7 +190,7 @@ async def test_a_long_line_is_cut_and_kept_in_the_log(tmp_path: Path) -> None:
     lines = Lines()
     code = "print('x' * 200_000); print('end')"
     async with running(_program(tmp_path, code), lines) as child:
-        await child.wait()
+        await ends(child.wait(), "the child ends")
         await lines.until(2)
     assert lines.all[1] == "end"
     assert len(lines.all[0]) < 100_000

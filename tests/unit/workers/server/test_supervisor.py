@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import is_still_going
+from tests.waiting import ends, is_still_going
 from workers.file_locks import FileLock, is_held
 from workers.hosting import data_layout
 from workers.roles import Role
@@ -40,11 +40,11 @@ async def test_who_stands_by_is_ready_when_the_other_one_is(settings: Settings) 
     assert other.try_acquire()
     supervisor = Supervisor(settings, {}, roles=())
     keeping = asyncio.create_task(supervisor.keep())
-    await supervisor.server_ready.wait()
+    await ends(supervisor.server_ready.wait(), "the server is ready")
     assert not supervisor.workers_ready.is_set()
     state = SupervisorState(pid=os.getpid(), ready=True, playbook=None)
     (settings.data_dir / "workers.json").write_text(state.model_dump_json())
-    await supervisor.workers_ready.wait()
+    await ends(supervisor.workers_ready.wait(), "the workers are ready")
     other.release()
     await keeping
 
@@ -68,7 +68,7 @@ async def test_cancelled_twice_it_keeps_its_lock_until_nothing_runs_any_more(
         roles=(Role.LAND,),
     )
     keeping = asyncio.create_task(supervisor.keep())
-    await supervisor.workers_ready.wait()
+    await ends(supervisor.workers_ready.wait(), "the workers are ready")
     for _ in range(2):
         keeping.cancel()
         assert await is_still_going(keeping)

@@ -10,6 +10,7 @@ from temporalio import activity
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
+from tests.waiting import ends
 from workers.temporal.heartbeats import HeartbeatInterceptor
 
 
@@ -48,7 +49,7 @@ async def test_work_that_lasts_is_told_again_and_again():
             enough.set()
 
     async def work() -> str:
-        await enough.wait()
+        await ends(enough.wait(), "three heartbeats")
         return "done"
 
     assert await played(work, beaten) == "done"

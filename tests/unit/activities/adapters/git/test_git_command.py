@@ -12,7 +12,7 @@ import pytest
 from activities.adapters.git.git_command import Git, Scope, configuration
 from activities.ports.git_errors import GitCommandError, GitTimedOutError, OutputTooLargeError
 from tests.unit.activities.adapters.git.home import GIT
-from tests.waiting import PATIENCE, is_still_going
+from tests.waiting import PATIENCE, ends, is_still_going
 
 
 def stand_in(folder: Path, script: str) -> Git:
@@ -101,7 +101,7 @@ async def test_cancelling_ends_the_whole_group(
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await dead.wait()
+    await ends(dead.wait(), "the child of git dies")
     asyncio.get_running_loop().remove_reader(watched)
     os.close(watched)
 

@@ -12,6 +12,7 @@ from activities.adapters.git.bare_repository import checked_name
 from activities.adapters.git.repository_locks import exclusive
 from activities.ports.git_errors import WorktreeMissingError
 from tests.unit.activities.adapters.git.home import GIT, Home, names, plain_git, write
+from tests.waiting import ends
 from workflows.domain.ids import Commit
 
 
@@ -119,7 +120,7 @@ async def test_the_lock_is_exclusive_and_calls_while_it_waits(home: Home):
 
     async with home.host.lock("t1"):
         waiting = asyncio.create_task(second())
-        await free.wait()
+        await ends(free.wait(), "the second one waits for the lock")
         assert not waiting.done()
     assert await waiting
 
@@ -137,7 +138,7 @@ async def test_a_child_that_inherited_the_lock_keeps_it(tmp_path: Path):
             return is_told.is_set()
 
     waiting = asyncio.create_task(second())
-    await waited.wait()
+    await ends(waited.wait(), "the second one waits for the lock")
     is_told.set()
     await child.communicate(b"")
     assert await waiting
@@ -152,7 +153,7 @@ async def test_waiting_for_the_lock_can_be_cancelled(tmp_path: Path):
                 raise AssertionError
 
         waiting = asyncio.create_task(second())
-        await waited.wait()
+        await ends(waited.wait(), "the second one waits for the lock")
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
