@@ -1,8 +1,14 @@
 """Text that can be stored and sent: a lone surrogate would make each later request fail."""
 
 import math
+from collections.abc import Mapping
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
+
+from activities.text.foreign_json import is_list, is_table
+
+_Json: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+_Object = TypeAdapter(dict[str, JsonValue])
 
 
 def clean(text: str) -> str:
@@ -12,12 +18,29 @@ def clean(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def clean_json(value: JsonValue | tuple[JsonValue, ...]) -> JsonValue:
-    """Clean every string in `value`, keys included; a NaN or an infinity becomes None."""
+def clean_values(value: object) -> object:
+    """Clean every string in nested lists and objects, keys included.
+
+    A NaN or an infinity becomes None, and a tuple a list; anything else stays as it is.
+    """
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, list | tuple):
-        return [clean_json(item) for item in value]
-    if isinstance(value, dict):
-        return {clean(key): clean_json(item) for key, item in value.items()}
+    if is_list(value):
+        return [clean_values(item) for item in value]
+    if is_table(value):
+        return {clean(key): clean_values(item) for key, item in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def clean_json(value: object) -> JsonValue:
+    """Return JSON with every string cleaned; see `clean_values`.
+
+    Raises:
+        ValidationError: it holds something that JSON does not have.
+    """
+    return _Json.validate_python(clean_values(value))
+
+
+def clean_table(value: Mapping[str, object]) -> dict[str, JsonValue]:
+    """Return a JSON object with every string cleaned; see `clean_json`."""
+    return _Object.validate_python(clean_values(value))

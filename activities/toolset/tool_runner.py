@@ -139,7 +139,7 @@ class Toolset:
         return Observation(result=_result(call, text, is_error=False))
 
     async def _bash(self, call: ToolCall, arguments: Bash) -> Observation:
-        limits = self.limits.model_copy(update={"timeout": self._timeout(arguments)})
+        limits = self.limits.lasting(self._timeout(arguments))
         mark = secrets.token_hex(8)
         argv = ("bash", "-c", _PRELUDE.format(mark=mark) + arguments.command)
         command = SandboxCommand(argv=argv, workspace=self.workspace, limits=limits)
