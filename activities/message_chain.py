@@ -10,10 +10,10 @@ head. Nodes last used stay in memory; that cache may vanish at any time, the sto
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, Field
 
 from activities.ports.blob_store_port import BlobMissingError, BlobStore
-from activities.text.surrogates import clean_json
+from activities.text.surrogates import clean_values
 from workflows.domain.agent.messages import Message
 from workflows.domain.ids import Digest
 
@@ -115,8 +115,8 @@ def _encode(previous: Digest | None, messages: Sequence[Message]) -> tuple[_Node
     try:
         return node, _dump(node)
     except ValueError:
-        clean: JsonValue = clean_json(node.model_dump(mode="python", by_alias=True))
-        node = _Node.model_validate(clean)
+        cleaned = clean_values(node.model_dump(mode="python", by_alias=True))
+        node = _Node.model_validate(cleaned)
         return node, _dump(node)
 
 

@@ -227,7 +227,14 @@ def _with_findings(
         return seen
     lines = [f"{each.path}: {each.text}" for each in findings[:_FINDINGS_TOLD]]
     text = f"{seen[-1].text}\n[not collected, so not part of your work:\n" + "\n".join(lines) + "]"
-    return (*seen[:-1], seen[-1].model_copy(update={"text": text}))
+    last = Observation(
+        call_id=seen[-1].call_id,
+        name=seen[-1].name,
+        text=text,
+        is_error=seen[-1].is_error,
+        whole=seen[-1].whole,
+    )
+    return (*seen[:-1], last)
 
 
 def _was_asked_to_stop() -> bool:

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TypeVar
 
 _T = TypeVar("_T")
 
 
-async def uninterrupted(work: Coroutine[Any, Any, _T]) -> _T:
+async def uninterrupted(work: Coroutine[object, object, _T]) -> _T:
     """Run `work` to its end; a cancellation that comes meanwhile is raised after it."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None

@@ -105,7 +105,11 @@ async def run_session(scratch: Path, repository: Path) -> tuple[int, str, list[d
             cwd=scratch,
         )  # fmt: skip
         output, _ = await process.communicate()
-        return process.returncode or 0, output.decode(), list(simulator.log.entries)
+        return (
+            process.returncode or 0,
+            output.decode(),
+            [dict(entry) for entry in simulator.log.entries],
+        )
 
 
 def session_branch(repository: Path) -> str | None:

@@ -13,9 +13,9 @@ from configparser import Error as IniError
 from configparser import RawConfigParser
 from datetime import timedelta
 from pathlib import PurePosixPath
-from typing import cast
 
 from activities.gates import gitleaks
+from activities.text.foreign_json import table, text
 from workflows.domain.gate import GateSpec
 
 Files = Mapping[str, bytes]
@@ -169,9 +169,7 @@ def _node(files: Files) -> list[GateSpec]:
 
 
 def _npm_test_script(files: Files) -> str:
-    scripts = _package(files).get("scripts")
-    script = cast("dict[str, object]", scripts).get("test") if isinstance(scripts, dict) else None
-    return script if isinstance(script, str) else ""
+    return text(table(_package(files).get("scripts")).get("test"))
 
 
 def _package_manager(files: Files) -> str:
@@ -185,10 +183,9 @@ def _package_manager(files: Files) -> str:
 
 def _package(files: Files) -> dict[str, object]:
     try:
-        data: object = json.loads(files.get("package.json", b"{}"))
+        return table(json.loads(files.get("package.json", b"{}")))
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, object]", data) if isinstance(data, dict) else {}
 
 
 def _go(files: Files) -> list[GateSpec]:
@@ -243,8 +240,7 @@ def _tools(files: Files) -> dict[str, object]:
         data: dict[str, object] = tomllib.loads(_text(files.get("pyproject.toml", b"")))
     except (tomllib.TOMLDecodeError, RecursionError):
         return {}
-    tool = data.get("tool")
-    return cast("dict[str, object]", tool) if isinstance(tool, dict) else {}
+    return table(data.get("tool"))
 
 
 def _has_section(files: Files, path: str, section: str) -> bool:

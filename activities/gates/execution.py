@@ -58,28 +58,30 @@ class GateRunner:
         Raises:
             SandboxUnavailableError: nothing can be said, because nothing can be run.
         """
-        results: list[GateResult] = []
-        for gate in gates:
-            result = await self._run_one(gate, checkout, limits)
-            changed = await checkout.restore()
-            update = {"changed_files": tuple(sorted(changed)[:MAX_CHANGED_FILES]), "rerun": rerun}
-            results.append(result.model_copy(update=update))
-        return tuple(results)
+        return tuple([await self._run_one(gate, checkout, limits, rerun=rerun) for gate in gates])
 
-    async def _run_one(self, gate: GateSpec, checkout: Checkout, limits: Limits) -> GateResult:
+    async def _run_one(
+        self, gate: GateSpec, checkout: Checkout, limits: Limits, *, rerun: bool
+    ) -> GateResult:
         is_named = names_passed(gate.argv)
         command = SandboxCommand(
             argv=(*gate.argv, NAMING_OPTION) if is_named else gate.argv,
             workspace=checkout.workspace,
-            limits=limits.model_copy(update={"timeout": gate.timeout}),
+            limits=limits.lasting(gate.timeout),
         )
         ran = await self._sandbox.run(command, hold=checkout.hold)
         ran = _cleaned(gate, ran)
         digest = await self._store.put(ran.output)
         # Megabytes of output take a while to read; heartbeats must go on meanwhile.
-        result = await asyncio.to_thread(judge, gate, ran, command.limits)
+        judged = await asyncio.to_thread(judge, gate, ran, command.limits)
         ran_names = await self._ran(ran) if is_named else None
-        return result.model_copy(update={"output": digest, "ran": ran_names})
+        changed = await checkout.restore()
+        return judged.evolve(
+            output=digest,
+            ran=ran_names,
+            rerun=rerun,
+            changed_files=tuple(sorted(changed)[:MAX_CHANGED_FILES]),
+        )
 
     async def _ran(self, ran: SandboxResult) -> Digest | None:
         """Keep the names of the tests that ran, one a line; None where none is named."""
@@ -91,4 +93,12 @@ def _cleaned(gate: GateSpec, ran: SandboxResult) -> SandboxResult:
     """Take out what looks like a secret; what was dropped before stays counted."""
     output = redact_bytes(in_lines(gate.argv, ran.output))
     dropped = ran.output_bytes - len(ran.output)
-    return ran.model_copy(update={"output": output, "output_bytes": len(output) + dropped})
+    return SandboxResult(
+        end=ran.end,
+        code=ran.code,
+        output=output,
+        output_bytes=len(output) + dropped,
+        survivors=ran.survivors,
+        elapsed=ran.elapsed,
+        refusals=ran.refusals,
+    )

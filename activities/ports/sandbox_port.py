@@ -28,6 +28,17 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
     output_bytes: int = Field(default=8 << 20, gt=0)
     """Output kept; what comes after is counted and dropped."""
 
+    def lasting(self, timeout: timedelta, output_bytes: int | None = None) -> "Limits":
+        """Return the same bounds with another time limit and, if given, one on the output."""
+        return Limits(
+            timeout=timeout,
+            memory_bytes=self.memory_bytes,
+            processes=self.processes,
+            file_bytes=self.file_bytes,
+            disk_bytes=self.disk_bytes,
+            output_bytes=self.output_bytes if output_bytes is None else output_bytes,
+        )
+
 
 class Workspace(BaseModel, frozen=True, extra="forbid"):
     """The tree that a command sees at `WORKSPACE`."""

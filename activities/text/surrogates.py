@@ -2,10 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
+
+from activities.text.foreign_json import is_list, is_table
+
+_Json: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+_Object = TypeAdapter(dict[str, JsonValue])
 
 
 def clean(text: str) -> str:
@@ -15,10 +18,10 @@ def clean(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def clean_json(
-    value: "JsonValue | tuple[JsonValue, ...]", *, keeps_nan: bool = False
-) -> "JsonValue":
-    """Clean every string in `value`, keys included.
+def clean_values(value: object, *, keeps_nan: bool = False) -> object:
+    """Clean every string in nested lists and objects, keys included.
+
+    A tuple becomes a list; what JSON does not have stays as it is.
 
     Args:
         value: of any depth that Python's own stack bears.
@@ -27,18 +30,24 @@ def clean_json(
     """
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, list | tuple):
-        return [clean_json(item, keeps_nan=keeps_nan) for item in value]
-    if isinstance(value, dict):
-        # Not by `clean_object`: another frame a level would halve the depth that can be cleaned.
-        return {clean(key): clean_json(item, keeps_nan=keeps_nan) for key, item in value.items()}
+    if is_list(value):
+        return [clean_values(item, keeps_nan=keeps_nan) for item in value]
+    if is_table(value):
+        return {clean(key): clean_values(item, keeps_nan=keeps_nan) for key, item in value.items()}
     if isinstance(value, float) and not keeps_nan and not math.isfinite(value):
         return None
     return value
 
 
-def clean_object(
-    value: "Mapping[str, JsonValue]", *, keeps_nan: bool = False
-) -> "dict[str, JsonValue]":
-    """Clean an object as `clean_json` does."""
-    return {clean(key): clean_json(item, keeps_nan=keeps_nan) for key, item in value.items()}
+def clean_json(value: object) -> JsonValue:
+    """Return JSON with every string cleaned; see `clean_values`.
+
+    Raises:
+        ValidationError: it holds something that JSON does not have.
+    """
+    return _Json.validate_python(clean_values(value))
+
+
+def clean_table(value: Mapping[str, object], *, keeps_nan: bool = False) -> dict[str, JsonValue]:
+    """Return a JSON object with every string cleaned; see `clean_values` and `clean_json`."""
+    return _Object.validate_python(clean_values(value, keeps_nan=keeps_nan))

@@ -54,7 +54,7 @@ class FileTools:
         Raises:
             SandboxUnavailableError: there is no sandbox; nothing ran.
         """
-        limits = self.limits.model_copy(update={"timeout": _TIMEOUT, "output_bytes": _ANSWER_BYTES})
+        limits = self.limits.lasting(_TIMEOUT, _ANSWER_BYTES)
         command = SandboxCommand(
             # The same Python as ours: the program is handed over compiled.
             argv=(_interpreter(), "-I", "-S", "-c", _LOADER),

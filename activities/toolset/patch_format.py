@@ -52,7 +52,7 @@ class FileChange:
         return (self.path,) if self.move_to is None else (self.path, self.move_to)
 
     def request(self) -> dict[str, JsonValue]:
-        """Return it as `filepatch` takes it."""
+        """Return it as `inside.file_patch` takes it."""
         hunks: list[JsonValue] = [
             {
                 "anchors": list(hunk.anchors),

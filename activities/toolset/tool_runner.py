@@ -20,7 +20,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from activities.ports.blob_store_port import BlobMissingError, BlobStore
 from activities.ports.sandbox_port import WORKSPACE, Limits, Sandbox, SandboxCommand, Workspace
 from activities.text.redaction import redact_bytes
-from activities.text.surrogates import clean_object
+from activities.text.surrogates import clean_table
 from activities.toolset.command_endings import notes_on
 from activities.toolset.file_calls import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
@@ -104,7 +104,7 @@ class Toolset:
         if self.time_left is not None and self.time_left() <= timedelta():
             return _refused(call, _BATCH_OVER)
         try:
-            arguments = parse(call.name, clean_object(call.arguments, keeps_nan=True))
+            arguments = parse(call.name, clean_table(call.arguments, keeps_nan=True))
         except ValidationError as error:
             return _refused(call, problems(call.name, error))
         if self.judge is not None and (rule := self.judge(arguments)) is not None:
@@ -139,7 +139,7 @@ class Toolset:
         return Observation(result=_result(call, text, is_error=False))
 
     async def _bash(self, call: ToolCall, arguments: Bash) -> Observation:
-        limits = self.limits.model_copy(update={"timeout": self._timeout(arguments)})
+        limits = self.limits.lasting(self._timeout(arguments))
         mark = secrets.token_hex(8)
         argv = ("bash", "-c", _PRELUDE.format(mark=mark) + arguments.command)
         command = SandboxCommand(argv=argv, workspace=self.workspace, limits=limits)

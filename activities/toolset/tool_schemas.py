@@ -5,9 +5,10 @@ they say. What a wrong argument is answered with is worded in `problems`.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
 
 from activities.ports.model_provider import ToolSchema
 from workflows.domain.agent.model_values import Role
@@ -181,11 +182,11 @@ def sandbox_tools(role: Role) -> tuple[str, ...]:
 def schema(name: str) -> ToolSchema:
     """Return one tool's schema, without references: not every provider follows them."""
     model = _NAMES[name]
-    whole = cast(dict[str, JsonValue], model.model_json_schema())
-    definitions = cast(dict[str, JsonValue], whole.pop("$defs", {}))
+    whole = model.model_json_schema()
+    definitions: dict[str, JsonValue] = whole.pop("$defs", {})
     whole.pop("description", None)
     description = " ".join((model.__doc__ or "").split())
-    parameters = cast(dict[str, JsonValue], _plain(whole, definitions))
+    parameters = _plain_object(whole, definitions)
     return ToolSchema(name=name, description=description, parameters=parameters)
 
 
@@ -195,7 +196,9 @@ def parse(name: str, arguments: Mapping[str, JsonValue]) -> SandboxCall:
     Raises:
         ValidationError: a field is missing, unknown or of the wrong type.
     """
-    return cast(SandboxCall, _NAMES[name].model_validate(dict(arguments)))
+    call = _NAMES[name].model_validate(dict(arguments))
+    assert isinstance(call, SandboxCall)
+    return call
 
 
 def problems(name: str, error: ValidationError) -> str:
@@ -205,7 +208,7 @@ def problems(name: str, error: ValidationError) -> str:
     return "\n".join([f"{name}: wrong arguments.", *lines, f"Its fields: {allowed}."])
 
 
-def _problem(error: Any) -> str:
+def _problem(error: ErrorDetails) -> str:
     where = ".".join(str(part) for part in error["loc"]) or "arguments"
     if error["type"] == "extra_forbidden":
         return f"- {where}: there is no such field."
@@ -221,6 +224,12 @@ def _plain(value: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:
         return value
     if isinstance(reference := value.get("$ref"), str):
         return _plain(definitions[reference.rpartition("/")[2]], definitions)
+    return _plain_object(value, definitions)
+
+
+def _plain_object(
+    value: Mapping[str, JsonValue], definitions: Mapping[str, JsonValue]
+) -> dict[str, JsonValue]:
     return {
         key: _properties(one, definitions) if key == "properties" else _plain(one, definitions)
         for key, one in value.items()
@@ -230,5 +239,6 @@ def _plain(value: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:
 
 def _properties(value: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:
     """A field may be called `title`; only the schema's own word of that name is dropped."""
-    fields = cast(dict[str, JsonValue], value)
-    return {name: _plain(one, definitions) for name, one in fields.items()}
+    if not isinstance(value, dict):
+        return value
+    return {name: _plain(one, definitions) for name, one in value.items()}

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from types import UnionType
-from typing import Annotated, Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -129,17 +129,17 @@ def _keys(model: type[BaseModel]) -> Iterator[str]:
 
 def _owners(model: type[BaseModel], loc: Loc) -> list[type[BaseModel]]:
     """The models that may stand at `loc`; several where the type there is a union."""
-    here: list[Any] = [model]
+    here: list[object] = [model]
     for part in loc:
         reached = [inner for kind in here for inner in _step(kind, part)]
         here = reached or here
     return [kind for outer in here for kind in _models(outer)]
 
 
-def _step(kind: Any, part: int | str) -> list[Any]:
+def _step(kind: object, part: int | str) -> list[object]:
     if get_origin(kind) in {Annotated, Union, UnionType}:
         return [inner for arg in get_args(kind) for inner in _step(arg, part)]
-    found: list[Any] = []
+    found: list[object] = []
     for model in _models(kind):
         field = model.model_fields.get(str(part))
         if field is not None:
@@ -149,7 +149,7 @@ def _step(kind: Any, part: int | str) -> list[Any]:
     return found
 
 
-def _models(kind: Any) -> list[type[BaseModel]]:
+def _models(kind: object) -> list[type[BaseModel]]:
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return [kind]
     if get_origin(kind) in {tuple, list, dict}:

@@ -8,13 +8,16 @@ reads no file.
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from pydantic import JsonValue
 
 from activities.yaml_documents.value_wording import brief, syntax
+
+if TYPE_CHECKING:
+    from ruamel.yaml import YAMLError
 
 MAX_NODES: Final = 200_000
 MAX_DEPTH: Final = 200
@@ -54,12 +57,33 @@ class _Mark(Protocol):
     column: int
 
 
-class _Node(Protocol):
+class _Scalar(Protocol):
     """A node of the composed text, as far as it is used here (the library has no types)."""
 
-    id: str
+    id: Literal["scalar"]
     tag: str | None
-    value: Any
+    value: str
+    start_mark: _Mark
+
+
+class _Sequence(Protocol):
+    id: Literal["sequence"]
+    tag: str | None
+    value: "list[_Node]"
+    start_mark: _Mark
+
+
+class _Mapping(Protocol):
+    id: Literal["mapping"]
+    tag: str | None
+    value: "list[tuple[_Node, _Node]]"
+    start_mark: _Mark
+
+
+_Node = _Scalar | _Sequence | _Mapping
+
+
+class _Event(Protocol):
     start_mark: _Mark
 
 
@@ -72,6 +96,7 @@ class Source:
         self._keeps_halves = keeps_halves
         self._nodes = 0
         self._marks: dict[Loc, tuple[int, int]] = {}
+        self._scalar: Callable[[_Scalar], int | float | bool | None]
 
     @property
     def places(self) -> Places:
@@ -86,10 +111,10 @@ class Source:
         """
         from ruamel.yaml import YAML, YAMLError
 
-        yaml: Any = YAML(typ="safe", pure=True)
+        yaml = YAML(typ="safe", pure=True)
         yaml.composer.warn_double_anchors = False  # YAML allows it: the last one before holds
         try:
-            root = yaml.compose(text)
+            root: _Node | None = yaml.compose(text)
             self._scalar = partial(yaml.constructor.construct_object, deep=True)
             return None if root is None else self._value(root, ())
         except YAMLError as error:
@@ -125,7 +150,7 @@ class Source:
             raise self._error(node, f"the tag {brief(node.tag)} is not allowed here; remove it")
         return self._leaf(node, kind)
 
-    def _pairs(self, node: _Node, loc: Loc) -> Iterator[tuple[str, _Node]]:
+    def _pairs(self, node: _Mapping, loc: Loc) -> Iterator[tuple[str, _Node]]:
         seen: set[str] = set()
         for key, item in node.value:
             name = self._key(key)
@@ -146,7 +171,7 @@ class Source:
             raise self._error(key, f"put {brief(key.value)} in quotes: a key must be plain text")
         return self._whole_text(key)
 
-    def _leaf(self, node: _Node, kind: str) -> JsonValue:
+    def _leaf(self, node: _Scalar, kind: str) -> JsonValue:
         if kind == "str":
             return self._text(node) if self._keeps_halves else self._whole_text(node)
         if kind == "timestamp":
@@ -164,20 +189,20 @@ class Source:
             raise self._error(node, f"{node.value} is not a finite number")
         return value
 
-    def _number(self, node: _Node, kind: str) -> int | float | bool | None:
+    def _number(self, node: _Scalar, kind: str) -> int | float | bool | None:
         try:
-            return cast("int | float | bool | None", self._scalar(node))
+            return self._scalar(node)
         except (ArithmeticError, LookupError, ValueError):  # of a tag that does not fit the text
             raise self._error(
                 node, f"{brief(node.value)} cannot be read as {kind}; put a text in quotes"
             ) from None
 
-    def _text(self, node: _Node) -> str:
+    def _text(self, node: _Scalar) -> str:
         """Return a text; what JSON writes as two halves of a character is one."""
         halves = str(node.value).encode("utf-16-le", "surrogatepass")
         return halves.decode("utf-16-le", "surrogatepass")
 
-    def _whole_text(self, node: _Node) -> str:
+    def _whole_text(self, node: _Scalar) -> str:
         text = self._text(node)
         try:
             text.encode()
@@ -194,7 +219,8 @@ class Source:
 
         depth, mark = 0, None
         # Events come one by one, without recursion: they tell where it went too deep.
-        for event in cast("Iterator[Any]", YAML(typ="safe", pure=True).parse(text)):
+        events: Iterator[_Event] = YAML(typ="safe", pure=True).parse(text)
+        for event in events:
             name = type(event).__name__
             depth += name.endswith("StartEvent") - name.endswith("EndEvent")
             if depth > MAX_DEPTH:
@@ -205,17 +231,16 @@ class Source:
             f"{self._name}:{line}:{column}: nested deeper than {MAX_DEPTH}; write it flatter"
         )
 
-    def _syntax(self, error: Any, text: str) -> DocumentError:
-        mark = getattr(error, "problem_mark", None)
+    def _syntax(self, error: "YAMLError", text: str) -> DocumentError:
+        about = vars(error)
+        mark: _Mark | None = about.get("problem_mark")
         if mark is not None:
-            problem = str(error.problem or error.context or "no YAML")
+            problem = str(about["problem"] or about["context"] or "no YAML")
             line, column = mark.line + 1, mark.column + 1
         else:  # of the reader: it knows a position only
-            problem = f"the character U+{_code(error):04X} is not allowed"
-            before = text[: error.position]
+            character: int | str = about["character"]
+            code = character if isinstance(character, int) else ord(character)
+            problem = f"the character U+{code:04X} is not allowed"
+            before = text[: about["position"]]
             line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         return DocumentError(f"{self._name}:{line}:{column}: {syntax(problem)}")
-
-
-def _code(error: Any) -> int:
-    return error.character if isinstance(error.character, int) else ord(error.character)

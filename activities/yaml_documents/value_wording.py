@@ -4,7 +4,7 @@ Pure. One pydantic error in, one sentence without its place out; what has no sen
 here keeps pydantic's.
 """
 
-from typing import Any
+from collections.abc import Mapping
 
 from pydantic_core import ErrorDetails
 
@@ -95,14 +95,15 @@ def word(item: ErrorDetails) -> str:
     return item["msg"].removeprefix("Value error, ")
 
 
-def _wanted(kind: str, facts: dict[str, Any]) -> str | None:
+def _wanted(kind: str, facts: Mapping[str, object]) -> str | None:
     if kind in _BOUNDS:
         words, bound = _BOUNDS[kind]
         return f"{words} {facts[bound]}"
     if kind in {"literal_error", "enum"}:
         return str(facts["expected"])
     if kind == "string_pattern_mismatch":
-        return f"of the form {_FORMS.get(facts['pattern'], facts['pattern'])}"
+        pattern = str(facts["pattern"])
+        return f"of the form {_FORMS.get(pattern, pattern)}"
     return _KINDS.get(kind)
 
 

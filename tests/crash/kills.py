@@ -105,7 +105,7 @@ class Watch:
     def asks(self) -> list[Ask]:
         """Return all asks of this session so far."""
         entries = self._stage.simulator.log.entries[self._first :]
-        return [Ask(e["role"], e["task"], e["attempt"], e["turn"]) for e in entries]
+        return [Ask(*(entry[field] for field in Ask._fields)) for entry in entries]
 
     def look(self) -> int:
         """Note what is new and return how many different turns have been asked for."""

@@ -58,7 +58,7 @@ async def _a_command(running: Stage) -> None:
 async def _a_call(running: Stage) -> None:
     entries = running.simulator.log.entries
     _, result = await stopped(running, "call", lambda: len(entries) == 3)
-    assert [entry["role"] for entry in entries] == ["planner", "planner", "developer"]
+    assert [entry.get("role") for entry in entries] == ["planner", "planner", "developer"]
     # In flight it may be billed: it counts at its quote, which is more than an answer costs.
     assert result.spent_usd > 3 * CALL_USD
 

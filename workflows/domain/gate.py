@@ -66,6 +66,9 @@ class GateFacts(BaseModel, frozen=True, extra="forbid"):
 class _ResultChanges(TypedDict, total=False):
     reason: str
     failures: tuple[str, ...]
+    missing: tuple[str, ...]
+    ran: Digest | None
+    output: Digest | None
     rerun: bool
     changed_files: tuple[str, ...]
 

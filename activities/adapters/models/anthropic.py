@@ -7,15 +7,14 @@ reader leaves out an event whose name was lost on the way).
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from activities.adapters.models.dialects.anthropic_messages import read_reply, wire_request
 from activities.adapters.models.dialects.anthropic_stream import MessageAssembly
-from activities.adapters.models.dialects.foreign_json import Json
 from activities.adapters.models.error_classes import Reported, decide
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import retry_after
-from activities.adapters.models.sdk_provider import SdkProvider
+from activities.adapters.models.sdk_provider import RawResponse, SdkProvider
 from activities.adapters.models.transport import Transport
 from activities.ports.model_provider import (
     ModelError,
@@ -23,6 +22,7 @@ from activities.ports.model_provider import (
     ModelRequest,
     OutcomeUnknownError,
 )
+from activities.text.foreign_json import Json
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
@@ -50,7 +50,7 @@ class AnthropicProvider(SdkProvider["AsyncAnthropic"]):
     async def _send(self, client: "AsyncAnthropic", request: ModelRequest) -> Json:
         from anthropic import AsyncStream
 
-        async def events(raw: Any) -> AsyncIterator[Any]:
+        async def events(raw: RawResponse) -> AsyncIterator[object]:
             sent = AsyncStream.raw_events(raw.http_response)
             return (json.loads(event.data) async for event in sent if event.data)
 

@@ -135,14 +135,15 @@ def _compatible(entry: ProviderEntry, provider: Provider, model: str, at: dateti
 def _overlaid(found: ModelFacts, given: GivenFacts) -> ModelFacts:
     window = given.window_tokens or found.window_tokens
     longest = given.max_output_tokens or found.max_output_tokens
-    return found.model_copy(
-        update={
-            "family": given.family or found.family,
-            "window_tokens": window,
-            # The prompt needs room beside the answer.
-            "max_output_tokens": min(longest, window // 2),
-            "prices": given.prices.as_prices() if given.prices else found.prices,
-        }
+    return ModelFacts(
+        provider=found.provider,
+        model=found.model,
+        family=given.family or found.family,
+        window_tokens=window,
+        # The prompt needs room beside the answer.
+        max_output_tokens=min(longest, window // 2),
+        prices=given.prices.as_prices() if given.prices else found.prices,
+        patches=found.patches,
     )
 
 

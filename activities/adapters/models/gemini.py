@@ -9,9 +9,8 @@ and retries are off, for each of them would make calls that no one counts.
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
 from activities.adapters.models.dialects.gemini_content import read_reply, wire_request
 from activities.adapters.models.dialects.gemini_stream import ContentAssembly
 from activities.adapters.models.error_classes import Reported, decide
@@ -26,6 +25,7 @@ from activities.ports.model_provider import (
     ModelRequest,
     OutcomeUnknownError,
 )
+from activities.text.foreign_json import Json, table, tables, text
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -43,7 +43,8 @@ class GeminiProvider(SdkProvider["Client"]):
 
     async def _send(self, client: "Client", request: ModelRequest) -> Json:
         timeout_ms = int(request.timeout.total_seconds() * 1000)
-        streamed = cast("Any", client)._api_client.async_request_streamed  # noqa: SLF001 (see above)
+        # The layer below, see above.
+        streamed = client._api_client.async_request_streamed  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         path = f"{_resource(request.model.model)}:streamGenerateContent?alt=sse"
         chunks = await streamed("post", path, wire_request(request), {"timeout": timeout_ms})
         parsed = (json.loads(chunk.body) async for chunk in chunks)
@@ -83,10 +84,11 @@ def _resource(model: str) -> str:
 
 
 def _reported(error: "APIError") -> Reported:
-    details = _details(cast("object", error.details))
+    details = _details(getattr(error, "details", None))
     waits = [text(detail.get("retryDelay")) for detail in details if detail.get("retryDelay")]
     now = datetime.now(UTC)
-    headers = cast("Mapping[str, str]", getattr(cast("object", error.response), "headers", {}))
+    response: object = getattr(error, "response", None)
+    headers: Mapping[str, str] = getattr(response, "headers", {})
     return Reported(
         provider="google",
         status=error.code or 0,

@@ -3,11 +3,10 @@
 It asks the SDK for a stream of raw events, so that nothing of them is dropped or added.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
-from activities.adapters.models.dialects.foreign_json import Json, table, text
 from activities.adapters.models.dialects.openai_responses import failure, read_reply, wire_request
 from activities.adapters.models.dialects.openai_stream import ResponseAssembly
 from activities.adapters.models.error_classes import Reported, decide
@@ -21,13 +20,31 @@ from activities.ports.model_provider import (
     ModelRequest,
     OutcomeUnknownError,
 )
+from activities.text.foreign_json import Json, table, text
 
 if TYPE_CHECKING:
-    from openai import APIStatusError, AsyncOpenAI
+    from openai import APIStatusError, AsyncOpenAI, AsyncStream
 
 BASE_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
 """The SDK insists on a key; a server that wants none does not look at it."""
+
+
+class StreamedResponse(Protocol):
+    """The SDK's answer to a streaming call, before it is read."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Of the HTTP response."""
+        ...
+
+    async def read(self) -> bytes:
+        """Return the whole body."""
+        ...
+
+    async def parse(self, *, to: "type[AsyncStream[object]]") -> "AsyncStream[object]":
+        """Return the body as events."""
+        ...
 
 
 class OpenAISdkProvider(SdkProvider["AsyncOpenAI"]):
@@ -76,12 +93,11 @@ class OpenAIProvider(OpenAISdkProvider):
         return read_reply(request, body)
 
 
-async def raw_events(raw: Any) -> AsyncIterator[Any]:
+async def raw_events(raw: StreamedResponse) -> AsyncIterator[object]:
     """Return the events of a streamed response as plain JSON."""
     from openai import AsyncStream
 
-    events: AsyncIterator[Any] = await raw.parse(to=AsyncStream[object])
-    return events
+    return await raw.parse(to=AsyncStream[object])
 
 
 def _reported(provider: str, error: "APIStatusError") -> Reported:

@@ -5,11 +5,10 @@ SDK for raw events, because servers differ in what they leave out and add; one t
 may answer at once.
 """
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from activities.adapters.models.dialects.chat_completions import failure, read_reply, wire_request
 from activities.adapters.models.dialects.chat_stream import ChatAssembly, announced
-from activities.adapters.models.dialects.foreign_json import Json
 from activities.adapters.models.error_classes import Reported
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.openai import OpenAISdkProvider, raw_events
@@ -18,6 +17,7 @@ from activities.adapters.models.streams import whole
 from activities.adapters.models.transport import Transport
 from activities.ports.endpoints import ProviderEntry
 from activities.ports.model_provider import ModelReply, ModelRequest
+from activities.text.foreign_json import Json
 from workflows.domain.agent.model_values import Provider
 
 if TYPE_CHECKING:
@@ -44,12 +44,11 @@ class ChatProvider(OpenAISdkProvider):
             create = client.chat.completions.with_raw_response.create
             return await raw_body(create, body, timeout)
         assembly = ChatAssembly()
-        streamed = cast("Any", client.chat.completions.with_streaming_response.create)
-        arguments = body | {"stream": True, "stream_options": {"include_usage": True}}
-        async with streamed(**arguments, timeout=self._transport.patience(request.timeout)) as raw:
+        create = client.chat.completions.with_streaming_response.create
+        arguments: Json = body | {"stream_options": {"include_usage": True}}
+        async with self._opened(create, arguments, request.timeout) as raw:
             if "json" in raw.headers.get("content-type", ""):
-                whole_body: bytes = await raw.read()  # it does not stream, or reports a failure
-                return whole_body
+                return await raw.read()  # it does not stream, or reports a failure
             events = announced(await raw_events(raw), assembly)
             return await whole(events, assembly, self._classify)
 

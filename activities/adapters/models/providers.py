@@ -24,7 +24,7 @@ from activities.ports.model_provider import (
     ModelRequest,
 )
 from activities.text.redaction import KnownSecrets
-from activities.text.surrogates import clean_json
+from activities.text.surrogates import clean_values
 from workflows.domain.agent.model_values import ModelFacts, Provider
 
 _log = logging.getLogger(__name__)
@@ -167,7 +167,15 @@ class ProviderRegistry:
         entry = self._settings.entries.get(request.model.provider)
         if entry is None or entry.timeout is None:
             return request
-        return request.model_copy(update={"timeout": entry.timeout})
+        return ModelRequest(
+            model=request.model,
+            system=request.system,
+            tools=request.tools,
+            messages=request.messages,
+            max_output_tokens=request.max_output_tokens,
+            cache_key=request.cache_key,
+            timeout=entry.timeout,
+        )
 
     def _scripted(self) -> ModelProvider:
         from activities.adapters.models.scripted.scripted_provider import ScriptedProvider
@@ -186,7 +194,7 @@ def _redacted(value: M, known: KnownSecrets) -> M:
         text = value.model_dump_json()
     except ValueError:
         # A lone surrogate; the providers' boundary would replace it as well.
-        value = type(value).model_validate(clean_json(value.model_dump(mode="python")))
+        value = type(value).model_validate(clean_values(value.model_dump(mode="python")))
         text = value.model_dump_json()
     cleaned = known.redact(text)
     return value if cleaned is text else type(value).model_validate_json(cleaned)

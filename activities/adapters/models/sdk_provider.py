@@ -6,18 +6,32 @@ the body is read. It never retries; Temporal does.
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from activities.adapters.models.dialects.foreign_json import Json
 from activities.adapters.models.dialects.neutral_messages import check_conversation
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.streams import Assembly, whole
 from activities.adapters.models.transport import SdkClient, Transport, exchange
 from activities.ports.model_provider import ModelError, ModelReply, ModelRequest
+from activities.text.foreign_json import Json
 from workflows.domain.agent.model_values import Provider
 
+if TYPE_CHECKING:
+    from httpx2 import Response
+
 C = TypeVar("C")
+R = TypeVar("R")
+
+
+class RawResponse(Protocol):
+    """An SDK's answer before it is read."""
+
+    @property
+    def http_response(self) -> "Response":
+        """The HTTP client's."""
+        ...
 
 
 class SdkProvider(ABC, Generic[C]):
@@ -45,16 +59,23 @@ class SdkProvider(ABC, Generic[C]):
 
     async def _stream(
         self,
-        create: Any,
+        create: Callable[..., AbstractAsyncContextManager[R]],
         arguments: Json,
-        events: Callable[[Any], Awaitable[AsyncIterator[Any]]],
+        events: Callable[[R], Awaitable[AsyncIterator[object]]],
         assembly: Assembly,
         limit: timedelta,
     ) -> Json:
         """Call an SDK's `with_streaming_response.create` and put its raw events together."""
-        timeout = self._transport.patience(limit)
-        async with create(**arguments, stream=True, timeout=timeout) as raw:
+        async with self._opened(create, arguments, limit) as raw:
             return await whole(await events(raw), assembly, self._classify)
+
+    def _opened(
+        self,
+        create: Callable[..., AbstractAsyncContextManager[R]],
+        arguments: Json,
+        limit: timedelta,
+    ) -> AbstractAsyncContextManager[R]:
+        return create(**arguments, stream=True, timeout=self._transport.patience(limit))
 
     async def _key(self) -> str:
         """Return the key as it is now; empty: the server wants none."""
@@ -77,8 +98,9 @@ class SdkProvider(ABC, Generic[C]):
         """Translate a whole answer."""
 
 
-async def raw_body(create: Any, arguments: Json, timeout_s: float) -> bytes:
+async def raw_body(
+    create: Callable[..., Awaitable[RawResponse]], arguments: Json, timeout_s: float
+) -> bytes:
     """Call an SDK's `with_raw_response.create` and return the body, nothing dropped or added."""
     raw = await create(**arguments, timeout=timeout_s)
-    content: bytes = raw.http_response.content
-    return content
+    return raw.http_response.content

@@ -16,15 +16,15 @@ changes nothing any more.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Protocol
+from typing import Protocol
 
-from activities.adapters.models.dialects.foreign_json import Json, table
 from activities.ports.model_provider import (
     ModelError,
     OutcomeUnknownError,
     ProviderUnavailableError,
     RateLimitedError,
 )
+from activities.text.foreign_json import Json, table
 
 DRAIN_S = 1.0
 """How long the rest of a whole answer is read, so that its connection can be used again."""
@@ -52,7 +52,7 @@ class Assembly(Protocol):
 
 
 async def whole(
-    events: AsyncIterator[Any],
+    events: AsyncIterator[object],
     assembly: Assembly,
     classify: Callable[[Exception], ModelError | None],
 ) -> Json:
@@ -84,7 +84,7 @@ async def whole(
     return assembly.body()
 
 
-async def _drain(events: AsyncIterator[Any]) -> None:
+async def _drain(events: AsyncIterator[object]) -> None:
     """Read what follows the end; the answer stands, so nothing here can fail it."""
     try:
         async with asyncio.timeout(DRAIN_S):
@@ -94,7 +94,7 @@ async def _drain(events: AsyncIterator[Any]) -> None:
         return
 
 
-async def lively(events: AsyncIterator[Any], idle_s: float) -> AsyncIterator[Any]:
+async def lively(events: AsyncIterator[object], idle_s: float) -> AsyncIterator[object]:
     """Pass events on, for an SDK that has no time limit of its own between two of them.
 
     Raises:

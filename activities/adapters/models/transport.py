@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from activities.ports.model_provider import (
     InvalidRequestError,
@@ -20,6 +20,7 @@ from activities.ports.model_provider import (
     OutcomeUnknownError,
     ProviderUnavailableError,
 )
+from activities.text.foreign_json import Json, is_table
 from activities.text.surrogates import clean
 from workflows.policy.text.secret_patterns import without_key_like
 
@@ -120,11 +121,11 @@ class SdkClient(Generic[C]):
 
 
 async def exchange(
-    send: Callable[[], Awaitable[str | bytes | dict[str, Any]]],
+    send: Callable[[], Awaitable[str | bytes | Json]],
     classify: Callable[[Exception], ModelError | None],
     limit: timedelta,
     key: str,
-) -> dict[str, Any]:
+) -> Json:
     """Send one request through an SDK and return the JSON object that came back.
 
     Args:
@@ -169,16 +170,16 @@ def _no_json(error: Exception) -> ModelError | None:
     return None
 
 
-def _json_object(body: str | bytes | dict[str, Any]) -> dict[str, Any]:
-    if isinstance(body, dict):
+def _json_object(body: str | bytes | Json) -> Json:
+    if not isinstance(body, str | bytes):
         return body
     try:
-        value = json.loads(body)
+        value: object = json.loads(body)
     except (ValueError, RecursionError):
         value = None
-    if not isinstance(value, dict):
+    if not is_table(value):
         raise OutcomeUnknownError("the answer is cut or is not JSON object")
-    return cast("dict[str, Any]", value)
+    return value
 
 
 def _transport_failure(error: BaseException) -> ModelError | None:

@@ -158,7 +158,7 @@ class BubblewrapSandbox:
                 async with answered(door.channel, door.egress):
                     ended = kernel.judged(await _supervise(spawn, command, info))
                 refusals = tuple(door.egress.refusals)
-                return _result(ended).model_copy(update={"refusals": refusals})
+                return _result(ended, refusals)
 
     def _located(self) -> str:
         found = shutil.which(self._program, path=_PROGRAMS)
@@ -232,7 +232,7 @@ def _refuse_root() -> None:
         )
 
 
-def _result(ended: Ended) -> SandboxResult:
+def _result(ended: Ended, refusals: tuple[str, ...] = ()) -> SandboxResult:
     """Translate; bubblewrap's own failure is told from the command's by our first process's word.
 
     A time-out is none: on a machine that is too busy the command's time is over before it began.
@@ -251,4 +251,5 @@ def _result(ended: Ended) -> SandboxResult:
         output_bytes=ended.output_bytes,
         survivors=int(left[1]) if left and by_itself else 0,
         elapsed=ended.elapsed,
+        refusals=refusals,
     )

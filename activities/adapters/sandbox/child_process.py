@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, Protocol, Self
+from typing import Literal, Protocol, Self
 
 from activities.adapters.sandbox.descriptors import standard_input
 from activities.adapters.sandbox.pipes import CHUNK_BYTES, PipeReader
@@ -275,7 +275,7 @@ def _reading(returncode: int) -> tuple[Literal["exited", "signalled"], int]:
     return "exited", returncode
 
 
-async def within(waiting: Coroutine[Any, Any, Any], seconds: float) -> bool:
+async def within(waiting: Coroutine[object, object, object], seconds: float) -> bool:
     """Wait at most `seconds`; return whether what was awaited happened."""
     try:
         async with asyncio.timeout(seconds):

@@ -10,7 +10,7 @@ import errno
 import functools
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
 
 from activities.ports.sandbox_port import SandboxUnavailableError
 
@@ -67,7 +67,7 @@ the kernel's 4,096 segments that leaves 256 MB. What programs still use of them 
 _UNKNOWN_CALL = -1
 """What libseccomp answers for a name that it has never heard of."""
 
-_Rule = tuple[int, str, tuple[Any, ...]]
+_Rule = tuple[int, str, tuple[object, ...]]
 """Action, name of the call, conditions on its arguments."""
 
 
@@ -82,16 +82,18 @@ def program() -> bytes:
     library = _binding()
     filters = library.SyscallFilter(library.ALLOW)
     filters.set_attr(library.Attr.ACT_BADARCH, library.KILL_PROCESS)
-    for rule in _rules(library):
-        _add(filters, library, rule)
+    for action, name, conditions in _rules(library):
+        # A call that this libseccomp does not know yet (or any more) is left out.
+        if library.resolve_syscall(library.Arch.NATIVE, name) != _UNKNOWN_CALL:
+            filters.add_rule(action, name, *conditions)
     with tempfile.TemporaryFile() as target:
         filters.export_bpf(target)
         target.seek(0)
         return target.read()
 
 
-def _binding() -> Any:
-    """Return the module pyseccomp, typed as little as it is."""
+def _binding() -> ModuleType:
+    """Return the module pyseccomp, which has no types."""
     try:
         import pyseccomp  # pyright: ignore[reportMissingTypeStubs] -- it ships none
     except (ImportError, OSError, RuntimeError) as error:
@@ -103,7 +105,7 @@ def _binding() -> Any:
     return pyseccomp
 
 
-def _rules(library: Any) -> Iterator[_Rule]:
+def _rules(library: ModuleType) -> Iterator[_Rule]:
     denied, absent = library.ERRNO(errno.EPERM), library.ERRNO(errno.ENOSYS)
     for name in _DENIED:
         yield denied, name, ()
@@ -119,7 +121,7 @@ def _rules(library: Any) -> Iterator[_Rule]:
     yield denied, "shmget", (library.Arg(1, library.GT, _LARGEST_SHARED_SEGMENT),)
 
 
-def _socket_rules(library: Any) -> Iterator[_Rule]:
+def _socket_rules(library: ModuleType) -> Iterator[_Rule]:
     refused = library.ERRNO(errno.EAFNOSUPPORT)
     for family in range(_LAST_FAMILY):
         if family not in _FAMILIES:
@@ -128,10 +130,3 @@ def _socket_rules(library: Any) -> Iterator[_Rule]:
     for bit in range(_LAST_FAMILY.bit_length() - 1, 32):
         above = library.Arg(0, library.MASKED_EQ, 1 << bit, 1 << bit)
         yield refused, "socket", (above,)
-
-
-def _add(filters: Any, library: Any, rule: _Rule) -> None:
-    """Add one rule; a call that this libseccomp does not know yet (or any more) is left out."""
-    action, name, conditions = rule
-    if library.resolve_syscall(library.Arch.NATIVE, name) != _UNKNOWN_CALL:
-        filters.add_rule(action, name, *conditions)

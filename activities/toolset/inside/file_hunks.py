@@ -12,11 +12,19 @@ from activities.toolset.inside.file_edit import common_move, longest_line, moved
 TYPE_CHECKING = False  # `typing` would cost as much as all the rest
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import TypedDict
 
     from activities.toolset.inside.file_edit import Move
 
-    Hunk = dict[str, Any]
+    class Hunk(TypedDict):
+        """One place to change."""
+
+        anchors: Sequence[str]
+        """Whole lines, in the file's order, after which it stands."""
+        lines: Sequence[Sequence[str]]
+        """Sign (space, `+` or `-`) and text."""
+        at_end: bool
+
     Line = tuple[bytes, bytes]
 
 _MOST_PLACES = 10

@@ -22,9 +22,20 @@ from activities.toolset.inside.file_hunks import fitted
 TYPE_CHECKING = False  # `typing` would cost as much as all the rest
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import TypedDict
 
-    Change = dict[str, Any]
+    from activities.toolset.inside.file_hunks import Hunk
+
+    class Change(TypedDict):
+        """What a patch does to one file."""
+
+        kind: str
+        """`add`, `delete` or `update`."""
+        path: str
+        move_to: str | None
+        content: str
+        """Of an added file."""
+        hunks: list[Hunk]
 
 
 class Step:

@@ -34,9 +34,44 @@ from activities.toolset.inside.file_patch import patch
 
 TYPE_CHECKING = False  # `typing` would cost as much as all the rest
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Literal, TypedDict
 
-    Request = dict[str, Any]
+    from activities.toolset.inside.file_patch import Change
+
+    class Read(TypedDict):
+        """Read lines, from 1."""
+
+        op: Literal["read"]
+        path: str
+        offset: int
+        limit: int
+
+    class Write(TypedDict):
+        """Write a file whole."""
+
+        op: Literal["write"]
+        path: str
+        content: str
+        judged: list[str]
+
+    class Edit(TypedDict):
+        """Replace a span of text."""
+
+        op: Literal["edit"]
+        path: str
+        old: str
+        new: str
+        replace_all: bool
+        judged: list[str]
+
+    class ApplyPatch(TypedDict):
+        """Change several files."""
+
+        op: Literal["apply_patch"]
+        changes: list[Change]
+        judged: list[str]
+
+    Request = Read | Write | Edit | ApplyPatch
     Answer = tuple[str, str]
 
 LONGEST_LINE = 2_000
@@ -44,7 +79,7 @@ MOST_CHARACTERS = 9_000
 MOST_NAMES = 500
 
 
-def read(root: str, request: "Request") -> str:
+def read(root: str, request: "Read") -> str:
     """Return lines `offset` to `offset + limit`, numbered, and how many there are."""
     path = os.path.join(root, resolve(request["path"], root))
     if os.path.isdir(path):
@@ -111,7 +146,7 @@ def _listing(path: str) -> str:
     return "\n".join(["(a folder)", *map(shown, marked[:MOST_NAMES]), *cut])
 
 
-def write(root: str, request: "Request") -> str:
+def write(root: str, request: "Write") -> str:
     """Write a file whole; an existing one keeps its mode, and a link its being a link."""
     path = target(root, request["path"], request["judged"])
     content = request["content"].encode()
@@ -131,7 +166,7 @@ def write(root: str, request: "Request") -> str:
     return f"{'Replaced' if existed else 'Created'} {request['path']} ({lines} lines)."
 
 
-def edit(root: str, request: "Request") -> str:
+def edit(root: str, request: "Edit") -> str:
     """Replace one span of text (or all equal ones); every other byte stays as it was."""
     path = target(root, request["path"], request["judged"])
     data = load(path)
@@ -162,16 +197,10 @@ def _several(data: bytes, starts: list[int], *, loosely: bool) -> str:
     return f"{found}. Quote more of its surroundings, or set replace_all."
 
 
-def apply_patch(root: str, request: "Request") -> str:
-    """Change several files, or none."""
-    return patch(root, request["changes"], request["judged"])
-
-
 def answer(request: "Request", root: str) -> "Answer":
     """Carry out one request."""
     try:
-        operations = {"read": read, "write": write, "edit": edit, "apply_patch": apply_patch}
-        return "text", operations[request["op"]](root, request)
+        return "text", _done(request, root)
     except RefusedError as refusal:
         return "error", str(refusal)
     except UnjudgedError as unjudged:
@@ -179,6 +208,16 @@ def answer(request: "Request", root: str) -> "Answer":
     except OSError as error:
         name = request.get("path", error.filename)
         return "error", f"{name!r}: {error.strerror or error}."
+
+
+def _done(request: "Request", root: str) -> str:
+    if request["op"] == "read":
+        return read(root, request)
+    if request["op"] == "write":
+        return write(root, request)
+    if request["op"] == "edit":
+        return edit(root, request)
+    return patch(root, request["changes"], request["judged"])
 
 
 def main() -> None:

@@ -6,11 +6,9 @@ signatures travel in `provider_raw` exactly as they came.
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import JsonValue
 
-from activities.adapters.models.dialects.foreign_json import Json, count, table, tables, text
 from activities.adapters.models.dialects.neutral_messages import (
     NO_ANSWER,
     NO_OUTPUT,
@@ -19,6 +17,7 @@ from activities.adapters.models.dialects.neutral_messages import (
     unique_ids,
 )
 from activities.ports.model_provider import ModelReply, ModelRequest, OutcomeUnknownError, Stop
+from activities.text.foreign_json import Json, count, table, tables, text
 from activities.text.surrogates import clean, clean_json
 from workflows.domain.agent.messages import (
     AssistantMessage,
@@ -101,7 +100,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     )
 
 
-def _written(arguments: Any) -> str:
+def _written(arguments: object) -> str:
     """A stream leaves cut arguments as the text that came."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
@@ -110,7 +109,8 @@ def _take_calls(blocks: list[Json], messages: Sequence[Message]) -> tuple[ToolCa
     """Read the calls, and make their blocks such that they can be sent back."""
     uses = [block for block in blocks if block.get("type") == "tool_use"]
     calls: list[ToolCall] = []
-    for call_id, block in zip(unique_ids((b.get("id") for b in uses), messages), uses, strict=True):
+    ids = unique_ids((text(block.get("id")) for block in uses), messages)
+    for call_id, block in zip(ids, uses, strict=True):
         call = tool_call(call_id, text(block.get("name")), block.get("input"))
         block["id"] = call.id
         if call.malformed is not None:
@@ -121,15 +121,13 @@ def _take_calls(blocks: list[Json], messages: Sequence[Message]) -> tuple[ToolCa
 
 def _messages(messages: tuple[Message, ...]) -> list[Json]:
     """Results must open the user message after their calls, so neighbours of a role are joined."""
-    joined: list[Json] = []
+    joined: list[tuple[str, list[Json]]] = []
     for message in messages:
         role = "assistant" if isinstance(message, AssistantMessage) else "user"
-        content = _content(message)
-        if joined and joined[-1]["role"] == role:
-            joined[-1]["content"].extend(content)
-        else:
-            joined.append({"role": role, "content": content})
-    return joined
+        if not joined or joined[-1][0] != role:
+            joined.append((role, []))
+        joined[-1][1].extend(_content(message))
+    return [{"role": role, "content": content} for role, content in joined]
 
 
 def _content(message: Message) -> list[Json]:

@@ -5,11 +5,10 @@ in pieces; what does not become JSON stays text, for the reader to name it malfo
 """
 
 import json
-from typing import Any, cast
 
-from activities.adapters.models.dialects.foreign_json import Json, table, text
 from activities.adapters.models.error_classes import Reported, decide
 from activities.ports.model_provider import OutcomeUnknownError
+from activities.text.foreign_json import Json, is_list, is_table, table, text
 
 _FIELDS = {
     "text_delta": "text",
@@ -67,7 +66,8 @@ class MessageAssembly:
         if kind == "input_json_delta":
             self._open[index].append(text(delta.get("partial_json")))
         elif kind == "citations_delta":
-            block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
+            before = block.get("citations")
+            block["citations"] = [*(before if is_list(before) else ()), delta.get("citation")]
         elif kind in _FIELDS:
             field = _FIELDS[kind]
             block[field] = text(block.get(field)) + text(delta.get(field))
@@ -104,9 +104,9 @@ def _failure(error: Json) -> Reported:
     )
 
 
-def _arguments(pieces: str) -> Any:
+def _arguments(pieces: str) -> Json | str:
     try:
-        value: Any = json.loads(pieces)
+        value: object = json.loads(pieces)
     except (ValueError, RecursionError):
         return pieces
-    return cast("Json", value) if isinstance(value, dict) else pieces
+    return value if is_table(value) else pieces

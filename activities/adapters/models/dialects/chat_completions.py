@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from activities.adapters.models.dialects.chat_usage import read_usage
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
 from activities.adapters.models.dialects.neutral_messages import (
     NO_ANSWER,
     NO_OUTPUT,
@@ -28,6 +27,7 @@ from activities.ports.model_provider import (
     OutcomeUnknownError,
     Stop,
 )
+from activities.text.foreign_json import Json, table, tables, text
 from activities.text.surrogates import clean, clean_json
 from workflows.domain.agent.messages import (
     AssistantMessage,

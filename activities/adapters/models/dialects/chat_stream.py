@@ -5,9 +5,8 @@ server gives any, and `[DONE]`, which the SDK swallows. Servers number the calls
 """
 
 from collections.abc import AsyncIterator
-from typing import Any
 
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
+from activities.text.foreign_json import Json, is_list, table, tables, text
 
 END: Json = {"object": "stream.end"}
 """Stands for `[DONE]`, or for the end of the stream where a server does not send it."""
@@ -60,8 +59,8 @@ class ChatAssembly:
                     self._add_call(piece)
             elif key in _TEXTS and isinstance(value, str):
                 self._message[key] = text(self._message.get(key)) + value
-            elif isinstance(value, list) and self._message.get(key):
-                self._message[key] = [*self._message[key], *value]
+            elif is_list(value) and is_list(before := self._message.get(key)):
+                self._message[key] = [*before, *value]
             elif value is not None or key not in self._message:
                 self._message[key] = value
         self.has_begun = self.has_begun or any(v for k, v in delta.items() if k != "role")
@@ -101,7 +100,7 @@ class ChatAssembly:
         return begun
 
 
-async def announced(events: AsyncIterator[Any], assembly: ChatAssembly) -> AsyncIterator[Any]:
+async def announced(events: AsyncIterator[object], assembly: ChatAssembly) -> AsyncIterator[object]:
     """Pass events on, and announce the end; what breaks behind the finish reason is no loss."""
     try:
         async for event in events:

@@ -6,7 +6,7 @@ budget must never take it for nothing. Prices are not known here.
 
 import json
 
-from activities.adapters.models.dialects.foreign_json import Json, count, table
+from activities.text.foreign_json import Json, count, table
 from workflows.domain.agent.model_values import Usage
 
 BYTES_PER_TOKEN = 3

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from activities.adapters.models.dialects.foreign_json import Json, count, table, tables, text
 from activities.adapters.models.dialects.neutral_messages import (
     NO_ANSWER,
     NO_OUTPUT,
@@ -25,6 +24,7 @@ from activities.ports.model_provider import (
     OutcomeUnknownError,
     Stop,
 )
+from activities.text.foreign_json import Json, count, table, tables, text
 from activities.text.surrogates import clean, clean_json
 from workflows.domain.agent.messages import (
     AssistantMessage,
@@ -114,7 +114,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
 def _take_calls(parts: list[Json], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Read the calls; an id that is on the wire is made unique there too, none is added."""
     uses = [table(part["functionCall"]) for part in parts if "functionCall" in part]
-    ids = unique_ids((use.get("id") for use in uses), messages)
+    ids = unique_ids((text(use.get("id")) for use in uses), messages)
     calls: list[ToolCall] = []
     for call_id, use in zip(ids, uses, strict=True):
         arguments = use.get("args")
@@ -139,18 +139,17 @@ def _stop_of(body: Json, candidate: Json) -> Stop:
 
 
 def _contents(messages: tuple[Message, ...]) -> list[Json]:
-    contents: list[Json] = []
+    contents: list[tuple[str, list[Json]]] = []
     before: AssistantMessage | None = None
     for message in messages:
         role = "model" if isinstance(message, AssistantMessage) else "user"
         parts = _parts(message, before)
         if isinstance(message, AssistantMessage):
             before = message
-        if contents and contents[-1]["role"] == role:
-            contents[-1]["parts"].extend(parts)
-        else:
-            contents.append({"role": role, "parts": parts})
-    return contents
+        if not contents or contents[-1][0] != role:
+            contents.append((role, []))
+        contents[-1][1].extend(parts)
+    return [{"role": role, "parts": parts} for role, parts in contents]
 
 
 def _parts(message: Message, before: AssistantMessage | None) -> list[Json]:

@@ -5,7 +5,7 @@ it must go back on the part on which it came. The chunk with a finish reason, or
 the prompt was blocked, is the last.
 """
 
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
+from activities.text.foreign_json import Json, table, tables, text
 
 
 class ContentAssembly:

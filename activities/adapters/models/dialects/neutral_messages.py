@@ -8,12 +8,13 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn, cast
+from typing import NoReturn
 
 from pydantic import JsonValue
 
 from activities.ports.model_provider import InvalidRequestError
-from activities.text.surrogates import clean, clean_object
+from activities.text.foreign_json import is_table
+from activities.text.surrogates import clean, clean_table
 from workflows.domain.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage
 
 MALFORMED_CHARS = 2_000
@@ -26,7 +27,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
+def tool_call(call_id: str, name: str, arguments: object) -> ToolCall:
     """Make a neutral call of what the provider sent.
 
     Args:
@@ -43,12 +44,12 @@ def tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
     return ToolCall(id=call_id, name=name, arguments=value)
 
 
-def _parse(arguments: Any) -> dict[str, JsonValue]:
+def _parse(arguments: object) -> dict[str, JsonValue]:
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    value = json.loads(text or "{}", parse_constant=_refuse, parse_float=_finite)
-    if not isinstance(value, dict):
+    value: object = json.loads(text or "{}", parse_constant=_refuse, parse_float=_finite)
+    if not is_table(value):
         raise TypeError("no JSON object")
-    return clean_object(cast("dict[str, JsonValue]", value))
+    return clean_table(value)
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -62,7 +63,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _dump(value: Any) -> str:
+def _dump(value: object) -> str:
     try:
         return json.dumps(value)
     except (ValueError, RecursionError):

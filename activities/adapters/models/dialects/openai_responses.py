@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from activities.adapters.models.dialects.foreign_json import Json, count, table, tables, text
 from activities.adapters.models.dialects.neutral_messages import (
     NO_ANSWER,
     NO_OUTPUT,
@@ -21,6 +20,7 @@ from activities.adapters.models.dialects.neutral_messages import (
 )
 from activities.adapters.models.error_classes import Reported, decide
 from activities.ports.model_provider import ModelReply, ModelRequest, OutcomeUnknownError, Stop
+from activities.text.foreign_json import Json, count, table, tables, text
 from activities.text.surrogates import clean, clean_json
 from workflows.domain.agent.messages import (
     AssistantMessage,
@@ -102,7 +102,7 @@ def _take_calls(items: list[Json], messages: Sequence[Message]) -> tuple[ToolCal
     """Read the calls, and make their items such that they can be sent back."""
     uses = [item for item in items if item.get("type") == "function_call"]
     calls: list[ToolCall] = []
-    ids = unique_ids((item.get("call_id") for item in uses), messages)
+    ids = unique_ids((text(item.get("call_id")) for item in uses), messages)
     for call_id, item in zip(ids, uses, strict=True):
         call = tool_call(call_id, text(item.get("name")), _arguments(item))
         item["call_id"] = call.id

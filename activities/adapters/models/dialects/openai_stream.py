@@ -1,8 +1,8 @@
 """The Responses stream: the last event holds the whole answer, the others say that it moves."""
 
-from activities.adapters.models.dialects.foreign_json import Json, table, text
 from activities.adapters.models.dialects.openai_responses import failure
 from activities.adapters.models.error_classes import decide
+from activities.text.foreign_json import Json, table, text
 
 _LAST = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _SILENT = frozenset({"response.created", "response.queued", "response.in_progress"})

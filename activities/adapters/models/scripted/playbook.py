@@ -12,11 +12,12 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, cast
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, model_validator
 
 from activities.ports.model_provider import Stop
+from activities.text.foreign_json import is_table
 from activities.text.text_files import TextFileError, read_text_file
 from activities.yaml_documents.model_reader import parse_document
 from activities.yaml_documents.source_places import DocumentError
@@ -71,17 +72,16 @@ class ScriptedCall(BaseModel, frozen=True, extra="forbid"):
 
     @model_validator(mode="before")
     @classmethod
-    def _shorthand(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
+    def _shorthand(cls, value: object) -> object:
+        if not is_table(value):
             # pydantic makes a complaint of ValueError only
-            raise ValueError("a call is written {tool: {argument: value}}")  # noqa: TRY004
-        given = cast("dict[str, JsonValue]", value)
-        if "name" in given and isinstance(given["name"], str):
-            return given
-        if len(given) != 1:
-            names = ", ".join(map(brief, given))
-            raise ValueError(f"a call names one tool, not {len(given)}: {names}")
-        ((name, arguments),) = given.items()
+            raise ValueError("a call is written {tool: {argument: value}}")
+        if isinstance(value.get("name"), str):
+            return value
+        if len(value) != 1:
+            names = ", ".join(map(brief, value))
+            raise ValueError(f"a call names one tool, not {len(value)}: {names}")
+        ((name, arguments),) = value.items()
         return {"name": name, "arguments": {} if arguments is None else arguments}
 
 
@@ -113,7 +113,7 @@ class ScriptedUsage(BaseModel, frozen=True, extra="forbid"):
         return Usage.model_validate(default.model_dump() | self.model_dump(exclude_none=True))
 
 
-def _as_tuple(value: Any) -> Any:
+def _as_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 

@@ -6,8 +6,8 @@ YAML has no plain form for is quoted. It writes no file.
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, Final, cast
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -69,7 +69,7 @@ def _can_be_written(value: JsonValue, depth: int) -> bool:
 # --- YAML -----------------------------------------------------------------------------------------
 
 
-def _mapping(value: dict[str, Any], depth: int) -> str:
+def _mapping(value: Mapping[str, JsonValue], depth: int) -> str:
     pad = _INDENT * depth
     return "".join(f"{pad}{_key(key)}:{_after(item, depth)}" for key, item in value.items())
 
@@ -89,7 +89,7 @@ def _items(values: list[JsonValue], depth: int) -> Iterator[str]:
     pad = _INDENT * depth
     for value in values:
         if isinstance(value, dict) and value:
-            inner = _mapping(cast("dict[str, Any]", value), depth + 1)
+            inner = _mapping(value, depth + 1)
             yield f"{pad}- {inner[len(pad) + len(_INDENT) :]}"
         else:
             yield f"{pad}-{_after(value, depth)}"

@@ -6,10 +6,10 @@ Keys, failures and rate-limit headers are those of the Responses dialect.
 import json
 from collections.abc import Mapping
 
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
 from activities.adapters.models.scripted.playbook import Place, ScriptedAnswer, ScriptedCall
 from activities.adapters.models.simulator.dialect import (
     WireRequest,
+    called,
     check_stamp,
     made_up_id,
     require,
@@ -17,6 +17,7 @@ from activities.adapters.models.simulator.dialect import (
 )
 from activities.adapters.models.simulator.responses_dialect import LONGEST_ID, OpenAIDialect
 from activities.ports.model_provider import Stop
+from activities.text.foreign_json import Json, table, tables, text
 from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
@@ -114,7 +115,7 @@ class _Reader:
         self._seen.add(call_id)
         self._due[call_id] = text(function.get("name"))
         arguments = _parsed(function.get("arguments"))
-        return ToolCall(id=call_id, name=self._due[call_id], arguments=arguments)
+        return called(call_id, self._due[call_id], arguments)
 
     def _take_result(self, item: Json) -> None:
         call_id = text(item.get("tool_call_id"))

@@ -5,12 +5,12 @@ import binascii
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from activities.adapters.models.dialects.foreign_json import Json
 from activities.adapters.models.scripted.playbook import Place, ScriptedAnswer, ScriptedError
+from activities.text.foreign_json import Json, table
 from activities.text.surrogates import clean
-from workflows.domain.agent.messages import Message
+from workflows.domain.agent.messages import Message, ToolCall
 
 _MAC_BYTES = 96
 
@@ -77,7 +77,7 @@ def mark(place: Place) -> str:
     return f"{place.role}|{place.task or ''}|{place.attempt}|{place.turn}"
 
 
-def check_stamp(dialect: str, signature: Any, thought: str) -> str:
+def check_stamp(dialect: str, signature: object, thought: str) -> str:
     """Return what a signature says.
 
     Raises:
@@ -91,6 +91,11 @@ def check_stamp(dialect: str, signature: Any, thought: str) -> str:
     if raw[:_MAC_BYTES] != _mac(dialect, says, thought):
         raise RefusedError("the signature does not belong to this content")
     return says
+
+
+def called(call_id: str, name: str, arguments: object) -> ToolCall:
+    """Understand a call of the conversation; arguments that are not an object are dropped."""
+    return ToolCall.model_validate({"id": call_id, "name": name, "arguments": table(arguments)})
 
 
 def require(condition: object, message: str) -> None:

@@ -4,7 +4,6 @@ import base64
 import binascii
 from collections.abc import Mapping
 
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
 from activities.adapters.models.dialects.gemini_content import FOREIGN_SIGNATURE
 from activities.adapters.models.scripted.playbook import (
     ErrorKind,
@@ -16,6 +15,7 @@ from activities.adapters.models.simulator.dialect import (
     Failure,
     RefusedError,
     WireRequest,
+    called,
     check_stamp,
     made_up_id,
     require,
@@ -23,6 +23,7 @@ from activities.adapters.models.simulator.dialect import (
     stamp,
     thought_of,
 )
+from activities.text.foreign_json import Json, table, tables, text
 from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
@@ -78,11 +79,12 @@ class GeminiDialect:
             not isinstance(call.arguments, dict) for call in spoken.calls
         )
         reason = "MALFORMED_FUNCTION_CALL" if is_malformed else _STOPS[spoken.stop]
-        candidate: Json = {"index": 0, "finishReason": reason, "content": {"role": "model"}}
+        content: Json = {"role": "model"}
+        candidate: Json = {"index": 0, "finishReason": reason, "content": content}
         if is_malformed:
             candidate["finishMessage"] = "Malformed function call"
         else:
-            candidate["content"]["parts"] = _answer(spoken, place)
+            content["parts"] = _answer(spoken, place)
         return {
             "candidates": [candidate],
             "usageMetadata": _usage(spoken.usage),
@@ -202,7 +204,7 @@ def _bytes(signature: str) -> bytes:
 
 def _call(use: Json, index: int) -> ToolCall:
     call_id = text(use.get("id")) or f"{_UNNAMED}{index}"
-    return ToolCall(id=call_id, name=text(use.get("name")), arguments=table(use.get("args")))
+    return called(call_id, text(use.get("name")), use.get("args"))
 
 
 def _result(call: ToolCall, answer: Json) -> ToolResult:

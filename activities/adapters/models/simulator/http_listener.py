@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
     from uvicorn import Server
 
 _IDLE_S: Final = 600
@@ -21,7 +22,7 @@ class Listening:
         url: where it listens, without a path; known once it is open.
     """
 
-    def __init__(self, app: Any, port: int = 0, host: str = "127.0.0.1") -> None:
+    def __init__(self, app: "ASGIApp", port: int = 0, host: str = "127.0.0.1") -> None:
         """Args: an ASGI application; the port (0: any that is free); the address to listen on."""
         self._app = app
         self._address = (host, port)
@@ -51,13 +52,13 @@ class Listening:
             await self._task
 
 
-def _server(app: Any, ready: asyncio.Event) -> "Server":
+def _server(app: "ASGIApp", ready: asyncio.Event) -> "Server":
     from uvicorn import Config, Server
 
     class _EmbeddedServer(Server):
         """Says when it listens, and leaves the signals to the process that it runs in."""
 
-        async def startup(self, sockets: Any = None) -> None:
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             ready.set()
 

@@ -1,9 +1,7 @@
 """The simulator's Messages dialect: strict reading, faithful wording."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
 from activities.adapters.models.scripted.playbook import (
     ErrorKind,
     Place,
@@ -14,6 +12,7 @@ from activities.adapters.models.simulator.dialect import (
     Failure,
     RefusedError,
     WireRequest,
+    called,
     check_stamp,
     made_up_id,
     require,
@@ -21,6 +20,7 @@ from activities.adapters.models.simulator.dialect import (
     stamp,
     thought_of,
 )
+from activities.text.foreign_json import Json, tables, text
 from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
@@ -182,12 +182,12 @@ class _Reader:
 _ORPHAN_USE = "`tool_use` ids were found without `tool_result` blocks immediately after: {}"
 
 
-def _blocks(content: Any) -> list[Json]:
+def _blocks(content: object) -> list[Json]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else tables(content)
 
 
 def _call(use: Json) -> ToolCall:
-    return ToolCall(id=text(use["id"]), name=text(use.get("name")), arguments=table(use["input"]))
+    return called(text(use["id"]), text(use.get("name")), use["input"])
 
 
 def _result(block: Json, names: Mapping[str, str]) -> ToolResult:

@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
 from activities.adapters.models.scripted.playbook import (
     ErrorKind,
     Place,
@@ -15,12 +13,14 @@ from activities.adapters.models.scripted.playbook import (
 from activities.adapters.models.simulator.dialect import (
     Failure,
     WireRequest,
+    called,
     check_stamp,
     made_up_id,
     require,
     seconds,
     stamp,
 )
+from activities.text.foreign_json import Json, tables, text
 from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
@@ -177,8 +177,8 @@ class _Reader:
         self._seen.add(call_id)
         self._reasoning = None
         self._due[call_id] = text(item.get("name"))
-        arguments = table(_parsed(item.get("arguments")))
-        self._calls.append(ToolCall(id=call_id, name=self._due[call_id], arguments=arguments))
+        arguments = _parsed(item.get("arguments"))
+        self._calls.append(called(call_id, self._due[call_id], arguments))
 
     def _take_result(self, item: Json) -> None:
         self._end_turn()
@@ -204,7 +204,7 @@ class _Reader:
 
 
 def _content(item: Json) -> str:
-    content: Any = item.get("content")
+    content = item.get("content")
     parts = [content] if isinstance(content, str) else [_said(part) for part in tables(content)]
     said = "\n".join(parts)
     require(said.strip(), "Invalid 'content': empty.")
@@ -215,7 +215,7 @@ def _said(part: Json) -> str:
     return text(part.get("text")) or text(part.get("refusal"))
 
 
-def _parsed(arguments: Any) -> Any:
+def _parsed(arguments: object) -> object:
     try:
         return json.loads(text(arguments))
     except ValueError:

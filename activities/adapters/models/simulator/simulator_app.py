@@ -7,9 +7,8 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict, Unpack
 
-from activities.adapters.models.dialects.foreign_json import Json, table
 from activities.adapters.models.scripted.playbook import (
     STREAM_FAULTS,
     Place,
@@ -33,43 +32,79 @@ from activities.adapters.models.simulator.messages_dialect import AnthropicDiale
 from activities.adapters.models.simulator.responses_dialect import OpenAIDialect
 from activities.adapters.models.simulator.stream_events import FRAMES, error_frame
 from activities.adapters.models.simulator.stream_faults import play, stream_response
+from activities.text.foreign_json import Json, table
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
 
 WRONG_KEY = "wrong"
 """A key that begins so is refused, as an empty one is."""
 _STREAMED = "streamGenerateContent"
 
 
+class Where(TypedDict, total=False):
+    """Which turn of which agent asked; empty where the request does not say."""
+
+    role: str
+    task: str | None
+    attempt: int
+    turn: int
+    is_compaction: bool
+
+
+class Outcome(TypedDict):
+    """How a request ended."""
+
+    outcome: str
+    why: NotRequired[str]
+    signatures: NotRequired[int]
+
+
+class Entry(Where, Outcome):
+    """One request in the log."""
+
+    dialect: str
+    model: str
+
+
 class Log:
     """What was asked, in order."""
 
     def __init__(self) -> None:
-        self.entries: list[Json] = []
+        self.entries: list[Entry] = []
+        self._places: Counter[Place] = Counter()
 
-    def add(self, dialect: str, model: str, place: Place | None, **more: Any) -> None:
+    def add(self, dialect: str, model: str, place: Place | None, **how: Unpack[Outcome]) -> None:
         """Note one request and how it ended."""
-        where: Json = {} if place is None else place._asdict()
-        self.entries.append({"dialect": dialect, "model": model, **where, **more})
+        entry: Entry = {"dialect": dialect, "model": model, **how}
+        if place is not None:
+            self._places[place] += 1
+            entry = {**entry, **_entry_of(place)}
+        self.entries.append(entry)
 
     def counts(self) -> list[Json]:
         """Count requests for each role, task, attempt and turn."""
-        keys = ("role", "task", "attempt", "turn", "is_compaction")
-        placed = [tuple(e[key] for key in keys) for e in self.entries if "role" in e]
-        return [
-            dict(zip(keys, place, strict=True)) | {"count": number}
-            for place, number in Counter(placed).items()
-        ]
+        return [{**place._asdict(), "count": number} for place, number in self._places.items()]
+
+
+def _entry_of(place: Place) -> Where:
+    return {
+        "role": place.role,
+        "task": place.task,
+        "attempt": place.attempt,
+        "turn": place.turn,
+        "is_compaction": place.is_compaction,
+    }
 
 
 class RawAnswer(NamedTuple):
     """An answer that no playbook words: it goes out as it stands."""
 
     status: int
-    body: Any
+    body: object
     """JSON, or text as it stands."""
     headers: Mapping[str, str] = {}
 
@@ -176,7 +211,7 @@ def cut_response(whole: bytes) -> "Response":
     from starlette.responses import Response
 
     class _Cut(Response):
-        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
             del scope, receive
             length = str(len(whole)).encode()
             headers = [(b"content-type", b"application/json"), (b"content-length", length)]
@@ -230,7 +265,7 @@ def _asks_for_stream(raw: bytes) -> bool:
 
 def _body(raw: bytes) -> Json:
     try:
-        value: Any = json.loads(raw)
+        value: object = json.loads(raw)
         json.dumps(value, ensure_ascii=False).encode()
     except ValueError:
         raise RefusedError("the request body is not valid JSON in UTF-8") from None

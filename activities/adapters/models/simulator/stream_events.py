@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from activities.adapters.models.dialects.chat_stream import END
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
+from activities.text.foreign_json import Json, table, tables, text
 
 Part = Literal["other", "text", "arguments", "end"]
 PIECES = 3
@@ -57,13 +57,15 @@ def _block(index: int, block: Json) -> Iterator[Frame]:
 
 
 def _thinking(block: Json) -> tuple[Json, list[Json]]:
-    deltas = [{"type": "thinking_delta", "thinking": p} for p in _pieces(block["thinking"])]
-    signed = {"type": "signature_delta", "signature": block["signature"]}
-    return block | {"thinking": "", "signature": ""}, [*deltas, signed]
+    pieces = _pieces(text(block["thinking"]))
+    deltas: list[Json] = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
+    signed: Json = {"type": "signature_delta", "signature": block["signature"]}
+    return {**block, "thinking": "", "signature": ""}, [*deltas, signed]
 
 
 def _text(block: Json) -> tuple[Json, list[Json]]:
-    return block | {"text": ""}, [{"type": "text_delta", "text": p} for p in _pieces(block["text"])]
+    pieces = _pieces(text(block["text"]))
+    return {**block, "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces]
 
 
 def _tool_use(block: Json) -> tuple[Json, list[Json]]:
@@ -71,7 +73,7 @@ def _tool_use(block: Json) -> tuple[Json, list[Json]]:
     written = given if isinstance(given, str) else json.dumps(given)
     pieces = ["", *_pieces(written)]
     deltas: list[Json] = [{"type": "input_json_delta", "partial_json": p} for p in pieces]
-    return block | {"input": {}}, deltas
+    return {**block, "input": {}}, deltas
 
 
 _ANTHROPIC_BLOCKS: Mapping[str, Callable[[Json], tuple[Json, list[Json]]]] = {
@@ -83,7 +85,7 @@ _ANTHROPIC_BLOCKS: Mapping[str, Callable[[Json], tuple[Json, list[Json]]]] = {
 
 def openai_frames(body: Json) -> Iterator[Frame]:
     """Cut a response: its items one by one, and then the whole of it again."""
-    begun: Json = body | {"status": "in_progress", "output": [], "usage": None}
+    begun: Json = {**body, "status": "in_progress", "output": [], "usage": None}
     frames = [
         Frame({"type": "response.created", "response": begun}),
         Frame({"type": "response.in_progress", "response": begun}),

@@ -15,13 +15,14 @@ and, where none is named, the middle.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from activities.adapters.models.scripted.playbook import ScriptedError
 from activities.adapters.models.simulator.stream_events import Frame
 
 if TYPE_CHECKING:
     from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
 
 
 class Script(NamedTuple):
@@ -88,7 +89,7 @@ def stream_response(script: Script, headers: Mapping[str, str], pause_s: float) 
     from starlette.responses import Response
 
     class _Stream(Response):
-        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
             del scope
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             for number, chunk in enumerate(script.chunks):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.text.surrogates import clean, clean_json, clean_object
+from activities.text.surrogates import clean, clean_json, clean_table
 
 
 @pytest.mark.parametrize(
@@ -38,5 +38,5 @@ def test_clean_json_reaches_keys_and_depths() -> None:
 
 
 def test_a_nan_stays_where_the_caller_names_it_itself() -> None:
-    kept = clean_object({"\ud83d": [float("inf"), "\ud83d\ude00"]}, keeps_nan=True)
+    kept = clean_table({"\ud83d": [float("inf"), "\ud83d\ude00"]}, keeps_nan=True)
     assert kept == {"\ufffd": [float("inf"), "😀"]}

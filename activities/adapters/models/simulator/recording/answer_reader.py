@@ -14,7 +14,6 @@ from pydantic import SecretStr
 
 from activities.adapters.models.dialects.anthropic_messages import read_reply as read_message
 from activities.adapters.models.dialects.chat_completions import read_reply as read_completion
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
 from activities.adapters.models.dialects.gemini_content import read_reply as read_content
 from activities.adapters.models.dialects.openai_responses import read_reply as read_response
 from activities.adapters.models.keys import KeyRing
@@ -23,6 +22,7 @@ from activities.adapters.models.simulator.recording.upstreams import DialectName
 from activities.adapters.models.transport import Transport, exchange
 from activities.ports.endpoints import Abilities, ProviderEntry
 from activities.ports.model_provider import ModelError, ModelProvider, ModelReply, ModelRequest
+from activities.text.foreign_json import Json, table, tables, text
 from workflows.domain.agent.messages import UserMessage
 from workflows.domain.agent.model_values import ModelFacts
 

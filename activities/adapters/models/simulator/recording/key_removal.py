@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from typing import cast
 from urllib.parse import parse_qsl
 
 from pydantic import JsonValue
@@ -52,6 +51,5 @@ class Secrets:
         if isinstance(value, list):
             return [self._clean(item) for item in value]
         if isinstance(value, dict):
-            items = cast("dict[str, JsonValue]", value).items()
-            return {self.without(key): self._clean(item) for key, item in items}
+            return {self.without(key): self._clean(item) for key, item in value.items()}
         return value

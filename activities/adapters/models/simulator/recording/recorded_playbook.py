@@ -199,9 +199,13 @@ def _scene(
 
 
 def _turn(take: _Take) -> ScriptedTurn:
-    if take.said is None:
+    said = take.said
+    if said is None:
         return ScriptedTurn(error=take.failures[-1])
     if not take.failures:
-        return take.said
-    times = {"times": len(take.failures)}
-    return take.said.model_copy(update={"error": take.failures[-1].model_copy(update=times)})
+        return said
+    last = take.failures[-1]
+    error = ScriptedError(kind=last.kind, retry_after=last.retry_after, times=len(take.failures))
+    return ScriptedTurn(
+        text=said.text, calls=said.calls, usage=said.usage, stop=said.stop, error=error
+    )

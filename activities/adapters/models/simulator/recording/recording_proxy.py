@@ -14,7 +14,7 @@ provider is left. What passed is noted once it ended.
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from activities.adapters.models.simulator.recording.captured_answer import (
     MOST_BYTES,
@@ -25,6 +25,7 @@ from activities.adapters.models.simulator.recording.upstreams import Destination
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
+    from starlette.types import Message, Receive, Scope, Send
 
 _CONNECTS_S: Final = 30.0
 _OF_ONE_CONNECTION: Final = frozenset(
@@ -82,7 +83,7 @@ class Proxy:
         self._trust_env = trust_env
         self._made: AsyncClient | None = None
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Serve one request."""
         asked = await _read(scope, receive)
         if asked is None:
@@ -121,7 +122,7 @@ class Proxy:
             )
         return self._made
 
-    async def _pass(self, asked: Asked, destination: Destination, send: Any) -> None:
+    async def _pass(self, asked: Asked, destination: Destination, send: "Send") -> None:
         response = await self._answer(asked, destination)
         if isinstance(response, Captured):
             self._note(asked, destination, response)
@@ -163,7 +164,7 @@ class Proxy:
             return _own(504, f"{destination.url} gave no answer ({type(error).__name__})")
 
 
-async def _pump(response: "Response", chunks: list[bytes] | None, send: Any) -> Ending:
+async def _pump(response: "Response", chunks: list[bytes] | None, send: "Send") -> Ending:
     from httpx2 import HTTPError
 
     kept = 0
@@ -181,7 +182,7 @@ async def _pump(response: "Response", chunks: list[bytes] | None, send: Any) -> 
     return "whole" if kept <= MOST_BYTES else "too_long"
 
 
-async def _read(scope: Any, receive: Any) -> Asked | None:
+async def _read(scope: "Scope", receive: "Receive") -> Asked | None:
     """Return the whole request; None: its caller left before it was here, or it is none."""
     if scope["type"] != "http":
         return None
@@ -197,12 +198,12 @@ async def _read(scope: Any, receive: Any) -> Asked | None:
     return Asked(scope["method"], path, query, list(scope["headers"]), b"".join(parts))
 
 
-async def _until_gone(receive: Any) -> None:
+async def _until_gone(receive: "Receive") -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _start(status: int, headers: Headers) -> dict[str, Any]:
+def _start(status: int, headers: Headers) -> "Message":
     return {"type": "http.response.start", "status": status, "headers": headers}
 
 
@@ -215,10 +216,10 @@ def _own(status: int, message: str) -> Captured:
     return Captured(status, headers, [body], "whole")
 
 
-async def _say(send: Any, status: int, message: str) -> None:
+async def _say(send: "Send", status: int, message: str) -> None:
     await _send(send, _own(status, message))
 
 
-async def _send(send: Any, answer: Captured) -> None:
+async def _send(send: "Send", answer: Captured) -> None:
     await send(_start(answer.status, answer.headers))
     await send({"type": "http.response.body", "body": b"".join(answer.chunks)})

@@ -5,12 +5,12 @@ for the provider to say that it goes to.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
-from activities.adapters.models.dialects.foreign_json import Json, table, tables, text
 from activities.adapters.models.scripted.playbook import Place, PlaybookGapError, locate
 from activities.adapters.models.simulator.recording.upstreams import DialectName
+from activities.text.foreign_json import Json, table, tables, text
 from workflows.domain.agent.messages import AssistantMessage, Message, UserMessage
 from workflows.domain.agent.model_values import Role
 from workflows.policy.agent.opening_messages import COMPACTION
@@ -30,7 +30,9 @@ def body_of(raw: bytes) -> Json:
         return {}
 
 
-def place_of(dialect: DialectName, body: Json, calls: Callable[[Place], int]) -> Place | None:
+def place_of(
+    dialect: DialectName, body: Mapping[str, object], calls: Callable[[Place], int]
+) -> Place | None:
     """Say where the conversation of a request stands; None: no agent of ours leads it.
 
     Args:
@@ -76,7 +78,7 @@ def _without_instructions(opening: str) -> str:
     return header.strip("\n") + after if is_header else opening
 
 
-def _messages(body: Json) -> Iterator[Said]:
+def _messages(body: Mapping[str, object]) -> Iterator[Said]:
     for message in tables(body.get("messages")):
         if message.get("role") == "assistant":
             yield len(tables(message.get("tool_calls")))
@@ -84,7 +86,7 @@ def _messages(body: Json) -> Iterator[Said]:
             yield from _texts(message.get("content"))
 
 
-def _input(body: Json) -> Iterator[Said]:
+def _input(body: Mapping[str, object]) -> Iterator[Said]:
     """Items in a row that are the model's make one turn."""
     if isinstance(body.get("input"), str):
         yield text(body["input"])
@@ -102,7 +104,7 @@ def _is_no_answer(item: Json) -> bool:
     return is_result or item.get("role") in {"user", "system", "developer"}
 
 
-def _contents(body: Json) -> Iterator[Said]:
+def _contents(body: Mapping[str, object]) -> Iterator[Said]:
     for content in tables(body.get("contents")):
         if content.get("role") == "model":
             yield 0

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from activities.adapters.models.dialects.foreign_json import text
 from activities.adapters.models.scripted.playbook import Place, Playbook
 from activities.adapters.models.scripted.playbook_text import playbook_text
 from activities.adapters.models.simulator.recording.answer_reader import Heard, Hearing
@@ -21,6 +20,7 @@ from activities.adapters.models.simulator.recording.recording_proxy import Asked
 from activities.adapters.models.simulator.recording.request_position import body_of, place_of
 from activities.adapters.models.simulator.recording.upstreams import Destination
 from activities.ports.model_provider import ModelError
+from activities.text.foreign_json import text
 
 
 class Keeping(NamedTuple):

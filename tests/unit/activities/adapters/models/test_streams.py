@@ -65,6 +65,11 @@ def nothing_known(_: Exception) -> ModelError | None:
     return None
 
 
+async def assembled(events: AsyncIterator[Any], assembly: Assembly) -> Any:
+    """Return the answer, without types so that a test may reach into it."""
+    return await whole(events, assembly, nothing_known)
+
+
 @pytest.mark.parametrize(
     ("dialect", "assembly"), DIALECTS, ids=lambda value: getattr(value, "name", "")
 )
@@ -165,7 +170,7 @@ async def test_a_response_that_fails_after_content(code: str, decision: type[Mod
 
 async def test_what_fails_after_the_end_changes_nothing() -> None:
     events = given(START, TEXT, PIECE, ENDED, STOPPED, LAST, then=OSError("reset"))
-    body = await whole(events, MessageAssembly(), nothing_known)
+    body = await assembled(events, MessageAssembly())
     assert body["content"] == [{"type": "text", "text": "rm -rf"}]
 
 
@@ -183,7 +188,7 @@ async def test_a_completion_is_whole_with_its_finish_reason(
 ) -> None:
     assembly = ChatAssembly()
     events = announced(given(CHUNK, FINISHED, *following, then=then), assembly)
-    body = await whole(events, assembly, nothing_known)
+    body = await assembled(events, assembly)
     assert body["choices"][0]["message"] == {"content": "rm -rf"}
     assert ("usage" in body) is counted
 
@@ -210,7 +215,7 @@ def piece(call_id: str | None, arguments: str, **more: Any) -> dict[str, Any]:
 async def test_calls_are_put_together_however_they_are_numbered(pieces: list[Any]) -> None:
     assembly = ChatAssembly()
     chunks = [{"choices": [{"delta": {"tool_calls": [each]}}]} for each in pieces]
-    body = await whole(given(*chunks, FINISHED, END), assembly, nothing_known)
+    body = await assembled(given(*chunks, FINISHED, END), assembly)
     calls = body["choices"][0]["message"]["tool_calls"]
     found = [(call["id"], call["function"]["arguments"]) for call in calls]
     assert found == [("a", "{}"), ("b", "[]")]
@@ -220,7 +225,7 @@ async def test_calls_are_put_together_however_they_are_numbered(pieces: list[Any
 async def test_the_last_counts_replace_the_first_and_absent_ones_do_not() -> None:
     usage = {"output_tokens": 9, "input_tokens": None}
     stopped = STOPPED | {"usage": usage}
-    body = await whole(given(START, stopped, LAST), MessageAssembly(), nothing_known)
+    body = await assembled(given(START, stopped, LAST), MessageAssembly())
     assert body["usage"] == {"input_tokens": 3, "output_tokens": 9}
 
 
@@ -232,7 +237,7 @@ async def test_arguments_that_become_no_object_stay_as_they_came() -> None:
         for bit in ('{"comm', 'and": "l')
     ]
     events = given(START, begun, *bits, ENDED, STOPPED, LAST)
-    body = await whole(events, MessageAssembly(), nothing_known)
+    body = await assembled(events, MessageAssembly())
     assert body["content"][0]["input"] == '{"command": "l'
 
 
@@ -240,7 +245,7 @@ async def test_citations_are_kept() -> None:
     cited = PIECE | {"delta": {"type": "citations_delta", "citation": {"cited_text": "a"}}}
     unknown = PIECE | {"delta": {"type": "new_delta", "new": 1}}
     events = given(START, TEXT, cited, unknown, cited, ENDED, STOPPED, LAST)
-    body = await whole(events, MessageAssembly(), nothing_known)
+    body = await assembled(events, MessageAssembly())
     assert body["content"][0]["citations"] == [{"cited_text": "a"}, {"cited_text": "a"}]
 
 
@@ -256,7 +261,7 @@ async def test_a_signature_stays_on_the_part_on_which_it_came() -> None:
         chunk(signed),
         chunk({"text": "c"}, reason="STOP"),
     )
-    body = await whole(events, ContentAssembly(), nothing_known)
+    body = await assembled(events, ContentAssembly())
     parts = body["candidates"][0]["content"]["parts"]
     assert parts == [{"text": "thought", "thought": True}, {"text": "ab"}, signed, {"text": "c"}]
 
@@ -322,7 +327,7 @@ async def test_a_key_is_known_wherever_the_stream_was_cut(
 ) -> None:
     text = f"{before}{SECRET}{after}"
     pieces = [text[start:end] for start, end in pairwise([0, *cuts, None])]
-    body = await whole(given(*events(pieces)), assembly(), nothing_known)
+    body = await assembled(given(*events(pieces)), assembly())
     said = json.dumps(body)
     assert SECRET in said
     assert SECRET not in KnownSecrets([SECRET]).redact(said)

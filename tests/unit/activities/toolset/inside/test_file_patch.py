@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ def apply(root: Path, *lines: str, judged: list[str] | None = None) -> dict[str,
         "changes": [change.request() for change in changes],
         "judged": named if judged is None else judged,
     }
-    kind, text = file_tools.answer(request, str(root))
+    kind, text = file_tools.answer(cast("file_tools.Request", request), str(root))
     return {kind: text}
 
 
@@ -241,7 +242,7 @@ def test_any_difference_can_be_said_as_a_patch(
 ):
     """One hunk over the whole file, as `diff` says it: what comes out is the other file."""
     marked = [(line[0], line[2:]) for line in difflib.ndiff(before, after) if line[0] != "?"]
-    hunk = {"anchors": [], "lines": marked, "at_end": True}
+    hunk: file_hunks.Hunk = {"anchors": [], "lines": marked, "at_end": True}
     data = "".join(f"{line}{end}" for line in before)
     wanted = "".join(f"{line}{end if before else chr(10)}" for line in after)
     if is_open and before[1:] and before[-1]:
@@ -267,7 +268,7 @@ DATA = st.binary(max_size=30) | st.text("ab \t\r\n", max_size=30).map(str.encode
 
 @given(DATA.map(lambda one: one and one + b"\n"), HUNKS)
 def test_any_hunk_fits_as_counted_or_is_refused(data: bytes, hunks: list[Hunk]):
-    asked = [
+    asked: list[file_hunks.Hunk] = [
         {"anchors": hunk.anchors, "lines": hunk.lines, "at_end": hunk.at_end} for hunk in hunks
     ]
     with contextlib.suppress(file_hunks.RefusedError):

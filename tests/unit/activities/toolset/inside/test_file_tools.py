@@ -1,5 +1,6 @@
 import os
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,8 @@ from activities.toolset.inside import file_edit, file_tools
 
 def ask(root: Path, op: str, path: str, **more: object) -> dict[str, str]:
     request = {"op": op, "path": path, "offset": 1, "limit": 2000, "replace_all": False, **more}
-    kind, text = file_tools.answer({"judged": [path], **request}, str(root))
+    request |= {"judged": [path]} if "judged" not in more else {}
+    kind, text = file_tools.answer(cast("file_tools.Request", request), str(root))
     return {kind: text}
 
 
