@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.file_locks import is_held
 from tests.e2e.processes import (
     CONFIGURATION,
     ROOT,
@@ -28,7 +29,6 @@ from tests.e2e.processes import (
     up,
     up_standing_by,
 )
-from workers.file_locks import is_held
 from workers.server.supervisor import read_state
 from workers.settings import Settings
 from workers.temporal.connection import read_server_file
