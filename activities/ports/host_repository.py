@@ -159,15 +159,6 @@ class HostRepository(Protocol):
         """
         ...
 
-    async def import_bundle(self, bundle: bytes, ref: str, old: Commit | None) -> Commit:
-        """Take in what another host bundled, and set `ref` to its tip by compare-and-swap.
-
-        Raises:
-            BundleError: damaged, or what it builds on is not here.
-            RefMovedError: `ref` does not hold `old`.
-        """
-        ...
-
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
         """Make a locked, detached worktree; what a kill left half made is made again.
 

@@ -96,15 +96,6 @@ class GitHostRepository:
             await bundles.unpack(self._git, self._bare.scope(), parsed, strict=False)
         await self._bare.update_ref(f"refs/blueflame/{session}/base", commit, None)
 
-    async def import_bundle(self, bundle: bytes, ref: str, old: Commit | None) -> Commit:
-        """Take in what another host bundled."""
-        parsed = bundles.parse(bundle)
-        if len(parsed.tips) != 1:
-            raise BundleError(f"bundle for {ref!r} brings {len(parsed.tips)} commits; export one")
-        await bundles.unpack(self._git, self._bare.scope(), parsed, strict=True)
-        await self._bare.update_ref(ref, parsed.tips[0], old)
-        return parsed.tips[0]
-
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
         """Make a worktree, or find it whole."""
         return await self._worktrees.create(name, commit)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from activities.adapters.git.host_git import GitHostRepository
-from activities.ports.git_errors import BundleError, GitCommandError, RefMovedError
+from activities.ports.git_errors import GitCommandError, RefMovedError
 from activities.ports.host_repository import Checkpoint
 from tests.unit.activities.adapters.git.home import SESSION, Home, plain_git, write
 from workflows.domain.ids import Commit, TaskId, Tree
@@ -86,40 +85,6 @@ async def test_a_lock_that_a_dead_process_left_on_a_ref_is_no_obstacle(home: Hom
     (bare / "packed-refs.lock").touch()
     await home.host.delete_refs(SESSION)
     assert await home.host.refs(SESSION) == {}
-
-
-async def test_another_host_goes_on_from_the_bundle(home: Home):
-    home.make({"a.txt": "one\n"})
-    place = await home.start()
-    write(place, {"a.txt": "two\n"})
-    first = await record(home, 1, None, home.base)
-    write(place, {"b.txt": "three\n"})
-    second = await record(home, 2, first, first)
-    bundle = await home.host.bundle(REF, home.base)
-    other = GitHostRepository(home.git, home.top / "other", "k" * 32)
-    base = await home.user.export(home.path, home.base)
-    await other.import_base(base, home.base, SESSION)
-    for _ in range(2):
-        assert await other.import_bundle(bundle, REF, None) == second
-    found = await other.read_checkpoint(REF)
-    assert found == await home.host.read_checkpoint(REF)
-    moved = await other.create_worktree("t1", second)
-    assert (moved.path / "b.txt").read_text() == "three\n"
-
-
-async def test_a_bundle_without_its_base_is_refused(home: Home):
-    home.make({"a.txt": "one\n"})
-    await home.start()
-    await record(home, 1, None, home.base)
-    bundle = await home.host.bundle(REF, home.base)
-    elsewhere = Home(home.top / "elsewhere")
-    elsewhere.top.mkdir()
-    elsewhere.make({"z": "z"})
-    await elsewhere.start()
-    with pytest.raises(BundleError, match="builds on"):
-        await elsewhere.host.import_bundle(bundle, REF, None)
-    with pytest.raises(BundleError):
-        await home.host.bundle("refs/blueflame/nothing", home.base)
 
 
 async def test_a_sha256_repository_works_too(home: Home):
