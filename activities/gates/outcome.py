@@ -7,7 +7,6 @@ for it. The output is only asked why something could not start; it never turns r
 
 import re
 import signal
-from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import assert_never
 
@@ -80,7 +79,7 @@ def _obstacle(gate: GateSpec, ran: SandboxResult, limits: Limits) -> str | None:
     """Why the gate did not get to judge; None where it did."""
     match ran.end:
         case "timed_out":
-            return f"time-out after {_seconds(limits.timeout)}"
+            return f"time-out after {limits.timeout.total_seconds():g} s"
         case "out_of_memory":
             return f"out of memory: more than {limits.memory_bytes // _MIB} MiB"
         case "out_of_disk":
@@ -196,7 +195,3 @@ def _signal(number: int) -> str:
         return f"signal {number} ({signal.Signals(number).name})"
     except ValueError:
         return f"signal {number}"
-
-
-def _seconds(duration: timedelta) -> str:
-    return f"{duration.total_seconds():g} s"

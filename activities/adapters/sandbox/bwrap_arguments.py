@@ -135,7 +135,8 @@ def arguments(plan: Plan) -> list[str]:
         *(part for prefix in plan.toolchain for part in ("--ro-bind", str(prefix), str(prefix))),
         *_workspace(plan.workspace, plan.data),
         *("--chdir", WORKSPACE, "--remount-ro", "/"),
-        *("--clearenv", *_environment(plan.env)),
+        "--clearenv",
+        *(part for name, value in plan.env.items() for part in ("--setenv", name, value)),
     ]
 
 
@@ -220,12 +221,9 @@ def check_git_file(workspace: Workspace) -> None:
     with open(fd, "rb") as file:
         found = file.read(8192)
     named = os.fsdecode(found.removeprefix(b"gitdir: ").rstrip(b"\n"))
-    if not found.startswith(b"gitdir: ") or not _same(named, expected):
+    is_expected = os.path.realpath(named) == os.path.realpath(expected)
+    if not found.startswith(b"gitdir: ") or not is_expected:
         raise SandboxUnavailableError(_git_message(path, expected))
-
-
-def _same(named: str, expected: Path) -> bool:
-    return os.path.realpath(named) == os.path.realpath(expected)
 
 
 def _git_message(path: Path, expected: Path) -> str:
@@ -233,8 +231,3 @@ def _git_message(path: Path, expected: Path) -> str:
         f"{str(path)!r} is not the file that git wrote for the worktree {str(expected)!r}. "
         "Nothing was started. Make the worktree again from its last checkpoint."
     )
-
-
-def _environment(env: dict[str, str]) -> Iterator[str]:
-    for name, value in env.items():
-        yield from ("--setenv", name, value)

@@ -72,7 +72,8 @@ class UnconfinedSandbox:
             SandboxUnavailableError: the workspace or a program of the launcher is missing.
         """
         mark = secrets.token_hex(16)
-        with _home() as home:
+        homes = tempfile.TemporaryDirectory(prefix="blueflame-home-", ignore_cleanup_errors=True)
+        with homes as home:
             env = {**environment(self._toolchain, (("HOME", home), *command.env)), _MARK: mark}
             async with kernel_limits(self._cgroup, command.limits) as kernel:
                 spawn = Spawn(
@@ -96,10 +97,6 @@ class UnconfinedSandbox:
             survivors=ended.survivors,
             elapsed=ended.elapsed,
         )
-
-
-def _home() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="blueflame-home-", ignore_cleanup_errors=True)
 
 
 def _limited(command: SandboxCommand) -> tuple[str, ...]:

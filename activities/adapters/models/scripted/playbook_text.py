@@ -121,8 +121,4 @@ def _stands_as_it_is(text: str, lines: list[str]) -> bool:
 
 def _quoted(text: str) -> str:
     written = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda found: _escape(found[0]), written)
-
-
-def _escape(character: str) -> str:
-    return f"\\u{ord(character):04x}"
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
