@@ -1,4 +1,9 @@
-"""Log files that never fill a disk: two files, of which the older is dropped."""
+"""Log files that never fill a disk: two files, of which the older is dropped.
+
+For what a child process writes, as it comes: in chunks of bytes that end anywhere, and unbuffered.
+The standard rotating handler takes whole records of text; a process's own log uses that
+(`workers.worker_log`).
+"""
 
 import os
 from pathlib import Path

@@ -6,7 +6,6 @@ something could not start and what ran; it never turns red into green.
 
 import re
 import signal
-from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import assert_never
 
@@ -103,7 +102,7 @@ def _ended_by(ran: SandboxResult, limits: Limits) -> str:
     """Which limit or signal ended the gate; empty where it ended by itself."""
     match ran.end:
         case "timed_out":
-            return f"time-out after {_seconds(limits.timeout)}"
+            return f"time-out after {limits.timeout.total_seconds():g} s"
         case "out_of_memory":
             return f"out of memory: more than {limits.memory_bytes // _MIB} MiB"
         case "out_of_disk":
@@ -211,7 +210,3 @@ def _signal(number: int) -> str:
         return f"signal {number} ({signal.Signals(number).name})"
     except ValueError:
         return f"signal {number}"
-
-
-def _seconds(duration: timedelta) -> str:
-    return f"{duration.total_seconds():g} s"

@@ -50,12 +50,9 @@ async def check_diff(
         lambda path: denies(path, *rules),
         request.limits,
     )
-    broken = (*map(_violation, found), *judged.violations)
+    seen = (Violation(rule=_RULES[f.kind], path=f.path, text=f.text) for f in found)
+    broken = (*seen, *judged.violations)
     if changes and not any(each.rule is DiffRule.DIFF_SIZE for each in broken):
         added = await commits.added_lines(base, commit)
         broken = (*broken, *judge_lines(added, request.allow_secret))
     return Checked(changes, broken, judged.notices)
-
-
-def _violation(found: Finding) -> Violation:
-    return Violation(rule=_RULES[found.kind], path=found.path, text=found.text)

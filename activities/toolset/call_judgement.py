@@ -18,13 +18,9 @@ from activities.toolset.tool_schemas import (
 )
 from workflows.domain.agent.shell_tree import Parse
 from workflows.domain.agent.tool_policy import Denied, Standing
+from workflows.policy.commands.judgement import command_denial, tool_denial
 from workflows.policy.commands.program_options import plain_path
-from workflows.policy.commands.tool_calls import (
-    bash_denial,
-    reading_denial,
-    tool_denial,
-    writing_denial,
-)
+from workflows.policy.commands.protection import read_denial, write_denial
 
 
 def judge_call(call: SandboxCall, standing: Standing, parse: Parse) -> str | None:
@@ -48,14 +44,14 @@ def judge_write(path: str, standing: Standing) -> str | None:
         path: relative to the worktree, links followed.
         standing: whose call it is.
     """
-    denied = writing_denial(path, standing)
+    denied = write_denial(path, standing.claims, standing.rules, standing.gate_files)
     return denied.text if denied else None
 
 
 def _denial(call: SandboxCall, standing: Standing, parse: Parse) -> Denied | None:
     match call:
         case Bash():
-            return bash_denial(call.command, standing, parse)
+            return command_denial(call.command, standing, parse)
         case Read():
             return None if digest_in(call.path) else _reading(call.path, standing)
         case Edit() | Write() | ApplyPatch():
@@ -67,4 +63,4 @@ def _reading(path: str, standing: Standing) -> Denied | None:
     inside = plain_path(posixpath.join(WORKSPACE, path))
     if not inside.startswith(f"{WORKSPACE}/"):
         return None
-    return reading_denial(inside.removeprefix(f"{WORKSPACE}/"), standing)
+    return read_denial(inside.removeprefix(f"{WORKSPACE}/"), standing.rules)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.file_locks import is_held
 from tests.e2e.processes import (
     CONFIGURATION,
     ROOT,
@@ -30,7 +31,6 @@ from tests.e2e.processes import (
 )
 from tests.e2e.typed_commands import typed
 from tests.waiting import PATIENCE
-from workers.file_locks import is_held
 from workers.server.supervisor import read_state
 from workers.settings import Settings
 from workers.temporal.connection import read_server_file

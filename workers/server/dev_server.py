@@ -24,9 +24,9 @@ from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from activities.file_locks import FileLock
 from workers.atomic_file import replace_text
 from workers.bounded_log import last_line
-from workers.file_locks import FileLock
 from workers.server.kept_processes import Child, Program, back_off, running
 from workers.settings import Settings
 from workers.temporal.connection import (

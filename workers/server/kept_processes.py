@@ -9,13 +9,13 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from activities.process_end import end_group
 from activities.uninterrupted import uninterrupted
 from workers.bounded_log import BoundedLog
 
@@ -70,16 +70,9 @@ class Child:
 
     async def stop(self) -> None:
         """End and reap it: SIGTERM, grace, SIGKILL."""
-        if self.process.returncode is None:
-            # Only the process itself: it ends its own children in its own order.
-            with contextlib.suppress(ProcessLookupError):
-                self.process.terminate()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self.program.grace.total_seconds()):
-                    await self.process.wait()
-        # Also after a clean end: what it left behind in its group must not outlive it.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
+        grace = self.program.grace.total_seconds()
+        # SIGTERM only to the process itself: it ends its own children in its own order.
+        await end_group(self.process, "process", grace, self.process.wait)
         await self.process.wait()
         await self._drain()
 

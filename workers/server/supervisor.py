@@ -18,10 +18,10 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from activities.file_locks import FileLock, is_held
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
 from activities.uninterrupted import uninterrupted
 from workers.atomic_file import replace_text
-from workers.file_locks import FileLock, is_held
 from workers.hosting import data_layout
 from workers.roles import Role, environment_for
 from workers.server.dev_server import EmbeddedServer, answers

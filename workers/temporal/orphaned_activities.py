@@ -24,7 +24,7 @@ from temporalio.worker import (
     Interceptor,
 )
 
-from workers.file_locks import FileLock
+from activities.file_locks import FileLock
 from workflows.errors import FailureType
 
 _log = logging.getLogger(__name__)

@@ -9,12 +9,12 @@ in the user's repository `user.without_programs` switches them off by name.
 import asyncio
 import contextlib
 import os
-import signal
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from activities.ports.git_errors import GitCommandError, GitTimedOutError, OutputTooLargeError
+from activities.process_end import end_group
 from activities.uninterrupted import uninterrupted
 
 ENVIRONMENT: Mapping[str, str] = {
@@ -56,8 +56,6 @@ SETTINGS: tuple[str, ...] = (
 )
 
 GRACE_SECONDS = 2.0
-DEATH_SECONDS = 10.0
-"""SIGKILL acts at once, save on a busy machine and on what left the group."""
 STDERR_BYTES = 64 << 10
 PIPE_BYTES = 1 << 20
 OUTPUT_BYTES = 4 << 30
@@ -250,31 +248,15 @@ async def _abandon(starting: asyncio.Future[asyncio.subprocess.Process]) -> None
 async def _terminate(process: asyncio.subprocess.Process) -> None:
     """Terminate, wait, kill, reap, and wait for the group as far as it holds the pipes."""
     # SIGTERM first: git then removes its own lock files.
-    _signal_group(process, signal.SIGTERM)
-    await _ended(process, GRACE_SECONDS)
-    # Whether or not git itself is dead by now: a child of it may be deaf, and hold the pipes.
-    _signal_group(process, signal.SIGKILL)
-    await _ended(process, DEATH_SECONDS)
+    await end_group(process, "group", GRACE_SECONDS, lambda: _ended(process))
     # asyncio has no public way to close the pipes that someone else still holds.
     vars(process)["_transport"].close()
 
 
-async def _ended(process: asyncio.subprocess.Process, seconds: float) -> None:
-    """Wait for its end, but no longer than that."""
-    with contextlib.suppress(OSError):  # a time-out is one, too
-        async with asyncio.timeout(seconds):
-            # asyncio tells of the end, and closes the pipes, only once they are read to theirs.
-            await _run_out(process)
-            await process.wait()
-
-
-async def _run_out(process: asyncio.subprocess.Process) -> None:
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    # asyncio tells of the end, and closes the pipes, only once they are read to theirs.
     for pipe in (process.stdout, process.stderr):
         assert pipe is not None, "every command is started with pipes"
         while await pipe.read(PIPE_BYTES):
             pass
-
-
-def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, number)
+    await process.wait()

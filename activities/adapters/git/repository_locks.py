@@ -1,16 +1,15 @@
-"""Exclusive locks by `flock`, across processes and within one.
+"""Waiting for a file lock, across processes and within one.
 
 A lock is never released by name: it is free when the last descriptor of its open file is closed, so
-a child that inherited it keeps it. The files hold nothing and are never deleted (deleting one that
-another process waits for would give two owners).
+a child that inherited it keeps it.
 """
 
 import asyncio
-import fcntl
-import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+
+from activities.file_locks import FileLock
 
 FIRST_PAUSE_SECONDS = 0.002
 LONGEST_PAUSE_SECONDS = 0.1
@@ -31,11 +30,11 @@ async def exclusive(
         on_wait: called before each pause.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    lock = FileLock(path)
     try:
         pause = FIRST_PAUSE_SECONDS
         has_waited = False
-        while not _try(descriptor):
+        while not lock.try_acquire():
             has_waited = True
             if on_wait is not None:
                 on_wait()
@@ -45,17 +44,9 @@ async def exclusive(
         if has_waited:
             # A sandbox's process 1 closes its files a moment before the kernel ends the others.
             await asyncio.sleep(SETTLE_SECONDS)
-        yield descriptor
+        yield lock.fileno()
     finally:
-        os.close(descriptor)
-
-
-def _try(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        lock.release()
 
 
 def remove_stale(folder: Path) -> None:

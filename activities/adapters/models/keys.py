@@ -63,12 +63,12 @@ class KeyRing:
 
     def known(self) -> tuple[str, ...]:
         """Return every key seen so far, sorted; none of them may appear in a text."""
-        fixed = [s.get_secret_value().strip() for s in self._fixed()]
-        found = {*fixed, *(value for _, value in self._read.values())}
+        fixed = (s for s in self._sources.values() if isinstance(s, SecretStr))
+        found = {
+            *(s.get_secret_value().strip() for s in fixed),
+            *(value for _, value in self._read.values()),
+        }
         return tuple(sorted(found))
-
-    def _fixed(self) -> list[SecretStr]:
-        return [source for source in self._sources.values() if isinstance(source, SecretStr)]
 
     async def _ask(self, provider: Provider) -> str:
         source = self._sources.get(provider)

@@ -100,10 +100,6 @@ class ProviderRegistry:
             self._providers[model.provider] = self._make(model.provider)
         return self._providers[model.provider]
 
-    def rate_limits(self, host: str) -> Mapping[str, str]:
-        """Return the rate-limit headers that `host` (with its port) sent last."""
-        return self._transport.rate_limits(host)
-
     async def aclose(self) -> None:
         """Close all connections."""
         await self._transport.aclose()

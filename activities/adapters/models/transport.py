@@ -1,16 +1,14 @@
 """The one way to the providers: a shared HTTP client, hard time limits, and what its failures mean.
 
-The official SDKs all run on httpx2, so one client serves them; it never retries and keeps the last
-rate-limit headers of each server. A failure before the request was written is `unavailable`, any
-later one leaves the outcome unknown. A stream that stands still is given up long before the whole
-call is. No message that leaves here holds a key.
+The official SDKs all run on httpx2, so one client serves them; it never retries. A failure before
+the request was written is `unavailable`, any later one leaves the outcome unknown. A stream that
+stands still is given up long before the whole call is. No message that leaves here holds a key.
 """
 
 import asyncio
 import gc
 import json
-import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -25,15 +23,13 @@ from activities.text.surrogates import clean
 from workflows.policy.text.secret_patterns import without_key_like
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncBaseTransport, AsyncClient, Response, Timeout
+    from httpx2 import AsyncBaseTransport, AsyncClient, Timeout
 
 MESSAGE_CHARS = 1_000
 IDLE = timedelta(minutes=5)
 """The longest silence within a call; a model that thinks without a word is silent for minutes."""
 
 C = TypeVar("C")
-
-_LIMIT_HEADER = re.compile(r"(anthropic-ratelimit|x-ratelimit)-[a-z-]+")
 
 
 class Transport:
@@ -51,7 +47,6 @@ class Transport:
         self._trust_env = trust_env
         self._wire = wire
         self._client: AsyncClient | None = None
-        self._limits: dict[str, Mapping[str, str]] = {}
 
     @property
     def client(self) -> "AsyncClient":
@@ -65,7 +60,6 @@ class Transport:
                 follow_redirects=False,
                 # Nothing waits for a free connection: the queues' rates bound the calls.
                 limits=Limits(max_connections=None, max_keepalive_connections=20),
-                event_hooks={"response": [self._remember_limits]},
             )
         return self._client
 
@@ -79,20 +73,11 @@ class Transport:
 
         return Timeout(limit.total_seconds(), read=self.idle_s)
 
-    def rate_limits(self, host: str) -> Mapping[str, str]:
-        """Return the rate-limit headers that `host` (with its port) sent last; empty: none yet."""
-        return self._limits.get(host, {})
-
     async def aclose(self) -> None:
         """Close the connections: what was made with the client is of no use any more."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
-
-    async def _remember_limits(self, response: "Response") -> None:
-        found = {k: v for k, v in response.headers.items() if _LIMIT_HEADER.fullmatch(k)}
-        if found:
-            self._limits[response.url.netloc.decode("ascii", "replace")] = found
 
 
 class SdkClient(Generic[C]):

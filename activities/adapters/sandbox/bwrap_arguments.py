@@ -166,7 +166,8 @@ def arguments(plan: Plan) -> list[str]:
         *_toolchains(plan.toolchain, plan.data),
         *_workspace(plan.workspace, plan.data),
         *("--chdir", WORKSPACE, "--remount-ro", "/"),
-        *("--clearenv", *_environment(plan.env)),
+        "--clearenv",
+        *(part for name, value in plan.env.items() for part in ("--setenv", name, value)),
     ]
 
 
@@ -251,12 +252,9 @@ def check_git_file(workspace: Workspace) -> None:
     with open(fd, "rb") as file:
         found = file.read(8192)
     named = os.fsdecode(found.removeprefix(b"gitdir: ").rstrip(b"\n"))
-    if not found.startswith(b"gitdir: ") or not _same(named, expected):
+    is_expected = os.path.realpath(named) == os.path.realpath(expected)
+    if not found.startswith(b"gitdir: ") or not is_expected:
         raise SandboxUnavailableError(_git_message(path, expected))
-
-
-def _same(named: str, expected: Path) -> bool:
-    return os.path.realpath(named) == os.path.realpath(expected)
 
 
 def _git_message(path: Path, expected: Path) -> str:
@@ -296,8 +294,3 @@ def _toolchains(toolchain: Mapping[str, Path], data: Data) -> Iterator[str]:
         if not any(name.is_relative_to(place) for place in shown):
             yield from ("--symlink", str(toolchain[str(name)]), str(name))
             shown.append(name)
-
-
-def _environment(env: dict[str, str]) -> Iterator[str]:
-    for name, value in env.items():
-        yield from ("--setenv", name, value)

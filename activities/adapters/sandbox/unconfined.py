@@ -78,7 +78,8 @@ class UnconfinedSandbox:
             SandboxUnavailableError: the workspace or a program of the launcher is missing.
         """
         mark = secrets.token_hex(16)
-        with _home() as home:
+        homes = tempfile.TemporaryDirectory(prefix="blueflame-home-", ignore_cleanup_errors=True)
+        with homes as home:
             env = {**self._environment(command, Path(home)), _MARK: mark}
             async with kernel_limits(self._cgroup, command.limits) as kernel:
                 spawn = Spawn(
@@ -119,10 +120,6 @@ class UnconfinedSandbox:
         variables = command.workspace.environment.variables.items()
         added = (("HOME", str(home)), *variables, *command.env)
         return environment(toolchain, added, str(own))
-
-
-def _home() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="blueflame-home-", ignore_cleanup_errors=True)
 
 
 def _limited(command: SandboxCommand) -> tuple[str, ...]:

@@ -161,8 +161,8 @@ def built_in_denial(
         lifted: rules that do not hold.
         is_in_worktree: it runs in the worktree, not in some other folder.
     """
-    named = (_named(words[0]), *words[1:])
-    name = named[0].text
+    name = base_name(words[0].text)
+    named = (Word(text=name), *words[1:])
     for rule, patterns in _RULES_OF.get(name, ()):
         if rule.name in lifted or (rule.name == "network" and _is_local(words)):
             continue
@@ -175,10 +175,6 @@ def built_in_denial(
     if name == "git" and "git-config" not in lifted:
         return _git_config(named)
     return None
-
-
-def _named(program: Word) -> Word:
-    return Word(text=base_name(program.text))
 
 
 def _is_local(words: Sequence[Word]) -> bool:

@@ -1,4 +1,4 @@
-"""Whether an agent's shell command may run: judged on its tree, never on its text.
+"""Whether an agent has a tool, and may run a shell command: judged on its tree, not its text.
 
 Every program that would run is looked at, however it is wrapped or quoted; denied is what a rule
 denies and what cannot be judged. Pure: the reader of the grammar is handed in.
@@ -59,6 +59,15 @@ class _Court:
     functions: frozenset[str] = field(default_factory=frozenset[str])
 
 
+def tool_denial(tool: str, standing: Standing) -> Denied | None:
+    """Deny a tool that the role was not given."""
+    allowed = standing.rules.tools_of(standing.role)
+    if tool in allowed:
+        return None
+    about = f"a {standing.role} has no tool {tool!r}"
+    return Denied(rule="tools", about=about, instead=", ".join(allowed) or "handing in")
+
+
 def command_denial(text: str, standing: Standing, parse: Parse) -> Denied | None:
     """Return the first rule that a command breaks; None where it may run.
 
@@ -82,7 +91,8 @@ def _text_denial(
         instead = "a command in plain bash; write long texts and programs to a file first"
         return Denied(rule="unreadable", about=about, instead=instead)
     court = replace(court, depth=court.depth + 1, functions=court.functions | _functions(tree))
-    denials = (_step_denial(step, court) for step in _steps(tree, places, is_piped=is_piped))
+    steps = _steps(tree, places, is_piped=is_piped)
+    denials = (denied for step in steps for denied in _step_denials(step, court))
     return next((denied for denied in denials if denied is not None), None)
 
 
@@ -150,10 +160,6 @@ def _functions(node: Node) -> frozenset[str]:
 
 
 # --- one command -----------------------------------------------------------------------------
-
-
-def _step_denial(step: _Step, court: _Court) -> Denied | None:
-    return next((denied for denied in _step_denials(step, court) if denied is not None), None)
 
 
 def _step_denials(step: _Step, court: _Court) -> Iterator[Denied | None]:

@@ -193,7 +193,7 @@ def _blocked(path: str) -> Denied:
 
 
 def _named_only(path: str, claims: Sequence[str], starts: Sequence[str]) -> Denied | None:
-    named = [claim for claim in claims if not _is_everything(claim)]
+    named = [claim for claim in claims if claim.strip("*/")]  # not the whole repository
     if is_claimed(path, named):
         return None
     kind = "a lock file" if is_claimed(path, LOCK_FILES) else "a file that a gate starts or obeys"
@@ -236,10 +236,6 @@ def _inside(word: str) -> str | None:
     """Return a word as a path of the repository; None where it cannot be one."""
     path = word.removeprefix("./")
     return None if path.startswith("/") or ".." in path.split("/") or " " in path else path
-
-
-def _is_everything(claim: str) -> bool:
-    return not claim.strip("*/")
 
 
 def _claimed(claims: Sequence[str]) -> str:

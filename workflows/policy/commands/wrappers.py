@@ -120,7 +120,10 @@ def _through(name: str, rest: Words) -> Generator[Layer, None, Words]:
     elif name == "coproc" and any(word.text in _RESERVED for word in rest[1:2]):
         yield cannot_judge("a named 'coproc'")
     elif inner := rest[start + wrapper.operands :]:
-        return _with_input(inner, _marker(rest[:start])) if name == "xargs" else inner
+        if name != "xargs":
+            return inner
+        marker = _marker(rest[:start])
+        return (*(_replaced(word, marker) for word in inner), Word(text=UNKNOWN, is_many=True))
     return ()
 
 
@@ -133,11 +136,6 @@ def _marker(options: Words) -> str:
         if text.startswith("-") and "I" in text and not text.startswith("--"):
             return text.partition("I")[2] or following
     return ""
-
-
-def _with_input(words: Words, marker: str) -> Words:
-    replaced = (_replaced(word, marker) for word in words)
-    return (*replaced, Word(text=UNKNOWN, is_many=True))
 
 
 def _replaced(word: Word, marker: str) -> Word:

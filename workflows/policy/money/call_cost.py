@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from workflows.domain.agent.model_values import Prices, Rates, Usage
+from workflows.domain.agent.model_values import Prices, Usage
 
 _MILLION = Decimal(1_000_000)
 
@@ -15,7 +15,9 @@ def cost_usd(prices: Prices | None, usage: Usage) -> Decimal | None:
     """
     if prices is None:
         return None
-    rates = _rates(prices, usage.input_tokens)
+    short = prices.short_prompt
+    is_short = usage.input_tokens <= prices.short_prompt_tokens
+    rates = short if short is not None and is_short else prices
     brief = min(usage.cache_write_5m_tokens, usage.cache_write_tokens)
     brief_usd = rates.cache_write_5m_usd
     special = usage.cached_input_tokens + usage.cache_write_tokens
@@ -27,8 +29,3 @@ def cost_usd(prices: Prices | None, usage: Usage) -> Decimal | None:
         + usage.output_tokens * rates.output_usd
     )
     return total / _MILLION
-
-
-def _rates(prices: Prices, prompt_tokens: int) -> Rates:
-    short = prices.short_prompt
-    return prices if short is None or prompt_tokens > prices.short_prompt_tokens else short

@@ -82,7 +82,8 @@ def judge(
 
 def pick_reviewer(route: Sequence[ModelFacts], author_family: str) -> ModelFacts | None:
     """Pick the first model of a route that is of another family than the author; None: no such."""
-    return next((m for m in route if not _is_family(m, author_family)), None)
+    author = author_family.casefold()
+    return next((model for model in route if model.family.casefold() != author), None)
 
 
 def route_fault(developers: Sequence[ModelFacts], reviewers: Sequence[ModelFacts]) -> str | None:
@@ -139,7 +140,3 @@ def _criterion_number(cited: str, criteria: Sequence[str]) -> int | None:
 def _plain(text: str) -> str:
     """Take away what quoting changes: case, white space, the mark of a list."""
     return _LIST_MARK.sub("", " ".join(text.split())).casefold()
-
-
-def _is_family(model: ModelFacts, family: str) -> bool:
-    return model.family.casefold() == family.casefold()

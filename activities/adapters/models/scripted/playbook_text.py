@@ -1,7 +1,8 @@
 """A playbook as the text of its file: what `parse_playbook` reads back as the same playbook.
 
 Texts of several lines stand as they are, so that a person can read and edit what was recorded. What
-YAML has no plain form for is quoted. It writes no file.
+YAML has no plain form for is quoted. Not by the emitter of ruamel.yaml, which takes 20 times as
+long: a recording is written again after each answer. It writes no file.
 """
 
 import json
@@ -120,8 +121,4 @@ def _stands_as_it_is(text: str, lines: list[str]) -> bool:
 
 def _quoted(text: str) -> str:
     written = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda found: _escape(found[0]), written)
-
-
-def _escape(character: str) -> str:
-    return f"\\u{ord(character):04x}"
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

@@ -146,7 +146,9 @@ class _Reader:
             self._reasoning = None
         elif kind == "reasoning":
             self._end_results()
-            self._take_reasoning(item)
+            says = check_stamp("openai", item.get("encrypted_content"), "")
+            self.stamps.append((self._turns, says))
+            self._reasoning = text(item.get("id"))
         elif kind == "function_call":
             self._end_results()
             self._take_call(item)
@@ -165,10 +167,6 @@ class _Reader:
         self._end_results()
         require(not self._due, f"No tool output found for function call {', '.join(self._due)}.")
         self.messages.append(UserMessage(text=_content(item)))
-
-    def _take_reasoning(self, item: Json) -> None:
-        self.stamps.append((self._turns, check_stamp("openai", item.get("encrypted_content"), "")))
-        self._reasoning = text(item.get("id"))
 
     def _take_call(self, item: Json) -> None:
         call_id = text(item.get("call_id"))

@@ -191,9 +191,6 @@ def error_frame(dialect: str, body: Json) -> Frame:
         body: of the same failure as an answer of its own.
     """
     if dialect == "openai":
-        return _named({"type": "error", "sequence_number": 0} | _without_type(table(body["error"])))
+        head: Json = {"type": "error", "sequence_number": 0}
+        return _named(head | table(body["error"]) | {"type": "error"})
     return Frame(body, event="error" if dialect == "anthropic" else "")
-
-
-def _without_type(error: Json) -> Json:
-    return {key: value for key, value in error.items() if key != "type"}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from activities.file_locks import FileLock, is_held
 from tests.waiting import ends, is_still_going
-from workers.file_locks import FileLock, is_held
 from workers.hosting import data_layout
 from workers.roles import Role
 from workers.server.supervisor import READY_LINE, Supervisor, SupervisorState, lock_path

@@ -91,7 +91,8 @@ class Proxy:
         self._meet(asked)
         destination = self._upstreams.destination(asked.method, asked.path, asked.header)
         if destination is None:
-            await _say(send, 404, f"no provider is known for {asked.path!r}; name it by --to")
+            unknown = f"no provider is known for {asked.path!r}; name it by --to"
+            await _send(send, _own(404, unknown))
             return
         passing = asyncio.create_task(self._pass(asked, destination, send))
         gone = asyncio.create_task(_until_gone(receive))
@@ -214,10 +215,6 @@ def _own(status: int, message: str) -> Captured:
     length = str(len(body)).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", length)]
     return Captured(status, headers, [body], "whole")
-
-
-async def _say(send: "Send", status: int, message: str) -> None:
-    await _send(send, _own(status, message))
 
 
 async def _send(send: "Send", answer: Captured) -> None:

@@ -111,7 +111,7 @@ async def test_cancelling_waits_for_whoever_still_holds_the_pipes(
 ):
     """Else asyncio closes them never, and complains of it wherever that is noticed."""
     monkeypatch.setattr("activities.adapters.git.git_command.GRACE_SECONDS", 0.05)
-    monkeypatch.setattr("activities.adapters.git.git_command.DEATH_SECONDS", PATIENCE)
+    monkeypatch.setattr("activities.process_end.DEATH_SECONDS", PATIENCE)
     for name in ("started", "go"):
         os.mkfifo(tmp_path / name)
     script = "setsid sh -c 'echo up >started; read x <go' & wait"
@@ -137,7 +137,7 @@ async def test_who_left_the_group_and_holds_the_pipes_is_not_waited_for_without_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("activities.adapters.git.git_command.GRACE_SECONDS", 0.05)
-    monkeypatch.setattr("activities.adapters.git.git_command.DEATH_SECONDS", 0.05)
+    monkeypatch.setattr("activities.process_end.DEATH_SECONDS", 0.05)
     for name in ("started", "go"):
         os.mkfifo(tmp_path / name)
     script = f"{DEAF}; setsid sh -c 'echo up >started; read x <go' & wait"

@@ -335,13 +335,3 @@ async def test_a_gap_in_the_playbook_is_told(wire: Wire, provider: Provider) -> 
     reply = await wire.call(provider)
     with pytest.raises(InvalidRequestError, match="has no answer for role 'developer'"):
         await wire.call(provider, OPENING, reply.message, UserMessage(text="And now?"))
-
-
-@pytest.mark.parametrize("name", ["anthropic", "openai", "local"])
-async def test_rate_limit_headers_are_kept(wire: Wire, name: Provider) -> None:
-    wire.play("{text: a}")
-    await wire.call(name)
-    host = wire.simulator.url.removeprefix("http://")
-    kept = wire.registry.rate_limits(host)
-    assert [value for key, value in kept.items() if "remaining" in key] == ["999"]
-    assert dict(wire.registry.rate_limits("elsewhere:1")) == {}

@@ -1,4 +1,9 @@
-"""File locks between processes: held by a descriptor, so that the kernel frees them at death."""
+"""File locks between processes: held by a descriptor, so that the kernel frees them at death.
+
+By `flock`, and not by the library filelock: children must be able to inherit a lock, so that an
+orphan keeps it. The files hold nothing and are never deleted (deleting one that another process
+waits for would give two owners).
+"""
 
 import fcntl
 import os
@@ -20,7 +25,9 @@ class FileLock:
         """Take the lock if it is free; return whether we hold it now."""
         if self._descriptor is not None:
             return True
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(
+            self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+        )
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

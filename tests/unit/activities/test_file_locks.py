@@ -1,10 +1,10 @@
-"""`workers.file_locks`: one holder at a time, free at the holder's death, kept by an heir."""
+"""`activities.file_locks`: one holder at a time, free at the holder's death, kept by an heir."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-from workers.file_locks import FileLock, is_held
+from activities.file_locks import FileLock, is_held
 
 
 def test_one_holder_at_a_time(tmp_path: Path) -> None:
