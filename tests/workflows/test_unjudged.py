@@ -27,7 +27,7 @@ def nothing(why: WhyNothing, reason: str) -> Facts:
 
 
 NOT_STARTED = nothing(WhyNothing.COULD_NOT_START, "'cargo' cannot be run")
-CUT = {
+CUT: Facts = {
     "result": "failed",
     "exit_code": 2,
     "failures": ("t_bad.py",),
