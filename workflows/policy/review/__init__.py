@@ -1,4 +1,4 @@
-"""Judging finished work: gate results against the baseline, verdicts, the collected diff, secrets.
+"""Judging finished work: verdicts, the collected diff, secrets.
 
-Running gates and reading diffs belongs in `activities`.
+What gates say is `workflows.policy.gates`' to judge. Reading diffs belongs in `activities`.
 """
