@@ -139,7 +139,7 @@ class Bench:
             plan(jobs),
             pacing=pacing,
             concurrency=concurrency(SLOTS, SLOTS),
-            approvals=Approvals(plan="ask", changeset="auto_if_green"),
+            approvals=Approvals(plan="ask", changeset="auto_if_green", unjudged="allow"),
         )
         await _await_plan(handle)
         before = processor.below(os.getpid())

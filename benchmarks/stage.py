@@ -89,7 +89,7 @@ async def start_session(
     """Start an unattended session on a given plan."""
     settings = SessionConfig(
         routes=ROUTES,
-        approvals=Approvals(plan="auto", changeset="auto_if_green"),
+        approvals=Approvals(plan="auto", changeset="auto_if_green", unjudged="allow"),
         gates=(),
         on_cap="stop",
     ).model_copy(update=config)

@@ -226,8 +226,8 @@ _RULES = {
     "(`__pycache__`, `build`, `node_modules` …) is not asked about in commands",
     "protected": "a write to `.git`, `blueflame.yaml`, the definitions of CI, `protected_paths`",
     "blocked": "a read or write of `blocked_paths`",
-    "named-only": "a write to a lock file, or to a script that a gate starts, unless a claim other "
-    "than `**` covers it",
+    "named-only": "a write to a lock file, to a script that a gate starts, or to what says what a "
+    "gate runs, unless a claim other than `**` covers it",
     "read-paths": "a read outside `read_paths`",
     "write-paths": "a write outside `write_paths`",
     "deny-commands": "what `deny_commands` may name",

@@ -13,7 +13,8 @@ from activities.text.readable_text import plain_lines
 from workflows.domain.gate import GateSpec, TestCounts
 
 Lines = list[str]
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_ENVIRONMENTS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye"})
+"""Programs whose `run` starts a command in the project's own environment."""
 
 
 class Summary(NamedTuple):
@@ -65,11 +66,16 @@ NAMING_OPTION = "-rpsxXEf"
 
 
 def names_passed(argv: Sequence[str]) -> bool:
-    """Tell whether a command is pytest itself, so that an option at its end is pytest's."""
+    """Tell whether a command is pytest itself, so that an option at its end is pytest's.
+
+    `pytest`, `python -m pytest` and `uv run pytest` are; `tox -e pytest` and `make pytest` are not.
+    """
     words = [PurePosixPath(word).name for word in argv]
-    return (
-        not _SHELLS & set(words) and "--" not in words and bool({"pytest", "py.test"} & set(words))
-    )
+    place = next((n for n, word in enumerate(words) if word in {"pytest", "py.test"}), None)
+    if place is None or "--" in words:
+        return False
+    before = words[place - 1] if place else ""
+    return place == 0 or before == "-m" or (before == "run" and words[0] in _ENVIRONMENTS)
 
 
 def pytest_names(output: str) -> tuple[str, ...]:

@@ -172,7 +172,7 @@ async def _diff(wanted: str | None, session_wanted: str | None, *, json: bool) -
         return json_output.write_object(
             **safety_labels.document(view), changeset=changeset, tasks=tasks
         )
-    changeset_diff.show(view, found)
+    changeset_diff.show(view, changeset, found)
     return ExitCode.COMPLETE
 
 

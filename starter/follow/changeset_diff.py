@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.terminal import shown, write
-from starter.views import safety_labels
+from starter.views import safety_labels, work_words
 from starter.views.session_words import style
 
 if TYPE_CHECKING:
@@ -23,14 +23,16 @@ def lines(found: Mapping[str, str]) -> list[str]:
     return [shown(line) for text in found.values() for line in text.removesuffix("\n").split("\n")]
 
 
-def show(view: "ShownSession", found: Mapping[str, str]) -> None:
-    """Write diffs by task: for a person with the session's marks, else as the data that they are.
+def show(view: "ShownSession", changeset: "ChangesetLine", found: Mapping[str, str]) -> None:
+    """Write diffs by task: for a person with what marks them, else as the data that they are.
 
     A file or a pipe gets the bytes as they are, and the error stream the marks; a terminal must not
     obey them.
     """
     text, is_read = "".join(found.values()), sys.stdout.isatty()
-    write(safety_labels.of(view), style, beside=not is_read)
+    judged = work_words.judged(changeset)
+    gates = [f"Gates      {judged}"] if judged else []
+    write([*safety_labels.of(view), *gates], style, beside=not is_read)
     sys.stdout.write(shown(text) if is_read else text)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from starter.console.terminal import one_line, shown
 from workflows.domain.plan import Plan, Task
 from workflows.domain.task import TaskRecord
+from workflows.policy.gates.green_rule import why_less
 from workflows.policy.money.amounts_in_words import money
 from workflows.policy.plan.dependency_graph import dependency_order
 
@@ -46,6 +47,17 @@ def _planned(task: Task, indent: str) -> list[str]:
     ]
 
 
+def _judged(found: TaskRecord) -> dict[str, str]:
+    """Return which gates judged a task's work, and which tests the work weakens."""
+    if found.judgement is None:
+        return {}
+    less = one_line(why_less(found.judgement), 400)
+    by = shown(", ".join(found.judgement.by))
+    text = f"judged by: {by}{f' (less: {less})' if less else ''}" if by else f"not judged: {less}"
+    tests = {"Tests": one_line("; ".join(found.weakened), 1_000)} if found.weakened else {}
+    return {"Gates": text, **tests}
+
+
 def record(found: TaskRecord, marks: Sequence[str] = ()) -> list[str]:
     """Return all that is known of one task.
 
@@ -58,6 +70,7 @@ def record(found: TaskRecord, marks: Sequence[str] = ()) -> list[str]:
         "Task": task.id,
         "Title": one_line(task.title, 200),
         "State": f"{found.state}{f' ({shown(found.reason)})' if found.reason else ''}",
+        **_judged(found),
         "Attempt": f"{found.attempt} of {found.attempts_allowed} allowed",
         "Kind": f"{task.kind}, risk {task.risk}, priority {task.priority}",
         "After": ", ".join(task.depends_on) or "(nothing)",

@@ -277,7 +277,7 @@ async def test_an_unknown_changeset_or_task_becomes_a_notice_that_names_it(theat
         for number, name in enumerate(("skip_task", "retry_task", "steer_task", "set_priority")):
             extra = {"steer_task": {"text": "t"}, "set_priority": {"n": 1}}.get(name, {})
             await session.say(name, {"id": f"task-{number}", **extra})
-        view = await session.until(lambda view: len(view.notices) >= 7)
+        view = await session.until(lambda view: len(view.notices) >= 6)
         assert set(notices(view, NoticeKind.UNKNOWN_SUBJECT)) == {
             "nope", "never", "task-0", "task-1", "task-2", "task-3",
         }  # fmt: skip

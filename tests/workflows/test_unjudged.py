@@ -27,7 +27,7 @@ def nothing(why: WhyNothing, reason: str) -> Facts:
 
 
 NOT_STARTED = nothing(WhyNothing.COULD_NOT_START, "'cargo' cannot be run")
-CUT = {
+CUT: Facts = {
     "result": "failed",
     "exit_code": 2,
     "failures": ("t_bad.py",),
@@ -190,6 +190,26 @@ async def test_what_no_gate_judged_after_the_merge_waits_for_a_person(
     assert "no gate judged a: tests: could not start" in result.reason
     assert world.delivered == []
     assert any("no gate judged the merged tree" in each.text for each in view.notices)
+
+
+async def test_a_person_approves_what_a_rule_could_not_merge(theatre: Theatre):
+    """The decisions file approved judged work; nothing judges the merged tree."""
+
+    def comes_to(request: RunGates) -> Facts:
+        is_judged = request.baseline is not None and len(world.judged) == 2
+        return {"result": "passed", "exit_code": 0} if is_judged else NOT_STARTED
+
+    world = Gated(comes_to)
+    async with theatre.session(world, approvals=ATTENDED, gates=ONE) as session:
+        view = await session.until(lambda view: any(each.digest for each in view.changesets))
+        by_hand: dict[str, object] = {"id": "a", "digest": view.changesets[0].digest}
+        await session.say("approve_changeset", {**by_hand, "by": "ci.yaml", "by_rule": True})
+        view = await session.until(lambda view: bool(view.changesets[0].not_judged))
+        assert view.changesets[0].state == "awaiting_approval"
+        assert view.changesets[0].approved_by == ""
+        await session.say("approve_changeset", by_hand)
+        result = await session.result()
+    assert result.outcome == "complete"
 
 
 async def test_a_run_that_ends_early_is_refused(theatre: Theatre):

@@ -121,8 +121,8 @@ def write_denial(
     | blocked                                    | `blocked`     | never                         |
     | outside the claims                         | `claims`      | no                            |
     | outside `write_paths`                      | `write-paths` | no                            |
-    | a lock file, or one that a gate starts     | `named-only`  | where a claim other than `**` |
-    |                                            |               | covers it                     |
+    | a lock file, or one that a gate starts or  | `named-only`  | where a claim other than `**` |
+    | obeys                                      |               | covers it                     |
     | any other                                  |               | yes                           |
 
     Args:

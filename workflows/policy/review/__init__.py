@@ -1,4 +1,4 @@
-"""Judging finished work: gate results against the baseline, verdicts and the collected diff.
+"""Judging finished work: verdicts and the collected diff.
 
-Running gates and reading diffs belongs in `activities`.
+What gates say is `workflows.policy.gates`' to judge. Reading diffs belongs in `activities`.
 """

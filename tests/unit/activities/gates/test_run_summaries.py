@@ -163,6 +163,11 @@ def test_an_excerpt_names_no_test_that_passed():
     [
         ("python -m pytest -q", True),
         ("uv run pytest", True),
+        (".venv/bin/pytest tests", True),
+        ("coverage run -m pytest", True),
+        ("tox -e pytest", False),
+        ("make pytest", False),
+        ("npm run pytest", False),
         ("pytest -- tests", False),
         ("bash -c pytest", False),
         ("make test", False),

@@ -74,3 +74,10 @@ def test_a_conversation_that_begins_anew_keeps_its_header_and_adds_the_turn(
     assert header(text) == ["Role: developer", "Task: a", "Attempt: 1", "Turn: 7"]
     assert said in text
     assert opening.partition("\n\n")[2] in text
+
+
+def test_a_reviewer_hears_of_weakened_tests_as_data() -> None:
+    told = opening_messages.reviewer(a_task("a"), 1, "+x", NONCE, ("test_a.py: deleted", EVIL))
+    assert "Reject it unless the task asks for that" in told
+    assert opening_messages.data("weakened tests", f"test_a.py: deleted\n{EVIL}", NONCE) in told
+    assert "weakens tests" not in opening_messages.reviewer(a_task("a"), 1, "+x", NONCE)

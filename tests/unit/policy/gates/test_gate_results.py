@@ -1,18 +1,20 @@
 """What one run of a gate means, row by row."""
 
+from typing import Any
+
 import pytest
 
 from workflows.domain.gate import GateFacts, TestCounts, WhyNothing
 from workflows.policy.gates.gate_results import read_run
 
 
-def facts(exit_code: int = 0, **more: object) -> GateFacts:
+def facts(exit_code: int = 0, **more: Any) -> GateFacts:
     return GateFacts.model_validate({"end": "exited", "exit_code": exit_code, **more})
 
 
 SKIPPED = TestCounts(skipped=3)
-LIMIT = {"ended_by": "time-out after 2 s"}
-CUT = {"cut_short": "stopping after 1 failures"}
+LIMIT: dict[str, Any] = {"ended_by": "time-out after 2 s"}
+CUT: dict[str, Any] = {"cut_short": "stopping after 1 failures"}
 
 
 @pytest.mark.parametrize(

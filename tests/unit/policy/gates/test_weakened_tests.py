@@ -119,3 +119,7 @@ def test_a_test_is_stopped_where_its_file_was_not_changed():
     missing = ("tests: a.py::test_x", "tests: b.py::T::test_y")
     assert stopped_tests(missing, ("a.py", "conftest.py")) == ("tests: b.py::T::test_y",)
     assert stopped_tests(missing, tuple(map(str, range(200)))) == ()
+
+
+def test_what_stands_before_the_first_file_is_no_change() -> None:
+    assert weakened_tests("-def test_x():\n" + diff("src/a.py", "+x = 1")) == ()

@@ -80,6 +80,25 @@ async def test_a_plan_and_a_changeset_are_approved_once_and_by_name() -> None:
     assert signals[1][1]["digest"] == READY.changesets[0].digest
 
 
+@pytest.mark.parametrize(
+    ("unjudged", "decide", "sent"),
+    [
+        ("ask", "approve", []),
+        ("ask", "reject", ["reject_changeset"]),
+        ("allow", "approve", ["approve_changeset"]),
+    ],
+)
+async def test_what_no_gate_judged_is_left_to_a_person(
+    unjudged: str, decide: str, sent: list[str]
+) -> None:
+    facts = {"judged_by": (), "not_judged": "no gates"}
+    line = READY.changesets[0].model_copy(update=facts)
+    look = READY.model_copy(update={"changesets": (line,), "unjudged": unjudged})
+    signals = await told({"changesets": [{"decide": decide}]}, look, look)
+    assert [name for name, _ in signals] == sent
+    assert all(content.get("by_rule", True) for _, content in signals)
+
+
 async def test_the_same_changeset_with_other_commits_is_decided_again() -> None:
     again = session(changesets=(changeset("a", "awaiting_approval", "f" * 64),))
     signals = await told({"changesets": [APPROVE]}, READY, again)

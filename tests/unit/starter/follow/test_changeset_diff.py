@@ -79,7 +79,8 @@ def test_a_pipe_gets_the_bytes_alone_and_the_marks_stand_beside(
     capsys: pytest.CaptureFixture[str],
 ):
     bare = session(sandbox="none", scripted=True)
-    show(bare, {"a": "+one\n", "b": "+\x1b[2J\n"})
+    unjudged = changeset("a").model_copy(update={"not_judged": "no gates"})
+    show(bare, unjudged, {"a": "+one\n", "b": "+\x1b[2J\n"})
     out, err = capsys.readouterr()
     assert out == "+one\n+\x1b[2J\n"
-    assert err.splitlines() == safety_labels.of(bare)
+    assert err.splitlines() == [*safety_labels.of(bare), "Gates      not judged: no gates"]

@@ -4,6 +4,7 @@ from typing import Any
 
 from starter.views import plan_words
 from tests.unit.starter.shown import HOSTILE
+from workflows.domain.gate import Judgement
 from workflows.domain.plan import Plan, Task
 from workflows.domain.task import TaskRecord, TaskState
 
@@ -49,3 +50,15 @@ def test_a_task_is_shown_with_all_that_was_said_of_it_and_no_escape_acts() -> No
     assert lines[lines.index("Description") :][:3] == ["Description", "  First.", "  Second."]
     assert lines[-3:] == ["  pytest failed:", "    one test", "  a person says: \\x1b[2J"]
     assert not any("\u001b" in line or "\u202e" in line for line in lines)
+
+
+def test_a_task_says_which_gates_judged_it_and_which_tests_it_weakens() -> None:
+    record = TaskRecord(task=task("a"), state=TaskState.VALIDATED)
+    assert not any(line.startswith("Gates") for line in plan_words.record(record))
+    half = Judgement(by=("lint",), nothing=("tests: timed out",))
+    weak = record.model_copy(update={"judgement": half, "weakened": ("test_a.py: deleted",)})
+    lines = plan_words.record(weak)
+    assert "Gates      judged by: lint (less: tests: timed out)" in lines
+    assert "Tests      test_a.py: deleted" in lines
+    bare = record.model_copy(update={"judgement": Judgement()})
+    assert "Gates      not judged: no gates" in plan_words.record(bare)

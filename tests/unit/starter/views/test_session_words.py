@@ -273,3 +273,23 @@ def test_a_call_that_failed_here_does_not_blame_a_provider() -> None:
     wait = ProviderWait(agent="dev.a.1", model="", until=NOW, reason="No space left on device")
     line = "  dev.a.1 calls its model again at 2026-11-27 12:00:00 UTC: No space left on device"
     assert session_words.wait_line(wait) == line
+
+
+def test_what_no_gate_judged_is_said_before_and_after_a_person_decides() -> None:
+    line = changeset("a", "awaiting_approval").model_copy(update={"not_judged": "no gates"})
+    waits = session(changesets=(line,))
+    assert "  a: not judged: no gates" in session_words.asks(waits, "blueflame")
+    ask = ChangesetAsk(line.id, Digest(DIGEST))
+    assert session_words.judged_note(waits, ask) == ["Gates      not judged: no gates"]
+    assert session_words.judged_note(waits, PlanAsk()) == []
+
+
+def test_the_end_says_what_judged_each_changeset() -> None:
+    lines = [
+        changeset(f"c{number:02}", "merged").model_copy(update={"judged_by": ("tests",)})
+        for number in range(12)
+    ]
+    told = session_words.judged_lines(session(changesets=tuple(lines)))
+    assert told[0] == "Gates      c00 judged by: tests"
+    assert told[1] == "           c01 judged by: tests"
+    assert (len(told), told[-1]) == (11, "           and 2 more changesets: see `status`")

@@ -1,5 +1,7 @@
 """`starter.views.work_words`: columns that are straight, however long the names are."""
 
+import pytest
+
 from starter.views import work_words
 from starter.views.live_picture import picture
 from tests.unit.starter.shown import changeset, session, task
@@ -43,3 +45,19 @@ def test_a_narrow_terminal_shows_state_and_name_of_each() -> None:
     assert max(map(len, shown)) <= 36
     for each in TASKS[:2]:
         assert any(line.startswith(f"  {each.state:<11} {each.id}") for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("by", "less", "words"),
+    [
+        ((), "", ""),
+        (("tests", "lint"), "", "judged by: tests, lint"),
+        (("lint",), "tests: timed out", "judged by: lint (less: tests: timed out)"),
+        ((), "tests: could not start", "not judged: tests: could not start"),
+    ],
+)
+def test_a_changeset_says_what_judged_it(by: tuple[str, ...], less: str, words: str) -> None:
+    line = changeset("a", "merged").model_copy(update={"judged_by": by, "not_judged": less})
+    assert work_words.judged(line) == words
+    assert work_words.is_unjudged(line) is (bool(less) and not by)
+    assert work_words.changeset_line(line).endswith(f"(a), {words}" if words else "(a)")
