@@ -112,7 +112,7 @@ def _toolchains(
     repository: "Repository", configuration: "Configuration | CommandError", settings: "Settings"
 ) -> list[Check]:
     """Say whether the toolchains that a session would be given can be shown."""
-    from starter.machine.toolchain_look import toolchain_faults
+    from starter.machine.own_environment.toolchain_look import toolchain_faults
 
     if isinstance(configuration, CommandError):
         return []

@@ -4,6 +4,7 @@ The session looks at it in the same way, with the rights of whoever lands; this 
 before a server is started. Nothing is changed, and nothing that a repository names is run.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from starter.machine.system_programs import git_version
 
 if TYPE_CHECKING:
     from activities.adapters.git.git_command import Git
+    from activities.projects.proposal import Proposal
     from workflows.domain.gate import GateSpec
 
 
@@ -91,18 +93,33 @@ def gate_line(gate: "GateSpec") -> str:
 async def detected_gates(repository: Repository) -> "tuple[GateSpec, ...]":
     """Return the gates that the base shows."""
     # Later than the rest: only a dry run and `init` ask.
-    from activities.adapters.git.user.user_git import find
     from activities.gates.detection import detect_gates, files_to_read
+
+    return detect_gates(await _files(repository, files_to_read))
+
+
+async def proposal(repository: Repository) -> "Proposal":
+    """Return what the base shows of toolchains, set-up and gates."""
+    from activities.projects.project_look import project_files_to_read, propose
+
+    return propose(await _files(repository, project_files_to_read))
+
+
+async def _files(
+    repository: Repository, wanted: Callable[[Iterable[str]], Iterable[str]]
+) -> dict[str, bytes]:
+    """Return every path of the base, with the content of those that are wanted."""
+    from activities.adapters.git.user.user_git import find
 
     runner, scope = git(), (await find(repository.root)).scope()
     listing = ("ls-tree", "-r", "--name-only", "-z", "--full-tree", repository.commit)
     records = (await runner.run(scope, *listing)).records()
     paths = [path.decode() for path in records if path.decode("utf-8", "ignore").encode() == path]
     files = dict.fromkeys(paths, b"")
-    for path in files_to_read(paths):
+    for path in wanted(paths):
         blob = ("cat-file", "blob", f"{repository.commit}:{path}")
         files[path] = (await runner.run(scope, *blob, accept=(0, 128))).stdout
-    return detect_gates(files)
+    return files
 
 
 def git() -> "Git":
