@@ -81,7 +81,14 @@ async def export(settings: Settings, request: TrialRequest) -> TrialRequest:
         worktree=request.worktree,
     )
     base = await ExportActivities(repository, LocalStore(settings.store_dir)).export(wanted)
-    return TrialRequest(**{**dict(request), "base": base})
+    return TrialRequest(
+        session=request.session,
+        repository=request.repository,
+        worktree=request.worktree,
+        environment=request.environment,
+        gates=request.gates,
+        base=base,
+    )
 
 
 async def attempt(settings: Settings, request: TrialRequest) -> TrialReport:
