@@ -29,6 +29,8 @@ models:
   reviewer: [google/gemini-4-argon]
 gates:
   tests: {run: [%s, "-p", "no:cacheprovider"], timeout: 5m}
+# The project's tests need pytest; here that of our own virtual environment is shown.
+environment: {toolchains: [%s]}
 """
 
 
@@ -77,7 +79,8 @@ async def run_session(scratch: Path, repository: Path) -> tuple[int, str, list[d
     script = ROOT / "examples/real_run/playbook.yaml"
     playbook = parse_playbook(script.read_text(encoding="utf-8"), script.name)
     config = scratch / "blueflame.yaml"
-    config.write_text(CONFIG % ", ".join(json.dumps(word) for word in TESTS))
+    words = ", ".join(json.dumps(word) for word in TESTS)
+    config.write_text(CONFIG % (words, json.dumps(sys.prefix)))
     async with Simulator(playbook) as simulator:
         urls = simulator.base_urls
         keys = {name: f"simulated-{name}-key" for name in urls}

@@ -15,23 +15,30 @@ from starter.input.session_options import JsonOption
 def doctor(
     *,
     repo: Annotated[
-        Path, typer.Option(help="Repository whose configuration and gates to check.")
-    ] = Path(),
+        Path | None,
+        typer.Option(
+            help="Repository to check; its set-up and gates are run once, in the sandbox. "
+            "Default: this folder's, and nothing is run."
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Check what this machine lacks, and say how to fix it."""
     execute(_doctor(repo, json=json), json=json)
 
 
-async def _doctor(repo: Path, *, json: bool) -> ExitCode:
+async def _doctor(repo: Path | None, *, json: bool) -> ExitCode:
     from starter.console import json_output
     from starter.machine import machine_checks
     from starter.machine.engine import settings_as_they_are, with_own_providers
-    from starter.machine.repository_checks import repository_checks
+    from starter.machine.repository_checks import repository_checks, trial_checks
 
     settings = settings_as_they_are()
     results = await machine_checks.all_checks(with_own_providers(settings))
-    results += await repository_checks(repo, os.environ, settings)
+    place = repo or Path()
+    results += await repository_checks(place, os.environ, settings)
+    if repo is not None:
+        results += await trial_checks(place, os.environ, settings)
     if json:
         json_output.write_object(checks=[asdict(each) for each in results])
     else:

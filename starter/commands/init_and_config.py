@@ -110,6 +110,7 @@ async def _init(repo: Path, *, force: bool, dry_run: bool) -> ExitCode:
     from starter.configuration import initial_configuration
     from starter.configuration.file_shape import FILE_NAME
     from starter.machine import repository_look
+    from starter.machine.own_environment.own_lines import own_lines
 
     repository = await repository_look.examine(repo, None)
     if repository.is_bare:
@@ -120,10 +121,9 @@ async def _init(repo: Path, *, force: bool, dry_run: bool) -> ExitCode:
     path = repository.root / FILE_NAME
     if not (force or dry_run):
         _refuse_to_replace(path)
+    proposal = await repository_look.proposal(repository)
     findings = initial_configuration.find(
-        await repository_look.detected_gates(repository),
-        os.environ,
-        has_own_models=_has_own_models(),
+        proposal, os.environ, has_own_models=_has_own_models(), own_line=own_lines(proposal)
     )
     text = initial_configuration.text(findings)
     if dry_run:
@@ -155,11 +155,15 @@ def _found(findings: "Findings") -> list[str]:
     from starter.machine.repository_checks import absence
     from workers.local.sandbox_programs import find_in_sandbox
 
-    lines = [f"Gate      {gate.name}: {' '.join(gate.argv)}" for gate in findings.gates]
-    for name in sorted({gate.argv[0] for gate in findings.gates}):
+    lines = [f"Set-up    {each}" for each in findings.proposal.setup]
+    lines += [f"Gate      {gate.name}: {' '.join(gate.argv)}" for gate in findings.gates]
+    for name in sorted({gate.argv[0] for gate in findings.gates if "/" not in gate.argv[0]}):
         place = find_in_sandbox(name)
         lines.append(f"Program   {name}: {absence(name) if place is None else place}")
-    return [shown(line) for line in (*(lines or ["Gate      none found"]), _models(findings))]
+    if not findings.gates:
+        lines.append("Gate      none found")
+    own = [f"Your own  {line}" for line in findings.own_line.splitlines()]
+    return [shown(line) for line in (*lines, *own, _models(findings))]
 
 
 def _models(findings: "Findings") -> str:

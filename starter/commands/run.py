@@ -336,7 +336,7 @@ def _flags(options: RunOptions) -> dict[str, object]:
 
 def _settings(options: RunOptions, configuration: "Configuration", root: Path) -> "Settings":
     from starter.machine.engine import read_settings, with_own_toolchains
-    from starter.machine.toolchain_look import check_toolchains
+    from starter.machine.own_environment.toolchain_look import check_toolchains
 
     changes: dict[str, object] = {"providers": configuration.providers}
     if options.playbook is not None:

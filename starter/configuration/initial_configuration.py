@@ -7,6 +7,7 @@ decide, so that it never stands against the person's own file.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from activities.projects.proposal import Proposal
 from starter.configuration.default_routes import available_providers, default_routes
 from starter.configuration.file_shape import VERSION
 from starter.configuration.written_values import flow, gates
@@ -19,6 +20,16 @@ _HEAD = f"""\
 # `blueflame config check` judges this file, `blueflame config show --origin` says what a session
 # gets, `blueflame config schema` lists every key.
 version: {VERSION}
+"""
+_LONGEST = 80
+_OWN = """
+# Only your own configuration can show places of your machine and open hosts to set-up. If this
+# repository may have them, put these lines there:"""
+_SETUP = """
+# Set-up: run in the sandbox, before agents and gates start.
+"""
+_VARIABLES = """
+# What set-up fetches stays in the worktree.
 """
 _GATES = """
 # The checks that judge every change, as they were found here. A command is a list, or a text for
@@ -50,6 +61,10 @@ class Findings(NamedTuple):
     """What `init` found."""
 
     gates: tuple[GateSpec, ...]
+    proposal: Proposal
+    """Toolchains and set-up that the repository's files ask for."""
+    own_line: str
+    """What goes into the person's own file; empty where nothing has to."""
     providers: tuple[str, ...]
     """Those with a key."""
     routes: Routes | None
@@ -58,30 +73,72 @@ class Findings(NamedTuple):
 
 
 def find(
-    found: Sequence[GateSpec], environment: Mapping[str, str], *, has_own_models: bool
+    proposal: Proposal,
+    environment: Mapping[str, str],
+    *,
+    has_own_models: bool,
+    own_line: str = "",
 ) -> Findings:
     """Put together what is known.
 
     Args:
-        found: the repository's gates.
+        proposal: what the repository's files show.
         environment: only asked for the presence of providers' keys.
         has_own_models: the person's own file names models; a repository's would replace them.
+        own_line: toolchains and hosts, as a person's own file would allow them.
     """
     providers = available_providers(environment)
     routes = None if has_own_models else default_routes(providers)
-    return Findings(tuple(found), tuple(sorted(providers)), routes, has_own_models)
+    names = tuple(sorted(providers))
+    return Findings(proposal.gates, proposal, own_line, names, routes, has_own_models)
 
 
 def text(findings: Findings) -> str:
     """Return the file."""
-    return "".join((_HEAD, *_gates(findings.gates), *_models(findings), _TAIL))
+    return "".join(
+        (
+            _HEAD,
+            *_environment(findings),
+            *_gates(findings.gates, findings.proposal.notes),
+            *_models(findings),
+            _TAIL,
+        )
+    )
 
 
-def _gates(found: Sequence[GateSpec]) -> Iterator[str]:
+def _environment(findings: Findings) -> Iterator[str]:
+    proposal = findings.proposal
+    for need in proposal.needs:
+        # On one line, whatever stands there: the rest of a comment would be configuration.
+        version = " ".join(need.version.split())[:_LONGEST]
+        yield f"\n# {need.evidence} asks for {need.language} {version}".rstrip()
+    if findings.own_line:
+        lines = "".join(f"\n#   {line}" for line in findings.own_line.splitlines())
+        yield f"{_OWN}{lines}"
+    if proposal.needs or findings.own_line:
+        yield "\n"
+    if proposal.setup:
+        yield f"{_SETUP}worktree:\n  setup:\n"
+        yield from (f"    - {_folded(each)}\n" for each in proposal.setup)
+    if proposal.variables:
+        yield f"{_VARIABLES}environment:\n  variables: {flow(dict(proposal.variables))}\n"
+
+
+def _folded(command: str) -> str:
+    """Return a command as YAML, one step a line; the lines are joined by spaces when read."""
+    if not command.isprintable() or " && " not in command:
+        return flow(command)
+    return ">-\n      " + "\n      && ".join(command.split(" && "))
+
+
+def _gates(found: Sequence[GateSpec], notes: Sequence[str]) -> Iterator[str]:
     if not found:
         yield _NO_GATES
+        yield from (f"# {note}\n" for note in notes)
         return
-    yield f"{_GATES}gates:\n"
+    yield _GATES
+    yield from (f"# {note}\n" for note in notes)
+    yield "gates:\n"
     yield from (f"  {name}: {flow(entry)}\n" for name, entry in gates(found).items())
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from starter.machine.repository_look import Repository
     from workers.settings import Settings
     from workflows.domain.gate import GateSpec
+    from workflows.domain.session.session_config import SessionConfig
 
 _ROLES: Final = ("planner", "developer", "reviewer")
 _NAMED: Final = 8
@@ -47,9 +48,60 @@ async def repository_checks(
     if repository is None:
         return [Check("repo", "note", f"none is looked at: {why}"), keys]
     looked_at = Check("repo", "well", str(repository.root))
-    gates = await _gates(repository, configuration)
-    toolchains = _toolchains(repository, configuration, settings)
+    session = _session(repository, environment, settings)
+    gates = await _gates(repository, session)
+    toolchains = _toolchains(repository, session, settings)
     return [looked_at, keys, *toolchains, gates, *_confinement(configuration)]
+
+
+async def trial_checks(
+    repo: Path, environment: Mapping[str, str], settings: "Settings"
+) -> list[Check]:
+    """Run set-up and gates once, where all that they need can be had; else say nothing more.
+
+    Args:
+        repo: the repository or a folder in it.
+        environment: asked for the presence of providers' keys.
+        settings: of this process.
+    """
+    from starter.machine import repository_look
+    from starter.machine.engine import with_own_toolchains
+    from starter.machine.gate_trials import gate_checks
+    from starter.machine.own_environment.toolchain_look import toolchain_faults
+
+    if settings.sandbox == "none":
+        return [
+            Check("gates run", "note", "none was tried: without a sandbox `doctor` runs nothing")
+        ]
+    try:
+        repository = await repository_look.examine(repo.absolute(), None)  # noqa: ASYNC240 (no disk)
+    except CommandError:
+        return []  # `repository_checks` says why
+    session = _session(repository, environment, settings)
+    if session is None or toolchain_faults(
+        session.environment.toolchains, settings, repository.root
+    ):
+        return []
+    told = with_own_toolchains(settings, session.environment.toolchains)
+    proposal = await repository_look.proposal(repository)
+    return await gate_checks(str(repository.root), session, told, proposal)
+
+
+def _session(
+    repository: "Repository", environment: Mapping[str, str], settings: "Settings"
+) -> "SessionConfig | None":
+    """Return what a session would be given, models aside: no key is needed to run gates."""
+    from starter.configuration.configuration_errors import ConfigurationError
+    from starter.configuration.effective_configuration import load_configuration, user_file
+    from starter.configuration.layers import Sources
+
+    sources = Sources(
+        user=user_file(), repository=repository.root, playbook=True, providers=settings.providers
+    )
+    try:
+        return load_configuration(sources, environment).session
+    except ConfigurationError:
+        return None
 
 
 def _confinement(configuration: "Configuration | CommandError") -> list[Check]:
@@ -110,14 +162,12 @@ def _keys(configuration: "Configuration | CommandError", environment: Mapping[st
 
 
 def _toolchains(
-    repository: "Repository", configuration: "Configuration | CommandError", settings: "Settings"
+    repository: "Repository", session: "SessionConfig | None", settings: "Settings"
 ) -> list[Check]:
     """Say whether the toolchains that a session would be given can be shown."""
-    from starter.machine.toolchain_look import toolchain_faults
+    from starter.machine.own_environment.toolchain_look import toolchain_faults
 
-    if isinstance(configuration, CommandError):
-        return []
-    named = configuration.session.environment.toolchains
+    named = () if session is None else session.environment.toolchains
     if faults := toolchain_faults(named, settings, repository.root):
         return [Check("toolchains", "missing", fault) for fault in faults]
     return [Check("toolchains", "well", ", ".join(named))] if named else []
@@ -129,11 +179,10 @@ def _names(provider: str, entries: "ProviderEntries") -> str:
     return " or ".join(key_names(provider, entries))
 
 
-async def _gates(repository: "Repository", configuration: "Configuration | CommandError") -> Check:
-    from starter.configuration.effective_configuration import Configuration
+async def _gates(repository: "Repository", session: "SessionConfig | None") -> Check:
     from starter.machine import repository_look
 
-    chosen = configuration.session.gates if isinstance(configuration, Configuration) else None
+    chosen = None if session is None else session.gates
     gates = await repository_look.detected_gates(repository) if chosen is None else chosen
     names = [gate.name if chosen else repository_look.gate_line(gate) for gate in gates]
     if not names:
@@ -145,8 +194,7 @@ async def _gates(repository: "Repository", configuration: "Configuration | Comma
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     how = "found" if chosen is None else "configured"
     text = f"{how}: {', '.join(names[:_NAMED])}{more}"
-    is_whole = isinstance(configuration, Configuration)
-    toolchains = configuration.session.environment.toolchains if is_whole else ()
+    toolchains = () if session is None else session.environment.toolchains
     absent = _absent(gates, toolchains)
     return Check("gates", "note" if absent else "well", "; ".join((text, *absent)))
 

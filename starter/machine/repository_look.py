@@ -4,6 +4,7 @@ The session looks at it in the same way, with the rights of whoever lands; this 
 before a server is started. Nothing is changed, and nothing that a repository names is run.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from starter.console.command_errors import CommandError
 from starter.machine.system_programs import git_version
 
 if TYPE_CHECKING:
+    from activities.projects.proposal import Proposal
     from workflows.domain.gate import GateSpec
     from workflows.domain.ids import Commit
 
@@ -88,6 +90,22 @@ def gate_line(gate: "GateSpec") -> str:
 async def detected_gates(repository: Repository) -> "tuple[GateSpec, ...]":
     """Return the gates that the base shows."""
     # Later than the rest: only a dry run and `init` ask.
+    from activities.gates.detection import detect_gates, files_to_read
+
+    return detect_gates(await _files(repository, files_to_read))
+
+
+async def proposal(repository: Repository) -> "Proposal":
+    """Return what the base shows of toolchains, set-up and gates."""
+    from activities.projects.project_look import project_files_to_read, propose
+
+    return propose(await _files(repository, project_files_to_read))
+
+
+async def _files(
+    repository: Repository, wanted: Callable[[Iterable[str]], Iterable[str]]
+) -> dict[str, bytes]:
+    """Return every path of the base, with the content of those that are wanted."""
     from workers.local import person_repository
 
-    return await person_repository.gates_of(repository.root, repository.commit)
+    return await person_repository.files_of(repository.root, repository.commit, wanted)

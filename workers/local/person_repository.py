@@ -3,7 +3,7 @@
 Nothing that the repository names is run, except the checkout's own filters at a fast-forward.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from activities.adapters.git.git_command import Git
@@ -12,7 +12,6 @@ from activities.adapters.git.user.fast_forward import Person
 from activities.adapters.git.user.user_git import find
 from activities.ports.user_repository import FastForwardRequest, LandOutcome, RepositoryFacts
 from workers.hosting.host_wiring import git_program
-from workflows.domain.gate import GateSpec
 from workflows.domain.ids import Commit
 
 
@@ -40,23 +39,28 @@ async def root_of(path: Path) -> Path:
     return (await find(path)).root
 
 
-async def gates_of(root: Path, commit: Commit) -> tuple[GateSpec, ...]:
-    """Return the gates that the files of a commit show.
+async def files_of(
+    root: Path, commit: Commit, wanted: Callable[[Iterable[str]], Iterable[str]]
+) -> dict[str, bytes]:
+    """Return every path of a commit, with the content of those that are wanted.
+
+    Args:
+        root: the repository's.
+        commit: whose tree is read; paths that are not UTF-8 are left out.
+        wanted: chooses from all paths those whose content is read; the others map to nothing.
 
     Raises:
         GitError: the commit cannot be read.
     """
-    from activities.gates.detection import detect_gates, files_to_read  # only some ask for gates
-
     git, scope = _git(), (await find(root)).scope()
     listing = ("ls-tree", "-r", "--name-only", "-z", "--full-tree", commit)
     records = (await git.run(scope, *listing)).records()
     paths = [path.decode() for path in records if path.decode("utf-8", "ignore").encode() == path]
     files = dict.fromkeys(paths, b"")
-    for path in files_to_read(paths):
+    for path in wanted(paths):
         blob = ("cat-file", "blob", f"{commit}:{path}")
         files[path] = (await git.run(scope, *blob, accept=(0, 128))).stdout
-    return detect_gates(files)
+    return files
 
 
 async def branches_under(

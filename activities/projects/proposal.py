@@ -1,0 +1,46 @@
+"""What is proposed for a project: the toolchains that it asks for, its set-up and its gates."""
+
+from typing import Literal
+
+from pydantic import BaseModel
+
+from workflows.domain.gate import GateSpec
+
+Language = Literal["python", "node", "rust", "go", "java", "ruby", "php", "elixir"]
+
+Index = Literal["pip", "npm", "cargo", "go", "bundler", "composer", "maven", "gradle", "hex"]
+
+
+class ToolchainNeed(BaseModel, frozen=True, extra="forbid"):
+    """A language that the project is written in."""
+
+    language: Language
+    version: str = ""
+    """As the project says it (`3.12.8`, `>=3.11`, `v22`); empty where it says none."""
+    evidence: str
+    """The file that says so."""
+
+
+class Proposal(BaseModel, frozen=True, extra="forbid"):
+    """What one project, or one package of a repository with several, needs."""
+
+    needs: tuple[ToolchainNeed, ...] = ()
+    setup: tuple[str, ...] = ()
+    """Commands as texts for the shell, in order, from the repository's root."""
+    indexes: tuple[Index, ...] = ()
+    """Whose package indexes set-up reaches; at which hosts, each person's own settings say."""
+    variables: dict[str, str] = {}
+    gates: tuple[GateSpec, ...] = ()
+    notes: tuple[str, ...] = ()
+    """For a person, one sentence each."""
+
+    def __add__(self, other: "Proposal") -> "Proposal":
+        """Return both together, each part in order, without what is said twice."""
+        return Proposal(
+            needs=tuple(dict.fromkeys((*self.needs, *other.needs))),
+            setup=tuple(dict.fromkeys((*self.setup, *other.setup))),
+            indexes=tuple(dict.fromkeys((*self.indexes, *other.indexes))),
+            variables={**self.variables, **other.variables},
+            gates=(*self.gates, *other.gates),
+            notes=tuple(dict.fromkeys((*self.notes, *other.notes))),
+        )

@@ -1,0 +1,216 @@
+"""Set-up and gates of a repository, each run once in the sandbox on the base, with times.
+
+A process of its own, `python -m workers.hosting.gate_trial`: a request on the standard input, a
+report on the standard output. The base is exported with the rights of whoever starts it; then root
+is given up, and the rest happens as on a host. What it leaves on disk is removed at its end.
+
+Nothing is compared: whether a gate can judge is all that is asked.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from workers.hosting.host_user import become_host_user
+from workers.settings import Settings
+from workflows.domain.environment import ProjectEnvironment
+from workflows.domain.gate import GateResult, GateSpec
+from workflows.domain.ids import SessionId
+from workflows.domain.repository import Base
+from workflows.domain.session.session_config import WorktreeConfig
+
+if TYPE_CHECKING:
+    from activities.ports.host_repository import HostRepository
+    from activities.repository.host_data import Host
+    from workflows.contracts import RunGates
+
+_MODULE = "workers.hosting.gate_trial"
+
+
+class TrialRequest(BaseModel, frozen=True, extra="forbid"):
+    """What is tried."""
+
+    session: SessionId
+    """A fresh id; what is on disk for the trial has its name."""
+    repository: str
+    worktree: WorktreeConfig
+    environment: ProjectEnvironment
+    gates: tuple[GateSpec, ...] | None
+    """None: detected."""
+    base: Base | None = None
+    """Exported already."""
+
+
+class TriedGate(BaseModel, frozen=True, extra="forbid"):
+    """One gate's run."""
+
+    result: GateResult
+    seconds: float
+
+
+class TrialReport(BaseModel, frozen=True, extra="forbid"):
+    """What came of it."""
+
+    fault: str = ""
+    """Why nothing could be tried, or how set-up failed; empty where the gates ran."""
+    has_checkout: bool = False
+    """The fault, where there is one, is set-up's."""
+    setup_seconds: float = 0
+    gates: tuple[TriedGate, ...] = ()
+
+
+async def export(settings: Settings, request: TrialRequest) -> TrialRequest:
+    """Return the request with its base, read with the rights of this process."""
+    from activities.adapters.blob_store import LocalStore
+    from activities.adapters.git.git_command import Git
+    from activities.adapters.git.user.branch_landing import GitUserRepository
+    from activities.adapters.git.user.fast_forward import Person
+    from activities.base_import import ExportActivities
+    from workers.hosting.host_wiring import git_program
+    from workflows.contracts import ExportBase
+
+    repository = GitUserRepository(Git(git_program()), Person())
+    wanted = ExportBase(
+        session=request.session,
+        repository=request.repository,
+        base=None,
+        worktree=request.worktree,
+    )
+    base = await ExportActivities(repository, LocalStore(settings.store_dir)).export(wanted)
+    return TrialRequest(
+        session=request.session,
+        repository=request.repository,
+        worktree=request.worktree,
+        environment=request.environment,
+        gates=request.gates,
+        base=base,
+    )
+
+
+async def attempt(settings: Settings, request: TrialRequest) -> TrialReport:
+    """Run set-up and gates on a fresh checkout of the base."""
+    from activities.base_import import ImportActivities
+    from workers.hosting.host_wiring import make_host
+    from workflows.contracts import ImportBase
+
+    base = request.base
+    assert base is not None
+    host = make_host(settings)
+    imported = await ImportActivities(host).import_base(
+        ImportBase(
+            session=request.session,
+            key=base.key,
+            bundle=base.bundle,
+            shallow=base.shallow,
+            commit=base.commit,
+            gates=request.gates,
+            disk_bytes=0,
+        )
+    )
+    repository = host.repository(base.key)
+    name = f"{request.session}.trial"
+    try:
+        async with repository.lock(name) as hold:
+            return await _tried(host, repository, request, imported.gates, hold)
+    finally:
+        await repository.remove_worktree(name)
+        await _delete_refs(settings, base.key, request.session)
+
+
+async def _delete_refs(settings: Settings, key: str, session: SessionId) -> None:
+    from activities.adapters.git.git_command import Git
+    from activities.adapters.git.repository_cleanup import Cleanup
+    from workers.hosting.host_wiring import git_program
+
+    cleanup = Cleanup(Git(git_program()), settings.host_dir, key)
+    await cleanup.delete_refs((await cleanup.refs()).get(session, {}))
+
+
+async def _tried(
+    host: "Host",
+    repository: "HostRepository",
+    request: TrialRequest,
+    gates: tuple[GateSpec, ...],
+    hold: int,
+) -> TrialReport:
+    from temporalio.exceptions import ApplicationError
+
+    from activities.gates.execution import Checkout, GateRunner
+    from activities.ports.sandbox_port import Limits
+    from activities.repository.host_data import workspace, write_copied
+    from activities.worktrees import set_up
+
+    base = request.base
+    assert base is not None
+    name = f"{request.session}.trial"
+    place = await repository.create_worktree(name, base.commit)
+    await write_copied(host.store, place.path, base.copied)
+    tree = workspace(place, request.environment, writable=True)
+    began = time.monotonic()
+    try:
+        await set_up(host.sandbox, tree, _set_up_of(request, gates), hold)
+    except ApplicationError as error:
+        return TrialReport(
+            fault=error.message, has_checkout=True, setup_seconds=time.monotonic() - began
+        )
+    took = time.monotonic() - began
+
+    async def restore() -> tuple[str, ...]:
+        await repository.restore(name, base.commit)
+        return ()
+
+    await restore()
+    runner, tried = GateRunner(host.sandbox, host.store), list[TriedGate]()
+    for gate in gates:
+        began = time.monotonic()
+        (result,) = await runner.run((gate,), Checkout(tree, restore, hold), Limits())
+        tried.append(TriedGate(result=result, seconds=time.monotonic() - began))
+    return TrialReport(setup_seconds=took, gates=tuple(tried))
+
+
+def _set_up_of(request: TrialRequest, gates: tuple[GateSpec, ...]) -> "RunGates":
+    from workflows.contracts import RunGates
+
+    base = request.base
+    assert base is not None
+    return RunGates(
+        session=request.session,
+        key=base.key,
+        commit=base.commit,
+        gates=gates,
+        baseline=None,
+        setup=request.worktree.setup,
+        network=request.worktree.network,
+        copied=base.copied,
+        environment=request.environment,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read a request, try it, and write the report.
+
+    Args:
+        arguments: a request with its base, where root was given up before; None: the process's own.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    settings = Settings.read()
+    try:
+        if given:
+            request = TrialRequest.model_validate_json(given[0])
+        else:
+            request = TrialRequest.model_validate_json(sys.stdin.buffer.read())
+            request = asyncio.run(export(settings, request))
+        become_host_user(settings, _MODULE, (request.model_dump_json(),))
+        report = asyncio.run(attempt(settings, request))
+    except Exception as error:  # noqa: BLE001 (whatever it is, a person is told)
+        report = TrialReport(fault=f"{error}")
+    sys.stdout.write(f"{report.model_dump_json()}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
