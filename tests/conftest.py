@@ -43,11 +43,14 @@ pytest_plugins = ("tests.servers", "tests.theatre")
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test that may take longer than others and is not marked; begin long files early."""
-    for each in items:
-        if each.get_closest_marker("timeout") and not any(map(each.get_closest_marker, _LONG)):
-            raise pytest.UsageError(f"{each.nodeid!r} has a time limit of its own: mark it as slow")
+    """Begin the files of whole sessions early."""
     items[:] = _long_files_early(items)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse a test that may take longer than others and is not marked."""
+    if item.get_closest_marker("timeout") and not any(map(item.get_closest_marker, _LONG)):
+        pytest.fail("it has a time limit of its own: mark it as slow", pytrace=False)
 
 
 def _long_files_early(items: list[pytest.Item]) -> list[pytest.Item]:

@@ -75,7 +75,6 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("pacing", list(Pacing))
 def test_unattended_nothing_merges_and_the_end_says_why(place: Place, pacing: Pacing) -> None:
     ended = place.runs("--auto-approve", "--pacing", pacing)
@@ -88,7 +87,6 @@ def test_unattended_nothing_merges_and_the_end_says_why(place: Place, pacing: Pa
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("pacing", list(Pacing))
 def test_a_decisions_file_leaves_to_a_person_what_no_gate_judged(
     place: Place, pacing: Pacing
