@@ -19,7 +19,8 @@ from activities.repository.host_data import Host
 from activities.repository.repository_brief import SAYING, brief_of
 from activities.repository.repository_warnings import unfilled, warnings_of
 from activities.repository.safe_open import open_inside
-from workflows.contracts import ExportBase, ImportBase, ImportedBase
+from workflows.contracts.host_contracts import ImportBase, ImportedBase
+from workflows.contracts.land_contracts import ExportBase
 from workflows.domain.ids import Commit
 from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session.session_config import WorktreeConfig

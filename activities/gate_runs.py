@@ -9,7 +9,7 @@ from activities.ports.host_repository import WorktreeStore
 from activities.ports.sandbox_port import Limits
 from activities.repository.host_data import Host, workspace, write_copied
 from activities.worktrees import set_up
-from workflows.contracts import RunGates
+from workflows.contracts.host_contracts import RunGates
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Digest
 from workflows.policy.gates.gate_comparison import MAX_NAMED, merge_rerun, needs_rerun
@@ -77,10 +77,10 @@ class GateActivities:
         """Name in each result the tests that ran on the base and did not run here."""
         before = {each.gate: each.ran for each in baseline.results}
         results = [
-            each.model_copy(update={"missing": await self._missing(before.get(each.gate), each)})
+            each.evolve(missing=await self._missing(before.get(each.gate), each))
             for each in report.results
         ]
-        return report.model_copy(update={"results": tuple(results)})
+        return GateReport(tree=report.tree, results=tuple(results), notices=report.notices)
 
     async def _missing(self, before: Digest | None, result: GateResult) -> tuple[str, ...]:
         if before is None:

@@ -5,7 +5,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.ports.toolchain_places import ToolchainError
 from activities.repository.host_data import Host
-from workflows.contracts import ClaimHost, HostClaim
+from workflows.contracts.host_contracts import ClaimHost, HostClaim
 from workflows.errors import FailureType
 
 

@@ -9,7 +9,12 @@ from activities.activity_failures import mapped
 from activities.ports.blob_store_port import BlobStore
 from activities.ports.user_repository import Landed, LandRequest, UserRepository
 from activities.repository.host_data import no_fail_point
-from workflows.contracts import DeliverBranch, Delivered, DeliveryOutcome, DeliveryRefused
+from workflows.contracts.land_contracts import (
+    DeliverBranch,
+    Delivered,
+    DeliveryOutcome,
+    DeliveryRefused,
+)
 
 
 class LandingActivities:

@@ -5,7 +5,7 @@ from temporalio import activity
 from activities.activity_failures import mapped
 from activities.ports.host_repository import Merged, MergePart
 from activities.repository.host_data import Host
-from workflows.contracts import (
+from workflows.contracts.host_contracts import (
     AdvanceBranch,
     Advanced,
     MergeCommits,

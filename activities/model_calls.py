@@ -28,7 +28,13 @@ from activities.ports.model_provider import (
 )
 from activities.prompts.role_prompts import system_prompt
 from activities.toolset.tool_schemas import tools_for
-from workflows.contracts import CallModel, ModelAnswered, ModelOutcome, PrefixLost, ResolveModels
+from workflows.contracts.model_contracts import (
+    CallModel,
+    ModelAnswered,
+    ModelOutcome,
+    PrefixLost,
+    ResolveModels,
+)
 from workflows.domain.agent.messages import Message
 from workflows.domain.agent.model_values import GivenFacts, ModelFacts, Provider
 from workflows.domain.session.session_state import ResolvedRoutes

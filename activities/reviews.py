@@ -6,7 +6,7 @@ from activities.activity_failures import mapped
 from activities.ports.host_repository import CommitReader
 from activities.repository.host_data import Host
 from activities.text.redaction import redact_bytes
-from workflows.contracts import CheckEvidence, DiffText, EvidenceChecked, ReadDiff
+from workflows.contracts.host_contracts import CheckEvidence, DiffText, EvidenceChecked, ReadDiff
 from workflows.domain.ids import Commit
 from workflows.domain.verdict import Evidence
 from workflows.policy.gates.weakened_tests import weakened_tests

@@ -29,7 +29,7 @@ from activities.toolset.call_judgement import judge_call, judge_write
 from activities.toolset.tool_runner import Toolset
 from activities.toolset.tool_schemas import sandbox_tools
 from activities.uninterrupted import uninterrupted
-from workflows.contracts import Observation, RunTools, ToolsOutcome
+from workflows.contracts.host_contracts import Observation, RunTools, ToolsOutcome
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.shell_tree import Parse
 from workflows.domain.agent.tool_policy import Standing

@@ -17,8 +17,7 @@ from activities.repository.host_data import (
     write_copied,
 )
 from activities.text.redaction import redact_bytes
-from workflows.contracts import (
-    CopiedFile,
+from workflows.contracts.host_contracts import (
     FinishOutcome,
     FinishTask,
     LastCheckpoint,
@@ -32,6 +31,7 @@ from workflows.contracts import (
     WorktreeReady,
 )
 from workflows.domain.ids import Commit
+from workflows.domain.repository import CopiedFile
 from workflows.domain.violation import DiffRule, Violation
 from workflows.errors import FailureType
 

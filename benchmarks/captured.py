@@ -25,7 +25,7 @@ from activities.message_chain import Conversations
 from activities.model_calls import ModelActivities
 from activities.ports.model_provider import ModelProvider
 from activities.repository.repository_brief import brief_of
-from workflows.contracts import CallModel, ModelAnswered
+from workflows.contracts.model_contracts import CallModel, ModelAnswered
 from workflows.domain.agent.messages import Message, ToolMessage, ToolResult, UserMessage
 from workflows.domain.agent.model_values import Provider, Role
 from workflows.domain.gate import GateSpec

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from activities.repository.diff_check import check_diff
 from tests.unit.activities.adapters.git.home import WHEN, Home, write
-from workflows.contracts import FinishTask
+from workflows.contracts.host_contracts import FinishTask
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.ids import Commit, TaskId
 

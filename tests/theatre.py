@@ -27,6 +27,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
+from tests.all_contracts import CONTRACTS
 from tests.fakes.listener import Listener
 from tests.fakes.world import World, model, name_of
 from tests.servers import running_server
@@ -37,7 +38,7 @@ from workers.settings import Settings
 from workers.temporal.connection import connect
 from workers.temporal.step_deadline import patient
 from workers.worker_serving import workflow_runner
-from workflows import contracts, queues
+from workflows import queues
 from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import Caps, LedgerRequest
@@ -51,7 +52,7 @@ ROUTES = Routes(
     planner=("scripted/alpha",), developer=("scripted/alpha",), reviewer=("scripted/beta",)
 )
 ASK = Approvals()
-_BY_NAME = {contract.name: contract for contract in contracts.ALL}
+_BY_NAME = {contract.name: contract for contract in CONTRACTS}
 _BEAT_SECONDS = 0.05
 """Heartbeats bring cancellations; a test should not wait for them."""
 

@@ -12,7 +12,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from workflows.agents.account import Account
 from workflows.agents.conversation import Conversation
 from workflows.agents.running_agent import Ended, RunningAgent
-from workflows.contracts import RUN_TOOLS, RunTools
+from workflows.contracts.host_contracts import RUN_TOOLS, RunTools
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome, AgentRequest, AgentState
 from workflows.domain.agent.messages import ToolCall, ToolMessage, ToolResult, UserMessage
 from workflows.domain.budget import Grant

@@ -21,7 +21,12 @@ from temporalio.exceptions import (
 
 from workflows.agent import AgentWorkflow
 from workflows.cancellation import end_if_cancelled, is_cancelled
-from workflows.contracts import PREPARE_WORKTREE, REMOVE_WORKTREE, PrepareWorktree, RemoveWorktree
+from workflows.contracts.host_contracts import (
+    PREPARE_WORKTREE,
+    REMOVE_WORKTREE,
+    PrepareWorktree,
+    RemoveWorktree,
+)
 from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.ids import AgentId, Commit

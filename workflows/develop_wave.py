@@ -21,7 +21,7 @@ from workflows.agent_lifecycle import (
     tell,
 )
 from workflows.cancellation import is_cancelled
-from workflows.contracts import (
+from workflows.contracts.host_contracts import (
     FINISH_TASK,
     LAST_CHECKPOINT,
     MERGE_COMMITS,

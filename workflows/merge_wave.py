@@ -9,18 +9,16 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import is_cancelled
-from workflows.contracts import (
+from workflows.contracts.host_contracts import (
     ADVANCE_BRANCH,
-    DELIVER_BRANCH,
     MERGE_COMMITS,
     RUN_GATES,
     AdvanceBranch,
-    DeliverBranch,
-    Delivered,
     MergeCommits,
     MergeConflict,
     gates_on,
 )
+from workflows.contracts.land_contracts import DELIVER_BRANCH, DeliverBranch, Delivered
 from workflows.domain.gate import GateReport
 from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.session.wave_values import (

@@ -8,18 +8,16 @@ from typing import NamedTuple
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
-from workflows.contracts import (
+from workflows.contracts.host_contracts import (
     CLAIM_HOST,
-    EXPORT_BASE,
     IMPORT_BASE,
-    RESOLVE_MODELS,
     RUN_GATES,
     ClaimHost,
-    ExportBase,
     ImportBase,
-    ResolveModels,
     gates_on,
 )
+from workflows.contracts.land_contracts import EXPORT_BASE, ExportBase
+from workflows.contracts.model_contracts import RESOLVE_MODELS, ResolveModels
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.budget import LedgerRequest
 from workflows.domain.gate import GateReport

@@ -14,7 +14,7 @@ from workflows.agent_lifecycle import (
     start_agent,
 )
 from workflows.cancellation import end_if_cancelled, is_cancelled
-from workflows.contracts import (
+from workflows.contracts.host_contracts import (
     CHECK_EVIDENCE,
     READ_DIFF,
     RUN_GATES,

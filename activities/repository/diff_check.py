@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from activities.ports.host_repository import CommitReader, Finding, FindingKind
-from workflows.contracts import FinishTask
+from workflows.contracts.host_contracts import FinishTask
 from workflows.domain.violation import DiffRule, Violation
 from workflows.policy.commands.protection import denies
 from workflows.policy.review.diff_rules import ChangedFile, judge_files, judge_lines

@@ -20,9 +20,9 @@ from activities.ports.host_repository import (
 from activities.ports.sandbox_port import Sandbox, Workspace
 from activities.ports.toolchain_places import Toolchains
 from activities.repository.safe_open import open_inside
-from workflows.contracts import CopiedFile
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.environment import ProjectEnvironment
+from workflows.domain.repository import CopiedFile
 
 
 def no_fail_point(_: str) -> None:

@@ -13,7 +13,7 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from starter.sessions.shown_session import ProviderWait
-from workflows.contracts import CALL_MODEL
+from workflows.contracts.model_contracts import CALL_MODEL
 from workflows.domain.ids import SessionId
 
 if TYPE_CHECKING:

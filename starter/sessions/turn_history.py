@@ -19,7 +19,8 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
 
 from activities.ports.blob_store_port import BlobMissingError
-from workflows.contracts import CALL_MODEL, RUN_TOOLS, ModelAnswered, ModelOutcome, ToolsOutcome
+from workflows.contracts.host_contracts import RUN_TOOLS, ToolsOutcome
+from workflows.contracts.model_contracts import CALL_MODEL, ModelAnswered, ModelOutcome
 from workflows.domain.agent.agent_values import AgentOutcome, AgentRequest
 from workflows.domain.agent.messages import ToolCall
 from workflows.policy.money.amounts_in_words import counted, money

@@ -13,19 +13,14 @@ from decimal import Decimal
 from typing import Any
 
 from tests.waiting import ends
-from workflows import contracts
-from workflows.contracts import (
+from workflows.contracts import host_contracts, land_contracts, model_contracts
+from workflows.contracts.host_contracts import (
     AdvanceBranch,
     Advanced,
-    CallModel,
     CheckEvidence,
     ClaimHost,
-    DeliverBranch,
-    Delivered,
-    DeliveryOutcome,
     DiffText,
     EvidenceChecked,
-    ExportBase,
     FinishOutcome,
     FinishTask,
     HostClaim,
@@ -35,20 +30,24 @@ from workflows.contracts import (
     MergeCommits,
     MergedCommits,
     MergeOutcome,
-    ModelAnswered,
-    ModelOutcome,
     Observation,
     PrepareWorktree,
     ReadDiff,
     RecordedCheckpoint,
     Removed,
     RemoveWorktree,
-    ResolveModels,
     RunGates,
     RunTools,
     TaskCommitted,
     ToolsOutcome,
     WorktreeReady,
+)
+from workflows.contracts.land_contracts import DeliverBranch, Delivered, DeliveryOutcome, ExportBase
+from workflows.contracts.model_contracts import (
+    CallModel,
+    ModelAnswered,
+    ModelOutcome,
+    ResolveModels,
 )
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import ModelFacts, Prices, Role, Usage
@@ -298,22 +297,22 @@ class World:
     def activities(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
         """Return every fake by the name of its contract."""
         return {
-            contracts.EXPORT_BASE.name: self.export,
-            contracts.DELIVER_BRANCH.name: self.deliver,
-            contracts.CLAIM_HOST.name: self.claim,
-            contracts.IMPORT_BASE.name: self.import_base,
-            contracts.PREPARE_WORKTREE.name: self.prepare,
-            contracts.RUN_TOOLS.name: self.run_tools,
-            contracts.FINISH_TASK.name: self.finish_task,
-            contracts.LAST_CHECKPOINT.name: self.last_checkpoint,
-            contracts.REMOVE_WORKTREE.name: self.remove,
-            contracts.RUN_GATES.name: self.run_gates,
-            contracts.READ_DIFF.name: self.diff,
-            contracts.CHECK_EVIDENCE.name: self.evidence,
-            contracts.MERGE_COMMITS.name: self.merge_commits,
-            contracts.ADVANCE_BRANCH.name: self.advance,
-            contracts.RESOLVE_MODELS.name: self.resolve,
-            contracts.CALL_MODEL.name: self.call,
+            land_contracts.EXPORT_BASE.name: self.export,
+            land_contracts.DELIVER_BRANCH.name: self.deliver,
+            host_contracts.CLAIM_HOST.name: self.claim,
+            host_contracts.IMPORT_BASE.name: self.import_base,
+            host_contracts.PREPARE_WORKTREE.name: self.prepare,
+            host_contracts.RUN_TOOLS.name: self.run_tools,
+            host_contracts.FINISH_TASK.name: self.finish_task,
+            host_contracts.LAST_CHECKPOINT.name: self.last_checkpoint,
+            host_contracts.REMOVE_WORKTREE.name: self.remove,
+            host_contracts.RUN_GATES.name: self.run_gates,
+            host_contracts.READ_DIFF.name: self.diff,
+            host_contracts.CHECK_EVIDENCE.name: self.evidence,
+            host_contracts.MERGE_COMMITS.name: self.merge_commits,
+            host_contracts.ADVANCE_BRANCH.name: self.advance,
+            model_contracts.RESOLVE_MODELS.name: self.resolve,
+            model_contracts.CALL_MODEL.name: self.call,
         }
 
 

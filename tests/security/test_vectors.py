@@ -16,7 +16,7 @@ from tests.security.arena import Arena
 from tests.security.case import Case, changed, leaked, python, receipt
 from tests.unit.activities.adapters.git.home import WHEN, write
 from tests.unit.policy.examples import a_task
-from workflows.contracts import FinishTask
+from workflows.contracts.host_contracts import FinishTask
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.agent.model_values import Role
 from workflows.domain.changeset import Changeset, ChangesetEvent, ChangesetItem

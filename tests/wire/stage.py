@@ -16,7 +16,7 @@ from activities.adapters.models.transport import IDLE
 from activities.message_chain import Conversations
 from activities.model_calls import ModelActivities
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, PROVIDERS, facts, local
-from workflows.contracts import CallModel, ModelAnswered, ModelOutcome
+from workflows.contracts.model_contracts import CallModel, ModelAnswered, ModelOutcome
 from workflows.domain.agent.messages import Message
 from workflows.domain.agent.model_values import Provider, Role
 from workflows.domain.ids import AgentId, Digest, SessionId

@@ -11,7 +11,7 @@ from tests.theatre import Theatre, until_in_history
 from tests.unit.activities.adapters.models.wire import PROVIDERS, facts, play
 from tests.waiting import until
 from tests.wire.stage import Stage
-from workflows.contracts import CallModel, ModelOutcome
+from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.budget import Caps

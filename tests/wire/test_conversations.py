@@ -13,7 +13,7 @@ from tests.effort import some
 from tests.unit.activities.adapters.models.wire import OPENING, PROVIDERS, facts, play
 from tests.wire.recorder import Recorder, found, recording
 from tests.wire.stage import Stage, asked
-from workflows.contracts import ModelAnswered
+from workflows.contracts.model_contracts import ModelAnswered
 from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,

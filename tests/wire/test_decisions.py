@@ -10,7 +10,7 @@ from temporalio.exceptions import ApplicationError
 from tests.unit.activities.adapters.models.wire import play
 from tests.wire.cases import Case, all_cases
 from tests.wire.stage import Stage, ending
-from workflows.contracts import ModelAnswered
+from workflows.contracts.model_contracts import ModelAnswered
 from workflows.domain.agent.model_values import Role
 from workflows.errors import FailureType
 from workflows.policy.agent.model_failures import FailedCall, FailedKind, after_failure

@@ -21,7 +21,7 @@ from activities.toolset.tool_runner import Toolset
 from activities.toolset.tool_schemas import sandbox_tools
 from tests.unit.activities.adapters.models.wire import OPENING, PROVIDERS, play
 from tests.wire.stage import Stage, ending
-from workflows.contracts import CALL_MODEL
+from workflows.contracts.model_contracts import CALL_MODEL
 from workflows.domain.agent.messages import Message, ToolCall, ToolMessage, ToolResult
 from workflows.domain.agent.model_values import Provider, Role
 from workflows.domain.ids import Digest

@@ -14,14 +14,8 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
 from tests.theatre import Theatre, light_theatre, scheduled, until_in_history
 from tests.waiting import until
-from workflows.contracts import (
-    CallModel,
-    ModelAnswered,
-    ModelOutcome,
-    PrefixLost,
-    RunTools,
-    ToolsOutcome,
-)
+from workflows.contracts.host_contracts import RunTools, ToolsOutcome
+from workflows.contracts.model_contracts import CallModel, ModelAnswered, ModelOutcome, PrefixLost
 from workflows.domain.agent.agent_values import AgentEnd, AgentLimits, AgentOutcome
 from workflows.domain.agent.messages import ToolCall, ToolMessage, UserMessage
 from workflows.domain.agent.model_values import Usage

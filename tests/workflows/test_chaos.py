@@ -23,7 +23,7 @@ from activities.toolset.tool_runner import Observation, Toolset
 from tests.fakes.world import Hold, World, answered, planned, tool
 from tests.theatre import Theatre, has_heard, scheduled, tools_are_done
 from tests.waiting import PATIENCE
-from workflows.contracts import CallModel, ModelOutcome
+from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Usage

@@ -17,14 +17,8 @@ from tests.theatre import Theatre, light_theatre
 from workers import wiring
 from workers.roles import Role as WorkerRole
 from workers.worker_serving import workflow_runner
-from workflows.contracts import (
-    CallModel,
-    ModelOutcome,
-    Observation,
-    PrefixLost,
-    RunTools,
-    ToolsOutcome,
-)
+from workflows.contracts.host_contracts import Observation, RunTools, ToolsOutcome
+from workflows.contracts.model_contracts import CallModel, ModelOutcome, PrefixLost
 from workflows.domain.agent.agent_values import AgentLimits
 from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import Caps

@@ -11,7 +11,7 @@ from temporalio.exceptions import ApplicationError
 from tests.effort import some
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre, states, until_in_history
-from workflows.contracts import CallModel, ModelOutcome
+from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.agent_values import AgentEnd, AgentState
 from workflows.domain.agent.model_values import Role
 from workflows.domain.session.notice import NoticeKind

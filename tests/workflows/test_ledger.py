@@ -11,7 +11,8 @@ from temporalio.exceptions import ApplicationError
 from tests.fakes.world import Hold, World, planned, tool
 from tests.theatre import Theatre, states
 from tests.waiting import until
-from workflows.contracts import CallModel, ModelOutcome, RunTools
+from workflows.contracts.host_contracts import RunTools
+from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import (

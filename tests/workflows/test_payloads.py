@@ -12,7 +12,7 @@ from temporalio.client import WorkflowHandle
 from activities.toolset.observations import WHOLE_CHARACTERS
 from tests.fakes.world import World, planned, tool
 from tests.theatre import ASK, Playing, Theatre, states
-from workflows.contracts import Observation, RunTools, ToolsOutcome
+from workflows.contracts.host_contracts import Observation, RunTools, ToolsOutcome
 from workflows.domain.agent.agent_values import AgentEnd, AgentLimits
 from workflows.domain.agent.model_values import Role
 from workflows.domain.ids import Tree

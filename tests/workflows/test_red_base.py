@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes.world import World, name_of, planned
 from tests.theatre import Theatre, states
-from workflows.contracts import (
+from workflows.contracts.host_contracts import (
     FinishOutcome,
     FinishTask,
     MergeCommits,

@@ -30,17 +30,15 @@ from tests.theatre import (
     until_in_history,
 )
 from tests.waiting import until
-from workflows.contracts import (
-    CallModel,
-    DeliverBranch,
-    DeliveryOutcome,
+from workflows.contracts.host_contracts import (
     FinishTask,
-    ModelOutcome,
     PrepareWorktree,
     TaskCommitted,
     WorkRefused,
     WorktreeReady,
 )
+from workflows.contracts.land_contracts import DeliverBranch, DeliveryOutcome
+from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.agent_values import AgentState
 from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import Caps, LedgerView

@@ -15,7 +15,7 @@ from tests.effort import some
 from tests.fakes.world import World, answered, planned
 from tests.theatre import Theatre
 from tests.waiting import ends, until
-from workflows.contracts import CallModel, ModelOutcome
+from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.model_values import Usage
 from workflows.domain.plan import Plan
 from workflows.errors import FailureType

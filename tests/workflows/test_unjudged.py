@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre, states
-from workflows.contracts import DiffText, ReadDiff, RunGates
+from workflows.contracts.host_contracts import DiffText, ReadDiff, RunGates
 from workflows.domain.gate import GateReport, GateResult, GateSpec, TestCounts, WhyNothing
 from workflows.domain.ids import Tree
 from workflows.domain.session.session_config import Approvals, Pacing

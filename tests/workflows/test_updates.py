@@ -17,7 +17,7 @@ from tests.e2e.processes import environment
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
 from workers.settings import Settings
-from workflows.contracts import CallModel, ModelOutcome
+from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.ids import SessionId
 from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.session_values import RetryTask, SetPriority

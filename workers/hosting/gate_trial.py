@@ -26,7 +26,7 @@ from workflows.domain.session.session_config import WorktreeConfig
 if TYPE_CHECKING:
     from activities.ports.host_repository import HostRepository
     from activities.repository.host_data import Host
-    from workflows.contracts import RunGates
+    from workflows.contracts.host_contracts import RunGates
 
 _MODULE = "workers.hosting.gate_trial"
 
@@ -71,7 +71,7 @@ async def export(settings: Settings, request: TrialRequest) -> TrialRequest:
     from activities.adapters.git.user.fast_forward import Person
     from activities.base_import import ExportActivities
     from workers.hosting.host_wiring import git_program
-    from workflows.contracts import ExportBase
+    from workflows.contracts.land_contracts import ExportBase
 
     repository = GitUserRepository(Git(git_program()), Person())
     wanted = ExportBase(
@@ -95,7 +95,7 @@ async def attempt(settings: Settings, request: TrialRequest) -> TrialReport:
     """Run set-up and gates on a fresh checkout of the base."""
     from activities.base_import import ImportActivities
     from workers.hosting.host_wiring import make_host
-    from workflows.contracts import ImportBase
+    from workflows.contracts.host_contracts import ImportBase
 
     base = request.base
     assert base is not None
@@ -173,7 +173,7 @@ async def _tried(
 
 
 def _set_up_of(request: TrialRequest, gates: tuple[GateSpec, ...]) -> "RunGates":
-    from workflows.contracts import RunGates
+    from workflows.contracts.host_contracts import RunGates
 
     base = request.base
     assert base is not None

@@ -14,7 +14,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 from workflows.agents.account import Account
 from workflows.agents.running_agent import Ended, RunningAgent
 from workflows.cancellation import end_if_cancelled, is_cancelled
-from workflows.contracts import CALL_MODEL, CallModel, ModelAnswered, PrefixLost
+from workflows.contracts.model_contracts import CALL_MODEL, CallModel, ModelAnswered, PrefixLost
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.messages import AssistantMessage, Message, UserMessage
 from workflows.domain.budget import Bill, KeyRefused

@@ -22,8 +22,7 @@ from activities.repository.host_data import Host, worktree_name
 from activities.tool_batches import ToolActivities
 from activities.worktrees import WorktreeActivities
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
-from workflows.contracts import (
-    ExportBase,
+from workflows.contracts.host_contracts import (
     FinishOutcome,
     FinishTask,
     ImportBase,
@@ -34,6 +33,7 @@ from workflows.contracts import (
     RunTools,
     TaskCommitted,
 )
+from workflows.contracts.land_contracts import ExportBase
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role

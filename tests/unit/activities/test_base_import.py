@@ -9,7 +9,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.adapters.blob_store import MemoryStore
 from activities.base_import import ExportActivities
 from tests.unit.activities.adapters.git.home import SESSION, Home
-from workflows.contracts import ExportBase
+from workflows.contracts.land_contracts import ExportBase
 from workflows.domain.repository import Base
 from workflows.domain.session.session_config import WorktreeConfig
 from workflows.errors import FailureType

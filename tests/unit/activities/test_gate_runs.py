@@ -9,7 +9,7 @@ from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 from activities.gate_runs import GateActivities
 from activities.repository.host_data import Host
 from tests.unit.activities.adapters.git.home import SESSION, Home, names
-from workflows.contracts import RunGates
+from workflows.contracts.host_contracts import RunGates
 
 
 async def test_without_gates_the_tree_is_named_and_nothing_is_checked_out(tmp_path: Path):

@@ -19,7 +19,7 @@ from activities.ports.model_provider import (
     ModelRequest,
     RateLimitedError,
 )
-from workflows.contracts import CallModel, ModelAnswered, PrefixLost
+from workflows.contracts.model_contracts import CallModel, ModelAnswered, PrefixLost
 from workflows.domain.agent.messages import UserMessage
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.ids import AgentId, Digest, SessionId

@@ -27,7 +27,13 @@ from activities.worktrees import WorktreeActivities
 from tests.fakes.locks import not_locked
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
 from tests.waiting import shell_until, until
-from workflows.contracts import RUN_TOOLS, FinishTask, RunTools, ToolsOutcome, WorkRefused
+from workflows.contracts.host_contracts import (
+    RUN_TOOLS,
+    FinishTask,
+    RunTools,
+    ToolsOutcome,
+    WorkRefused,
+)
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role

@@ -11,7 +11,7 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.sandbox_port import SandboxCommand, SandboxResult
 from tests.unit.activities.adapters.git.home import Home
 from tests.unit.activities.situations import Situation, bash
-from workflows.contracts import WorkRefused
+from workflows.contracts.host_contracts import WorkRefused
 from workflows.domain.gate import GateReport, GateResult
 from workflows.domain.ids import Tree
 

@@ -16,7 +16,7 @@ from activities.adapters.git.worktrees.collected_names import shown
 from activities.repository.diff_check import Checked, check_diff
 from tests.effort import examples
 from tests.unit.activities.adapters.git.home import WHEN, Home
-from workflows.contracts import FinishTask
+from workflows.contracts.host_contracts import FinishTask
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.ids import Commit, TaskId, Tree
 from workflows.domain.violation import DiffRule

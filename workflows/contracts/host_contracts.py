@@ -1,165 +1,24 @@
-"""What workflows ask of activities, as values: one contract for each activity.
+"""Role host: worktrees, tools, gates, reviews and merges."""
 
-The activity of the same name implements it; `tests/unit/test_contracts.py` holds the two together.
-Requests and outcomes are small (well below 256 kB): long texts stand in the store and go by digest.
-"""
-
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
-from temporalio import workflow
-from temporalio.common import RetryPolicy
 
 from workflows import queues
-from workflows.cancellation import end_if_cancelled, is_cancelled
+from workflows.contracts.contract import HEARTBEAT, PATIENT, Contract, retry
 from workflows.domain.agent.agent_values import WorktreeRef
-from workflows.domain.agent.messages import Message, ToolCall
-from workflows.domain.agent.model_values import GivenFacts, ModelFacts, Role, Usage
-from workflows.domain.agent.tool_policy import ToolName, ToolPolicy
+from workflows.domain.agent.messages import ToolCall
+from workflows.domain.agent.model_values import Role
+from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateReport, GateSpec
-from workflows.domain.ids import AgentId, Commit, Digest, SessionId, TaskId, Tree
-from workflows.domain.repository import Base, CopiedFile
-from workflows.domain.session.session_config import HostPattern, ModelName, Routes, WorktreeConfig
-from workflows.domain.session.session_state import ResolvedRoutes
+from workflows.domain.ids import Commit, Digest, SessionId, TaskId, Tree
+from workflows.domain.repository import CopiedFile
+from workflows.domain.session.session_config import HostPattern
 from workflows.domain.session.wave_values import Grounds
 from workflows.domain.verdict import Evidence
 from workflows.domain.violation import DiffLimits, Violation
-from workflows.errors import NEVER_RETRIED, UNKNOWN_OUTCOME
-
-_HEARTBEAT = timedelta(seconds=30)
-
-Request = TypeVar("Request", bound=BaseModel)
-Outcome = TypeVar("Outcome")
-
-
-_LAST_CHANCE = timedelta(minutes=2)
-
-
-@dataclass(frozen=True)
-class Contract(Generic[Request, Outcome]):
-    """One activity as a workflow sees it."""
-
-    name: str
-    request: type[Request]
-    outcome: Any
-    """The outcome's type; a union where the activity has several expected outcomes."""
-    queue: str
-    start_to_close: timedelta
-    retry: RetryPolicy
-    heartbeat: timedelta | None = None
-
-    async def ask(
-        self,
-        request: Request,
-        summary: str,
-        queue: str | None = None,
-        start_to_close: timedelta | None = None,
-        *,
-        is_last: bool = False,
-    ) -> Outcome:
-        """Run the activity from workflow code and return its outcome.
-
-        Args:
-            request: its one input.
-            summary: what a person reads in the Web UI, in plain words.
-            queue: a host's own queue where the work needs that host's disk; None: the contract's.
-            start_to_close: a bound other than the contract's.
-            is_last: run it even where the workflow was cancelled before; then it is given two
-                minutes in all, for nothing could cancel it again.
-
-        Raises:
-            ActivityError: after the retries that the contract allows.
-            CancelledError: the workflow was cancelled before.
-        """
-        if not is_last:
-            end_if_cancelled()
-        return await workflow.execute_activity(
-            self.name,
-            request,
-            result_type=self.outcome,
-            task_queue=queue or self.queue,
-            start_to_close_timeout=start_to_close or self.start_to_close,
-            schedule_to_close_timeout=_LAST_CHANCE if is_cancelled() else None,
-            heartbeat_timeout=self.heartbeat,
-            retry_policy=self.retry,
-            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-            summary=summary[:200],
-        )
-
-
-_PATIENT = 20
-"""Attempts over about a quarter of an hour; what still fails then is told to a person."""
-
-
-def _retry(attempts: int, never: tuple[str, ...] = NEVER_RETRIED) -> RetryPolicy:
-    return RetryPolicy(
-        initial_interval=timedelta(seconds=1),
-        backoff_coefficient=2.0,
-        maximum_interval=timedelta(minutes=1),
-        maximum_attempts=attempts,
-        non_retryable_error_types=[str(kind) for kind in never],
-    )
-
-
-# --- role land: the person's repository, with the person's own rights -----------------------
-
-
-class ExportBase(BaseModel, frozen=True, extra="forbid"):
-    """Read the person's repository once: check it, and bundle the base."""
-
-    session: SessionId
-    repository: str
-    base: str | None
-    """A branch, tag or commit; None: what is checked out."""
-    worktree: WorktreeConfig
-
-
-class DeliverBranch(BaseModel, frozen=True, extra="forbid"):
-    """Move `refs/heads/blueflame/<session>` in the person's repository by compare-and-swap."""
-
-    session: SessionId
-    repository: str
-    bundle: Digest
-    old: Commit | None
-    """What the branch holds now; None: it does not exist."""
-    new: Commit
-
-
-class Delivered(BaseModel, frozen=True, extra="forbid"):
-    """The branch holds `new`."""
-
-    kind: Literal["delivered"] = "delivered"
-    branch: str
-
-
-class DeliveryRefused(BaseModel, frozen=True, extra="forbid"):
-    """The work waits, safe, in our own repository."""
-
-    kind: Literal["refused"] = "refused"
-    reason: str
-
-
-DeliveryOutcome = Annotated[Delivered | DeliveryRefused, Field(discriminator="kind")]
-
-EXPORT_BASE = Contract[ExportBase, Base](
-    "repository.export", ExportBase, Base, queues.LAND, timedelta(minutes=30), _retry(5), _HEARTBEAT
-)
-DELIVER_BRANCH = Contract[DeliverBranch, DeliveryOutcome](
-    "landing.deliver",
-    DeliverBranch,
-    DeliveryOutcome,
-    queues.LAND,
-    timedelta(minutes=10),
-    _retry(_PATIENT),
-    _HEARTBEAT,
-)
-
-
-# --- role host: worktrees, tools, gates, merges ---------------------------------------------
 
 
 class ClaimHost(BaseModel, frozen=True, extra="forbid"):
@@ -440,7 +299,7 @@ class Advanced(BaseModel, frozen=True, extra="forbid"):
 
 
 CLAIM_HOST = Contract[ClaimHost, HostClaim](
-    "hosts.claim", ClaimHost, HostClaim, queues.HOST, timedelta(minutes=2), _retry(5)
+    "hosts.claim", ClaimHost, HostClaim, queues.HOST, timedelta(minutes=2), retry(5)
 )
 IMPORT_BASE = Contract[ImportBase, ImportedBase](
     "repository.import",
@@ -448,8 +307,8 @@ IMPORT_BASE = Contract[ImportBase, ImportedBase](
     ImportedBase,
     queues.HOST,
     timedelta(minutes=30),
-    _retry(5),
-    _HEARTBEAT,
+    retry(5),
+    HEARTBEAT,
 )
 PREPARE_WORKTREE = Contract[PrepareWorktree, WorktreeReady](
     "worktrees.prepare",
@@ -457,8 +316,8 @@ PREPARE_WORKTREE = Contract[PrepareWorktree, WorktreeReady](
     WorktreeReady,
     queues.HOST,
     timedelta(minutes=30),
-    _retry(5),
-    _HEARTBEAT,
+    retry(5),
+    HEARTBEAT,
 )
 RUN_TOOLS = Contract[RunTools, ToolsOutcome](
     "tools.run",
@@ -466,8 +325,8 @@ RUN_TOOLS = Contract[RunTools, ToolsOutcome](
     ToolsOutcome,
     queues.HOST,
     timedelta(hours=1),
-    _retry(_PATIENT),
-    _HEARTBEAT,
+    retry(PATIENT),
+    HEARTBEAT,
 )
 FINISH_TASK = Contract[FinishTask, FinishOutcome](
     "worktrees.finish",
@@ -475,8 +334,8 @@ FINISH_TASK = Contract[FinishTask, FinishOutcome](
     FinishOutcome,
     queues.HOST,
     timedelta(minutes=10),
-    _retry(_PATIENT),
-    _HEARTBEAT,
+    retry(PATIENT),
+    HEARTBEAT,
 )
 LAST_CHECKPOINT = Contract[LastCheckpoint, RecordedCheckpoint](
     "worktrees.last",
@@ -484,8 +343,8 @@ LAST_CHECKPOINT = Contract[LastCheckpoint, RecordedCheckpoint](
     RecordedCheckpoint,
     queues.HOST,
     timedelta(minutes=5),
-    _retry(5),
-    _HEARTBEAT,
+    retry(5),
+    HEARTBEAT,
 )
 REMOVE_WORKTREE = Contract[RemoveWorktree, Removed](
     "worktrees.remove",
@@ -493,17 +352,17 @@ REMOVE_WORKTREE = Contract[RemoveWorktree, Removed](
     Removed,
     queues.HOST,
     timedelta(minutes=10),
-    _retry(5),
-    _HEARTBEAT,
+    retry(5),
+    HEARTBEAT,
 )
 RUN_GATES = Contract[RunGates, GateReport](
-    "gates.run", RunGates, GateReport, queues.HOST, timedelta(hours=4), _retry(5), _HEARTBEAT
+    "gates.run", RunGates, GateReport, queues.HOST, timedelta(hours=4), retry(5), HEARTBEAT
 )
 READ_DIFF = Contract[ReadDiff, DiffText](
-    "reviews.diff", ReadDiff, DiffText, queues.HOST, timedelta(minutes=5), _retry(5), _HEARTBEAT
+    "reviews.diff", ReadDiff, DiffText, queues.HOST, timedelta(minutes=5), retry(5), HEARTBEAT
 )
 CHECK_EVIDENCE = Contract[CheckEvidence, EvidenceChecked](
-    "reviews.evidence", CheckEvidence, EvidenceChecked, queues.HOST, timedelta(minutes=5), _retry(5)
+    "reviews.evidence", CheckEvidence, EvidenceChecked, queues.HOST, timedelta(minutes=5), retry(5)
 )
 MERGE_COMMITS = Contract[MergeCommits, MergeOutcome](
     "merging.merge",
@@ -511,8 +370,8 @@ MERGE_COMMITS = Contract[MergeCommits, MergeOutcome](
     MergeOutcome,
     queues.HOST,
     timedelta(minutes=10),
-    _retry(_PATIENT),
-    _HEARTBEAT,
+    retry(PATIENT),
+    HEARTBEAT,
 )
 ADVANCE_BRANCH = Contract[AdvanceBranch, Advanced](
     "merging.advance",
@@ -520,92 +379,6 @@ ADVANCE_BRANCH = Contract[AdvanceBranch, Advanced](
     Advanced,
     queues.HOST,
     timedelta(minutes=10),
-    _retry(_PATIENT),
-    _HEARTBEAT,
-)
-
-
-# --- role models: the only workers that hold keys -------------------------------------------
-
-
-class ResolveModels(BaseModel, frozen=True, extra="forbid"):
-    """Look the routes' models up once, so that facts and prices are pinned in the session."""
-
-    routes: Routes
-    catalogue: dict[ModelName, GivenFacts] = Field(default_factory=dict[ModelName, GivenFacts])
-    """What the person says of models; what is left out is looked up."""
-
-
-class CallModel(BaseModel, frozen=True, extra="forbid"):
-    """One model call: the prefix that it extends, and only what follows it."""
-
-    session: SessionId
-    agent: AgentId
-    role: Role
-    model: ModelFacts
-    turn: int = Field(ge=1)
-    prefix: Digest | None
-    """The head of the stored conversation; None: `messages` are the whole of it."""
-    messages: tuple[Message, ...] = Field(min_length=1)
-    max_output_tokens: int = Field(gt=0)
-    tools: tuple[ToolName, ...] | None = None
-    """Those that a person leaves to the role; None: all that it has. Others are not offered."""
-    longest_wait: timedelta | None = None
-    """Counted from the first try; what would take longer fails. None: as long as it takes."""
-
-
-class ModelAnswered(BaseModel, frozen=True, extra="forbid"):
-    """One settled answer."""
-
-    kind: Literal["answered"] = "answered"
-    text: str
-    tool_calls: tuple[ToolCall, ...]
-    head: Digest
-    """The stored conversation with this answer at its end: the prefix of the next call."""
-    stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed"]
-    usage: Usage
-    cost_usd: Decimal
-    latency: timedelta
-    """From sending to the whole answer; waits for a rate limit are not in it."""
-    scripted: bool = False
-
-
-class PrefixLost(BaseModel, frozen=True, extra="forbid"):
-    """The store lost the chain; nothing was sent. Send the whole conversation."""
-
-    kind: Literal["prefix_lost"] = "prefix_lost"
-
-
-ModelOutcome = Annotated[ModelAnswered | PrefixLost, Field(discriminator="kind")]
-
-RESOLVE_MODELS = Contract[ResolveModels, ResolvedRoutes](
-    "models.resolve", ResolveModels, ResolvedRoutes, queues.MODELS, timedelta(minutes=1), _retry(5)
-)
-CALL_MODEL = Contract[CallModel, ModelOutcome](
-    "models.call",
-    CallModel,
-    ModelOutcome,
-    queues.MODELS,
-    timedelta(minutes=20),
-    _retry(0, (*NEVER_RETRIED, *UNKNOWN_OUTCOME)),
-    _HEARTBEAT,
-)
-
-ALL: tuple[Contract[Any, Any], ...] = (
-    EXPORT_BASE,
-    DELIVER_BRANCH,
-    CLAIM_HOST,
-    IMPORT_BASE,
-    PREPARE_WORKTREE,
-    RUN_TOOLS,
-    FINISH_TASK,
-    LAST_CHECKPOINT,
-    REMOVE_WORKTREE,
-    RUN_GATES,
-    READ_DIFF,
-    CHECK_EVIDENCE,
-    MERGE_COMMITS,
-    ADVANCE_BRANCH,
-    RESOLVE_MODELS,
-    CALL_MODEL,
+    retry(PATIENT),
+    HEARTBEAT,
 )

@@ -1,0 +1,63 @@
+"""Role land: the person's repository, with the person's own rights."""
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from workflows import queues
+from workflows.contracts.contract import HEARTBEAT, PATIENT, Contract, retry
+from workflows.domain.ids import Commit, Digest, SessionId
+from workflows.domain.repository import Base
+from workflows.domain.session.session_config import WorktreeConfig
+
+
+class ExportBase(BaseModel, frozen=True, extra="forbid"):
+    """Read the person's repository once: check it, and bundle the base."""
+
+    session: SessionId
+    repository: str
+    base: str | None
+    """A branch, tag or commit; None: what is checked out."""
+    worktree: WorktreeConfig
+
+
+class DeliverBranch(BaseModel, frozen=True, extra="forbid"):
+    """Move `refs/heads/blueflame/<session>` in the person's repository by compare-and-swap."""
+
+    session: SessionId
+    repository: str
+    bundle: Digest
+    old: Commit | None
+    """What the branch holds now; None: it does not exist."""
+    new: Commit
+
+
+class Delivered(BaseModel, frozen=True, extra="forbid"):
+    """The branch holds `new`."""
+
+    kind: Literal["delivered"] = "delivered"
+    branch: str
+
+
+class DeliveryRefused(BaseModel, frozen=True, extra="forbid"):
+    """The work waits, safe, in our own repository."""
+
+    kind: Literal["refused"] = "refused"
+    reason: str
+
+
+DeliveryOutcome = Annotated[Delivered | DeliveryRefused, Field(discriminator="kind")]
+
+EXPORT_BASE = Contract[ExportBase, Base](
+    "repository.export", ExportBase, Base, queues.LAND, timedelta(minutes=30), retry(5), HEARTBEAT
+)
+DELIVER_BRANCH = Contract[DeliverBranch, DeliveryOutcome](
+    "landing.deliver",
+    DeliverBranch,
+    DeliveryOutcome,
+    queues.LAND,
+    timedelta(minutes=10),
+    retry(PATIENT),
+    HEARTBEAT,
+)
