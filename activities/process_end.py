@@ -1,4 +1,4 @@
-"""The end of a child process that leads a group: SIGTERM, grace, SIGKILL to the group.
+"""The end of a child process: SIGTERM, grace, SIGKILL, to its group where it leads one.
 
 For children that asyncio started. `adapters.sandbox.child_process` keeps a way of its own, because
 it must not use asyncio's watchers, and ends processes that are in no group of ours.
@@ -11,6 +11,9 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import Final, Literal
 
+from activities.uninterrupted import uninterrupted
+
+GRACE_SECONDS: Final = 5.0
 DEATH_SECONDS: Final = 10.0
 """SIGKILL acts at once, save on a busy machine and on what left the group."""
 
@@ -40,6 +43,34 @@ async def end_group(
     # Also after a clean end: a child of it may be deaf to SIGTERM, and must not outlive it.
     _signal(process, signal.SIGKILL)
     await _within(DEATH_SECONDS, ended)
+
+
+async def end_child(
+    process: asyncio.subprocess.Process, *, has_group: bool, grace_seconds: float = GRACE_SECONDS
+) -> None:
+    """End a child that still runs, and reap it; a cancellation is raised after that.
+
+    Args:
+        process: the child.
+        has_group: it leads a process group of its own, which is ended with it.
+        grace_seconds: how long it may take after SIGTERM.
+    """
+    if process.returncode is not None:
+        return
+    if has_group:
+        await uninterrupted(end_group(process, "group", grace_seconds, process.wait))
+    else:
+        await uninterrupted(_end_alone(process, grace_seconds))
+
+
+async def _end_alone(process: asyncio.subprocess.Process, grace_seconds: float) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    await _within(grace_seconds, process.wait)
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:

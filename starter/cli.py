@@ -38,7 +38,7 @@ _COMPLETION: Final = frozenset({"--install-completion", "--show-completion"})
 class _Commands(TyperGroup):
     """All commands; with `--json` a wrong argument is answered by a document too."""
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **more: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **more: Any) -> object:
         """Run the command that the arguments name; see typer."""
         arguments = list(sys.argv[1:] if args is None else args)
         if not _COMPLETION.isdisjoint(arguments):

@@ -102,7 +102,7 @@ async def _serve(
     gc.enable()
     if is_supervised:
         server = await _unless_stopped(lifeline.watch(sys.stdin.fileno(), stop), stop)
-        settings = settings.model_copy(update={"server": server or settings.server})
+        settings = settings.evolve(server=server or settings.server)
     await serve(settings, offered, stop, _say)
 
 

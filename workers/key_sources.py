@@ -13,6 +13,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from activities.process_end import end_child
+
 KeySource = SecretStr | Callable[[], Awaitable[SecretStr]]
 
 _COMMAND_SECONDS = 30.0
@@ -43,14 +45,13 @@ async def _from_command(command: str) -> SecretStr:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
+        process_group=0,
     )
     try:
         async with asyncio.timeout(_COMMAND_SECONDS):
             output, _ = await process.communicate()
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await end_child(process, has_group=True)
     if process.returncode != 0:
         raise KeyUnreadableError(f"the command ended with {process.returncode}")
     return SecretStr(output.decode("utf-8"))

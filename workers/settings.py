@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Self, cast
+from typing import Literal, Self, TypedDict, Unpack, cast
 
 from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, field_validator
@@ -37,6 +37,17 @@ def _default_data_dir() -> Path:
 
 
 _KEY_FILES = tuple(f"{name}_api_key_file" for name in ("anthropic", "openai", "gemini"))
+
+
+class SettingsChanges(TypedDict, total=False):
+    """What a process may change in its settings after it read them."""
+
+    data_dir: Path
+    server: str | None
+    playbook: Path | None
+    sandbox: Literal["required", "none"]
+    providers: Mapping[Provider, ProviderEntry]
+    endpoint_keys: Mapping[Provider, SecretStr]
 
 
 class Settings(BaseSettings):
@@ -141,7 +152,15 @@ class Settings(BaseSettings):
         keys = {
             name: SecretStr(variables[key]) for name, key in named.items() if variables.get(key)
         }
-        return own.model_copy(update={"endpoint_keys": keys})
+        return own.evolve(endpoint_keys=keys)
+
+    def evolve(self, **changes: Unpack[SettingsChanges]) -> Self:
+        """Return the settings with some changed; the environment is not read again.
+
+        Args:
+            changes: paths are absolute.
+        """
+        return self.model_copy(update=dict(changes))
 
     def as_environment(self) -> dict[str, str]:
         """Return the variables that give another process of ours the same places and manners."""

@@ -11,8 +11,8 @@ does not need. Adapters are made here and given to the activity classes; no deci
     land        land                 activities: repository, landing
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from workers.roles import Role
 from workers.settings import Settings
@@ -20,7 +20,7 @@ from workers.settings import Settings
 if TYPE_CHECKING:
     from activities.repository.host_data import Host
 
-Activity = Callable[..., Any]
+Activity = Callable[..., Awaitable[object]]
 
 PASSED_THROUGH: Final = (
     "workflows.domain",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -126,23 +126,22 @@ def _workers(client: Client, offer: Offer, settings: Settings, journal: Journal)
     task_queues = [str(offer.role)]
     if offer.role is Role.HOST:
         task_queues = [queues.HOST, queues.host_queue(data_layout.host_name(settings))]
-    return [
-        patient(Worker(client, task_queue=task_queue, **_options(offer, journal)))
-        for task_queue in task_queues
-    ]
+    return [patient(_worker(client, offer, task_queue, journal)) for task_queue in task_queues]
 
 
-def _options(offer: Offer, journal: Journal) -> dict[str, Any]:
-    return {
-        "workflows": offer.workflows,
-        "activities": offer.activities,
-        "workflow_runner": workflow_runner(),
-        "interceptors": [JournalInterceptor(journal), HeartbeatInterceptor()],
-        "max_concurrent_activities": _CONCURRENT_ACTIVITIES[offer.role],
-        "sticky_queue_schedule_to_start_timeout": _STICKY,
-        "graceful_shutdown_timeout": GRACE,
-        "max_heartbeat_throttle_interval": _HEARTBEATS,
-    }
+def _worker(client: Client, offer: Offer, task_queue: str, journal: Journal) -> Worker:
+    return Worker(
+        client,
+        task_queue=task_queue,
+        workflows=offer.workflows,
+        activities=offer.activities,
+        workflow_runner=workflow_runner(),
+        interceptors=[JournalInterceptor(journal), HeartbeatInterceptor()],
+        max_concurrent_activities=_CONCURRENT_ACTIVITIES[offer.role],
+        sticky_queue_schedule_to_start_timeout=_STICKY,
+        graceful_shutdown_timeout=GRACE,
+        max_heartbeat_throttle_interval=_HEARTBEATS,
+    )
 
 
 def workflow_runner() -> SandboxedWorkflowRunner:

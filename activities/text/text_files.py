@@ -12,6 +12,23 @@ class TextFileError(Exception):
     """A file cannot be taken as a text; the message names it and says what to do."""
 
 
+class NotAFileError(OSError):
+    """The path is missing, or is a folder, a pipe or a device; the message is a whole phrase."""
+
+
+def read_bounded(path: Path, limit_bytes: int) -> bytes:
+    """Return a file's bytes; of a longer file the first `limit_bytes + 1`.
+
+    Raises:
+        NotAFileError: it is not a regular file; a pipe or a device would block, or never end.
+        OSError: it cannot be read.
+    """
+    if not path.is_file():
+        raise NotAFileError(f"{str(path)!r} is not a file")
+    with path.open("rb") as file:
+        return file.read(limit_bytes + 1)
+
+
 def read_text_file(path: Path, limit_bytes: int, name: str | None = None) -> str:
     """Read a file as UTF-8 text; a byte order mark is no part of it.
 
@@ -27,8 +44,7 @@ def read_text_file(path: Path, limit_bytes: int, name: str | None = None) -> str
     called = str(path) if name is None else name
     if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device would block, or never end
         raise TextFileError(f"{called}: not a file; name a text file")
-    with path.open("rb") as file:
-        return decode_text(file.read(limit_bytes + 1), limit_bytes, called)
+    return decode_text(read_bounded(path, limit_bytes), limit_bytes, called)
 
 
 def decode_text(data: bytes, limit_bytes: int, name: str) -> str:

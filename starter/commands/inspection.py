@@ -97,7 +97,7 @@ async def _status(wanted: str | None, *, json: bool) -> ExitCode:
     sessions, session = await one_session(wanted, json=json)
     view = await sessions.view(session)
     if view.outcome is None:
-        view = view.model_copy(update={"waits": await sessions.waits(session)})
+        view = view.with_waits(await sessions.waits(session))
     if json:
         return json_output.write(view)
     write(session_words.status(view, program()), session_words.style)

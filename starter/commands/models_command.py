@@ -101,6 +101,6 @@ async def _tried(lines: "tuple[ModelLine, ...]", playbook: Path | None) -> "Tria
     settings = with_own_providers(read_settings())
     if playbook is not None:
         path = playbook.absolute()  # noqa: ASYNC240 (no disk is looked at)
-        settings = settings.model_copy(update={"playbook": path})
+        settings = settings.evolve(playbook=path)
     orders = tuple(TrialOrder(facts=line.facts, role=line.roles[0]) for line in lines)
     return await ask("workers.model_trial", settings, TrialRequest(orders=orders), TrialReport)

@@ -45,64 +45,78 @@ class RunOptions:
     json: bool = False
 
 
+_Goal = Annotated[
+    str | None, typer.Argument(help="What you want, in a sentence or a page; `-` reads stdin.")
+]
+_File = Annotated[Path | None, typer.Option(help="Read the goal from this file.")]
+_Repo = Annotated[Path, typer.Option(help="The repository, or a folder in it.")]
+_Config = Annotated[
+    Path | None, typer.Option(help="Configuration file. Default: the repository's blueflame.yaml.")
+]
+_Base = Annotated[
+    str | None, typer.Option(help="Branch, tag or commit to start from. Default: HEAD.")
+]
+_Pacing = Annotated[
+    Literal["wave", "flow"] | None, typer.Option(help="When tasks with dependencies start.")
+]
+_AutoApprove = Annotated[
+    bool,
+    typer.Option("--auto-approve", help="Approve the plan and green changesets; stop at the cap."),
+]
+_Budget = Annotated[
+    str | None, typer.Option(metavar="USD", help="The session's cap, such as 12.50.")
+]
+_Decisions = Annotated[
+    Path | None, typer.Option(help="YAML file with rules that decide in your place.")
+]
+_Playbook = Annotated[
+    Path | None, typer.Option(help="Run a scripted model from this file, at no cost.")
+]
+_Detach = Annotated[bool, typer.Option("--detach", help="Start `up` in the background and return.")]
+_Wait = Annotated[
+    bool,
+    typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),
+]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be done, without starting anything.")
+]
+
+
 def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
-    goal: Annotated[
-        str | None,
-        typer.Argument(help="What you want, in a sentence or a page; `-` reads stdin."),
-    ] = None,
+    goal: _Goal = None,
     *,
-    file: Annotated[Path | None, typer.Option(help="Read the goal from this file.")] = None,
-    repo: Annotated[Path, typer.Option(help="The repository, or a folder in it.")] = Path(),
-    config: Annotated[
-        Path | None,
-        typer.Option(help="Configuration file. Default: the repository's blueflame.yaml."),
-    ] = None,
-    base: Annotated[
-        str | None, typer.Option(help="Branch, tag or commit to start from. Default: HEAD.")
-    ] = None,
-    pacing: Annotated[
-        Literal["wave", "flow"] | None, typer.Option(help="When tasks with dependencies start.")
-    ] = None,
-    auto_approve: Annotated[
-        bool,
-        typer.Option(
-            "--auto-approve", help="Approve the plan and green changesets; stop at the cap."
-        ),
-    ] = False,
-    budget: Annotated[
-        str | None, typer.Option(metavar="USD", help="The session's cap, such as 12.50.")
-    ] = None,
-    decisions: Annotated[
-        Path | None, typer.Option(help="YAML file with rules that decide in your place.")
-    ] = None,
-    playbook: Annotated[
-        Path | None, typer.Option(help="Run a scripted model from this file, at no cost.")
-    ] = None,
-    detach: Annotated[
-        bool, typer.Option("--detach", help="Start `up` in the background and return.")
-    ] = False,
-    wait: Annotated[
-        bool,
-        typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done, without starting anything.")
-    ] = False,
+    file: _File = None,
+    repo: _Repo = Path(),
+    config: _Config = None,
+    base: _Base = None,
+    pacing: _Pacing = None,
+    auto_approve: _AutoApprove = False,
+    budget: _Budget = None,
+    decisions: _Decisions = None,
+    playbook: _Playbook = None,
+    detach: _Detach = False,
+    wait: _Wait = False,
+    dry_run: _DryRun = False,
     json: LinesOption = False,
 ) -> None:
     """Start a session for GOAL and follow it."""
     options = RunOptions(
         goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions, json
     )
-    if json and dry_run:
-        other = "--dry-run: `config show --json` says what it would show"
-        fail(CommandError(f"--json cannot go with {other}"), json=True)
-    if decisions is not None and (detach or auto_approve):
-        other = "--detach: someone has to follow it" if detach else "--auto-approve: choose one"
-        fail(CommandError(f"--decisions cannot go with {other}"), json=json)
+    _check_combination(options, detach=detach, dry_run=dry_run)
     if dry_run:
         execute(_dry_run(options))
     execute(_begun(options, detach=detach, patient=wait), json=json)
+
+
+def _check_combination(options: RunOptions, *, detach: bool, dry_run: bool) -> None:
+    """Leave with code 2 where options conflict."""
+    if options.json and dry_run:
+        other = "--dry-run: `config show --json` says what it would show"
+        fail(CommandError(f"--json cannot go with {other}"), json=True)
+    if options.decisions is not None and (detach or options.auto_approve):
+        other = "--detach: someone has to follow it" if detach else "--auto-approve: choose one"
+        fail(CommandError(f"--decisions cannot go with {other}"), json=options.json)
 
 
 # --- run ------------------------------------------------------------------------------------------
@@ -338,13 +352,12 @@ def _settings(options: RunOptions, configuration: "Configuration", root: Path) -
     from starter.machine.engine import read_settings, with_own_toolchains
     from starter.machine.own_environment.toolchain_look import check_toolchains
 
-    changes: dict[str, object] = {"providers": configuration.providers}
+    settings = read_settings().evolve(providers=configuration.providers)
     if options.playbook is not None:
         # Two ways to write one path are one playbook.
-        changes["playbook"] = options.playbook.resolve()
+        settings = settings.evolve(playbook=options.playbook.resolve())
     if configuration.session.sandbox == "none":
-        changes["sandbox"] = "none"
-    settings = read_settings().model_copy(update=changes)
+        settings = settings.evolve(sandbox="none")
     wanted = configuration.session.environment.toolchains
     if not settings.has_external_server:  # else its workers may be on another machine
         check_toolchains(wanted, settings, root)

@@ -34,7 +34,7 @@ def _up_settings(playbook: Path | None) -> "Settings":
     settings = engine.with_own_toolchains(engine.with_own_providers(engine.read_settings()))
     if playbook is not None:
         check_playbook(playbook)
-        settings = settings.model_copy(update={"playbook": playbook.resolve()})
+        settings = settings.evolve(playbook=playbook.resolve())
     return settings
 
 

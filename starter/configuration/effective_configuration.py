@@ -7,9 +7,9 @@ environment is handed in, and only asked which providers' keys are there.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Final, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
 from starter.configuration.configuration_errors import ConfigurationError
@@ -33,9 +33,12 @@ from starter.configuration.layers import (
 )
 from starter.configuration.repository_limits import joined, limit_faults
 from starter.configuration.route_faults import ROLES, route_fault
+from starter.configuration.value_types import texts
 from workflows.domain.agent.model_values import GivenFacts, Provider
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.session.session_config import SessionConfig
+
+_CATALOGUE: Final = TypeAdapter(dict[str, GivenFacts])
 
 
 class Configuration(BaseModel, frozen=True, extra="forbid"):
@@ -94,13 +97,13 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
         raise no_models(missing, available_providers(environment))
     try:
         whole = nested(values)
-        entries = cast("dict[Provider, ProviderEntry]", whole.pop("providers"))
+        del whole["providers"]
         told = ProjectEnvironment.model_validate(whole.pop("environment"))
         whole["environment"] = expanded(told, environment)
         session = SessionConfig.model_validate({"routes": whole.pop("models"), **whole})
     except ValidationError as error:  # a range that this release's domain narrowed
         raise ConfigurationError(worded(error, "the configuration")) from error
-    return Configuration(session=session, providers=entries, origins=origins)
+    return Configuration(session=session, providers=described(values), origins=origins)
 
 
 def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
@@ -109,7 +112,7 @@ def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
     Raises:
         ConfigurationError: the file is wrong.
     """
-    return described(read_layer(file, "user")) if is_there(file) else {}
+    return described(read_layer(file, "user").values) if is_there(file) else {}
 
 
 def load_toolchains(file: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
@@ -121,7 +124,7 @@ def load_toolchains(file: Path, variables: Mapping[str, str]) -> tuple[str, ...]
     if not is_there(file):
         return ()
     named = read_layer(file, "user").values.get("environment.toolchains", ())
-    told = ProjectEnvironment(toolchains=cast("tuple[str, ...]", named))
+    told = ProjectEnvironment(toolchains=texts(named))
     return expanded(told, variables).toolchains
 
 
@@ -168,10 +171,9 @@ def _check_found(layers: Sequence[Layer]) -> None:
 
 
 def _check_routes(values: Mapping[str, object], origins: Mapping[str, Origin]) -> None:
-    routes = {role: cast("Sequence[str]", values.get(f"models.{role}", ())) for role in ROLES}
-    entries = cast("dict[Provider, ProviderEntry]", entries_of("providers", values))
-    catalogue = cast("dict[str, GivenFacts]", entries_of("catalogue", values))
-    if (fault := route_fault(routes, entries, catalogue)) is not None:
+    routes = {role: texts(values.get(f"models.{role}", ())) for role in ROLES}
+    catalogue = _CATALOGUE.validate_python(entries_of("catalogue", values))
+    if (fault := route_fault(routes, described(values), catalogue)) is not None:
         role, said = fault
         raise ConfigurationError(f"{origins[f'models.{role}'].place}: models.{role}: {said}")
 

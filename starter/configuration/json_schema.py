@@ -17,12 +17,14 @@ from starter.configuration.key_meanings import MEANINGS
 from starter.configuration.written_values import duration, spelled
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_Node = dict[str, Any]
+"""A part of a JSON Schema."""
 _NAME: Final = "NAME"
 _LINK: Final = re.compile(r" \(\[[^\]]+\]\([^)]+\)\)")
 """A link to another page, in brackets: it leads nowhere from a schema."""
 
 
-def schema() -> dict[str, Any]:
+def schema() -> _Node:
     """Return the schema of one whole file, of the version that this release reads."""
     made = ConfigurationFile.model_json_schema()
     holding = {key: spelled(key, value) for key, value in defaults().items()}
@@ -45,14 +47,14 @@ def text() -> str:
     return json.dumps(schema(), ensure_ascii=True, indent=2) + "\n"
 
 
-def _close(found: dict[str, Any]) -> None:
+def _close(found: _Node) -> None:
     """Refuse names that a mapping with names of the person's own does not allow."""
     for kind in (found, *found.get("anyOf", ())):
         if "patternProperties" in kind:
             kind["additionalProperties"] = False
 
 
-def _tell(found: dict[str, Any], meaning: str | None, default: object) -> None:
+def _tell(found: _Node, meaning: str | None, default: object) -> None:
     found.pop("title", None)
     found.pop("default", None)
     if meaning is not None:
@@ -61,9 +63,7 @@ def _tell(found: dict[str, Any], meaning: str | None, default: object) -> None:
         found["default"] = default
 
 
-def _properties(
-    whole: dict[str, Any], node: dict[str, Any], prefix: str
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _properties(whole: _Node, node: _Node, prefix: str) -> Iterator[tuple[str, _Node]]:
     """Each property with its dotted key, those of sections after their section."""
     for name, found in node.get("properties", {}).items():
         key = f"{prefix}{name}"
@@ -74,6 +74,6 @@ def _properties(
                 yield from _properties(whole, _resolved(whole, entry), f"{key}.{_NAME}.")
 
 
-def _resolved(whole: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+def _resolved(whole: _Node, node: _Node) -> _Node:
     """Follow a reference to one of the definitions."""
     return whole["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node

@@ -8,11 +8,12 @@ is pointed to.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast
+from typing import Final, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from activities.ports.endpoints import ProviderEntry
+from activities.text.text_files import NotAFileError, read_bounded
 from activities.yaml_documents.source_places import DocumentError, Places, decode
 from activities.yaml_documents.value_wording import word
 from starter.configuration.configuration_errors import ConfigurationError
@@ -32,6 +33,7 @@ from workflows.domain.gate import GateSpec
 _OTHER_NAME = "blueflame.yml"
 SPELLING = {"validation": "validate", "copies": "copy", "routes": "models"}
 """Fields whose key in the file is another word."""
+_PROVIDERS: Final = TypeAdapter(dict[Provider, ProviderEntry])
 BY_NAME = ("providers", "catalogue")
 """Mappings of which a later layer replaces entries, not the whole."""
 
@@ -150,10 +152,9 @@ def read_text(path: Path, name: str) -> str:
     """
     try:
         path.stat()
-        if not path.is_file():  # a pipe or a device would block, or never end
-            raise ConfigurationError(f"{str(path)!r} is not a file; name a YAML file")
-        with path.open("rb") as file:
-            return _decode(file.read(MAX_FILE_BYTES + 1), name)
+        return _decode(read_bounded(path, MAX_FILE_BYTES), name)
+    except NotAFileError as error:
+        raise ConfigurationError(f"{error}; name a YAML file") from None
     except OSError as error:
         raise ConfigurationError(f"{str(path)!r} cannot be read: {error.strerror}") from error
 
@@ -167,9 +168,9 @@ def _decode(data: bytes, name: str) -> str:
         raise ConfigurationError(str(error)) from error
 
 
-def described(layer: Layer) -> dict[Provider, ProviderEntry]:
-    """Return what a layer says of providers, by their names."""
-    return cast("dict[Provider, ProviderEntry]", entries_of("providers", layer.values))
+def described(values: Mapping[str, object]) -> dict[Provider, ProviderEntry]:
+    """Return what dotted keys say of providers, by the providers' names."""
+    return _PROVIDERS.validate_python(entries_of("providers", values))
 
 
 def entries_of(section: str, values: Mapping[str, object]) -> dict[str, object]:
@@ -183,7 +184,7 @@ def _file_layers(sources: Sources) -> list[Layer]:
     known = set(sources.providers)
     if sources.user is not None and is_there(sources.user):
         layers.append(read_layer(sources.user, "user"))
-        known.update(described(layers[0]))
+        known.update(described(layers[0].values))
     if sources.config is not None:
         layers.append(read_layer(sources.config, "config", known))
     elif sources.repository is not None:
@@ -240,14 +241,13 @@ def worded(error: ValidationError, source: str) -> str:
 
 def nested(values: Mapping[str, object]) -> dict[str, object]:
     """Return dotted keys as nested mappings."""
-    found: dict[str, object] = {}
+    found = {key: value for key, value in values.items() if "." not in key}
+    sections: dict[str, dict[str, object]] = {}
     for key, value in values.items():
         section, _, name = key.partition(".")
         if name:
-            cast("dict[str, object]", found.setdefault(section, {}))[name] = value
-        else:
-            found[section] = value
-    return found
+            sections.setdefault(section, {})[name] = value
+    return {**found, **sections}
 
 
 def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
@@ -258,16 +258,15 @@ def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
         if isinstance(value, BaseModel):
             inner = {key: getattr(value, key) for key in sorted(value.model_fields_set)}
             values.update({f"{name}.{SPELLING.get(key, key)}": inner[key] for key in inner})
-        elif name in BY_NAME and value is not None:
-            entries = cast("Mapping[str, object]", value)
-            values.update({f"{name}.{key}": entries[key] for key in entries})
-        else:
+        elif name not in BY_NAME:
             values[name] = value
+    values.update({f"providers.{key}": entry for key, entry in (file.providers or {}).items()})
+    values.update({f"catalogue.{key}": entry for key, entry in (file.catalogue or {}).items()})
+    if file.gates is not None:
+        values["gates"] = _gates(file.gates)
     said = {key: value for key, value in values.items() if value is not None}
-    if "gates" in said:
-        said["gates"] = _gates(cast("dict[str, GateEntry]", said["gates"]))
     origins = {
-        key: origin.model_copy(update=dict(zip(("line", "column"), place, strict=True)))
+        key: Origin(layer=origin.layer, source=origin.source, line=place[0], column=place[1])
         for key in said
         if (place := places.get(tuple(key.split(".", 1))))
     }

@@ -6,7 +6,9 @@ by hand. Reads and writes no disk.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
+
+from pydantic import JsonValue
 
 from activities.yaml_documents.source_places import DocumentError, Source
 from activities.yaml_documents.value_wording import brief
@@ -17,7 +19,7 @@ _WIDEST: Final = 100_000
 """No line is folded that was not."""
 
 
-_Step = Callable[[MutableMapping[str, Any]], None]
+_Step = Callable[[MutableMapping[str, JsonValue]], None]
 """Changes the document; also done on the bare values, to see that nothing else has changed."""
 
 
@@ -85,15 +87,17 @@ def _rewritten(text: str, steps: Sequence[_Step]) -> str | None:
     from io import StringIO
 
     from ruamel.yaml import YAML, YAMLError, util
+    from ruamel.yaml.comments import CommentedMap
 
-    yaml: Any = YAML(typ="rt", pure=True)
+    yaml = YAML(typ="rt", pure=True)
     yaml.preserve_quotes = True
     yaml.width = _WIDEST
     yaml.composer.warn_double_anchors = False
     plain = text.replace("\r\n", "\n")
     try:
         document, indent, offset = cast(
-            "tuple[Any, int | None, int | None]", util.load_yaml_guess_indent(plain, yaml=yaml)
+            "tuple[CommentedMap, int | None, int | None]",
+            util.load_yaml_guess_indent(plain, yaml=yaml),
         )
     except (YAMLError, ArithmeticError, LookupError, ValueError):  # a tag that does not fit
         return None
@@ -108,7 +112,7 @@ def _rewritten(text: str, steps: Sequence[_Step]) -> str | None:
     return out.getvalue().replace("\n", ending)
 
 
-def _name_the_version(document: MutableMapping[str, Any]) -> None:
+def _name_the_version(document: MutableMapping[str, JsonValue]) -> None:
     """0 to 1: the file says its version."""
     document["version"] = 1
 

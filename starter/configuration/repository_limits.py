@@ -6,19 +6,22 @@ the person's can allow there (the sandbox, secrets) is refused where the file is
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Final, cast
+from typing import Final
+
+from pydantic import TypeAdapter
 
 from starter.configuration.environment_values import ready_line
+from starter.configuration.value_types import texts
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.session.session_config import Approvals, SessionConfig, WorktreeConfig
 from workflows.domain.violation import DiffLimits
 
-_Texts = tuple[str, ...]
 _REMEDY = (
     "a repository cannot decide that for you; say it in your own configuration, with --config FILE "
     "or with a flag"
 )
+_NUMBER: Final = TypeAdapter(Decimal | int)
 _ASKING: Final = "ask"
 _PERSONAL: Final = ("providers.", "catalogue.")
 _DENYING: Final = ("policy.deny_commands", "policy.blocked_paths", "policy.protected_paths")
@@ -56,7 +59,7 @@ def joined(below: Mapping[str, object], layer: Mapping[str, object]) -> dict[str
     values = dict(layer)
     for key in _DENYING:
         if key in layer and key in below:
-            both = (*cast(_Texts, below[key]), *cast(_Texts, layer[key]))
+            both = (*texts(below[key]), *texts(layer[key]))
             values[key] = tuple(dict.fromkeys(both))
     return values
 
@@ -102,19 +105,19 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
 
 def _may(key: str, value: object, mine: object) -> bool:
     if key == "budget.stop_usd" or key.startswith("limits."):
-        return cast(Decimal | int, value) <= cast(Decimal | int, mine)
+        return _NUMBER.validate_python(value) <= _NUMBER.validate_python(mine)
     if key in {_NETWORK, _TOOLCHAINS}:
-        return set(cast(_Texts, value)) <= set(cast(_Texts, mine))
+        return set(texts(value)) <= set(texts(mine))
     if key in _WIDENING:
-        allowed = set(cast(_Texts, mine))
-        return bool(allowed & {"*", "**"}) or set(cast(_Texts, value)) <= allowed
+        allowed = set(texts(mine))
+        return bool(allowed & {"*", "**"}) or set(texts(value)) <= allowed
     return value == mine or (key.startswith("approvals.") and value == _ASKING)
 
 
 def _remedy(key: str, value: object, mine: object) -> str:
     if key != _TOOLCHAINS:
         return _REMEDY
-    both = dict.fromkeys((*cast(_Texts, mine), *cast(_Texts, value)))
+    both = dict.fromkeys((*texts(mine), *texts(value)))
     return (
         "a repository cannot show its commands a place of yours; if it may, put this line into "
         f"your own configuration: `{ready_line(tuple(both))}`"
@@ -122,4 +125,4 @@ def _remedy(key: str, value: object, mine: object) -> str:
 
 
 def _shown(value: object) -> object:
-    return f"[{', '.join(cast(_Texts, value))}]" if isinstance(value, tuple) else value
+    return f"[{', '.join(texts(value))}]" if isinstance(value, tuple) else value

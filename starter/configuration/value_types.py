@@ -4,15 +4,16 @@ Says nothing of keys, sections and files; those are `starter.configuration.file_
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Annotated, cast
+from typing import Annotated, Final
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
     StringConstraints,
+    TypeAdapter,
     ValidationInfo,
     WithJsonSchema,
 )
@@ -29,7 +30,12 @@ from workflows.policy.plan.claims import claim_fault
 
 _DURATION = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?", re.ASCII)
 _LONGEST = timedelta(hours=24)
+_CONTEXT: Final = TypeAdapter(dict[str, frozenset[str]])
 _SHORT_NAMES = {"gemini": "google", "claude": "anthropic", "gpt": "openai"}
+
+
+texts: Final = TypeAdapter(tuple[str, ...]).validate_python
+"""Returns a value that is a list of texts as one; raises `ValidationError` for any other."""
 
 
 def parse_duration(value: object) -> timedelta:
@@ -57,7 +63,7 @@ def _command(value: object) -> object:
 
 def _known_provider(name: str, info: ValidationInfo) -> str:
     provider = name.split("/", maxsplit=1)[0]
-    told = cast("dict[str, Collection[str]]", info.context or {})
+    told = _CONTEXT.validate_python(info.context or {})
     known = (*BUILT_IN, *sorted(told.get("providers", ())))
     if provider not in known:
         meant = _SHORT_NAMES.get(provider)

@@ -9,16 +9,20 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
-from typing import Final, cast
+from typing import Final
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, TypeAdapter
 
 from starter.configuration.gate_commands import BASH, parse_command
+from starter.configuration.value_types import texts
 from workflows.domain.gate import GateSpec
 
 _PLAIN: Final = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9_./=-]*|[0-9]+[hms](?:[0-9]+[ms])*")
 _WORDS_OF_YAML: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 """Texts that some reader takes for something else."""
+_GATES: Final = TypeAdapter(tuple[GateSpec, ...])
+_COMMANDS: Final = TypeAdapter(tuple[tuple[str, ...], ...])
+_ENTRIES: Final = TypeAdapter(dict[str, object])
 _UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
@@ -61,13 +65,13 @@ def spelled(key: str, value: object) -> JsonValue:
     """
     match value:
         case tuple() if key == "gates":
-            return gates(cast("Sequence[GateSpec]", value))
+            return gates(_GATES.validate_python(value))
         case tuple() if key == "worktree.setup":
-            return [command(argv) for argv in cast("Sequence[Sequence[str]]", value)]
+            return [command(argv) for argv in _COMMANDS.validate_python(value)]
         case tuple():
-            return [str(each) for each in cast("Sequence[object]", value)]
+            return list(texts(value))
         case dict():
-            entries = cast("Mapping[str, object]", value)
+            entries = _ENTRIES.validate_python(value)
             return {name: spelled(f"{key}.{name}", each) for name, each in entries.items()}
         case BaseModel():
             return _entry(value)

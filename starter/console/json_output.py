@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel
 
@@ -48,7 +48,7 @@ def write_error(message: str, code: ExitCode) -> None:
     write_line({"schema_version": SCHEMA_VERSION, "error": error})
 
 
-def _plain(value: Any) -> object:
+def _plain(value: object) -> object:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     raise TypeError(f"{type(value).__name__} does not belong into a document")

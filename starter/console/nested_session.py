@@ -7,7 +7,6 @@ and what is not hostile; what is confined could not reach Temporal in any case.
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
@@ -18,7 +17,7 @@ def outside_only(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command, refused where a session started us."""
 
     @functools.wraps(command)
-    def guarded(*args: Any, **kwargs: Any) -> None:
+    def guarded(*args: object, **kwargs: object) -> None:
         refuse_inside(command.__name__.replace("_", "-"))
         command(*args, **kwargs)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, Field, StrictInt
 
+from activities.text.text_files import NotAFileError, read_bounded
 from activities.yaml_documents.model_reader import DocumentError, parse_document
 from starter.configuration.file_shape import MAX_FILE_BYTES
 from starter.console.command_errors import CommandError
@@ -75,9 +76,10 @@ def read_decisions(path: Path) -> Decisions:
     Raises:
         CommandError: it cannot be read, or is none; with line and column in each complaint.
     """
-    if not path.is_file():  # a pipe or a device would block, or never end
-        raise CommandError(f"decisions file {str(path)!r} is not a file")
-    data = path.read_bytes()
+    try:
+        data = read_bounded(path, MAX_FILE_BYTES)
+    except NotAFileError as error:
+        raise CommandError(f"decisions file {error}") from None
     if len(data) > MAX_FILE_BYTES:
         raise CommandError(f"{path}: over {MAX_FILE_BYTES} bytes; no decisions are so long")
     try:

@@ -108,8 +108,7 @@ def _settings(played: "Stage") -> "Settings":
 
     for name in [name for name in os.environ if name.startswith("TEMPORAL_")]:
         del os.environ[name]
-    changes = {"data_dir": played.data_dir, "playbook": played.playbook, "server": None}
-    return read_settings().model_copy(update=changes)
+    return read_settings().evolve(data_dir=played.data_dir, playbook=played.playbook, server=None)
 
 
 def _request(

@@ -33,8 +33,8 @@ class TurnLog:
             self._view = await self._sessions.view(self._view.session)
             self._mark(said)
         if self._json:
-            told = happening.model_copy(update={"sandbox": self._view.sandbox})
-            json_output.write_line(told.model_dump(mode="json"))
+            told = {**happening.model_dump(mode="json"), "sandbox": self._view.sandbox}
+            json_output.write_line(told)
         else:
             write(turn_words.happening(happening))
 

@@ -137,7 +137,7 @@ class Watch:
         if self._looks % _WAITS_EVERY == 0:
             self._waits = await self._sessions.waits(self._session)
         self._looks += 1
-        return now.model_copy(update={"waits": self._waits})
+        return now.with_waits(self._waits)
 
     async def _live(self) -> ExitCode:
         from rich.live import Live

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from activities.text.text_files import NotAFileError, read_bounded
 from starter.console.command_errors import CommandError
 from starter.input.run_arguments import goal_text
 
@@ -40,10 +41,10 @@ async def read_goal(goal: str | None, file: Path | None) -> str:
 
 
 def _read(file: Path) -> str:
-    if not file.is_file():  # a pipe or a device would block, or never end
-        raise CommandError(f"goal file {str(file)!r} is not a file")
-    with file.open("rb") as opened:
-        return _decode(opened.read(_MOST_BYTES + 1), str(file))
+    try:
+        return _decode(read_bounded(file, _MOST_BYTES), str(file))
+    except NotAFileError as error:
+        raise CommandError(f"goal file {error}") from None
 
 
 async def _standard_input() -> str:
@@ -82,7 +83,7 @@ def _all_of_standard_input() -> bytes | Exception:
 
 def _decode(data: bytes, name: str) -> str:
     if len(data) > _MOST_BYTES:
-        raise CommandError(f"the goal in {name} has over {_MOST_BYTES} bytes; say it shorter")
+        raise CommandError(f"the goal in {name} has over {_MOST_BYTES} bytes; shorten it")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -11,6 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from activities.process_end import end_child
+from activities.text.text_files import NotAFileError, read_bounded
 from activities.yaml_documents.model_reader import DocumentError, parse_document
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
@@ -43,9 +45,10 @@ def read_plan_file(path: Path) -> Plan:
     Raises:
         CommandError: it is not a file, no plan, or has faults; each complaint says which.
     """
-    if not path.is_file():  # a pipe or a device would block, or never end
-        raise CommandError(f"plan {str(path)!r} is not a file")
-    data = path.read_bytes()
+    try:
+        data = read_bounded(path, _MOST_BYTES)
+    except NotAFileError as error:
+        raise CommandError(f"plan {error}") from None
     if len(data) > _MOST_BYTES:
         raise CommandError(f"{path}: over {_MOST_BYTES} bytes; no plan is so long")
     try:
@@ -110,6 +113,7 @@ def _refused(path: Path, before: str, error: CommandError, again: str) -> Comman
 async def _open_editor(path: Path) -> None:
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
+        # In this process's group, which has the terminal: another would be stopped when it reads.
         process = await asyncio.create_subprocess_exec(*shlex.split(command), str(path))
     except (OSError, ValueError) as error:
         raise CommandError(
@@ -118,9 +122,7 @@ async def _open_editor(path: Path) -> None:
     try:
         code = await process.wait()
     finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
+        await end_child(process, has_group=False)
     if code != 0:
         how = f"ended with code {code}" if code > 0 else f"was ended by signal {-code}"
         raise CommandError(f"editor {command!r} {how}; nothing was sent")

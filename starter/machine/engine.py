@@ -87,7 +87,7 @@ def with_own_providers(settings: "Settings") -> "Settings":
         own = {} if file is None else load_providers(file)
     except ConfigurationError as error:
         raise CommandError(str(error)) from error
-    return settings.model_copy(update={"providers": {**own, **settings.providers}})
+    return settings.evolve(providers={**own, **settings.providers})
 
 
 def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Settings":

@@ -1,4 +1,4 @@
-"""Short processes of ours that do what the command line must not: a request in, a report out."""
+"""Short helper processes for what the command line must not do: a request in, a report out."""
 
 import asyncio
 import os
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
+from activities.process_end import end_child
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from workers.hosting.data_layout import packages_root
@@ -33,13 +34,12 @@ async def ask(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=environment,
+        process_group=0,
     )
     try:
         out, errors = await process.communicate(request.model_dump_json().encode())
     finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
+        await end_child(process, has_group=True)
     if process.returncode != 0:
         last = errors.decode(errors="replace").strip().rpartition("\n")[2]
         raise CommandError(f"{module} failed: {last}", ExitCode.FAILED)

@@ -9,6 +9,7 @@ import re
 import shutil
 from typing import Final
 
+from activities.process_end import end_child
 from starter.console.command_errors import CommandError
 
 OLDEST_GIT: Final = (2, 39)
@@ -54,8 +55,12 @@ async def answer(*argv: str) -> tuple[int | None, str]:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
+            process_group=0,
         )
     except (FileNotFoundError, PermissionError):
         return None, ""
-    output, _ = await process.communicate()
+    try:
+        output, _ = await process.communicate()
+    finally:
+        await end_child(process, has_group=True)
     return process.returncode, output.decode(errors="replace")

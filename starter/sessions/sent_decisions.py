@@ -8,7 +8,7 @@ left as a signal: the session judges it later, and what it cannot do becomes a n
 import asyncio
 import uuid
 from datetime import timedelta
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from temporalio.client import (
     WorkflowHandle,
@@ -61,7 +61,7 @@ async def send(sessions: Receiver, before: ShownSession, name: str, content: obj
 
 
 async def execute(
-    handle: WorkflowHandle[Any, Any], name: str, content: object, update_id: str = ""
+    handle: WorkflowHandle[object, object], name: str, content: object, update_id: str = ""
 ) -> DecisionOutcome:
     """Send an Update until it is answered.
 
@@ -104,5 +104,5 @@ async def execute(
     )
 
 
-def _name(handle: WorkflowHandle[Any, Any]) -> str:
+def _name(handle: WorkflowHandle[object, object]) -> str:
     return handle.id.removeprefix("session/")

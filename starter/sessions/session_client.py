@@ -9,12 +9,12 @@ import getpass
 import secrets
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from pydantic import ValidationError
 from temporalio.client import (
@@ -173,7 +173,7 @@ class Sessions:
         if description.status is WorkflowExecutionStatus.RUNNING:
             view = await self._query(session)
             if view is not None:
-                return _shown(view, live=True)
+                return ShownSession.model_validate({**dict(view), "live": True})
         return await self._from_memo(session, description)
 
     async def glance(self, wanted: Iterable[SessionId]) -> dict[SessionId, ShownSession]:
@@ -195,7 +195,7 @@ class Sessions:
     async def task(self, session: SessionId, task: str) -> TaskRecord | None:
         """Return one task in full; None where no worker answers or the task does not exist."""
         with suppress(WorkflowQueryFailedError, RPCError):
-            answer: Any = await self._ask(session, "task", task)
+            answer = await self._ask(session, "task", task)
             # A task that does not exist is answered with a sentence.
             return None if isinstance(answer, str) else TaskRecord.model_validate(answer)
         return None
@@ -207,7 +207,7 @@ class Sessions:
             CommandError: no worker answers.
         """
         try:
-            answer: Any = await self._ask(session, "plan")
+            answer = await self._ask(session, "plan")
         except (WorkflowQueryFailedError, RPCError) as error:
             raise CommandError(
                 f"no worker answers for session {session!r}; `up --detach` starts one",
@@ -254,7 +254,7 @@ class Sessions:
         """Tell whether a session still runs."""
         return (await self._describe(session)).status is WorkflowExecutionStatus.RUNNING
 
-    def _handle(self, session: SessionId) -> WorkflowHandle[Any, Any]:
+    def _handle(self, session: SessionId) -> WorkflowHandle[object, object]:
         return self._client.get_workflow_handle(f"{PREFIX}{session}")
 
     async def _describe(self, session: SessionId) -> WorkflowExecutionDescription:
@@ -267,14 +267,14 @@ class Sessions:
 
     async def _query(self, session: SessionId) -> SessionView | None:
         try:
-            view: SessionView = await self._ask(session, "state", result_type=SessionView)
+            view = await self._ask(session, "state", result_type=SessionView)
         except (WorkflowQueryFailedError, RPCError):
             return None
-        return view
+        return view if isinstance(view, SessionView) else None
 
     async def _ask(
         self, session: SessionId, query: str, *arguments: str, result_type: type | None = None
-    ) -> Any:
+    ) -> object:
         """Ask a session's worker; one that is there is waited for.
 
         Raises:
@@ -297,7 +297,7 @@ class Sessions:
         if description.status is WorkflowExecutionStatus.RUNNING:
             scripted = " --playbook FILE" if known.scripted else ""
             reason = f"no worker answers; `up --detach{scripted}` starts one, and it goes on"
-            return _shown(known, reason=reason, live=False)
+            return ShownSession.model_validate({**dict(known), "reason": reason, "live": False})
         result = await self.result(session)
         if isinstance(result, str) and known.phase is not SessionPhase.ENDED:
             # It could not say its last word; where a worker answers, its history still tells.
@@ -306,7 +306,7 @@ class Sessions:
 
 
 def _remembered(
-    session: SessionId, description: WorkflowExecutionDescription, memo: Any
+    session: SessionId, description: WorkflowExecutionDescription, memo: Mapping[str, object]
 ) -> SessionView:
     with suppress(ValidationError):
         # The last view that the session itself left.
@@ -341,35 +341,31 @@ def ended(known: SessionView, result: SessionResult | str) -> ShownSession:
         known: the last that was seen of it.
         result: what it came to, or why it left no result.
     """
-    changes: dict[str, Any] = {"phase": SessionPhase.ENDED}
+    facts = dict(known)
     if isinstance(result, str):
-        left = known.reason if known.phase is SessionPhase.ENDED else ""
-        changes["reason"] = left or result
         outcome = "failed"
+        facts["reason"] = (known.reason if known.phase is SessionPhase.ENDED else "") or result
     else:
-        for field in SessionResult.model_fields.keys() & SessionView.model_fields.keys():
-            changes[field] = getattr(result, field)
         outcome = result.outcome
-    changes["tasks"] = tuple(map(_left_task, changes.get("tasks", known.tasks)))
-    changes["changesets"] = tuple(map(_left_changeset, known.changesets))
-    return _shown(known, **changes, live=False, outcome=outcome)
+        facts |= {key: value for key, value in result if key in SessionView.model_fields}
+    facts["phase"] = SessionPhase.ENDED
+    facts["tasks"] = tuple(map(_left_task, facts["tasks"]))
+    facts["changesets"] = tuple(map(_left_changeset, known.changesets))
+    return ShownSession.model_validate({**facts, "live": False, "outcome": outcome})
 
 
 def _left_task(task: TaskLine) -> TaskLine:
     if task.state in task_states.FINAL:
         return task
     left = {"state": TaskState.CANCELLED, "reason": "unfinished when it was last seen"}
-    return task.model_copy(update=left)
+    return TaskLine.model_validate({**dict(task), **left})
 
 
 def _left_changeset(changeset: ChangesetLine) -> ChangesetLine:
     if changeset.state in changeset_states.FINAL:
         return changeset
-    return changeset.model_copy(update={"state": str(ChangesetState.DROPPED), "digest": None})
-
-
-def _shown(view: SessionView, **changes: Any) -> ShownSession:
-    return ShownSession.model_validate({**dict(view), **changes})
+    dropped = {"state": str(ChangesetState.DROPPED), "digest": None}
+    return ChangesetLine.model_validate({**dict(changeset), **dropped})
 
 
 async def _summary(execution: WorkflowExecution) -> SessionSummary:

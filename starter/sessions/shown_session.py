@@ -34,6 +34,10 @@ class ShownSession(SessionView, frozen=True, extra="forbid"):
     """Calls that a provider refused for now, the one that is asked again first before the others.
     Looked up by `status` and `watch`."""
 
+    def with_waits(self, waits: tuple[ProviderWait, ...]) -> "ShownSession":
+        """Return the session with the calls that wait for their provider now."""
+        return ShownSession.model_validate({**dict(self), "waits": waits})
+
 
 class SessionSummary(BaseModel, frozen=True, extra="forbid"):
     """One line of `ls`."""

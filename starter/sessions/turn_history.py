@@ -188,7 +188,7 @@ class _Reader:
         reader = self._readers.get(event.event_type)
         return None if reader is None else await reader(event)
 
-    def _happening(self, event: HistoryEvent, kind: str, **facts: Any) -> Happening:
+    def _happening(self, event: HistoryEvent, kind: str, **facts: object) -> Happening:
         values = {"at": _at(event), "kind": kind, "turn": self._turn, **self._common, **facts}
         return Happening.model_validate(values)
 

@@ -20,7 +20,7 @@ def summary(one: SessionSummary, seen: ShownSession | None) -> SessionSummary:
     if seen is None:
         return one
     facts = {"state": word(seen), "scripted": seen.scripted, "sandbox": seen.sandbox}
-    return one.model_copy(update=facts)
+    return SessionSummary.model_validate({**dict(one), **facts})
 
 
 def _line(one: SessionSummary) -> str:

@@ -106,7 +106,7 @@ async def clean(settings: Settings, request: CleaningRequest) -> CleaningReport:
         report = await _repository(Cleanup(git, settings.host_dir, key), key, request, report)
     before = min(request.before, request.blobs_before)
     blobs = collect(settings.store_dir, before, dry_run=request.dry_run)
-    return report.model_copy(update={"blobs": blobs.blobs, "blob_bytes": blobs.size_bytes})
+    return _with(report, blobs=blobs.blobs, blob_bytes=blobs.size_bytes)
 
 
 async def _repository(
@@ -168,9 +168,11 @@ def _with(
     **more: int,
 ) -> CleaningReport:
     """Return a report with more in it; names stay sorted and single."""
-    values: dict[str, object] = {name: getattr(report, name) + more[name] for name in more}
-    values["sessions"] = tuple(sorted({*report.sessions, *sessions}))
-    return report.model_copy(update={**values, "busy": (*report.busy, *busy)})
+    facts = dict(report)
+    facts |= {name: facts[name] + number for name, number in more.items()}
+    facts["sessions"] = tuple(sorted({*report.sessions, *sessions}))
+    facts["busy"] = (*report.busy, *busy)
+    return CleaningReport.model_validate(facts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

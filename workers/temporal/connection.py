@@ -11,13 +11,12 @@ import re
 from collections.abc import Generator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import DataConverter, ExternalStorage, PayloadCodec
-from temporalio.envconfig import ClientConfig
+from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.service import RPCError
 
 from activities.adapters.blob_store import LocalStore
@@ -90,7 +89,7 @@ def target(settings: Settings) -> str:
         NoServerError: none is named and none was started here.
         TemporalUnavailableError: the named profile does not exist or names no address.
     """
-    return str(_connect_config(settings)["target_host"])
+    return _connect_config(settings).get("target_host", "")
 
 
 async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -> Client:
@@ -110,7 +109,7 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
             client = await _first_answer(config, settings)
     except (RPCError, RuntimeError, TimeoutError, ValueError) as error:
         raise TemporalUnavailableError(
-            f"the Temporal server at {config['target_host']!r} does not answer"
+            f"the Temporal server at {config.get('target_host')!r} does not answer"
             f"{_reason(error)}; {_remedy(settings)}"
         ) from error
     # Not before: what fails leaves nothing behind.
@@ -119,7 +118,7 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
     return client
 
 
-async def _first_answer(config: dict[str, Any], settings: Settings) -> Client:
+async def _first_answer(config: ClientConnectConfig, settings: Settings) -> Client:
     while True:
         with _bearing_with_a_server_that_starts():
             return await Client.connect(**config, data_converter=data_converter(settings))
@@ -136,7 +135,7 @@ def _bearing_with_a_server_that_starts() -> Generator[None]:
             raise
 
 
-def _connect_config(settings: Settings) -> dict[str, Any]:
+def _connect_config(settings: Settings) -> ClientConnectConfig:
     if settings.has_external_server:
         return _external_config(settings)
     if settings.server is not None:
@@ -150,12 +149,12 @@ def _connect_config(settings: Settings) -> dict[str, Any]:
     return {"target_host": server.address, "namespace": "default"}
 
 
-def _external_config(settings: Settings) -> dict[str, Any]:
+def _external_config(settings: Settings) -> ClientConnectConfig:
     profile = settings.temporal.get("TEMPORAL_PROFILE")
     try:
         # The table's keys are those of `Client.connect`.
-        config: dict[str, Any] = dict(
-            ClientConfig.load_client_connect_config(profile, override_env_vars=settings.temporal)
+        config = ClientConfig.load_client_connect_config(
+            profile, override_env_vars=settings.temporal
         )
     except (RuntimeError, ValueError) as error:
         raise TemporalUnavailableError(

@@ -8,7 +8,6 @@ while its event loop is alive. The beat says that the process lives; progress is
 import asyncio
 import contextlib
 from datetime import timedelta
-from typing import Any
 
 from temporalio import activity
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
@@ -26,7 +25,7 @@ class HeartbeatInterceptor(Interceptor):
 
 
 class _BeatingActivity(ActivityInboundInterceptor):
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002 (the SDK's name)
+    async def execute_activity(self, input: ExecuteActivityInput) -> object:  # noqa: A002 (the SDK's name)
         timeout = activity.info().heartbeat_timeout
         if not timeout:
             return await super().execute_activity(input)

@@ -12,7 +12,7 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from temporalio import activity
 from temporalio.client import Client
@@ -85,7 +85,7 @@ class _JournalledActivity(ActivityInboundInterceptor):
         super().__init__(following)
         self._journal = journal
 
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002 (the SDK's name)
+    async def execute_activity(self, input: ExecuteActivityInput) -> object:  # noqa: A002 (the SDK's name)
         path = self._journal.add(activity.info().task_token)
         try:
             return await super().execute_activity(input)

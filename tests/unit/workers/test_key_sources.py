@@ -1,11 +1,15 @@
 """`workers.key_sources`: a key from the environment, a file or a command."""
 
+import asyncio
+import os
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
+from tests.waiting import ends, until
 from workers.key_sources import KeyUnreadableError, key_source
 from workers.provider_wiring import provider_settings
 from workers.settings import Settings
@@ -58,3 +62,15 @@ async def test_the_variables_of_each_provider(
         "openai": "from a command\n",
         "google": "from the environment",
     }
+
+
+async def test_a_command_is_not_left_when_no_one_waits_for_its_key(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    script = f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 1000"
+    asking = asyncio.create_task(_asked(f"sh -c {shlex.quote(script)}"))
+    await until(pid.exists, "the command runs")
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ends(asking, "the command ends")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)

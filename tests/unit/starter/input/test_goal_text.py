@@ -49,7 +49,7 @@ async def test_too_much_is_refused_before_all_of_it_is_read(
     with standard_input(monkeypatch) as written:
         reading = asyncio.create_task(read_goal("-", None))
         await asyncio.to_thread(written.write, b"x" * 400_001)
-        with pytest.raises(CommandError, match="say it shorter"):
+        with pytest.raises(CommandError, match="shorten it"):
             await reading
 
 
@@ -80,7 +80,7 @@ def test_ctrl_c_ends_the_reading(tmp_path: Path) -> None:
         ("  \n", None, "the goal is empty"),
         (None, b"", "the goal is empty"),
         (None, b"\xff\xfe", "not UTF-8"),
-        (None, b"x" * 400_001, "say it shorter"),
+        (None, b"x" * 400_001, "shorten it"),
     ],
 )
 async def test_what_is_no_goal_is_refused(
