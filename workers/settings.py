@@ -48,6 +48,7 @@ class SettingsChanges(TypedDict, total=False):
     sandbox: Literal["required", "none"]
     providers: Mapping[Provider, ProviderEntry]
     endpoint_keys: Mapping[Provider, SecretStr]
+    toolchains: dict[str, Path]
 
 
 class Settings(BaseSettings):

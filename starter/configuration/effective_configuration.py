@@ -13,7 +13,6 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
 from starter.configuration.configuration_errors import ConfigurationError
-from starter.configuration.default_routes import available_providers, default_routes, no_models
 from starter.configuration.environment_values import expanded
 from starter.configuration.file_shape import FILE_NAME
 from starter.configuration.layers import (
@@ -31,8 +30,14 @@ from starter.configuration.layers import (
     read_layers,
     worded,
 )
+from starter.configuration.model_routes import (
+    ROLES,
+    available_providers,
+    default_routes,
+    no_models,
+    route_fault,
+)
 from starter.configuration.repository_limits import joined, limit_faults
-from starter.configuration.route_faults import ROLES, route_fault
 from starter.configuration.value_types import texts
 from workflows.domain.agent.model_values import GivenFacts, Provider
 from workflows.domain.environment import ProjectEnvironment

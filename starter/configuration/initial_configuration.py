@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from activities.projects.proposal import Proposal
-from starter.configuration.default_routes import available_providers, default_routes
 from starter.configuration.file_shape import VERSION
+from starter.configuration.model_routes import available_providers, default_routes
 from starter.configuration.written_values import flow, gates
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.gate import GateSpec

@@ -17,7 +17,6 @@ from activities.text.text_files import NotAFileError, read_bounded
 from activities.yaml_documents.source_places import DocumentError, Places, decode
 from activities.yaml_documents.value_wording import word
 from starter.configuration.configuration_errors import ConfigurationError
-from starter.configuration.default_routes import PLAYBOOK_ROUTES
 from starter.configuration.file_shape import (
     FILE_NAME,
     MAX_FILE_BYTES,
@@ -26,7 +25,7 @@ from starter.configuration.file_shape import (
     GateEntry,
     read_file,
 )
-from starter.configuration.route_faults import ROLES
+from starter.configuration.model_routes import PLAYBOOK_ROUTES, ROLES
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.gate import GateSpec
 

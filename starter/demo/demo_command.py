@@ -114,7 +114,7 @@ def _settings(played: "Stage") -> "Settings":
 def _request(
     played: "Stage", settings: "Settings", pacing: Literal["wave", "flow"]
 ) -> "SessionRequest":
-    from starter.configuration.default_routes import PLAYBOOK_ROUTES
+    from starter.configuration.model_routes import PLAYBOOK_ROUTES
     from starter.sessions.session_client import make_id
     from workflows.domain.session.session_config import Pacing, SessionConfig
     from workflows.domain.session.session_values import SessionRequest

@@ -105,7 +105,7 @@ def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Set
     except ConfigurationError as error:
         raise CommandError(str(error)) from error
     toolchains = {name: Path(name) for name in (*own, *named)}
-    return settings.model_copy(update={"toolchains": {**toolchains, **settings.toolchains}})
+    return settings.evolve(toolchains={**toolchains, **settings.toolchains})
 
 
 async def connected(settings: "Settings") -> "Client":

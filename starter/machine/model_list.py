@@ -10,8 +10,8 @@ from typing import Literal
 from pydantic import BaseModel
 
 from activities.ports.endpoints import ProviderEntries
-from starter.configuration.default_routes import available_providers, key_names
 from starter.configuration.effective_configuration import Configuration
+from starter.configuration.model_routes import available_providers, key_names
 from starter.console.terminal import one_line, shown
 from starter.views.safety_labels import SCRIPTED
 from workers.local.model_facts import model_facts

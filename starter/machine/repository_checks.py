@@ -140,7 +140,7 @@ def _keys(configuration: "Configuration | CommandError", environment: Mapping[st
     | configured, or by the keys  | of each provider           | ok      |
     | configured                  | one is not there           | MISSING |
     """
-    from starter.configuration.default_routes import available_providers
+    from starter.configuration.model_routes import available_providers
 
     if isinstance(configuration, CommandError):
         return Check("keys", "missing", str(configuration))
@@ -174,7 +174,7 @@ def _toolchains(
 
 
 def _names(provider: str, entries: "ProviderEntries") -> str:
-    from starter.configuration.default_routes import key_names
+    from starter.configuration.model_routes import key_names
 
     return " or ".join(key_names(provider, entries))
 

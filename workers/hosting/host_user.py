@@ -28,7 +28,7 @@ def become_host_user(settings: Settings, module: str, arguments: Sequence[str]) 
     if os.geteuid() != 0:
         return
     toolchains = offered_toolchains(settings)
-    told = settings.model_copy(update={"toolchains": dict(toolchains.places)})
+    told = settings.evolve(toolchains=dict(toolchains.places))
     writable = prepare_data_dir(settings.data_dir, settings.host_uid, settings.host_gid)
     enter(
         PrivilegePlan(

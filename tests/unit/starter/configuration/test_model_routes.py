@@ -2,7 +2,7 @@ from itertools import combinations
 
 import pytest
 
-from starter.configuration.default_routes import (
+from starter.configuration.model_routes import (
     PLAYBOOK_ROUTES,
     available_providers,
     default_routes,
