@@ -65,8 +65,8 @@ def test_init_writes_a_file_that_passes_and_says_what_it_found(repository: Place
     )
     assert (code, err) == (ExitCode.COMPLETE, "")
     for part in (
-        "Gate      pytest: python -m pytest -q",
-        "Program   python: /",
+        "Set-up    python3 -m venv .venv",
+        "Gate      pytest: .venv/bin/python -m pytest -q",
         "Models    by the keys of anthropic, openai",
         f"Written   {repository.file}",
         "config check",
@@ -74,7 +74,7 @@ def test_init_writes_a_file_that_passes_and_says_what_it_found(repository: Place
     ):
         assert part in out
     assert repository.file.stat().st_mode & 0o777 == 0o666 & ~_umask()
-    assert repository.types("config", "check") == (0, "ok: blueflame.yaml, 4 keys\n", "")
+    assert repository.types("config", "check") == (0, "ok: blueflame.yaml, 5 keys\n", "")
     assert repository.types("config", "check", "blueflame.yaml")[0] == ExitCode.COMPLETE
 
 
