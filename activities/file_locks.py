@@ -51,8 +51,8 @@ class FileLock:
 def is_held(path: Path) -> bool:
     """Tell whether some process holds the lock on `path`.
 
-    The look takes a shared lock for a moment: whoever tries to acquire at that very moment fails,
-    and must try again before believing it.
+    The look takes a shared lock for a moment: a process that tries to acquire at that very moment
+    fails, and must try again before believing it.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

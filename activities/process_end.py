@@ -1,7 +1,7 @@
 """The end of a child process: SIGTERM, grace, SIGKILL, to its group where it leads one.
 
 For children that asyncio started. `adapters.sandbox.child_process` keeps a way of its own, because
-it must not use asyncio's watchers, and ends processes that are in no group of ours.
+it must not use asyncio's watchers, and ends processes outside this process's groups.
 """
 
 import asyncio

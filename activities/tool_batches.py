@@ -112,7 +112,8 @@ class ToolActivities:
                 await uninterrupted(self._record(worktrees, request, tip, seen))
             raise
         self._host.fail_point("after-run")
-        # A batch that ran to its end is recorded, whoever cancels now: nothing has to run twice.
+        # A batch that ran to its end is recorded, even if it is cancelled now: nothing has to run
+        # twice.
         return await uninterrupted(self._record(worktrees, request, tip, seen))
 
     async def _calls(

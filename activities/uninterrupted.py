@@ -1,4 +1,4 @@
-"""Work that must come to its end once it began, whatever is cancelled meanwhile."""
+"""Work that must come to its end once it began, even if its caller is cancelled."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ _T = TypeVar("_T")
 
 
 async def uninterrupted(work: Coroutine[object, object, _T]) -> _T:
-    """Run `work` to its end; a cancellation that comes meanwhile is raised after it."""
+    """Run `work` to its end; a cancellation during it is raised after it."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,4 +1,4 @@
-"""What a process of ours takes from its environment: read once, in `__main__`, and passed down.
+"""What a process takes from its environment: read once, in `__main__`, and passed down.
 
 It decides no policy and creates nothing on disk; `workers.hosting.data_layout` makes the
 directories.
@@ -164,7 +164,7 @@ class Settings(BaseSettings):
         return self.model_copy(update=dict(changes))
 
     def as_environment(self) -> dict[str, str]:
-        """Return the variables that give another process of ours the same places and manners."""
+        """Return the variables that give another process the same places and manners."""
         names = ("data_dir", "host_uid", "host_gid", "host_name", "playbook", "sandbox", "cgroup")
         values = {name: getattr(self, name) for name in names}
         if self.toolchains:

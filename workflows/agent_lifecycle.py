@@ -159,7 +159,7 @@ async def all_done(work: Iterable[Coroutine[object, object, _T]]) -> tuple[_T, .
 
 
 async def tell(handle: ChildHandle, signal: str, *words: BaseModel | str) -> bool:
-    """Signal a child; say whether it was delivered: one that has ended meanwhile hears nothing."""
+    """Signal a child; say whether it was delivered: one that has ended hears nothing."""
     try:
         await handle.signal(signal, args=words)
     except ApplicationError as gone:
@@ -203,7 +203,7 @@ class Agents:
         handle: AgentHandle,
         greet: Callable[[], Awaitable[None]] | None = None,
     ) -> AgentOutcome:
-        """Wait for an agent's end, and tell it meanwhile what is said to it.
+        """Wait for an agent's end, and pass on what is said to it until then.
 
         Args:
             name: what it is told by.

@@ -11,7 +11,7 @@ ApplicationError.type
 ├── ContextOverflow      not retried as it is: the agent compacts
 ├── InvalidRequest       not retried: our request was wrong
 ├── OutcomeUnknown       not retried: may be billed, so charged at its quote and asked again
-├── WorkerLost           the worker died meanwhile: tools are retried, model calls are not
+├── WorkerLost           the worker died during the call: tools are retried, model calls are not
 ├── RepositoryRefused    the repository cannot be used as it is; the message says how to fix it
 ├── SandboxUnavailable   there is no sandbox on the host; the message says how to fix it
 ├── Fenced               a newer attempt or another checkpoint owns the worktree

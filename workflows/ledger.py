@@ -168,5 +168,5 @@ async def _signal(workflow_id: str, name: str, payload: Grant | LedgerEvent) -> 
     try:
         await workflow.get_external_workflow_handle(workflow_id).signal(name, payload)
     except ApplicationError as gone:
-        # The receiver ended meanwhile; its account is closed by whoever started it.
+        # The receiver has ended; the wave that started it closes its account.
         workflow.logger.info("signal %s to %r not delivered: %s", name, workflow_id, gone)

@@ -50,7 +50,7 @@ class MergeWave:
     async def run(self, request: MergeRequest) -> MergeResult:
         """Merge what merges, return the rest with notes, and deliver the branch.
 
-        Stopped meanwhile, what is merged so far is delivered all the same: it was approved.
+        If it is stopped, what is merged so far is delivered all the same: it was approved.
         """
         items: list[MergeItem] = []
         try:

@@ -375,7 +375,7 @@ class SessionWorkflow:
     def _end(self, reason: str) -> None:
         """Mark what is not done."""
         self._state = phase_changes.close(self._state, reason)
-        # Before the ledger's last word: whoever looks must not take the reason for a question.
+        # Before the ledger's last word: a viewer must not take the reason for a question.
         self._update(phase=SessionPhase.ENDED, resumes_to=None, reason=reason)
 
     def _enter(self, phase: SessionPhase, reason: str = "") -> None:

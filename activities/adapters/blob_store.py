@@ -128,7 +128,7 @@ class LocalStore:
             self._hand_over(descriptor, 0o7777)
             aside.rename(folder)
         except OSError:
-            # Another process was faster; only if not is this a failure of ours.
+            # Another process was faster; only if not did this process fail.
             aside.rmdir()
             if not folder.is_dir():
                 raise

@@ -72,7 +72,7 @@ class GateRunner:
         ran = await self._sandbox.run(command, hold=checkout.hold)
         ran = _cleaned(gate, ran)
         digest = await self._store.put(ran.output)
-        # Megabytes of output take a while to read; heartbeats must go on meanwhile.
+        # Megabytes of output take a while to read; heartbeats must go on during that.
         judged = await asyncio.to_thread(judge, gate, ran, command.limits)
         ran_names = await self._ran(ran) if is_named else None
         changed = await checkout.restore()

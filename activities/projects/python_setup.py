@@ -102,7 +102,7 @@ def _by_tool(files: Files, project: Table, missing: list[str]) -> str:
         return _with_tool("uv", "uv sync --locked --all-groups --all-extras", missing)
     if "poetry.lock" in files:
         groups = ",".join(as_table(table(project, "tool", "poetry").get("group")))
-        every = f" --with {groups}" if groups else ""
+        every = f" --with {shlex.quote(groups)}" if groups else ""
         command = f"POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install -n --all-extras{every}"
         return _with_tool("poetry", command, missing)
     if "pdm.lock" in files:

@@ -1,8 +1,8 @@
 """Opens a file below a folder that a stranger may have filled: no link on the way is followed.
 
 Each component is opened in the one before it, so what was checked is what is used, whatever is
-moved meanwhile. What the opened thing is (file, pipe, device) is for the caller to ask of the
-descriptor.
+moved since it was named. What the opened thing is (file, pipe, device) is for the caller to ask of
+the descriptor.
 """
 
 import contextlib

@@ -56,7 +56,7 @@ class FileTools:
         """
         limits = self.limits.lasting(_TIMEOUT, _ANSWER_BYTES)
         command = SandboxCommand(
-            # The same Python as ours: the program is handed over compiled.
+            # The same Python runs it: the program is handed over compiled.
             argv=(_interpreter(), "-I", "-S", "-c", _LOADER),
             workspace=self.workspace,
             stdin=_program() + marshal.dumps(dict(request)),
@@ -72,13 +72,13 @@ class FileTools:
 
 @functools.cache
 def _interpreter() -> str:
-    """Return the real program that runs us: no virtual environment of ours is shown inside."""
+    """Return the real interpreter: the sandbox does not show the virtual environment."""
     return os.path.realpath(sys.executable)
 
 
 @functools.cache
 def _program() -> bytes:
-    """Return the program compiled: the same Python as ours runs it, and has nothing to parse."""
+    """Return the program compiled: the same Python runs it, and has nothing to parse."""
     folder = importlib.resources.files(inside)
     sources = [(name, (folder / f"{name}.py").read_text("utf-8")) for name in _MODULES]
     return marshal.dumps(

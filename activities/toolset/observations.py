@@ -1,6 +1,6 @@
 """How a tool's output becomes text for a model: harmless, cut, and never broken inside a character.
 
-Secrets are taken out by whoever calls this, on the whole output (`activities.text.redaction`).
+Secrets are taken out by the caller, on the whole output (`activities.text.redaction`).
 """
 
 import re

@@ -86,7 +86,8 @@ class Toolset:
     time_left: Callable[[], timedelta] | None = None
     """What the whole batch has left; None: no limit of its own."""
     others: tuple[str, ...] = ()
-    """Those that it has and the workflow answers; only named to whoever calls an unknown one."""
+    """Those that it has and the workflow answers; only named to an agent that calls an unknown
+    one."""
 
     async def run_call(self, call: ToolCall) -> Observation:
         """Run one call and answer it.

@@ -1,4 +1,4 @@
-"""The words in which a wrong value in a document is complained of: for whoever wrote the document.
+"""The words in which a wrong value in a document is complained of: for the document's author.
 
 Pure. One pydantic error in, one sentence without its place out; what has no sentence of its own
 here keeps pydantic's.

@@ -10,7 +10,7 @@ class ExitCode(IntEnum):
     COMPLETE = 0
     """Done; of `run` and `watch`: every task is merged, or was skipped by a person."""
     FAILED = 1
-    """The session ended incomplete or failed, or the command met an error of ours."""
+    """The session ended incomplete or failed, or the command met an internal error."""
     USAGE = 2
     """Wrong arguments, configuration, repository or machine (an editor too that is missing or
     fails), or an id that does not exist."""

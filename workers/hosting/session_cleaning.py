@@ -81,7 +81,7 @@ def is_removable(session: str, request: CleaningRequest) -> bool:
 
 
 def began_at(session: str) -> datetime | None:
-    """Return when a session was started, from its id; None where it is none of ours."""
+    """Return when a session was started, from its id; None where it is not a session's."""
     if len(session) != _ID_LENGTH or not set(session) <= set(_ALPHABET):
         return None
     milliseconds = 0

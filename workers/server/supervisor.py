@@ -219,7 +219,7 @@ async def _kept(work: Coroutine[None, None, None]) -> AsyncGenerator[asyncio.Tas
         yield task
     finally:
         task.cancel()
-        # Whatever is cancelled meanwhile: the lock is ours until nothing runs any more.
+        # Even if it is cancelled: the lock is held until nothing runs any more.
         await uninterrupted(_end(task))
 
 

@@ -1,4 +1,4 @@
-"""How every process of ours reaches Temporal: one address, one data converter.
+"""How every process reaches Temporal: one address, one data converter.
 
 The address is the person's (`TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE`) or the bundled server's, which
 stands in `<data>/server.json`. Nothing is started here; `workers.server.dev_server` does that.

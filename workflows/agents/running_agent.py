@@ -106,7 +106,7 @@ class RunningAgent:
         """Wait for `resume`; the time is not the agent's.
 
         Raises:
-            Ended: it was stopped meanwhile.
+            Ended: it was stopped during the pause.
             CancelledError: the workflow was cancelled before, and no second one would end the wait.
         """
         end_if_cancelled()

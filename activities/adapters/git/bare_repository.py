@@ -74,7 +74,7 @@ class Layout:
 
 
 def checked_name(name: str) -> str:
-    """Return `name` if it is one of ours.
+    """Return `name` if it is one of Blue Flame's.
 
     Raises:
         ValueError: it could leave its folder, or git would name the worktree differently.
@@ -189,7 +189,7 @@ class Bare:
         """Move a ref as git does, by a rename, without a process; False: git has to do it.
 
         Only where nothing has to be judged: git has made the ref's file, it holds `old`, and `new`
-        was just written as a loose object. The mutex keeps every other writer away meanwhile.
+        was just written as a loose object. The mutex keeps every other writer away until then.
         """
         is_written = (self.layout.bare / "objects" / new[:2] / new[2:]).is_file()
         if old is None or not is_written or self.loose(ref) != old:
@@ -206,12 +206,12 @@ class Bare:
             await self.git.run(scope, "update-ref", "--no-deref", "--stdin", stdin=asked.encode())
 
     def _remove_stale_lock(self, ref: str) -> None:
-        # We hold the mutex, and so does every child of ours: a lock here is a dead one's.
+        # We hold the mutex, and so does every child: a lock here is a dead one's.
         (self.layout.bare / f"{ref}.lock").unlink(missing_ok=True)
 
 
 def replace(place: Path, data: bytes) -> None:
-    """Write a file so that it is always whole; the folder has to be ours alone."""
+    """Write a file so that it is always whole; no one else may write to the folder."""
     place.parent.mkdir(parents=True, exist_ok=True)
     half = place.with_name(f".{place.name}.{os.getpid()}.half")
     half.write_bytes(data)

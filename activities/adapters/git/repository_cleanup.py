@@ -53,7 +53,7 @@ def repositories(data: Path) -> list[str]:
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes that a file or folder takes on disk; what goes meanwhile counts nothing."""
+    """Return the bytes that a file or folder takes on disk; what is removed by then is left out."""
     total = 0
     for folder, _, names in os.walk(path):
         for name in names:

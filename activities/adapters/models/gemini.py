@@ -60,7 +60,7 @@ class GeminiProvider(SdkProvider["Client"]):
             vertexai=False,
             http_options=HttpOptions(
                 base_url=self._base_url,
-                # Without a client of ours the SDK may take aiohttp, which sleeps and retries.
+                # Without a client given here the SDK may take aiohttp, which sleeps and retries.
                 httpx_async_client=self._transport.client,
                 retry_options=HttpRetryOptions(attempts=1),
             ),

@@ -72,9 +72,9 @@ exit $code
 sandbox only if it is set here), runs the command, then counts who is left beside bubblewrap and it,
 without those that have ended and are not reaped yet.
 
-Descriptor 2 is a channel of ours: bubblewrap complains there too, so that its failure to start is
+Descriptor 2 is a private channel: bubblewrap complains there too, so that its failure to start is
 never taken for the command's. The command itself gets the output as its 2. It is not started until
-we say so: in its first milliseconds bubblewrap misses the death of whoever started it. The trap
+we say so: in its first milliseconds bubblewrap misses the death of its parent. The trap
 keeps this shell alive through the SIGTERM of a time-out; in the subshell the default holds again.
 """
 _FILE_UNIT_BYTES = 512

@@ -128,7 +128,7 @@ def own_links(toolchain: Iterable[Path]) -> dict[str, str]:
 
 
 Data = Callable[[bytes, str], int]
-"""Makes a descriptor that holds these bytes; whoever starts bubblewrap passes and closes it."""
+"""Makes a descriptor that holds these bytes; the launcher passes and closes it."""
 
 
 @dataclass(frozen=True)

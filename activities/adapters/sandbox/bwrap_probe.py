@@ -21,7 +21,7 @@ _OLDEST = (0, 8)
 _NO_CVE_FROM = (0, 12)
 _PROBE_TIMEOUT = timedelta(seconds=30)
 _VERSION_TIMEOUT = timedelta(seconds=20)
-"""Either takes a twentieth of a second; whoever asks has two minutes (`contracts.CLAIM_HOST`)."""
+"""Either takes a twentieth of a second; the caller has two minutes (`CLAIM_HOST`)."""
 
 _MENDS = (
     (

@@ -51,7 +51,7 @@ class Spawn:
     stdin: bytes = b""
     pass_fds: tuple[int, ...] = ()
     handshake: tuple[bytes, bytes] | None = None
-    """Not None: descriptor 2 is a channel of ours, kept apart from the output; once the child says
+    """Not None: descriptor 2 is a private channel, kept apart from the output; once the child says
     the first there, it is told the second. If we die or give up before, it sees the channel's end.
     """
 
@@ -64,7 +64,7 @@ class Reach(Protocol):
         ...
 
     async def kill(self) -> None:
-        """End all of them (SIGKILL); the first is ours to reap."""
+        """End all of them (SIGKILL); the first has to be reaped here."""
         ...
 
     async def after_exit(self) -> int:
@@ -146,7 +146,7 @@ class Child:
         await self._exited.wait()
 
     async def drain(self) -> None:
-        """Read what is left in the pipes, but wait little for whoever keeps them open."""
+        """Read what is left in the pipes, but wait little for processes that keep them open."""
         for reader in (self.output, self.private):
             reader.finish()
             if reader.is_open:

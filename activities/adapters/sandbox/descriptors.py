@@ -12,7 +12,7 @@ def memory_file(content: bytes, name: str) -> int:
 
     Args:
         content: any bytes; the child can read them again, but neither it nor we can change them.
-        name: shown in `/proc/self/fd` of whoever holds the descriptor; never a secret.
+        name: shown in `/proc/self/fd` of each holder; never a secret.
     """
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
@@ -40,7 +40,7 @@ def standard_input(content: bytes) -> int:
 
 
 class Descriptors:
-    """What a child is to inherit; all of ours are closed at the end.
+    """What a child is to inherit; this process closes its own at the end.
 
     Attributes:
         passed: their numbers, which are the same in the child.

@@ -1,6 +1,6 @@
 """Ends sandboxes that a killed worker left half made.
 
-Bubblewrap dies with whoever started it. If that happens after it has cloned the process 1 of the
+Bubblewrap dies with its parent. If that happens after it has cloned the process 1 of the
 sandbox and before it has let that go on, process 1 waits for ever: it runs nothing, but it holds
 the worktree's lock. Every later moment is covered by bubblewrap itself and by the handshake in
 `bubblewrap`; this one is seen from outside: a process 1 of bubblewrap's whose parent is no
@@ -20,7 +20,7 @@ _COMM = "bwrap"
 def sweep_orphans() -> int:
     """End every half-made sandbox of this user whose bubblewrap is dead; safe at any time.
 
-    To be called when a host starts, and by whoever waits long for a worktree's lock.
+    To be called when a host starts, and by a caller that waits long for a worktree's lock.
 
     Returns:
         How many there were.

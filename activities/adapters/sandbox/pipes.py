@@ -41,7 +41,7 @@ class PipeReader:
         return self._fd >= 0
 
     def close(self) -> None:
-        """Stop reading, whoever may still write."""
+        """Stop reading, even if others may still write."""
         if self._fd >= 0:
             asyncio.get_running_loop().remove_reader(self._fd)
             os.close(self._fd)

@@ -1,4 +1,4 @@
-"""Which installed programs of ours a sandbox shows besides the system's own under /usr.
+"""Which of Blue Flame's own programs a sandbox shows besides the system's own under /usr.
 
 Only the bare interpreter that runs us, which the file tools need, and ripgrep. Our own packages are
 never among them: what a project imports is its own affair.
@@ -18,14 +18,14 @@ _MOST_LINKS = 40
 
 @dataclass(frozen=True)
 class OwnPrograms:
-    """What of ours is shown."""
+    """What is shown of Blue Flame's own programs."""
 
     interpreter: Path
     """The real program behind the interpreter that runs us, outside any virtual environment."""
     prefixes: tuple[Path, ...]
     """The directories that it needs, shown read-only; none where it is the system's."""
     hidden: tuple[Path, ...]
-    """Folders of packages within what is shown, covered because ours are installed there."""
+    """Folders of packages within what is shown, covered because Blue Flame's packages are there."""
     search: Path | None
     """ripgrep; None where it lies under /usr or is not installed."""
 
@@ -48,7 +48,7 @@ def own_programs() -> OwnPrograms:
 
 
 def worker_prefixes() -> tuple[Path, ...]:
-    """Return all prefixes that a process of ours needs to run: packages included.
+    """Return all prefixes that a process of Blue Flame needs to run: packages included.
 
     Returns:
         Absolute directories, the most specific first; those under /usr are left out, for /usr is

@@ -1,6 +1,6 @@
 """A shell command as a neutral tree: what would run, with what, reading and writing where.
 
-Quotes, escapes, continued lines and braces are resolved by whoever reads the text. What only
+Quotes, escapes, continued lines and braces are resolved by the parser. What only
 running could tell is marked as unknown, never guessed. It knows no shell's grammar and no program.
 """
 

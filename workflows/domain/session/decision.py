@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from workflows.domain.evolution import evolve
 
 UNNAMED: Final = "(unnamed)"
-"""Who decided where a signal names nobody: Temporal does not hand its sender to a workflow."""
+"""Who decided where a signal names no one: Temporal does not hand its sender to a workflow."""
 
 
 class Decision(BaseModel, frozen=True, extra="forbid"):
@@ -41,7 +41,7 @@ class Decision(BaseModel, frozen=True, extra="forbid"):
 
 
 class DecisionOutcome(BaseModel, frozen=True, extra="forbid"):
-    """What an Update that was accepted came to: the answer to whoever sent it."""
+    """What an Update that was accepted came to: the answer to its sender."""
 
     schema_version: int = 1
     decision: str

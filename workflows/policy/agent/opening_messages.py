@@ -30,7 +30,7 @@ def data(label: str, text: str, nonce: str) -> str:
     Args:
         label: what it is, in a word or two.
         text: the text itself.
-        nonce: unguessable for whoever wrote the text; one for each message.
+        nonce: unguessable for the text's author; one for each message.
     """
     return f'<data {nonce} label="{label}">\n{text}\n</data {nonce}>'
 

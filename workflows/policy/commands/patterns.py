@@ -48,7 +48,7 @@ def may_fit(words: Sequence[Word], pattern: str) -> bool:
 
     Args:
         words: the program first, without its folder.
-        pattern: passed `pattern_fault`, or one of ours.
+        pattern: passed `pattern_fault`, or is built in.
     """
     wanted, options = _parts(pattern)
     for option in options:

@@ -1,6 +1,6 @@
 """Which IP addresses set-up commands may reach: public ones of single machines, and no others.
 
-A list of names is worth little if a name may lead into the person's own network: whoever controls
+A list of names is worth little if a name may lead into the person's own network: the owner of
 a listed name's DNS would reach what listens there. So every address that a name resolves to is
 judged here, those inside of other addresses (IPv4-mapped, NAT64, 6to4) as well. The tables follow
 IANA's registries of special-purpose addresses (RFC 6890 and its successors); they stand here and

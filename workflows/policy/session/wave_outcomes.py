@@ -1,7 +1,7 @@
 """What a wave's outcome does to the session's state.
 
 An outcome of an attempt that is no longer the task's current one (skipped, reset, retried
-meanwhile) moves nothing; only its cost counts.
+since then) moves nothing; only its cost counts.
 """
 
 from datetime import datetime

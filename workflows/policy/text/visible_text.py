@@ -55,7 +55,7 @@ IN_A_FILE_NAME: Final = Characters(frozenset({"Cc", "Zl", "Zp"}), more=_TURNING)
 IN_A_CLAIM: Final = Characters(_ACTING | {"Cs"}, more=_BLANK)
 IN_A_PLAN: Final = Characters(_ACTING, less=_BREAKS | _JOINERS | {"\r", "\u00ad"})
 SHOWING_NOTHING: Final = Characters(_ACTING | {"Zs", "Mn", "Me"}, more=_BLANK)
-"""A text of these alone is empty to whoever reads it."""
+"""A text of these alone looks empty to its reader."""
 
 
 def escaped(text: str, unsafe: Characters) -> str:

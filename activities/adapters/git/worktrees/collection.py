@@ -95,7 +95,7 @@ class Collector:
     """Collects one bare repository's worktrees."""
 
     def __init__(self, git: Git, attributes: lfs.AttributeRepository) -> None:
-        """Take the program, and what reads attributes untouched by ours."""
+        """Take the program, and what reads attributes without Blue Flame's own."""
         self._git = git
         self._attributes = attributes
         self._known: dict[Path, Known] = {}
@@ -119,7 +119,7 @@ class Collector:
         )
 
     async def _look(self, scope: Scope, known: Known) -> Seen:
-        """Ask git for what is new and what differs, and look through the folders meanwhile."""
+        """Ask git for what is new and what differs, and look through the folders beside it."""
         others = ("ls-files", "-z", "-o", "--exclude-standard")
         differing = ("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all")
         cache = self._listings.setdefault(scope.cwd, {})

@@ -37,7 +37,7 @@ class Listing:
 
 
 Cache = dict[bytes, Listing]
-"""Listings by folder. The time of change cannot be set by whoever changes the folder."""
+"""Listings by folder. The time of change cannot be set by what changes the folder."""
 
 
 def folders_of(paths: Iterable[bytes]) -> set[bytes]:

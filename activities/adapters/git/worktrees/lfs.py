@@ -55,7 +55,7 @@ class AttributeRepository:
     """An empty repository in which to ask for attributes."""
 
     def __init__(self, git: Git, place: Path) -> None:
-        """Take the program and a folder of ours; it is made when first needed."""
+        """Take the program and a private folder; it is made when first needed."""
         self._git = git
         self._place = place
 

@@ -31,7 +31,7 @@ class Folder:
 
 
 Cache = dict[bytes, Folder]
-"""Folders by path. The time of change cannot be set by whoever changes the folder."""
+"""Folders by path. The time of change cannot be set by what changes the folder."""
 
 
 def disarm(root: bytes, cache: Cache) -> tuple[Finding, ...]:

@@ -166,7 +166,7 @@ def _is_empty(block: Json) -> bool:
 
 
 def _usage(usage: Json) -> Usage:
-    """Their input tokens leave out what was read from and written to the cache; ours do not."""
+    """Their input tokens leave out cache reads and writes; `Usage` includes them."""
     cached = count(usage.get("cache_read_input_tokens"))
     written = count(usage.get("cache_creation_input_tokens"))
     kinds = table(usage.get("cache_creation"))

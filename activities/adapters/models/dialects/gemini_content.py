@@ -195,7 +195,7 @@ def _is_empty(part: Json) -> bool:
 
 
 def _usage(usage: Json) -> Usage:
-    """Their output leaves out the thoughts, and their prompt what tools brought; ours do not."""
+    """Their output leaves out thoughts, their prompt what tools brought; `Usage` includes both."""
     prompt = count(usage.get("promptTokenCount")) + count(usage.get("toolUsePromptTokenCount"))
     output = count(usage.get("candidatesTokenCount")) + count(usage.get("thoughtsTokenCount"))
     return Usage(

@@ -246,7 +246,7 @@ async def _closing(streams: Streams) -> AsyncGenerator[Streams]:
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:
-    """Send what is left to be sent, but wait little for whoever does not take it."""
+    """Send what is left to be sent, but wait little for a client that does not take it."""
     writer.close()
     try:
         async with asyncio.timeout(_FLUSH_S):

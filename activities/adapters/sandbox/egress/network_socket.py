@@ -2,8 +2,8 @@
 
 The sandbox's network stays empty. Before the command, a few lines of Python inside listen on its
 loopback, hand that socket to the host through an inherited descriptor, and become the command. So
-nothing stands in a file system, no process of ours stays inside, and with the command's end all of
-it is gone. What goes through is `egress`'s to judge.
+nothing stands in a file system, no process of the host stays inside, and with the command's end all
+of it is gone. What goes through is `egress`'s to judge.
 """
 
 import asyncio

@@ -20,7 +20,7 @@ _FORMS: Final = "ask it by CONNECT, or by GET or HEAD with an address that begin
 
 
 class BadHeadError(ValueError):
-    """The head cannot be taken; the message says why, for whoever reads the set-up's output."""
+    """The head cannot be taken; the message says why, for the reader of the set-up's output."""
 
 
 class Asked(NamedTuple):

@@ -1,7 +1,7 @@
 """The recorder: passes a session's calls on, and has them taken down.
 
 Answers are read behind the callers' backs, one after the other, so that recording holds no one up;
-after each one (or several that came meanwhile) the whole playbook is saved.
+after each one (or several that came during the last save) the whole playbook is saved.
 """
 
 import asyncio

@@ -209,7 +209,7 @@ def _start(status: int, headers: Headers) -> "Message":
 
 
 def _own(status: int, message: str) -> Captured:
-    """Word an answer of ours in a form that the clients of all providers read."""
+    """Word an answer of the proxy's own in a form that the clients of all providers read."""
     error = {"type": "api_error", "code": status, "message": f"recorder: {message}"}
     body = json.dumps({"type": "error", "error": error}).encode()
     length = str(len(body)).encode()

@@ -33,7 +33,7 @@ def body_of(raw: bytes) -> Json:
 def place_of(
     dialect: DialectName, body: Mapping[str, object], calls: Callable[[Place], int]
 ) -> Place | None:
-    """Say where the conversation of a request stands; None: no agent of ours leads it.
+    """Say where the conversation of a request stands; None: no agent of a session leads it.
 
     Args:
         dialect: whose form the body has.
