@@ -12,7 +12,7 @@ Outcome = Literal["complete", "incomplete", "stopped", "failed"]
 
 
 class ProviderWait(BaseModel, frozen=True, extra="forbid"):
-    """One call that is asked again later; nothing is billed for it meanwhile."""
+    """One call that is asked again later; nothing is billed until then."""
 
     agent: str
     model: str

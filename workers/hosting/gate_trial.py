@@ -1,7 +1,7 @@
 """Set-up and gates of a repository, each run once in the sandbox on the base, with times.
 
 A process of its own, `python -m workers.hosting.gate_trial`: a request on the standard input, a
-report on the standard output. The base is exported with the rights of whoever starts it; then root
+report on the standard output. The base is exported with the rights of the caller; then root
 is given up, and the rest happens as on a host. What it leaves on disk is removed at its end.
 
 Nothing is compared: whether a gate can judge is all that is asked.

@@ -42,7 +42,7 @@ Command = Callable[[Role], Sequence[str]]
 
 
 def worker_command(role: Role) -> Sequence[str]:
-    """Return the command that starts our own worker for a role."""
+    """Return the command that starts a worker for a role."""
     return (sys.executable, "-P", "-m", "workers", "--roles", role)
 
 
@@ -219,7 +219,7 @@ async def _kept(work: Coroutine[None, None, None]) -> AsyncGenerator[asyncio.Tas
         yield task
     finally:
         task.cancel()
-        # Whatever is cancelled meanwhile: the lock is ours until nothing runs any more.
+        # Even if it is cancelled: the lock is held until nothing runs any more.
         await uninterrupted(_end(task))
 
 
