@@ -1,6 +1,6 @@
 """One tiny real call to each of some models: `python -m workers.model_trial`, a request on stdin.
 
-A process of its own, so that the command line never loads a provider's SDK. It keeps
+A process of its own, so that its caller (the command line) never loads a provider's SDK. It keeps
 nothing and retries nothing.
 """
 

@@ -1,4 +1,4 @@
-"""What a process takes from its environment: read once, in `__main__`, and passed down.
+"""What a Blue Flame process takes from its environment: read once, in `__main__`, and passed down.
 
 It decides no policy and creates nothing on disk; `workers.hosting.data_layout` makes the
 directories.
@@ -63,7 +63,7 @@ class Settings(BaseSettings):
     )
 
     data_dir: Path = Field(default_factory=_default_data_dir)
-    """Where everything of ours lives on this machine."""
+    """Blue Flame's data directory on this machine."""
     host_uid: int = Field(default=DROPPED_ID, ge=1)
     """The unprivileged user that a host worker started as root becomes."""
     host_gid: int = Field(default=DROPPED_ID, ge=1)
@@ -145,7 +145,7 @@ class Settings(BaseSettings):
             environment: where the `TEMPORAL_*` variables are read; None: the process's own.
 
         Raises:
-            ValidationError: a variable has a value that is none.
+            ValidationError: a variable has an invalid value.
         """
         variables = os.environ if environment is None else environment
         own = cls(temporal={k: v for k, v in variables.items() if k.startswith("TEMPORAL_") and v})
@@ -164,7 +164,7 @@ class Settings(BaseSettings):
         return self.model_copy(update=dict(changes))
 
     def as_environment(self) -> dict[str, str]:
-        """Return the variables that give another process the same places and manners."""
+        """Return the variables that give another Blue Flame process the same settings."""
         names = ("data_dir", "host_uid", "host_gid", "host_name", "playbook", "sandbox", "cgroup")
         values = {name: getattr(self, name) for name in names}
         if self.toolchains:

@@ -145,6 +145,6 @@ def _worker(client: Client, offer: Offer, task_queue: str, journal: Journal) -> 
 
 
 def workflow_runner() -> SandboxedWorkflowRunner:
-    """Return the sandbox that workflow code runs in, with our pure modules passed through."""
+    """Return the sandbox that workflow code runs in, with the pure modules passed through."""
     restrictions = SandboxRestrictions.default.with_passthrough_modules(*wiring.PASSED_THROUGH)
     return SandboxedWorkflowRunner(restrictions=restrictions)

@@ -33,7 +33,7 @@ def simulate(
     if record:
         execute(_record(playbook, port, tuple(to or ()), force=force))
     if to or force:
-        fail(CommandError("--to and --force belong to --record"))
+        fail(CommandError("--to and --force need --record"))
     if not playbook.is_file():
         fail(CommandError(f"playbook {str(playbook)!r} is not a file"))
     execute(_simulate(playbook, port))
@@ -84,4 +84,4 @@ def _warn(message: str) -> None:
 
 
 def _taken(port: int, error: OSError) -> CommandError:
-    return CommandError(f"port {port} cannot be served ({error.strerror}); --port names another")
+    return CommandError(f"port {port} cannot be served ({error.strerror}); use another --port")

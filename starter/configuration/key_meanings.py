@@ -7,7 +7,7 @@ code spans stand what a person types.
 from typing import Final
 
 MEANINGS: Final = {
-    "version": "the version of this file's format; the only key that must be there",
+    "version": "the version of this file's format; the only required key",
     "pacing": "when dependants start: after the merge of a whole wave, or as soon as their "
     "dependencies are validated ([concepts](concepts.md#the-two-pacings))",
     "approvals.plan": "who approves the plan",
@@ -15,23 +15,24 @@ MEANINGS: Final = {
     "gate judged, where none found something new",
     "approvals.unjudged": "what `auto_if_green` and a decisions file do with work that no gate "
     "judged: leave it to you, or take it as green",
-    "concurrency.plan": "agents that plan at once",
-    "concurrency.develop": "agents that develop at once",
+    "concurrency.plan": "planners that run at once",
+    "concurrency.develop": "developers that run at once",
     "concurrency.validate": "tasks that are validated at once",
-    "concurrency.merge": "merge waves at once",
+    "concurrency.merge": "merge waves that run at once",
     "models.planner": "models of the planner, the first that can be used",
     "models.developer": "models of the developers",
     "models.reviewer": "models of the reviewers; at least one of another family than the "
     "developers",
-    "providers": "compatible servers by a name of yours, and time limits of built-in providers "
-    "([providers](providers.md)); refused in a file that was found in the repository",
+    "providers": "compatible servers, each under a name that you choose, and time "
+    "limits of built-in providers ([providers](providers.md)); refused in a file that was found in "
+    "the repository",
     "providers.NAME.base_url": "its Chat Completions interface, as in `http://127.0.0.1:11434/v1`",
-    "providers.NAME.key": "the environment variable that holds its key; left out: it wants none",
+    "providers.NAME.key": "the environment variable that holds its key; left out: it needs no key",
     "providers.NAME.family": "who made its models; left out: the provider's name",
-    "providers.NAME.abilities.tool_calls": "`false`: no role can use it",
-    "providers.NAME.abilities.parallel_tool_calls": "`false`: it is told of one call at a time",
-    "providers.NAME.abilities.system_role": "who says the instructions; `user`: they open the "
-    "first message",
+    "providers.NAME.abilities.tool_calls": "`false`: it cannot be used for any role",
+    "providers.NAME.abilities.parallel_tool_calls": "`false`: it is asked for one call at a time",
+    "providers.NAME.abilities.system_role": "the role that carries the instructions; `user`: "
+    "they open the first message",
     "providers.NAME.abilities.reasoning_effort": "sent as it stands; left out: not sent",
     "providers.NAME.abilities.reasoning_replay": "`true`: a model's own turns go back as they "
     "came, its reasoning included",
@@ -40,21 +41,20 @@ MEANINGS: Final = {
     "providers.NAME.abilities.prompt_caching": "`true`: one `prompt_cache_key` is sent for each "
     "agent",
     "providers.NAME.timeout_s": "how long one call may take, in seconds; left out: 900",
-    "catalogue": "what you know better of models, by `provider/model`; refused in a file that was "
-    "found in the repository",
+    "catalogue": "what you know about models that Blue Flame does not, by `provider/model`; "
+    "refused in a file that was found in the repository",
     "catalogue.NAME.family": "who made it; a reviewer must be of another family than the developer",
     "catalogue.NAME.window_tokens": "the longest prompt with its answer",
     "catalogue.NAME.max_output_tokens": "the longest answer, at most half the window",
-    "catalogue.NAME.prices.input_usd": "USD per million tokens of input; 0 for a model that costs "
-    "nothing",
+    "catalogue.NAME.prices.input_usd": "USD per million input tokens; 0 for a free model",
     "catalogue.NAME.prices.cached_input_usd": "the same for cached input; left out: as other input",
     "catalogue.NAME.prices.output_usd": "the same for output, reasoning included",
     "budget.warn_usd": "a notice above this spend of a session, in USD",
-    "budget.stop_usd": "no call is paid beyond it; what then happens is `on_cap`",
-    "budget.burn_usd_per_minute": "above this rate of spending the same happens as at the cap",
+    "budget.stop_usd": "no call is paid beyond it; `on_cap` says what happens then",
+    "budget.burn_usd_per_minute": "at a higher rate of spending the same happens as at the cap",
     "gates": "the checks that judge each change, by name; `{}` means none",
     "gates.NAME.run": "the command; a text with shell syntax runs under `bash -e -o pipefail`",
-    "gates.NAME.timeout": "the longest that it may run",
+    "gates.NAME.timeout": "the longest time that it may run",
     "worktree.setup": "commands run in the sandbox, once in each worktree or checkout",
     "worktree.network": "hosts that `worktree.setup`, and nothing else, may reach: "
     "`files.example.org` (its ports 443 and 80), `git.example.org:8443`, `*.example.org` "
@@ -72,24 +72,26 @@ MEANINGS: Final = {
     "`{RUSTUP_HOME: ~/.rustup}`; agents can read them",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
-    "command_timeout": "the longest that one command of an agent may run",
+    "command_timeout": "the longest time that one command of an agent may run",
     "limits.changed_files": "files that the work of one task may change",
     "limits.file_bytes": "the largest file that it may write",
-    "limits.changed_bytes": "all that it may write together",
+    "limits.changed_bytes": "the total size of all that it may write",
     "sandbox": "`none` runs commands of agents and gates with your own rights, on workers that "
     "`run` starts then, or `up` with `BLUEFLAME_SANDBOX=none`; workers that have a sandbox keep to "
     "it. Refused in a file that was found in the repository",
     "policy.planner_tools": "tools that the planner is offered and may call",
     "policy.developer_tools": "tools that developers are offered and may call",
     "policy.reviewer_tools": "tools that reviewers are offered and may call",
-    "policy.allow_commands": "only commands that certainly fit one of these run",
-    "policy.deny_commands": "commands that may fit one of these never run, whatever allows them",
-    "policy.lift": "built-in rules that do not hold",
-    "policy.read_paths": "all that the tool `read`, and commands that plainly read files, get",
-    "policy.write_paths": "all that a task may write of what it claims",
+    "policy.allow_commands": "only commands that certainly match one of these run",
+    "policy.deny_commands": "commands that may match one of these never run, even if "
+    "they are allowed",
+    "policy.lift": "built-in rules that do not apply",
+    "policy.read_paths": "the only files that the tool `read`, and commands that plainly "
+    "read files, may read",
+    "policy.write_paths": "the only files that a task may write, within its claims",
     "policy.blocked_paths": "neither read nor written",
-    "policy.protected_paths": "never written, whatever a task claims, beside the built-in set; "
-    "a baseline's tests, say",
+    "policy.protected_paths": "never written, whatever a task claims, in addition to the built-in "
+    "set; for example the tests of a baseline",
     "deliver": "where finished work goes: the branch `blueflame/<session>`",
     "on_cap": "what reaching the cap does: wait for you, or end the session",
 }

@@ -77,7 +77,7 @@ def _version(value: object, source: Source) -> int:
         return value
     known = ", ".join(map(str, (*_STEPS, VERSION)))
     raise ConfigurationError(
-        f"{source.place(('version',))}: version: {brief(value)} is none of {known}; update Blue "
+        f"{source.place(('version',))}: version: {brief(value)} is not one of {known}; update Blue "
         "Flame, or write the file again by 'blueflame config schema'"
     )
 

@@ -53,7 +53,7 @@ def joined(below: Mapping[str, object], layer: Mapping[str, object]) -> dict[str
     """Return a layer's values, with what layers below it deny added to what it denies itself.
 
     Args:
-        below: what holds without the layer, by dotted key.
+        below: what applies without the layer, by dotted key.
         layer: its own values.
     """
     values = dict(layer)
@@ -89,7 +89,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     """
     checked = ((key, found[key], own.get(key, _DEFAULTS[key])) for key in _DEFAULTS if key in found)
     refused = tuple(
-        f"{key}: {_shown(value)} where {_shown(mine)} holds without this file: "
+        f"{key}: {_shown(value)} where {_shown(mine)} applies without this file: "
         f"{_remedy(key, value, mine)}"
         for key, value, mine in checked
         if not _may(key, value, mine)

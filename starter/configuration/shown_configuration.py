@@ -39,7 +39,7 @@ class ShownConfiguration(BaseModel, frozen=True, extra="forbid"):
 def shown_configuration(
     layers: Sequence[Layer], environment: Mapping[str, str]
 ) -> ShownConfiguration:
-    """Say what holds.
+    """Say what applies.
 
     Args:
         layers: all that was said, the winning one last.
@@ -66,7 +66,7 @@ def lines(shown: ShownConfiguration, *, with_origins: bool) -> Iterator[str]:
     """Return it as a `blueflame.yaml`, line by line.
 
     Args:
-        shown: what holds.
+        shown: what applies.
         with_origins: each value is followed by a comment that says where it came from.
     """
     yield f"version: {VERSION}"

@@ -58,7 +58,7 @@ def _of_temporal(error: Exception) -> str:
 
 
 def _full_disk() -> str:
-    """Return what to say of a full disk, where the server that failed keeps its database on ours.
+    """Return what to say of a full disk, if the server that failed has its database on this one.
 
     The server itself says only that it could not save something.
     """

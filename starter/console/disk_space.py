@@ -32,7 +32,7 @@ class Disk:
         try:
             free = self._free(self._directory)
         except OSError:
-            return []  # a disk that is gone is told by whoever needs it
+            return []  # the code that needs the disk reports that it is gone
         if not self._is_full and free < _FULL_BYTES:
             self._is_full = True
             where = f"{free / 1e6:.1f} MB are free for the data directory {str(self._directory)!r}"

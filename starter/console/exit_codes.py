@@ -10,7 +10,7 @@ class ExitCode(IntEnum):
     COMPLETE = 0
     """Done; of `run` and `watch`: every task is merged, or was skipped by a person."""
     FAILED = 1
-    """The session ended incomplete or failed, or the command met an internal error."""
+    """The session ended incomplete or failed, or the command had an internal error."""
     USAGE = 2
     """Wrong arguments, configuration, repository or machine (an editor too that is missing or
     fails), or an id that does not exist."""
@@ -24,7 +24,7 @@ class ExitCode(IntEnum):
     """What was to be decided has changed, is settled, or does not wait, and nothing was sent; the
     session answered at once that it will not; or what was to be shown is not there yet."""
     INSIDE = 7
-    """A command of a session started us, and what it asked for would start or steer a session."""
+    """A command of a session started this one, which would start or steer a session."""
     INTERRUPTED = 130
     """Ctrl-C: the command detached, the session did not end; or there was none yet."""
 

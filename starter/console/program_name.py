@@ -1,6 +1,6 @@
 """How the person calls us, so that a command that we tell works as it is typed.
 
-Messages from below the command line say `blueflame`; whoever shows one passes it through
+Messages from below the command line say `blueflame`; the code that shows one passes it through
 `as_typed`.
 """
 
@@ -32,5 +32,5 @@ def _is_on_path(typed: Path) -> bool:
 
 
 def as_typed(message: str) -> str:
-    """Return a message in which our commands begin as the person types them."""
+    """Return a message in which Blue Flame's commands begin as the person types them."""
     return _OURS.sub(lambda _: program(), message)

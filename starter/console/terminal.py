@@ -42,7 +42,7 @@ def console(*, beside: bool = False) -> "Console":
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            # Rich would end the process here, past the ends of our children.
+            # Rich would end the process here, without ending the child processes.
             raise BrokenPipeError
 
     return Plain(markup=False, emoji=False, highlight=False, stderr=beside)

@@ -74,14 +74,14 @@ def read_decisions(path: Path) -> Decisions:
     """Read a decisions file.
 
     Raises:
-        CommandError: it cannot be read, or is none; with line and column in each complaint.
+        CommandError: it cannot be read, or is invalid; each complaint has line and column.
     """
     try:
         data = read_bounded(path, MAX_FILE_BYTES)
     except NotAFileError as error:
         raise CommandError(f"decisions file {error}") from None
     if len(data) > MAX_FILE_BYTES:
-        raise CommandError(f"{path}: over {MAX_FILE_BYTES} bytes; no decisions are so long")
+        raise CommandError(f"{path}: over {MAX_FILE_BYTES} bytes; shorten it")
     try:
         return parse_document(Decisions, data.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """What the demo plays on: a fresh copy of the sample as a git repository, and its own test suite.
 
 The sample and its playbook stand in `examples/demo` of a checkout. Git runs here as a person would
-run it, on a repository of our own making; the session itself never goes through this module.
+run it, on a repository that the demo made; the session itself never goes through this module.
 """
 
 import asyncio
@@ -95,8 +95,8 @@ def _material() -> Path:
 async def run_suite(stage: Stage, revision: str) -> SuiteRun:
     """Run the sample's own tests on a clean clone of a branch or commit.
 
-    Unconfined, as a person would who trusts what was approved: the sample and all that was written
-    into it are ours.
+    Without a sandbox, as a person would who trusts what was approved: the sample and the scripted
+    changes come with Blue Flame.
     """
     from workers.local.trusted_programs import run_unconfined
 

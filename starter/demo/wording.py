@@ -1,4 +1,4 @@
-"""All that the demo says, as plain lines; only ASCII of our own.
+"""All that the demo says, as plain lines; the fixed text is ASCII.
 
 Pure: values in, lines out. Foreign text passes `one_line` or `shown`.
 """
@@ -31,7 +31,7 @@ _LINES: Final = 3
 
 
 def step(word: str, text: str) -> str:
-    """Return one line of the course; `text` is ours, or made harmless already."""
+    """Return one line of the course; `text` is fixed, or was made harmless before."""
     return f"{word:<9} {text}"
 
 

@@ -65,9 +65,10 @@ async def find_way(repository: Path, session: str | None, branch: str | None) ->
     try:
         mine = await person_repository.inspect(repository, branch)
         if mine.base_branch is None:
-            root = str(mine.root)
-            what = f"{branch!r} is not a branch" if branch else f"{root!r} is on no branch"
-            raise CommandError(f"{what}; name yours with --branch")
+            what = f"no branch is checked out in {str(mine.root)!r}"
+            if branch:
+                what = f"{branch!r} is not a branch"
+            raise CommandError(f"{what}; name your branch with --branch")
         to = await _sessions_branch(mine.root, session, mine.base)
         theirs = await person_repository.inspect(mine.root, f"refs/heads/{to}")
     except GitError as error:
@@ -126,7 +127,7 @@ async def _sessions_branch(repository: Path, session: str | None, mine: Commit) 
     if session is not None:
         fitting = [name for name in every if fits(name.removeprefix(_OURS), session)]
         where = f"in {str(repository)!r}{too_short(session)}"
-        none = f"no session that fits {session!r} has a branch {where}"
+        none = f"no session that matches {session!r} has a branch {where}"
     else:
         fitting = await branches_under(repository, _OURS, not_merged_into=mine)
         none = f"your branch has all that sessions brought to {str(repository)!r}"

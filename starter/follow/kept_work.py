@@ -20,7 +20,7 @@ def lines(session: ShownSession, host_dir: Path) -> list[str]:
 
     Args:
         session: as it stands.
-        host_dir: the host's own data, where our repositories are.
+        host_dir: the host's data directory, where Blue Flame's repositories are.
     """
     refused = any(notice.kind is NoticeKind.DELIVERY for notice in session.notices)
     if session.outcome in (None, "complete") or not refused:

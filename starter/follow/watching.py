@@ -96,7 +96,7 @@ class Watch:
             is_new = bool(_needs(now) - self._asked)
             self._asked |= _needs(now)
             if is_new and not decided:
-                self._say(session_words.nobody_to_ask(now, self._program))
+                self._say(session_words.no_terminal(now, self._program))
                 if not self._patient:
                     return ExitCode.WAITING
             await asyncio.sleep(_LOOK_SECONDS)
@@ -277,7 +277,7 @@ async def _answer(question: str, choices: str) -> str:
         try:
             line = await read_line()
         except asyncio.CancelledError:
-            # What is said to whoever leaves begins on a line of its own.
+            # What is said to a person who leaves begins on a line of its own.
             _write([""])
             raise
         choice = (line or "l").lower()[:1]

@@ -50,7 +50,7 @@ def read_plan_file(path: Path) -> Plan:
     except NotAFileError as error:
         raise CommandError(f"plan {error}") from None
     if len(data) > _MOST_BYTES:
-        raise CommandError(f"{path}: over {_MOST_BYTES} bytes; no plan is so long")
+        raise CommandError(f"{path}: over {_MOST_BYTES} bytes; shorten it")
     try:
         plan = parse_document(Plan, data.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError:

@@ -28,10 +28,10 @@ def require_place(path: Path, *, force: bool) -> None:
     if path.is_dir():
         raise CommandError(f"playbook {str(path)!r} is a folder; name a file in it")
     if path.exists() and not force:
-        raise CommandError(f"{str(path)!r} is there already; --force records over it")
+        raise CommandError(f"{str(path)!r} exists already; --force overwrites it")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise CommandError(
-            f"{str(path)!r} cannot be written; its folder must be there, and yours to write in"
+            f"{str(path)!r} cannot be written; its folder must exist and be writable"
         )
 
 
@@ -42,7 +42,7 @@ def given_addresses(given: Sequence[str]) -> dict[str, str]:
         given: each `NAME=URL`.
 
     Raises:
-        CommandError: one of them is none.
+        CommandError: one of them is not an address.
     """
     return dict(_address(each) for each in given)
 
@@ -63,8 +63,8 @@ def _address(given: str) -> tuple[str, str]:
     except ValidationError:
         # What was written may hold a key, so it is not repeated whole.
         raise CommandError(
-            f"--to {name!r} names no address; write --to NAME=https://host/path, without user and "
-            "query, NAME being anthropic, openai, google or a provider of yours"
+            f"--to {name!r} has no valid address; write --to NAME=https://host/path, without user and "
+            "query, NAME being anthropic, openai, google or a provider that you configured"
         ) from None
     return name, url
 
@@ -76,10 +76,10 @@ def refuse_itself(own: Sequence[str]) -> None:
         CommandError: there are some.
     """
     for name in own:
-        variable = _VARIABLES[name][0] if name in _VARIABLES else "what names it"
+        variable = _VARIABLES[name][0] if name in _VARIABLES else "its address"
         raise CommandError(
-            f"{name!r} would be asked at the recorder itself; unset {variable} here, or say where "
-            f"it really is by --to {name}=URL"
+            f"{name!r} points to the recorder itself; unset {variable} here, or give "
+            f"its real address with --to {name}=URL"
         )
 
 

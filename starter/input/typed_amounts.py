@@ -9,7 +9,7 @@ def read_amount(text: str) -> Decimal:
     """Read an amount in USD, with or without a dollar sign.
 
     Raises:
-        CommandError: it is none, or one that no session takes.
+        CommandError: it is not an amount, or is out of range.
     """
     from workflows.policy.money.grants import read_usd
 

@@ -16,7 +16,7 @@ async def skew(settings: "Settings") -> timedelta:
     """
     installed = datetime.fromtimestamp(Path(__file__).stat().st_mtime, UTC)  # noqa: ASYNC240 (one stat)
     latest = max(installed, await _newest_start(settings) or installed)
-    # Read last: what began while we asked is no sign of a clock that is behind.
+    # Read last: what began while the server was asked does not mean that the clock is behind.
     return max(latest - datetime.now(UTC), timedelta(0))
 
 

@@ -34,7 +34,7 @@ def read_settings() -> "Settings":
     """Read this process's settings, for a command that uses the data directory.
 
     Raises:
-        CommandError: a variable of the environment has a value that is none, or there can be no
+        CommandError: a variable of the environment has an invalid value, or there can be no
             data directory.
     """
     from starter.machine.data_directory import require_place
@@ -48,7 +48,7 @@ def settings_as_they_are() -> "Settings":
     """Read this process's settings, whether or not they can be used.
 
     Raises:
-        CommandError: a variable of the environment has a value that is none.
+        CommandError: a variable of the environment has an invalid value.
     """
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
@@ -61,7 +61,7 @@ def settings_as_they_are() -> "Settings":
         raise CommandError(f"the environment: {error}; BLUEFLAME_PROVIDERS is JSON") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        if first["type"] == "value_error":  # from a check of ours, with its own words
+        if first["type"] == "value_error":  # from Blue Flame's own check, in words
             raise CommandError(first["msg"].removeprefix("Value error, ")) from error
         name = f"BLUEFLAME_{str(first['loc'][0]).upper()}"
         # What stands where a key's variable belongs may be the key.
@@ -313,7 +313,7 @@ async def stop_supervisor(settings: "Settings") -> bool:
         Whether there was one.
 
     Raises:
-        CommandError: it does not end.
+        CommandError: it did not exit in time.
     """
     from workers.server.supervisor import read_state
 
@@ -328,4 +328,6 @@ async def stop_supervisor(settings: "Settings") -> bool:
             while (now := read_state(settings)) is not None and now.pid == state.pid:  # noqa: ASYNC110
                 await asyncio.sleep(_POLL_SECONDS)
             return True
-    raise CommandError(f"process {state.pid} does not end; look what it does", ExitCode.FAILED)
+    raise CommandError(
+        f"process {state.pid} did not exit; inspect it with `ps -p {state.pid}`", ExitCode.FAILED
+    )

@@ -1,7 +1,7 @@
 """A look at the person's repository before anything starts: is it usable, which base, which gates.
 
-The session looks at it in the same way, with the rights of role `land`; this is the early answer,
-before a server is started. Nothing is changed, and nothing that a repository names is run.
+The session looks at it in the same way, with the rights of the worker that lands; this is the early
+answer, before a server is started. Nothing is changed, and nothing that a repository names is run.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,6 +1,6 @@
 """What Temporal's client library notes of its own retries: for a log file, never for a terminal.
 
-A person hears of a server that does not answer, or of a full disk, in our own words.
+A person hears of a server that does not answer, or of a full disk, in Blue Flame's words.
 """
 
 import functools

@@ -11,7 +11,7 @@ _RECENT: Final = timedelta(seconds=90)
 
 
 async def has_workers(client: "Client") -> bool:
-    """Tell whether somebody's workers asked for work on sessions lately.
+    """Tell whether any workers asked for work on sessions lately.
 
     They may run on other machines. One that was killed counts for as long.
 

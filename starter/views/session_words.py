@@ -1,7 +1,7 @@
 """Everything that a person reads, in one place: wording and layout, as plain lines of text.
 
-Pure: values in, lines out; the terminal wraps them. Only ASCII of our own, so that every locale can
-show it; foreign text passes `shown` or `one_line`. Colours are put on by the caller, by line.
+Pure: values in, lines out; the terminal wraps them. The fixed text is ASCII, so that every locale
+can show it; foreign text passes `shown` or `one_line`. Colours are put on by the caller, by line.
 """
 
 import shlex
@@ -242,7 +242,7 @@ def _moved(before: "dict[str, str]", now: "dict[str, str]") -> list[str]:
 # --- approval -------------------------------------------------------------------------------------
 
 
-def nobody_to_ask(session: ShownSession, program: str) -> list[str]:
+def no_terminal(session: ShownSession, program: str) -> list[str]:
     """Return what a session without a terminal says when it waits for a person."""
     return [
         "the session waits for a person, and there is no terminal to ask at; answer with",

@@ -1,6 +1,6 @@
 """What a person reads of server and workers: where they are, who keeps them, how to keep them.
 
-Pure: values in, lines out; only ASCII of our own.
+Pure: values in, lines out; the fixed text is ASCII.
 """
 
 import shlex
@@ -22,7 +22,7 @@ def detached(
         first = f"detached; session {session} goes on"
     else:
         again = _up_again(program, playbook)
-        first = f"detached; session {session} rests until workers run again: {again}"
+        first = f"detached; session {session} is idle until workers run again: {again}"
     return [first, f"find it again with `{program} watch {session}`"]
 
 

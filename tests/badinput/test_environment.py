@@ -119,7 +119,7 @@ def test_a_cgroup_that_is_none(command: Command, repository: Path, arguments: tu
     options = ("--config", str(command.config), "--repo", str(repository))
     more = {"BLUEFLAME_CGROUP": "/nope"}
     told = command.types(*arguments, *(options if arguments[0] == "run" else ()), more=more)
-    refused(command, told, USAGE, "BLUEFLAME_CGROUP='/nope' is no cgroup", "unset it")
+    refused(command, told, USAGE, "BLUEFLAME_CGROUP='/nope' is not a cgroup", "unset it")
 
 
 def test_no_server_was_started_yet(command: Command):
@@ -184,33 +184,33 @@ TYPED: dict[str, tuple[tuple[str, ...], str, str]] = {
     ),
     "a recording over a file": (
         ("simulate", "--record", "{top}/half.yaml"),
-        "half.yaml' is there already",
-        "--force records over it",
+        "half.yaml' exists already",
+        "--force overwrites it",
     ),
     "a recording over a folder": (("simulate", "--record", "{top}"), "' is a folder", "a file in"),
     "a recording in no folder": (
         ("simulate", "--record", "{top}/no/new.yaml"),
         "new.yaml' cannot be written",
-        "its folder must be there",
+        "its folder must exist",
     ),
     "a recording of an address that is none": (
         ("simulate", "--record", "{top}/new.yaml", "--to", "openai=localhost"),
-        "--to 'openai' names no address",
+        "--to 'openai' has no valid address",
         "write --to NAME=https://host/path",
     ),
     "a recording of a name that is none": (
         ("simulate", "--record", "{top}/new.yaml", "--to", "https://h/"),
-        "--to 'https://h/' names no address",
+        "--to 'https://h/' has no valid address",
         "write --to NAME=https://host/path",
     ),
     "a recording of itself": (
         ("simulate", "--record", "{top}/new.yaml", "--to", "openai=http://localhost:8765/v1"),
-        "'openai' would be asked at the recorder itself",
-        "unset OPENAI_BASE_URL here, or say where it really is by --to openai=URL",
+        "'openai' points to the recorder itself",
+        "unset OPENAI_BASE_URL here, or give its real address with --to openai=URL",
     ),
     "a simulator with options of a recording": (
         ("simulate", "{top}/half.yaml", "--force"),
-        "--to and --force belong to --record",
+        "--to and --force need --record",
         "",
     ),
 }
@@ -512,7 +512,7 @@ def test_a_port_that_is_taken(command: Command, tmp_path: Path, options: tuple[s
         taken.listen()
         port = str(taken.getsockname()[1])
         told = command.types("simulate", str(playbook), "--port", port, *options)
-    refused(command, told, USAGE, f"port {port} cannot be served", "--port names another")
+    refused(command, told, USAGE, f"port {port} cannot be served", "use another --port")
 
 
 # --- the process itself ---------------------------------------------------------------------------

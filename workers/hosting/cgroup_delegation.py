@@ -1,8 +1,8 @@
 """Prepares a delegated cgroup for the commands of a host worker.
 
 A person names it in `BLUEFLAME_CGROUP`: a path below `/sys/fs/cgroup`, or `own`, which is the one
-that the worker was started in (a systemd unit with `Delegate=yes`). Processes of ours go into its
-leaf `LEAF`, because the kernel gives controllers only to the children of a cgroup that holds no
+that the worker was started in (a systemd unit with `Delegate=yes`). Blue Flame's processes go into
+its leaf `LEAF`, because the kernel gives controllers only to the children of a cgroup that holds no
 process itself; each command then gets a child beside that leaf. Source: the kernel's
 `admin-guide/cgroup-v2`, "Delegation" and "No Internal Process Constraint".
 """
@@ -30,7 +30,7 @@ def place_of(named: str | None) -> Path | None:
     """Return the delegated cgroup's directory; None where none is named.
 
     Raises:
-        DelegationError: it is no cgroup of version 2 that limits memory and processes, or it is
+        DelegationError: it is not a cgroup of version 2 that limits memory and processes, or it is
             someone else's.
     """
     if named is None:
@@ -40,7 +40,7 @@ def place_of(named: str | None) -> Path | None:
         there = (place / "cgroup.controllers").read_text().split()
     except OSError as error:
         raise DelegationError(
-            f"BLUEFLAME_CGROUP={named!r} is no cgroup of version 2 ({error}); name a directory "
+            f"BLUEFLAME_CGROUP={named!r} is not a cgroup of version 2 ({error}); name a directory "
             f"below {str(_MOUNT)!r} that was delegated to this user, or unset it"
         ) from error
     missing = [name for name in _CONTROLLERS if name not in there]
@@ -62,7 +62,7 @@ def claim(place: Path, uid: int, gid: int) -> None:
     """Make a place ready for commands of `uid`: move in, enable, give, sweep. Safe to repeat.
 
     Raises:
-        DelegationError: it is not ours to arrange.
+        DelegationError: this user may not arrange it.
     """
     try:
         _move_in(place)
@@ -104,8 +104,8 @@ def _move_in(place: Path) -> None:
         return
     _move(str(os.getpid()), leaf)
     if own != place:
-        return  # Whoever else is in it is somebody's; where it was our own, they are of our unit.
-    # Again and again, for they start others meanwhile; but one of another namespace (0) stays.
+        return  # Others in it may be anyone's; only in its own cgroup are they of this unit.
+    # Repeated, for they may start others; but one of another namespace (0) stays.
     for _ in range(_ROUNDS):
         members = (place / "cgroup.procs").read_text().split()
         for pid in members:
@@ -118,7 +118,7 @@ def _move(pid: str, leaf: Path) -> None:
     try:
         (leaf / "cgroup.procs").write_text(pid)
     except ProcessLookupError:
-        return  # It has ended meanwhile.
+        return  # It has ended since.
 
 
 def _enable(place: Path) -> None:

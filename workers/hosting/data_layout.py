@@ -31,7 +31,7 @@ def prepare(settings: Settings) -> None:
 
 
 def packages_root() -> Path:
-    """Return the directory that holds our packages, for the PYTHONPATH of our own processes."""
+    """Return the directory of Blue Flame's packages, for the PYTHONPATH of its processes."""
     return Path(__file__).resolve().parents[2]
 
 

@@ -1,6 +1,6 @@
 """Which of the toolchains that the settings name this host shows: each is looked at as it starts.
 
-Once, before root is given up: what a name leads to is seen with the rights of the one who started
+Once, before root is given up: what a name leads to is seen with the rights of the user that started
 the worker, and holds as long as the worker runs. One that is refused or gone does not keep the
 others, nor the worker, from starting; a session that wants it is refused with the reason.
 """

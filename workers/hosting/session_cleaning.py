@@ -13,7 +13,7 @@ Of a session the request says
 | ended before that                             | removed                                       |
 | not known to the server (any more)            | removed if it began before `before`, and more |
 |                                               | than `_FORGOTTEN` ago                         |
-| not named as ours are                         | kept                                          |
+| not a valid session id                        | kept                                          |
 """
 
 import asyncio
@@ -81,7 +81,7 @@ def is_removable(session: str, request: CleaningRequest) -> bool:
 
 
 def began_at(session: str) -> datetime | None:
-    """Return when a session was started, from its id; None where it is not a session's."""
+    """Return when a session was started, from its id; None where it is not a session's id."""
     if len(session) != _ID_LENGTH or not set(session) <= set(_ALPHABET):
         return None
     milliseconds = 0

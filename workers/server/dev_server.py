@@ -1,4 +1,4 @@
-"""The bundled Temporal dev server: one per data directory, kept alive by the holder of its lock.
+"""The bundled Temporal dev server: one per data directory, kept alive by its lock's holder.
 
 The lock's descriptor is inherited by the server, so that it is free only when the last server on
 that file is dead; two servers on one file would both start and then fail. Everyone else uses the
@@ -135,7 +135,7 @@ class EmbeddedServer:
         return "it ended"
 
     async def _wait_for_lock(self) -> None:
-        # Another Blue Flame process runs the server, or one that it left is just dying.
+        # Another Blue Flame process runs the server, or one that it left is just ending.
         while not self._lock.try_acquire():
             if not self._ready.is_set() and await answers(self._settings):
                 self._is_known = True
@@ -155,10 +155,10 @@ class EmbeddedServer:
     def _address(self) -> ServerAddress:
         address, last = choose_address(self._settings), read_server_file(self._settings)
         if self._is_known and last is not None and address.address != last.address:
-            # Workers and watchers know it by that address, and would call it for ever.
+            # Workers and commands know it by that address, and would call it for ever.
             raise TemporalUnavailableError(
                 f"another program has taken its address {last.address!r}; end that program, or "
-                "end all of ours and start again"
+                "end all Blue Flame processes and start again"
             )
         return address
 

@@ -96,7 +96,7 @@ async def running(program: Program, on_line: Callable[[str], None]) -> AsyncGene
         OSError: it cannot be started.
     """
     with _input(program) as given:
-        # A pipe of our own: asyncio would wait for the end of its pipe as well as for the
+        # A separate pipe: asyncio would wait for the end of its pipe as well as for the
         # process's, and whatever the process left behind may hold that for ever.
         read_end, write_end = os.pipe()
         try:

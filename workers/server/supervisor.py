@@ -42,7 +42,7 @@ Command = Callable[[Role], Sequence[str]]
 
 
 def worker_command(role: Role) -> Sequence[str]:
-    """Return the command that starts our own worker for a role."""
+    """Return the command that starts a worker for a role."""
     return (sys.executable, "-P", "-m", "workers", "--roles", role)
 
 

@@ -1,6 +1,6 @@
 """Become a program that dies with its parent: `python -I -S tether.py PARENT_PID program args…`.
 
-For programs that are not ours and cannot watch a pipe. Run by path, with nothing but the standard
+For third-party programs, which cannot watch a pipe. Run by path, with nothing but the standard
 library. Outside Linux the program is run all the same, and may outlive a parent that was killed.
 """
 

@@ -1,4 +1,4 @@
-"""How every process reaches Temporal: one address, one data converter.
+"""How every Blue Flame process reaches Temporal: one address, one data converter.
 
 The address is the person's (`TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE`) or the bundled server's, which
 stands in `<data>/server.json`. Nothing is started here; `workers.server.dev_server` does that.
@@ -87,7 +87,7 @@ def target(settings: Settings) -> str:
 
     Raises:
         NoServerError: none is named and none was started here.
-        TemporalUnavailableError: the named profile does not exist or names no address.
+        TemporalUnavailableError: the named profile does not exist or has no address.
     """
     return _connect_config(settings).get("target_host", "")
 
@@ -163,7 +163,7 @@ def _external_config(settings: Settings) -> ClientConnectConfig:
         ) from error
     if "target_host" not in config:
         raise TemporalUnavailableError(
-            f"Temporal profile {profile!r} names no address; set it, or TEMPORAL_ADDRESS"
+            f"Temporal profile {profile!r} has no address; set it, or TEMPORAL_ADDRESS"
         )
     return config
 

@@ -24,7 +24,7 @@ _DIGEST: Final = "sha256"
 
 
 class LocalPayloadDriver(StorageDriver):
-    """Keep large payloads in a store that every process can reach."""
+    """Keep large payloads in a store that every Blue Flame process can reach."""
 
     def __init__(self, store: BlobStore) -> None:
         self._store = store

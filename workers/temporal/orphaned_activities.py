@@ -51,7 +51,7 @@ class Journal:
         unseen = self._parent / f"{_NEW}{name}"
         unseen.mkdir(mode=0o700)
         self._lock = FileLock(unseen / _LOCK)
-        assert self._lock.try_acquire(), "nobody else knows the file"
+        assert self._lock.try_acquire(), "no other process knows the file"
         self._directory = unseen.rename(self._parent / name)
 
     def close(self) -> None:

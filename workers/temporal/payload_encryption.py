@@ -2,9 +2,9 @@
 
 AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits for each payload; the key's id is bound
 as associated data and travels with the payload, so that keys can be rotated: the first one
-encrypts, every one decrypts. Payloads that it did not encrypt pass unchanged, so that it can be
-switched on while sessions run. Ids of workflows, types, queues, sizes and times stay readable; so
-do the blob store and git data on our own disks, but for payloads that were too large for a history.
+encrypts, every one decrypts. Payloads of other codecs pass unchanged, so that it can be switched
+on while sessions run. Ids of workflows, types, queues, sizes and times stay readable; so do the
+blob store and git data on the workers' disks, but for payloads that were too large for a history.
 """
 
 import os
@@ -59,7 +59,7 @@ class EncryptingCodec(PayloadCodec):
         return [self._sealed(payload) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Decrypt each payload that it encrypted, in order; the others pass.
+        """Decrypt each payload of this codec, in order; the others pass.
 
         Raises:
             PayloadUnreadableError: its key is not here, or the payload was changed.

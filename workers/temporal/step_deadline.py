@@ -1,7 +1,7 @@
 """Gives workflow code on a busy machine the time that it needs.
 
 The SDK takes a step of a workflow for a deadlock after two seconds on the clock, and interrupts its
-thread. A step never blocks, but where other programs take the processor a large plan may
+thread. A workflow step never blocks, but where other programs take the processor a large plan may
 need that long, and an interrupted run is not always evicted whole: its session then stood still for
 as long as the worker lived. The server has a limit of its own for a step (ten seconds), and hands
 it out again.

@@ -53,6 +53,6 @@ main()
 """
 
 
-def test_ctrl_c_is_no_fault_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_ctrl_c_before_anything_is_loaded_is_not_an_error(tmp_path: Path) -> None:
     run = _start(tmp_path, "-P", "-c", IMPATIENT)
     assert (run.returncode, run.stdout, run.stderr) == (130, "", "interrupted: nothing was done\n")

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.mark.parametrize(
     ("role", "said"),
     [
-        ("host", "error: BLUEFLAME_CGROUP='/nowhere' is no cgroup of version 2"),
+        ("host", "error: BLUEFLAME_CGROUP='/nowhere' is not a cgroup of version 2"),
         ("models", "waiting: the Temporal server at '127.0.0.1:1' does not answer"),
     ],
 )

@@ -28,19 +28,19 @@ _FEWEST_LABELS: Final = 2
 
 _EMPTY: Final = "it is empty"
 _ADDRESS: Final = "it is an address, and only names can be listed"
-_SHORT: Final = "it is no full name; write it with its domain, as in 'files.example.org'"
+_SHORT: Final = "it is not a full name; write it with its domain, as in 'files.example.org'"
 _UNSURE: Final = (
     "it holds letters that programs turn into different names; write it in the form that begins "
     "with 'xn--'"
 )
 _NO_NAME: Final = (
-    "it is no name of a host; write it as in 'files.example.org', 'git.example.org:8443' or "
+    "it is not a host name; write it as in 'files.example.org', 'git.example.org:8443' or "
     "'*.example.org'"
 )
 
 
 class HostName(NamedTuple):
-    """A host's name as it stands in DNS, or why it is none."""
+    """A host's name as it stands in DNS, or why it is not valid."""
 
     name: str
     """Empty where there is a fault."""

@@ -266,7 +266,7 @@ def test_the_persons_own_file_is_judged_with_the_repositorys(repository: Place):
     for file in ((), ("blueflame.yaml",), (str(repository.file),)):
         code, out, err = repository.types("config", "check", *file)
         assert (code, out) == (ExitCode.USAGE, "")
-        assert err.startswith("error: blueflame.yaml:3:3: budget.stop_usd: 6 where 5 holds")
+        assert err.startswith("error: blueflame.yaml:3:3: budget.stop_usd: 6 where 5 applies")
     named = repository.root / "night.yaml"
     named.write_text("version: 1\nbudget: {stop_usd: 6}\nsandbox: none\n")
     assert repository.types("config", "check", "night.yaml") == (0, "ok: night.yaml, 2 keys\n", "")
@@ -310,7 +310,7 @@ def test_migrate_of_what_is_not_there_or_too_new(folder: Place):
     code, out, err = folder.types("config", "migrate")
     assert (code, out) == (ExitCode.USAGE, "")
     assert err.startswith(
-        "error: blueflame.yaml:1:1: version: 3 is none of 0, 1; update Blue Flame"
+        "error: blueflame.yaml:1:1: version: 3 is not one of 0, 1; update Blue Flame"
     )
 
 

@@ -104,11 +104,11 @@ def test_a_repository_cannot_switch_the_sandbox_off(tmp_path: Path):
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        ("approvals: {plan: auto}", "approvals.plan: auto where ask holds"),
+        ("approvals: {plan: auto}", "approvals.plan: auto where ask applies"),
         ("approvals: {changeset: auto_if_green}", "approvals.changeset: auto_if_green where ask"),
-        ("on_cap: stop", "on_cap: stop where pause holds"),
-        ("budget: {stop_usd: 10.01}", "budget.stop_usd: 10.01 where 10 holds"),
-        ("limits: {changed_files: 2001}", "limits.changed_files: 2001 where 2000 holds"),
+        ("on_cap: stop", "on_cap: stop where pause applies"),
+        ("budget: {stop_usd: 10.01}", "budget.stop_usd: 10.01 where 10 applies"),
+        ("limits: {changed_files: 2001}", "limits.changed_files: 2001 where 2000 applies"),
         ("worktree: {allow_secret: [.env]}", "a repository cannot let secrets be copied"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_repository_may_say_what_the_person_says_or_be_stricter(tmp_path: Path
 def test_a_repository_cannot_raise_the_persons_own_cap(tmp_path: Path):
     written(tmp_path / "blueflame.yaml", "budget: {stop_usd: 6}")
     user = written(tmp_path / "u.yaml", "budget: {stop_usd: 5}")
-    with pytest.raises(ConfigurationError, match="6 where 5 holds without this file"):
+    with pytest.raises(ConfigurationError, match="6 where 5 applies without this file"):
         load_configuration(Sources(user=user, repository=tmp_path), KEYS)
     flags: dict[str, object] = {"budget.stop_usd": "7"}
     found = load_configuration(Sources(user=user, repository=tmp_path, flags=flags), KEYS)
@@ -267,7 +267,7 @@ def test_a_named_file_must_exist(tmp_path: Path):
         load_configuration(Sources(config=tmp_path / "no.yaml"), KEYS)
 
 
-def test_what_is_no_file_is_not_read(tmp_path: Path):
+def test_does_not_read_what_is_not_a_file(tmp_path: Path):
     os.mkfifo(tmp_path / "blueflame.yaml")
     with pytest.raises(ConfigurationError, match="is not a file"):
         load_configuration(Sources(repository=tmp_path), KEYS)
@@ -275,7 +275,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path):
         load_configuration(Sources(config=tmp_path), KEYS)
 
 
-def test_bytes_that_are_no_text(tmp_path: Path):
+def test_rejects_bytes_that_are_not_text(tmp_path: Path):
     path = tmp_path / "a.yaml"
     path.write_bytes(b"version: 1\nturns: \xff\n")
     with pytest.raises(ConfigurationError, match=r"a.yaml:2:8: not UTF-8"):

@@ -82,7 +82,7 @@ def test_each_complaint_names_its_place_and_the_remedy(body: str, expected: str)
 
 @pytest.mark.parametrize("key", ["warn_usd", "stop_usd", "burn_usd_per_minute"])
 @pytest.mark.parametrize("usd", [".nan", "NaN", ".inf", "-.inf", "1e309", "-1", "'10'", "true"])
-def test_r44_what_is_no_amount_is_no_budget(key: str, usd: str):
+def test_r44_rejects_an_invalid_budget(key: str, usd: str):
     message = complaint(f"version: 1\nbudget: {{{key}: {usd}}}\n")
     assert re.match(r"blueflame\.yaml:2:(10|\d+): ", message)
     assert "number" in message or f"budget.{key}: must be" in message
@@ -129,7 +129,7 @@ def test_durations(text: str, seconds: int):
 @pytest.mark.parametrize(
     "value", ["", "0s", "10", "m", "1.5h", "-1s", "24h1s", "999h", "10 m", "10M", "٣s", 90, None]
 )
-def test_what_is_no_duration(value: object):
+def test_rejects_an_invalid_duration(value: object):
     with pytest.raises(ValueError, match="duration"):
         parse_duration(value)
 

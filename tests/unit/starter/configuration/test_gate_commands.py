@@ -53,7 +53,7 @@ def test_no_failure_is_hidden_by_what_follows(script: str, code: int):
 
 
 @pytest.mark.parametrize("text", ["", "  ", "don't", "a\0b", "''"])
-def test_what_is_no_command(text: str):
+def test_rejects_an_invalid_command(text: str):
     with pytest.raises(ValueError, match=r"command|quote"):
         parse_command(text)
 

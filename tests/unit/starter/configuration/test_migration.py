@@ -70,9 +70,12 @@ def test_a_file_of_today_stays_as_it_is():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("turns: 1\nversion: 2\n", "x.yaml:2:1: version: 2 is none of 0, 1; update Blue Flame, or"),
-        ("version: true\n", "x.yaml:1:1: version: true is none of 0, 1"),
-        ("version: '1'\n", "x.yaml:1:1: version: '1' is none of 0, 1"),
+        (
+            "turns: 1\nversion: 2\n",
+            "x.yaml:2:1: version: 2 is not one of 0, 1; update",
+        ),
+        ("version: true\n", "x.yaml:1:1: version: true is not one of 0, 1"),
+        ("version: '1'\n", "x.yaml:1:1: version: '1' is not one of 0, 1"),
         ("", "x.yaml:1:1: no mapping of keys to values; there is nothing to migrate"),
         ("- a\n", "x.yaml:1:1: no mapping of keys to values"),
         ("a: 1\na: 2\n", "x.yaml:2:1: the key 'a' stands twice"),

@@ -43,28 +43,28 @@ def test_a_repository_may_leave_something_out_and_deny_more(
         (
             {"policy.planner_tools": ("bash", "write")},
             {},
-            "policy.planner_tools: [bash, write] where [bash, read] holds without this file: ",
+            "policy.planner_tools: [bash, write] where [bash, read] applies without this file: ",
         ),
-        ({"policy.lift": ("network",)}, {}, "policy.lift: [network] where [] holds"),
+        ({"policy.lift": ("network",)}, {}, "policy.lift: [network] where [] applies"),
         (
             {"worktree.network": ("pkg.example",)},
             {},
-            "worktree.network: [pkg.example] where [] holds without this file: a repository cannot",
+            "worktree.network: [pkg.example] where [] applies without this file: a ",
         ),
         (
             {"worktree.network": ("b.a.example",)},
             {"worktree.network": ("*.a.example",)},
-            "worktree.network: [b.a.example] where [*.a.example] holds",
+            "worktree.network: [b.a.example] where [*.a.example] applies",
         ),
         (
             {"policy.allow_commands": ("ls *", "rm *")},
             {"policy.allow_commands": ("ls *",)},
-            "policy.allow_commands: [ls *, rm *] where [ls *] holds",
+            "policy.allow_commands: [ls *, rm *] where [ls *] applies",
         ),
         (
             {"policy.write_paths": ("**",)},
             {"policy.write_paths": ("src/**",)},
-            "policy.write_paths: [**] where [src/**] holds",
+            "policy.write_paths: [**] where [src/**] applies",
         ),
     ],
 )

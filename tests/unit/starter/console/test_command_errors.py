@@ -56,7 +56,7 @@ def test_a_fault_of_the_program_is_none_of_these() -> None:
         ({"BLUEFLAME_DATA_DIR": "/proc", "BLUEFLAME_TEMPORAL_PORT": "none"}, False),
     ],
 )
-def test_a_server_of_ours_that_fails_on_a_full_disk_is_told_with_it(
+def test_says_that_the_bundled_server_failed_on_a_full_disk(
     variables: dict[str, str], is_full: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():

@@ -49,6 +49,6 @@ def test_the_command_that_a_message_names_can_be_typed(
     assert typed(tmp_path, *told, "up", "--help").returncode == 0
 
 
-def test_only_our_own_commands_are_named_anew() -> None:
+def test_renames_only_blue_flames_commands() -> None:
     text = "`blueflame up`, 'blueflame.yaml', branch `blueflame/s1`, blueflame or 'blueflame' x"
     assert as_typed(text) == text

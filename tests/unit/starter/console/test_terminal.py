@@ -56,7 +56,7 @@ def test_an_error_is_one_message_and_no_traceback(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == "error: no such \\x1b[2J thing\nlook there\n"
 
 
-def test_a_fault_of_ours_is_a_document_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_internal_error_is_a_document_too(capsys: pytest.CaptureFixture[str]) -> None:
     async def command() -> ExitCode:
         raise KeyError("lost")
 

@@ -84,7 +84,7 @@ def test_an_empty_file_decides_nothing_and_stops_at_the_cap(tmp_path: Path) -> N
         ("version: 1\nraise_cap_to_usd: 1e99", r":2:1: raise_cap_to_usd"),
         ("version: 1\nplan: [{id: p, decide: approve}]", r":2:9: .*id"),
         ("version: [1", r"decisions.yaml:"),
-        ("version: 1\n" + "#" * 70_000, "no decisions are so long"),
+        ("version: 1\n" + "#" * 70_000, "shorten it"),
     ],
 )
 def test_a_complaint_names_its_place(tmp_path: Path, text: str, words: str) -> None:
@@ -92,6 +92,6 @@ def test_a_complaint_names_its_place(tmp_path: Path, text: str, words: str) -> N
         read(tmp_path, text)
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_refuses_what_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="is not a file"):
         read_decisions(tmp_path / "nothing.yaml")

@@ -71,7 +71,7 @@ async def test_the_plan_is_shown_before_it_is_approved_and_approved_once():
     assert shown < approved
 
 
-async def test_a_changeset_is_approved_by_its_digest_and_anew_when_that_changes():
+async def test_a_changeset_is_approved_by_its_digest_and_again_when_that_changes():
     def waits(digest: str) -> ShownSession:
         waiting = changeset(ChangesetState.AWAITING_APPROVAL, digest)
         return view(changesets=(waiting,), tasks=(line(TaskState.VALIDATED),))

@@ -130,7 +130,7 @@ def test_a_notice_tells_its_subject_once(subject: str, text: str, told: str):
     assert wording.notice(notice) == [wording.step("notice", told)]
 
 
-def test_whoever_looks_further_is_given_the_branch_and_the_page():
+def test_names_the_branch_and_the_page_for_a_closer_look():
     lines = wording.look_further(STAGE, "s1", "http://127.0.0.1:8233/s1", "blueflame")
     assert "  git -C /d/orderdesk diff main..blueflame/s1" in lines
     assert any(line.startswith("  BLUEFLAME_DATA_DIR=/d/data blueflame up ") for line in lines)

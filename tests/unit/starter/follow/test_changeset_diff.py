@@ -70,7 +70,7 @@ async def test_what_cannot_be_shown_is_said(
     assert told.value.code is code
 
 
-def test_a_terminal_gets_each_line_and_obeys_none() -> None:
+def test_a_terminal_gets_each_line_escaped() -> None:
     found = {"a": "+one\n+\x1b[2J\n", "b": " two"}
     assert lines(found) == ["+one", "+\\x1b[2J", " two"]
 

@@ -104,7 +104,7 @@ async def test_of_several_one_is_named(mine: Repository) -> None:
     ("session", "words"),
     [
         (None, "no session has brought anything to"),
-        ("nope", "no session that fits 'nope' has a branch in"),
+        ("nope", "no session that matches 'nope' has a branch in"),
     ],
 )
 async def test_none_is_said(mine: Repository, session: str | None, words: str) -> None:
@@ -122,12 +122,12 @@ async def test_a_branch_that_has_all_is_said(mine: Repository) -> None:
 async def test_no_branch_is_said(mine: Repository) -> None:
     """Field report R22."""
     mine.session(FIRST)
-    assert "name yours with --branch" in str(await refused(mine, FIRST, mine.base))
+    assert "name your branch with --branch" in str(await refused(mine, FIRST, mine.base))
     mine.git("checkout", "-q", "--detach")
-    assert "is on no branch" in str(await refused(mine))
+    assert "no branch is checked out" in str(await refused(mine))
 
 
-async def test_where_it_is_no_repository_is_said(tmp_path: Path) -> None:
+async def test_says_that_a_folder_is_not_a_repository(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="is not in a git repository"):
         await fast_forward_offer.find_way(tmp_path, None, None)
 

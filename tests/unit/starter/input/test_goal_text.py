@@ -83,7 +83,7 @@ def test_ctrl_c_ends_the_reading(tmp_path: Path) -> None:
         (None, b"x" * 400_001, "shorten it"),
     ],
 )
-async def test_what_is_no_goal_is_refused(
+async def test_refuses_an_invalid_goal(
     tmp_path: Path, goal: str | None, content: bytes | None, words: str
 ) -> None:
     page = None
@@ -94,6 +94,6 @@ async def test_what_is_no_goal_is_refused(
         await read_goal(goal, page)
 
 
-async def test_a_pipe_or_a_folder_is_no_goal_file(tmp_path: Path) -> None:
+async def test_refuses_a_pipe_or_a_folder_as_goal_file(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="is not a file"):
         await read_goal(None, tmp_path)

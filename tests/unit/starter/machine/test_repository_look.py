@@ -65,7 +65,7 @@ async def test_a_root_is_asked_for_without_a_complaint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("base", ["nope", "--help", "main:test_a.py", ""])
-async def test_a_base_that_is_no_commit_is_named(tmp_path: Path, base: str) -> None:
+async def test_names_a_base_that_is_not_a_commit(tmp_path: Path, base: str) -> None:
     root = _repository(tmp_path / "r")
     if base == "":
         assert (await repository_look.examine(root, base)).base == "main"

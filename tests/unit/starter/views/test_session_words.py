@@ -167,7 +167,7 @@ def test_only_changes_are_told_again() -> None:
     assert session_words.changes(after, after) == []
 
 
-def test_what_nobody_may_overlook_is_told_once_it_is_known() -> None:
+def test_says_once_what_no_one_may_overlook() -> None:
     before = session(sandbox="")
     after = session(sandbox="none", scripted=True)
     assert session_words.changes(before, after) == safety_labels.of(after)

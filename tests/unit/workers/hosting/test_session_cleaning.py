@@ -124,7 +124,7 @@ async def test_a_dry_run_counts_and_removes_nothing(home: Home) -> None:
     assert refs(home, OLD)
 
 
-async def test_a_worktree_that_somebody_holds_is_left_and_named(home: Home) -> None:
+async def test_keeps_and_names_a_worktree_in_use(home: Home) -> None:
     settings = await left_behind(home, OLD)
     async with home.host.lock(f"{OLD}.dev.t.1"):
         report = await asyncio.create_task(clean(settings, request()))

@@ -40,7 +40,7 @@ def test_a_port_that_is_taken_is_passed_over(tmp_path: Path) -> None:
         assert choose_address(settings).address != taken.address
 
 
-def test_a_damaged_server_file_is_none(tmp_path: Path) -> None:
+def test_ignores_a_damaged_server_file(tmp_path: Path) -> None:
     settings = _settings(tmp_path)
     server_file(settings).write_text("{")
     assert read_server_file(settings) is None

@@ -23,7 +23,7 @@ def settings(tmp_path: Path) -> Settings:
     return made
 
 
-async def test_who_only_looks_at_the_lock_is_no_supervisor(settings: Settings) -> None:
+async def test_reading_the_lock_does_not_take_it(settings: Settings) -> None:
     supervisor = Supervisor(settings, {}, roles=())
     with lock_path(settings).open("w") as look:
         fcntl.flock(look, fcntl.LOCK_SH)

@@ -82,7 +82,7 @@ async def test_a_changed_payload_is_refused() -> None:
     ],
     ids=["empty", "no id", "odd id", "short", "no base64", "twice"],
 )
-def test_what_is_no_key_is_refused_without_showing_it(text: str, why: str) -> None:
+def test_refuses_an_invalid_key_without_showing_it(text: str, why: str) -> None:
     with pytest.raises(PayloadKeyError, match=why) as caught:
         read_keys(text)
     assert OLD.partition(":")[2] not in str(caught.value)
