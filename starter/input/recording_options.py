@@ -63,8 +63,8 @@ def _address(given: str) -> tuple[str, str]:
     except ValidationError:
         # What was written may hold a key, so it is not repeated whole.
         raise CommandError(
-            f"--to {name!r} has no valid address; write --to NAME=https://host/path, without user and "
-            "query, NAME being anthropic, openai, google or a provider that you configured"
+            f"--to {name!r} has no valid address; write --to NAME=https://host/path, without user "
+            "and query, NAME being anthropic, openai, google or a provider that you configured"
         ) from None
     return name, url
 
