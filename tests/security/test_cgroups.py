@@ -254,7 +254,7 @@ def test_a_place_with_other_processes_is_refused(place: Path):
 
 
 def test_a_place_that_is_no_cgroup_is_refused(tmp_path: Path):
-    with pytest.raises(DelegationError, match="no cgroup of version 2"):
+    with pytest.raises(DelegationError, match="not a cgroup of version 2"):
         place_of(str(tmp_path))
     (tmp_path / "cgroup.controllers").write_text("cpu\n")
     with pytest.raises(DelegationError, match="no controller memory and pids"):
