@@ -71,7 +71,7 @@ def examine(name: str, kept: Iterable[Path] = (), closed: Iterable[Path] = ()) -
     Args:
         name: an absolute path; a link is followed to its end.
         kept: what must not be seen with it: the person's home as a whole, files with keys.
-        closed: directories of which no part may be seen: our own data.
+        closed: directories of which no part may be seen: Blue Flame's own data.
 
     Raises:
         ToolchainError: it is not there, is no directory, or would show what is kept.
@@ -112,8 +112,8 @@ def _fault(real: Path, kept: tuple[Path, ...], closed: tuple[Path, ...]) -> str 
     | `/`, or all of /home, /opt, /tmp …               | too much at once            |
     | in /etc, /proc, /run …                           | the system's own state      |
     | in a folder of keys                              | keys                        |
-    | holds what is kept or closed, or is it           | a home, data of ours, a key |
-    | lies in what is closed                           | data of ours                |
+    | holds what is kept or closed, or is it           | a home, own data, a key     |
+    | lies in what is closed                           | Blue Flame's own data       |
     """
     if real in _WHOLE:
         return "it is not one toolchain; name the prefix below it that has the `bin` in it"

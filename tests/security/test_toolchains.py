@@ -1,4 +1,4 @@
-"""Toolchains in the sandbox: read-only, nothing beside them, and no package of ours."""
+"""Toolchains in the sandbox: read-only, nothing beside them, and no package of Blue Flame."""
 
 import sys
 from collections.abc import Sequence
