@@ -43,6 +43,7 @@ class RunOptions:
     budget: str | None = None
     decisions: Path | None = None
     json: bool = False
+    allow_unjudged_base: bool = False
 
 
 _Goal = Annotated[
@@ -62,6 +63,10 @@ _Pacing = Annotated[
 _AutoApprove = Annotated[
     bool,
     typer.Option("--auto-approve", help="Approve the plan and green changesets; stop at the cap."),
+]
+_AllowUnjudgedBase = Annotated[
+    bool,
+    typer.Option("--allow-unjudged-base", help="Go on even where no gate can judge the base."),
 ]
 _Budget = Annotated[
     str | None, typer.Option(metavar="USD", help="The session's cap, such as 12.50.")
@@ -91,6 +96,7 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     base: _Base = None,
     pacing: _Pacing = None,
     auto_approve: _AutoApprove = False,
+    allow_unjudged_base: _AllowUnjudgedBase = False,
     budget: _Budget = None,
     decisions: _Decisions = None,
     playbook: _Playbook = None,
@@ -101,7 +107,18 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
 ) -> None:
     """Start a session for GOAL and follow it."""
     options = RunOptions(
-        goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions, json
+        goal,
+        repo,
+        config,
+        base,
+        pacing,
+        auto_approve,
+        playbook,
+        file,
+        budget,
+        decisions,
+        json,
+        allow_unjudged_base,
     )
     _check_combination(options, detach=detach, dry_run=dry_run)
     if dry_run:
@@ -310,6 +327,8 @@ def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "So
     if options.auto_approve:
         decided = ("approvals.plan", "approvals.changeset", "on_cap")
         by |= dict.fromkeys(decided, "--auto-approve")
+    if options.allow_unjudged_base:
+        by["approvals.unjudged_base"] = "--allow-unjudged-base"
     if options.decisions is not None:
         by["on_cap"] = "--decisions"
     return Sources(
@@ -334,6 +353,8 @@ def _flags(options: RunOptions) -> dict[str, object]:
             # No one watches: a pause at the cap would wait for ever.
             "on_cap": "stop",
         }
+    if options.allow_unjudged_base:
+        flags["approvals.unjudged_base"] = "allow"
     if options.budget is not None:
         from starter.input.typed_amounts import read_amount
 

@@ -15,6 +15,8 @@ MEANINGS: Final = {
     "gate judged, where none found something new",
     "approvals.unjudged": "what `auto_if_green` and a decisions file do with work that no gate "
     "judged: leave it to you, or take it as green",
+    "approvals.unjudged_base": "what a session does where no gate judges the base: stop before a "
+    "model is paid, or go on ([environments](environments.md#a-base-that-no-gate-judges))",
     "concurrency.plan": "planners that run at once",
     "concurrency.develop": "developers that run at once",
     "concurrency.validate": "tasks that are validated at once",

@@ -62,6 +62,8 @@ def checks_of(report: "TrialReport", session: "SessionConfig", proposal: "Propos
 
 
 def _judged(tried: "TriedGate", advice: str) -> Check:
+    from workflows.policy.gates.base_notices import why_nothing_there
+
     result, name = tried.result, f"gate {tried.result.gate}"
     took = f"in {tried.seconds:.1f} s"
     if result.result == "passed":
@@ -72,7 +74,7 @@ def _judged(tried: "TriedGate", advice: str) -> Check:
             f" ({named}{' …' if len(result.failures) > _FAILURES_NAMED else ''})" if named else ""
         )
         return Check(name, "well", f"can judge, but fails on the base {took}{told}")
-    return Check(name, "missing", f"cannot judge: {result.reason}{advice}")
+    return Check(name, "missing", f"cannot judge: {why_nothing_there(result)}{advice}")
 
 
 def _advice(session: "SessionConfig", proposal: "Proposal") -> str:
