@@ -370,7 +370,7 @@ def _flags(options: RunOptions) -> dict[str, object]:
 
 
 def _settings(options: RunOptions, configuration: "Configuration", root: Path) -> "Settings":
-    from starter.machine.engine import read_settings, with_own_toolchains
+    from starter.machine.engine import read_settings, with_own_registries, with_own_toolchains
     from starter.machine.own_environment.toolchain_look import check_toolchains
 
     settings = read_settings().evolve(providers=configuration.providers)
@@ -382,7 +382,8 @@ def _settings(options: RunOptions, configuration: "Configuration", root: Path) -
     wanted = configuration.session.environment.toolchains
     if not settings.has_external_server:  # else its workers may be on another machine
         check_toolchains(wanted, settings, root)
-    return with_own_toolchains(settings, wanted)
+    told = with_own_registries(settings, configuration.session.environment.access)
+    return with_own_toolchains(told, wanted)
 
 
 def _check_sandbox(settings: "Settings") -> None:

@@ -60,6 +60,7 @@ def expanded(environment: ProjectEnvironment, variables: Mapping[str, str]) -> P
     return ProjectEnvironment(
         toolchains=tuple(_expanded(path, home) for path in environment.toolchains),
         variables={name: _expanded(text, home) for name, text in environment.variables.items()},
+        registries=environment.registries,
     )
 
 

@@ -36,6 +36,7 @@ from starter.configuration.value_types import (
     Command,
     Duration,
     GateName,
+    RegistryEntry,
     Route,
     ToolchainPath,
     VariableName,
@@ -131,6 +132,7 @@ class EnvironmentSection(BaseModel, frozen=True, extra="forbid"):
 
     toolchains: Annotated[tuple[ToolchainPath, ...], Field(max_length=50)] | None = None
     variables: Annotated[dict[VariableName, VariableValue], Field(max_length=100)] | None = None
+    registries: Annotated[tuple[RegistryEntry, ...], Field(max_length=50)] | None = None
 
 
 class _Described(BaseModel, frozen=True, extra="ignore"):

@@ -72,6 +72,10 @@ MEANINGS: Final = {
     "you list yourself",
     "environment.variables": "variables that commands in the sandbox are given, as "
     "`{RUSTUP_HOME: ~/.rustup}`; agents can read them",
+    "environment.registries": "what you know about package registries that `worktree.network` "
+    "lists, as `[{host: mirror.example.org, private: true}]` "
+    "([environments](environments.md#registries)); refused in a file that was found in the "
+    "repository",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
     "command_timeout": "the longest time that one command of an agent may run",

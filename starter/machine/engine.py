@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from workers.server.supervisor import Supervisor, SupervisorState
     from workers.settings import Settings
+    from workflows.domain.environment import ProjectEnvironment, RegistryAccess
     from workflows.domain.session.session_values import SessionRequest
 
 _START: Final = timedelta(minutes=4)
@@ -106,6 +107,31 @@ def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Set
         raise CommandError(str(error)) from error
     toolchains = {name: Path(name) for name in (*own, *named)}
     return settings.evolve(toolchains={**toolchains, **settings.toolchains})
+
+
+def with_own_registries(settings: "Settings", wanted: "RegistryAccess | None" = None) -> "Settings":
+    """Return the settings with the registries that a session wants, or those of the person's file.
+
+    What BLUEFLAME_REGISTRIES says goes before both.
+
+    Args:
+        settings: of this process.
+        wanted: the session's; None: there is none yet.
+
+    Raises:
+        CommandError: the file is wrong.
+    """
+    from starter.configuration.configuration_errors import ConfigurationError
+    from starter.configuration.effective_configuration import load_registries, user_file
+
+    if "registries" in settings.model_fields_set:
+        return settings
+    file = user_file()
+    try:
+        own = wanted or (None if file is None else load_registries(file))
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+    return settings if own is None else settings.evolve(registries=own)
 
 
 async def connected(settings: "Settings") -> "Client":
@@ -240,9 +266,8 @@ def _workers_fault(
         return None
     if state.sandbox == "none" and request.config.sandbox == "required":
         return "confine nothing (`sandbox: none`), which your configuration does not say"
-    for name in request.config.environment.toolchains:
-        if name not in state.toolchains:
-            return f"do not show the toolchain {name!r}, which your configuration names"
+    if fault := _environment_fault(request.config.environment, state):
+        return fault
     routes = request.config.routes
     names = {name.partition("/")[0] for name in (*routes.planner, *routes.developer)}
     names |= {name.partition("/")[0] for name in routes.reviewer}
@@ -250,6 +275,16 @@ def _workers_fault(
     for name in sorted(wanted):
         if state.providers.get(name) != wanted[name]:
             return f"do not know the provider {name!r} as your configuration describes it"
+    return None
+
+
+def _environment_fault(environment: "ProjectEnvironment", state: "SupervisorState") -> str | None:
+    for name in environment.toolchains:
+        if name not in state.toolchains:
+            return f"do not show the toolchain {name!r}, which your configuration names"
+    for registry in environment.registries:
+        if registry not in state.registries.registries:
+            return f"do not know the registry {registry.host!r} as your configuration describes it"
     return None
 
 

@@ -65,7 +65,7 @@ async def trial_checks(
         settings: of this process.
     """
     from starter.machine import repository_look
-    from starter.machine.engine import with_own_toolchains
+    from starter.machine.engine import with_own_registries, with_own_toolchains
     from starter.machine.gate_trials import gate_checks
     from starter.machine.own_environment.toolchain_look import toolchain_faults
 
@@ -82,7 +82,8 @@ async def trial_checks(
         session.environment.toolchains, settings, repository.root
     ):
         return []
-    told = with_own_toolchains(settings, session.environment.toolchains)
+    told = with_own_registries(settings, session.environment.access)
+    told = with_own_toolchains(told, session.environment.toolchains)
     proposal = await repository_look.proposal(repository)
     return await gate_checks(str(repository.root), session, told, proposal)
 

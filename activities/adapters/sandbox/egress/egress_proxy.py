@@ -3,7 +3,8 @@
 It runs in the host worker and accepts on a socket that listens inside the sandbox (`doorway`). A
 host's name is judged by `policy.hosts`, then resolved here, once; where any of the addresses is not
 public (`policy.addresses`) nothing is connected, and what is connected is one of those addresses,
-not the name again. Bytes are passed on unread: what an allowed host is told is not looked at.
+not the name again. Only a registry that the person calls private may lead elsewhere. Bytes are
+passed on unread: what an allowed host is told is not looked at.
 It deliberately knows no proxy above itself, and keeps nothing open after its one command.
 """
 
@@ -17,8 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from activities.adapters.sandbox.egress.proxy_request import Asked, BadHeadError, read_head
-from workflows.policy.network.host_list import host_refusal, normal_name
-from workflows.policy.network.public_addresses import address_fault
+from activities.ports.registry_access import ReachableRegistries, Registries, ready_line
+from workflows.policy.network.host_list import PORTS, host_refusal, normal_name
+from workflows.policy.network.public_addresses import address_fault, private_address_fault
 
 _CHUNK_BYTES = 1 << 16
 _MOST_ADDRESSES = 16
@@ -61,6 +63,8 @@ class Outside:
 
     resolve: Callable[[str], Awaitable[tuple[str, ...]]] = resolve
     fault: Callable[[str], str | None] = address_fault
+    private_fault: Callable[[str], str | None] = private_address_fault
+    registries: Registries = field(default_factory=Registries)
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class Egress:
     entries: tuple[str, ...]
     outside: Outside = field(default_factory=Outside)
     bounds: Bounds = field(default_factory=Bounds)
+    registries: ReachableRegistries = field(default_factory=ReachableRegistries)
     refusals: dict[str, None] = field(default_factory=dict[str, None])
     """What was not reached, and why; in order, each once."""
     _looking: asyncio.Semaphore = field(init=False)
@@ -154,7 +159,7 @@ class Egress:
 
     async def _connected(self, name: str, port: int) -> Streams:
         """Connect to one of a name's addresses, once all of them were judged."""
-        addresses = await self._judged(name)
+        addresses = await self._judged(name, port)
         said = "it has no address"
         for address in addresses[:_MOST_ADDRESSES]:
             opening = asyncio.open_connection(address, port, flags=socket.AI_NUMERICHOST)
@@ -166,7 +171,7 @@ class Egress:
         text = f"host {name!r} is in 'worktree.network', but port {port} is not reached: {said}"
         raise _RefusedError("502 Host does not answer", text)
 
-    async def _judged(self, name: str) -> tuple[str, ...]:
+    async def _judged(self, name: str, port: int) -> tuple[str, ...]:
         try:
             async with asyncio.timeout(self.bounds.connect_s), self._looking:
                 addresses = await self.outside.resolve(name)
@@ -175,13 +180,26 @@ class Egress:
             text = f"host {name!r} is in 'worktree.network', but has no address here: {said}"
             raise _RefusedError("502 Host has no address", text) from error
         for address in addresses:
-            if kind := self.outside.fault(address):
-                text = (
-                    f"host {name!r} is in 'worktree.network', but leads to the address {address}, "
-                    f"which is not public ({kind}); set-up reaches public addresses only"
-                )
-                raise _RefusedError("403 Address is not public", text)
+            if (kind := self.outside.fault(address)) is not None:
+                self._check_private(name, port, address, kind)
         return addresses
+
+    def _check_private(self, name: str, port: int, address: str, kind: str) -> None:
+        """Refuse an address that is not public, unless it is that of a private registry."""
+        leads = (
+            f"host {name!r} is in 'worktree.network', but leads to the address {address}, which is "
+            f"not public ({kind})"
+        )
+        if not self.registries.is_private(name, port):
+            line = ready_line(name if port in PORTS else f"{name}:{port}")
+            text = f"{leads}; if it is a mirror of yours, add `{line}` to your own configuration"
+            raise _RefusedError("403 Address is not public", text)
+        if self.outside.private_fault(address) is not None:
+            text = f"{leads}; even a private registry is never reached there"
+            raise _RefusedError("403 Address is never reached", text)
+        if port in self.registries.own_ports:
+            text = f"{leads}; Blue Flame itself listens on port {port}, which set-up never reaches"
+            raise _RefusedError("403 Port is never reached", text)
 
     async def _relay(self, *ways: Streams) -> None:
         """Pass bytes on each way until its end, or until nothing moved for long."""

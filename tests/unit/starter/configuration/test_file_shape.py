@@ -53,6 +53,11 @@ def complaint(text: str, *, from_repository: bool = False) -> str:
         ("worktree: {network: ['127.1']}", "3:22: worktree.network.0: '127.1' cannot be taken: it"),
         ("worktree: {network: ['*']}", "3:22: worktree.network.0: '*' cannot be taken: a '*'"),
         ("worktree: {network: pkg.example}", "worktree.network: must be a list"),
+        (
+            "environment: {registries: [{host: '*.example.org'}]}",
+            "environment.registries.0: host '*.example.org' cannot be taken: a registry is one",
+        ),
+        ("environment: {registries: [{host: a.example, privat: true}]}", "privat: unknown key"),
         ("models: {planner: []}", "3:10: models.planner: needs at least 1, and has 0"),
         ("models: {planner: [gpt]}", "3:20: models.planner.0: must be of the form provider/m"),
         ("models: {planner: a/b}", "planner: must be a list, not 'a/b'; put it in brackets: [ ]"),
