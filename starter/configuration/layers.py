@@ -13,7 +13,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from activities.ports.endpoints import ProviderEntry
-from activities.text.text_files import NotAFileError, read_bounded
+from activities.text.text_files import TextFileError, read_bounded
 from activities.yaml_documents.source_places import DocumentError, Places, decode
 from activities.yaml_documents.value_wording import word
 from starter.configuration.configuration_errors import ConfigurationError
@@ -152,7 +152,7 @@ def read_text(path: Path, name: str) -> str:
     try:
         path.stat()
         return _decode(read_bounded(path, MAX_FILE_BYTES), name)
-    except NotAFileError as error:
+    except TextFileError as error:
         raise ConfigurationError(f"{error}; name a YAML file") from None
     except OSError as error:
         raise ConfigurationError(f"{str(path)!r} cannot be read: {error.strerror}") from error

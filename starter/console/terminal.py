@@ -5,12 +5,13 @@ markup nor control characters in it have any effect.
 """
 
 import asyncio
+import functools
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Coroutine, Iterable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, ParamSpec
 
 from starter.console.command_errors import CommandError, explained
 from starter.console.exit_codes import ExitCode
@@ -19,6 +20,9 @@ from workflows.policy.text.visible_text import ON_A_TERMINAL, escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+P = ParamSpec("P")
 
 
 def shown(text: str) -> str:
@@ -76,6 +80,19 @@ def make_streams_forgiving() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def command(body: Callable[P, Coroutine[None, None, ExitCode]]) -> Callable[P, NoReturn]:
+    """Return a command that runs `body` to its end and leaves with its exit code.
+
+    With its option `json` an error is written as a document too.
+    """
+
+    @functools.wraps(body)
+    def run(*args: P.args, **kwargs: P.kwargs) -> NoReturn:
+        execute(body(*args, **kwargs), json=kwargs.get("json") is True)
+
+    return run
 
 
 def execute(command: Coroutine[None, None, ExitCode], *, json: bool = False) -> NoReturn:

@@ -37,7 +37,7 @@ class Unattended:
         self, sessions: "Sessions", session: "SessionId", decisions: Decisions, name: str
     ) -> None:
         """Args: `name`: how the session's records call the file, beside who started it."""
-        from starter.sessions.session_client import decider
+        from starter.sessions.sent_decisions import decider
 
         self._sessions = sessions
         self._session = session

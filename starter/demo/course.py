@@ -145,7 +145,7 @@ class Course:
         await self._approve(ask)
 
     async def _approve(self, ask: decision_checks.Ask) -> None:
-        from starter.sessions.session_client import decider
+        from starter.sessions.sent_decisions import decider
 
         self._decided.add(ask)
         signal, content = decision_checks.approval(ask, decider())

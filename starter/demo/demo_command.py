@@ -11,7 +11,7 @@ import typer
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.program_name import program
-from starter.console.terminal import console, execute
+from starter.console.terminal import command, console
 
 if TYPE_CHECKING:
     from starter.demo.stage import Stage
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _WORKERS_SECONDS = 180
 
 
-def demo(
+@command
+async def demo(
     *,
     pacing: Annotated[
         Literal["wave", "flow"], typer.Option(help="When tasks with dependencies start.")
@@ -30,9 +31,23 @@ def demo(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep server and workers running until Ctrl-C.")
     ] = False,
-) -> None:
+) -> ExitCode:
     """Run a whole session on a sample repository, offline, with a scripted model."""
-    execute(_demo(pacing, keep=keep))
+    from starter.demo import stage, wording
+    from starter.machine import engine
+
+    teller = _Teller()
+    teller.plain(wording.introduction(engine.read_settings().sandbox))
+    played = await stage.set_up()
+    teller.course(wording.begun(played, await stage.run_suite(played, "main")))
+    settings = _settings(played)
+    async with engine.running(settings) as supervisor:
+        await _workers(supervisor, settings)
+        code = await _play(played, settings, pacing, teller)
+        if keep:
+            teller.plain(wording.STAYS)
+            await _until_told()
+    return code
 
 
 class _Teller:
@@ -57,24 +72,6 @@ class _Teller:
     def _print(self, line: str) -> None:
         # Links and commands are copied: a terminal may wrap them, we never do.
         self._out.print(line, soft_wrap=True)
-
-
-async def _demo(pacing: Literal["wave", "flow"], *, keep: bool) -> ExitCode:
-    from starter.demo import stage, wording
-    from starter.machine import engine
-
-    teller = _Teller()
-    teller.plain(wording.introduction(engine.read_settings().sandbox))
-    played = await stage.set_up()
-    teller.course(wording.begun(played, await stage.run_suite(played, "main")))
-    settings = _settings(played)
-    async with engine.running(settings) as supervisor:
-        await _workers(supervisor, settings)
-        code = await _play(played, settings, pacing, teller)
-        if keep:
-            teller.plain(wording.STAYS)
-            await _until_told()
-    return code
 
 
 async def _play(

@@ -198,7 +198,7 @@ class Watch:
         ]
 
     async def _decide(self, question: str, ask: Ask, seen: ChangesetLine | None = None) -> None:
-        from starter.sessions.session_client import decider
+        from starter.sessions.sent_decisions import decider
 
         choices = "ynl" if seen is None else "ynld"
         while (answer := await _answer(question, choices)) == "d" and seen is not None:

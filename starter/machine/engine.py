@@ -77,16 +77,12 @@ def with_own_providers(settings: "Settings") -> "Settings":
     """Return the settings with the providers that the person's own file describes.
 
     Raises:
-        CommandError: the file is wrong.
+        ConfigurationError: the file is wrong.
     """
-    from starter.configuration.configuration_errors import ConfigurationError
     from starter.configuration.effective_configuration import load_providers, user_file
 
     file = user_file()
-    try:
-        own = {} if file is None else load_providers(file)
-    except ConfigurationError as error:
-        raise CommandError(str(error)) from error
+    own = {} if file is None else load_providers(file)
     return settings.evolve(providers={**own, **settings.providers})
 
 
@@ -94,16 +90,12 @@ def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Set
     """Return the settings with the toolchains of the person's own file and those named here.
 
     Raises:
-        CommandError: the file is wrong.
+        ConfigurationError: the file is wrong.
     """
-    from starter.configuration.configuration_errors import ConfigurationError
     from starter.configuration.effective_configuration import load_toolchains, user_file
 
     file = user_file()
-    try:
-        own = () if file is None else load_toolchains(file, os.environ)
-    except ConfigurationError as error:
-        raise CommandError(str(error)) from error
+    own = () if file is None else load_toolchains(file, os.environ)
     toolchains = {name: Path(name) for name in (*own, *named)}
     return settings.evolve(toolchains={**toolchains, **settings.toolchains})
 

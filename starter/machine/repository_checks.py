@@ -125,7 +125,7 @@ def _configuration(
     try:
         return load_configuration(sources, environment)
     except NoModelsError as error:
-        return CommandError(str(error))
+        return error
     except ConfigurationError as error:
         return CommandError(f"the configuration is wrong: {error}")
 

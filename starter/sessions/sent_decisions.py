@@ -6,6 +6,8 @@ left as a signal: the session judges it later, and what it cannot do becomes a n
 """
 
 import asyncio
+import getpass
+import socket
 import uuid
 from datetime import timedelta
 from typing import Final, Protocol
@@ -28,6 +30,15 @@ _ANSWER: Final = timedelta(seconds=15)
 _CALLS: Final = 4
 _GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
 _PASSING: Final = {RPCStatusCode.UNAVAILABLE, RPCStatusCode.RESOURCE_EXHAUSTED}
+
+
+def decider() -> str:
+    """Return who decides, for approvals: `user@host`."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"[:200]
 
 
 class Receiver(Protocol):

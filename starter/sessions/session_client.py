@@ -5,9 +5,7 @@ workflow's memo and result. Nothing is rendered here.
 """
 
 import asyncio
-import getpass
 import secrets
-import socket
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -78,15 +76,6 @@ def make_id(now: float | None = None, chance: int | None = None) -> SessionId:
     milliseconds = int((time.time() if now is None else now) * 1000)
     bits = (milliseconds << 80) | (secrets.randbits(80) if chance is None else chance)
     return SessionId("".join(_ALPHABET[(bits >> shift) & 31] for shift in range(125, -1, -5)))
-
-
-def decider() -> str:
-    """Return who decides, for approvals: `user@host`."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = "unknown"
-    return f"{user}@{socket.gethostname()}"[:200]
 
 
 class Chosen(NamedTuple):
