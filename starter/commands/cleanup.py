@@ -36,25 +36,16 @@ async def cleanup(
     from starter.machine.cleanup_request import clean_up
     from starter.machine.engine import connected, read_settings
 
-    age = read_age(older_than)
+    match = _AGE.fullmatch(older_than)
+    if match is None:
+        raise CommandError(f"{older_than!r} is not an age; write it as 30d, 12h or 5m")
+    age = int(match[1]) * _UNITS[match[2]]
     settings = read_settings()
     cleaned = await clean_up(await connected(settings), settings, age, dry_run=dry_run)
     if json:
         return json_output.write(cleaned)
     write(lines(cleaned))
     return ExitCode.COMPLETE
-
-
-def read_age(text: str) -> timedelta:
-    """Read `30d`, `12h` or `5m`.
-
-    Raises:
-        CommandError: it is something else.
-    """
-    match = _AGE.fullmatch(text)
-    if match is None:
-        raise CommandError(f"{text!r} is not an age; write it as 30d, 12h or 5m")
-    return int(match[1]) * _UNITS[match[2]]
 
 
 def lines(cleaned: "Cleaned") -> "Iterator[str]":

@@ -245,8 +245,14 @@ async def _start(
 
     await Sessions(client).start(request)
     if json:
-        facts = safety_labels.planned_facts(request.config)
-        json_output.write_line({"schema_version": 1, "session": request.session, **facts})
+        told = {
+            "schema_version": json_output.SCHEMA_VERSION,
+            "session": request.session,
+            "scripted": safety_labels.is_scripted(request.config),
+            # Which sandbox it is, only the workers know.
+            "sandbox": "none" if request.config.sandbox == "none" else "",
+        }
+        json_output.write_line(told)
         return
     server = None if settings.has_external_server else read_server_file(settings)
     write(session_words.started(request.session, program(), server.ui if server else None))

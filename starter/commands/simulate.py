@@ -32,7 +32,6 @@ async def simulate(
 ) -> ExitCode:
     """Serve the providers' HTTP APIs from a playbook, or record one."""
     from activities.yaml_documents.model_reader import DocumentError
-    from starter.views import session_words
     from workers.local.playbook_server import serve_playbook
 
     if record:
@@ -43,9 +42,8 @@ async def simulate(
     if not playbook.is_file():
         raise CommandError(f"playbook {str(playbook)!r} is not a file")
     try:
-        await serve_playbook(
-            playbook, port, lambda _url: write(session_words.simulating(str(playbook), port))
-        )
+        said = f"SCRIPTED: {shown(str(playbook))} plays on http://127.0.0.1:{port}; Ctrl-C ends it"
+        await serve_playbook(playbook, port, lambda _url: write([said]))
     except DocumentError as error:
         raise CommandError(str(error)) from None
     except OSError as error:

@@ -24,11 +24,10 @@ async def up(
 ) -> ExitCode:
     """Keep the bundled Temporal server and the workers running."""
     from starter.machine import engine
-    from starter.views import worker_words
 
     if stop:
-        stopped = await engine.stop_supervisor(engine.read_settings())
-        write(worker_words.stopped(was_there=stopped))
+        was_there = await engine.stop_supervisor(engine.read_settings())
+        write(["ended" if was_there else "nothing was running here"])
     elif detach:
         await _up_in_background(_up_settings(playbook))
     else:
@@ -56,7 +55,7 @@ async def _up(settings: "Settings") -> None:
     state = read_state(settings)
     kept = settings if state is None else state
     if state is not None:
-        write(worker_words.standing_by(state.pid))
+        write([f"process {state.pid} keeps server and workers already; standing by until it ends"])
     async with engine.running(settings) as supervisor:
         server = read_server_file(settings)
         if server is not None and not settings.has_external_server:
@@ -73,5 +72,5 @@ async def _up_in_background(settings: "Settings") -> None:
 
     engine.check_workers(settings)
     state = await engine.ensure_background(settings)
-    write(worker_words.in_background(state.pid))
+    write([f"process {state.pid} keeps server and workers; `up --stop` ends it"])
     write(worker_words.workers_marks(state.playbook, state.sandbox), session_words.style)

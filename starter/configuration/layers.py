@@ -22,7 +22,6 @@ from starter.configuration.file_shape import (
     MAX_FILE_BYTES,
     VERSION,
     ConfigurationFile,
-    GateEntry,
     read_file,
 )
 from starter.configuration.model_routes import PLAYBOOK_ROUTES, ROLES
@@ -262,7 +261,10 @@ def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
     values.update({f"providers.{key}": entry for key, entry in (file.providers or {}).items()})
     values.update({f"catalogue.{key}": entry for key, entry in (file.catalogue or {}).items()})
     if file.gates is not None:
-        values["gates"] = _gates(file.gates)
+        values["gates"] = tuple(
+            GateSpec(name=name, argv=entry.run, timeout=entry.timeout)
+            for name, entry in file.gates.items()
+        )
     said = {key: value for key, value in values.items() if value is not None}
     origins = {
         key: Origin(layer=origin.layer, source=origin.source, line=place[0], column=place[1])
@@ -270,10 +272,3 @@ def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
         if (place := places.get(tuple(key.split(".", 1))))
     }
     return Layer(origin, said, origins)
-
-
-def _gates(entries: Mapping[str, GateEntry]) -> tuple[GateSpec, ...]:
-    return tuple(
-        GateSpec(name=name, argv=entry.run, timeout=entry.timeout)
-        for name, entry in entries.items()
-    )

@@ -81,13 +81,17 @@ async def _play(
     from starter.demo.course import Course
     from starter.machine import engine
     from starter.sessions.session_client import Sessions
+    from starter.views import session_words
+    from workers.temporal.connection import read_server_file
 
     client = await engine.connected(settings)
     sessions = Sessions(client)
     request = _request(played, settings, pacing)
-    page = _page(settings, request.session)
+    server = read_server_file(settings)
+    page = session_words.web_page(server.ui, request.session) if server else None
     await sessions.start(request)
-    teller.course(wording.session_started(request.session, page))
+    watched = [wording.step("", page)] if page else []
+    teller.course([wording.step("session", request.session), *watched])
     view = await Course(sessions, request.session, teller.course).follow()
     proof = wording.Proof(
         session=view,
@@ -134,14 +138,6 @@ async def _workers(supervisor: "Supervisor", settings: "Settings") -> None:
         raise CommandError(
             f"the workers do not come up; see {str(settings.logs_dir)!r}", ExitCode.UNAVAILABLE
         ) from error
-
-
-def _page(settings: "Settings", session: str) -> str | None:
-    from starter.views import session_words
-    from workers.temporal.connection import read_server_file
-
-    server = read_server_file(settings)
-    return session_words.web_page(server.ui, session) if server else None
 
 
 async def _until_told() -> None:

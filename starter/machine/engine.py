@@ -104,17 +104,13 @@ async def connected(settings: "Settings") -> "Client":
     """Return a client of the server that is there.
 
     Raises:
-        CommandError: there is none.
+        TemporalUnavailableError: there is none.
     """
     from starter.machine.sdk_log import keep_off_the_terminal
     from workers.temporal.connection import connect
-    from workers.temporal.temporal_errors import TemporalUnavailableError
 
     keep_off_the_terminal()
-    try:
-        return await connect(settings)
-    except TemporalUnavailableError as error:
-        raise CommandError(str(error), ExitCode.UNAVAILABLE) from error
+    return await connect(settings)
 
 
 @contextlib.asynccontextmanager

@@ -10,7 +10,6 @@ import contextlib
 import logging
 import shutil
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -116,7 +115,7 @@ async def fail_orphans(client: Client, directory: Path) -> int:
         try:
             # An owner that ends in order removes it, maybe just now: nothing is open then.
             with contextlib.suppress(FileNotFoundError):
-                for token in _tokens(journal):
+                for token in (path for path in sorted(journal.iterdir()) if path.name != _LOCK):
                     failed += await _fail(client, token.read_bytes())
                     token.unlink(missing_ok=True)
             shutil.rmtree(journal, ignore_errors=True)
@@ -138,10 +137,6 @@ def _take(lock: FileLock) -> bool:
     with contextlib.suppress(FileNotFoundError):
         return lock.try_acquire()
     return False
-
-
-def _tokens(journal: Path) -> Iterator[Path]:
-    return (path for path in sorted(journal.iterdir()) if path.name != _LOCK)
 
 
 async def _fail(client: Client, token: bytes) -> int:

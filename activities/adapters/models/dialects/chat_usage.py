@@ -30,7 +30,7 @@ def read_usage(body: Json, message: Json, sent: Json) -> Usage:
     # Some servers count reasoning in the total alone.
     beyond = count(usage.get("total_tokens")) - counted if counted else 0
     output = max(count(usage.get("completion_tokens")), beyond)
-    is_guessed = output == 0 and _has_content(message)
+    is_guessed = output == 0 and any(value for key, value in message.items() if key != "role")
     details = table(usage.get("prompt_tokens_details"))
     return Usage(
         input_tokens=prompt,
@@ -49,10 +49,6 @@ def _cached(usage: Json, details: Json) -> int:
         usage.get("cached_tokens"),
     )
     return max(count(each) for each in found)
-
-
-def _has_content(message: Json) -> bool:
-    return any(value for key, value in message.items() if key != "role")
 
 
 def _estimate(value: Json) -> int:
