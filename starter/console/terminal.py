@@ -125,7 +125,8 @@ def _say(error: CommandError, *, json: bool) -> None:
         from starter.console.json_output import write_error
 
         write_error(message, error.code)
-    say_error(message)
+    first, *rest = shown(message).split("\n")
+    sys.stderr.write("\n".join([f"error: {first}", *rest]) + "\n")
 
 
 def _outcome(command: Coroutine[None, None, ExitCode], *, json: bool) -> ExitCode:
@@ -166,12 +167,6 @@ async def _until_told(command: Coroutine[None, None, ExitCode]) -> ExitCode:
         # another Ctrl-C in between would be told as a bad file descriptor.
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
-
-
-def say_error(message: str) -> None:
-    """Write an error for a person to the error stream."""
-    first, *rest = shown(message).split("\n")
-    sys.stderr.write("\n".join([f"error: {first}", *rest]) + "\n")
 
 
 async def read_line() -> str | None:

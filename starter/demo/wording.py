@@ -159,15 +159,13 @@ def _reason(notes: str) -> str:
 
 
 def _conflicts(seen: Seen) -> str:
-    told = [f"{c.task}: {_conflict(c.notes)}" for c in seen.conflicts]
-    return (
-        f"conflict, then reworked on the new head: {'; '.join(told)}" if told else "conflict: none"
-    )
-
-
-def _conflict(notes: str) -> str:
-    lines = notes.splitlines() or [""]
-    return next((line for line in lines if line.startswith("CONFLICT")), lines[0])
+    told: list[str] = []
+    for each in seen.conflicts:
+        lines = each.notes.splitlines() or [""]
+        said = next((line for line in lines if line.startswith("CONFLICT")), lines[0])
+        told.append(f"{each.task}: {said}")
+    what = "conflict, then reworked on the new head"
+    return f"{what}: {'; '.join(told)}" if told else "conflict: none"
 
 
 def ending(proof: Proof, stage: Stage, elapsed_s: float) -> list[str]:

@@ -28,7 +28,7 @@ from workflows.domain.session.decision import DecisionOutcome
 _ANSWER: Final = timedelta(seconds=15)
 """How long one call waits for the answer."""
 _CALLS: Final = 4
-_GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
+GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
 _PASSING: Final = {RPCStatusCode.UNAVAILABLE, RPCStatusCode.RESOURCE_EXHAUSTED}
 
 
@@ -100,7 +100,7 @@ async def execute(
             if isinstance(error.__cause__, asyncio.CancelledError):
                 raise error.__cause__ from None
         except RPCError as error:
-            if error.status in _GONE:
+            if error.status in GONE:
                 # An earlier call may have arrived, with its answer lost.
                 sent = "nothing was sent" if call == 0 else "see `status` for what it did"
                 raise CommandError(

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import shutil
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -90,11 +91,9 @@ class _JournalledActivity(ActivityInboundInterceptor):
             return await super().execute_activity(input)
         finally:
             # The result is sent only after we return; dying between must not lose the token.
-            asyncio.get_running_loop().call_later(_LINGER_SECONDS, _forget, path)
-
-
-def _forget(path: Path) -> None:
-    path.unlink(missing_ok=True)
+            asyncio.get_running_loop().call_later(
+                _LINGER_SECONDS, partial(path.unlink, missing_ok=True)
+            )
 
 
 async def fail_orphans(client: Client, directory: Path) -> int:

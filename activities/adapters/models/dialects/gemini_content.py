@@ -93,11 +93,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     candidate = next(iter(tables(body.get("candidates"))), Json())
     stop = _stop_of(body, candidate)
     content = table(candidate.get("content"))
-    parts = [
-        part
-        for part in tables(content.get("parts"))
-        if not (_is_plain(part) and not text(part["text"]).strip())
-    ]
+    parts = [part for part in tables(content.get("parts")) if not _is_empty(part)]
     calls = _take_calls(parts, request.messages)
     usage = _usage(table(body.get("usageMetadata")))
     payload: list[JsonValue] = [clean_json(part) for part in parts]
