@@ -46,7 +46,7 @@ def decode_text(data: bytes, limit_bytes: int, name: str) -> str:
         TextFileError: it is too long, or not UTF-8, with line and column of the first wrong byte.
     """
     if len(data) > limit_bytes:
-        raise TextFileError(f"{name}: over {limit_bytes:,} bytes; shorten it")
+        raise TextFileError(f"{name}:1:1: over {limit_bytes:,} bytes; shorten it")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -20,7 +20,7 @@ def test_a_text_is_read_as_it_is(tmp_path: Path, held: bytes, read: str) -> None
 @pytest.mark.parametrize(
     ("held", "told"),
     [
-        (b"x" * 11, "{}: over 10 bytes; shorten it"),
+        (b"x" * 11, "{}:1:1: over 10 bytes; shorten it"),
         (b"ab\nc\xff", "{}:2:2: not UTF-8; save the file as UTF-8"),
     ],
 )
