@@ -269,10 +269,6 @@ def read_file(
     Raises:
         ConfigurationError: with file, line and column in each complaint.
     """
-    if len(text) > MAX_FILE_BYTES:
-        raise ConfigurationError(
-            f"{name}:1:1: over {MAX_FILE_BYTES} bytes; no configuration is so long"
-        )
     if not text.strip():
         raise ConfigurationError(f"{name}:1:1: empty; write at least 'version: {VERSION}'")
     kind: type[ConfigurationFile] = RepositoryFile if from_repository else ConfigurationFile

@@ -51,7 +51,12 @@ async def repository_checks(
     session = _session(repository, environment, settings)
     gates = await _gates(repository, session)
     toolchains = _toolchains(repository, session, settings)
-    return [looked_at, keys, *toolchains, gates, *_confinement(configuration)]
+    checks = [looked_at, keys, *toolchains, gates]
+    if not isinstance(configuration, CommandError) and configuration.session.sandbox == "none":
+        origin = configuration.origins["sandbox"]
+        said = f"Sandbox {NO_SANDBOX}, by 'sandbox: none' of {origin}"
+        checks.append(Check("commands", "note", said))
+    return checks
 
 
 async def trial_checks(
@@ -105,14 +110,6 @@ def _session(
         return None
 
 
-def _confinement(configuration: "Configuration | CommandError") -> list[Check]:
-    """Say where the configuration switches the sandbox off."""
-    if isinstance(configuration, CommandError) or configuration.session.sandbox != "none":
-        return []
-    origin = configuration.origins["sandbox"]
-    return [Check("commands", "note", f"Sandbox {NO_SANDBOX}, by 'sandbox: none' of {origin}")]
-
-
 def _configuration(
     repository: "Repository | None", environment: Mapping[str, str], providers: "ProviderEntries"
 ) -> "Configuration | CommandError":
@@ -126,7 +123,7 @@ def _configuration(
     try:
         return load_configuration(sources, environment)
     except NoModelsError as error:
-        return CommandError(str(error))
+        return error
     except ConfigurationError as error:
         return CommandError(f"the configuration is wrong: {error}")
 

@@ -224,8 +224,4 @@ async def _kept(work: Coroutine[None, None, None]) -> AsyncGenerator[asyncio.Tas
     finally:
         task.cancel()
         # Even if it is cancelled: the lock is held until nothing runs any more.
-        await uninterrupted(_end(task))
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    await asyncio.wait([task])
+        await uninterrupted(asyncio.wait([task]))

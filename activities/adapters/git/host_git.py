@@ -41,17 +41,13 @@ from workflows.domain.ids import Commit, SessionId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
 
-def _nothing(_: str) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class Seams:
     """Where tests of crashes take hold; ordinary runs leave them as they are."""
 
     locking: Locking = exclusive
     """How a worktree is locked."""
-    fail_point: Callable[[str], None] = _nothing
+    fail_point: Callable[[str], None] = lambda _: None
     """Called with `after-commit`: the checkpoint's commit exists and its ref has not moved."""
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from starter.configuration.configuration_errors import ConfigurationError
-from starter.configuration.file_shape import MAX_FILE_BYTES, read_file
+from starter.configuration.file_shape import read_file
 from starter.configuration.migration import migrate
 from starter.configuration.value_types import parse_duration
 from tests.unit.broken_yaml import yaml_texts
@@ -95,10 +95,6 @@ def test_r44_rejects_an_invalid_budget(key: str, usd: str):
 
 def test_all_complaints_are_given_at_once():
     assert len(complaint("version: 1\npacing: x\nturns: x\nfoo: 1\n").splitlines()) == 3
-
-
-def test_a_huge_file_is_refused_unread():
-    assert "no configuration is so long" in complaint("#" * (MAX_FILE_BYTES + 1))
 
 
 def test_what_is_left_empty_is_not_said():
