@@ -12,10 +12,10 @@ from workflows.policy.network.host_list import normal_name
 BUNDLE: Final = "/etc/registries/certificates.pem"
 _TRUST: Final = (
     *("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
-    *("CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"),
+    *("npm_config_cafile", "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"),
 )
-"""Where programs are told whom to trust: OpenSSL, Go and uv, requests, pip, curl, Node, cargo and
-git. Java reads none of them."""
+"""Where programs are told whom to trust: OpenSSL, Go and uv, requests, pip, curl, Node, npm (where
+a file of its own says `cafile`), cargo and git. Java reads none of them."""
 _SYSTEM: Final = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 
 
