@@ -112,7 +112,7 @@ class Registries:
     told: RegistryAccess = field(default_factory=RegistryAccess)
     own_ports: frozenset[int] = field(default_factory=frozenset[int])
     """Where Blue Flame itself listens on this machine: never reached at an address not public."""
-    tools: Callable[[], ToolSettings] = ToolSettings
+    tools: Callable[[], ToolSettings] = field(default=ToolSettings, compare=False)
     """Reads the person's settings of package tools."""
 
     def check(self, access: RegistryAccess) -> None:

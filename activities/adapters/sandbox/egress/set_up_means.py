@@ -41,7 +41,9 @@ class SetUpMeans:
         """
         places = (*map(Path, shown), *shown.values(), Path("/usr"))
         trust = dict.fromkeys(_TRUST, BUNDLE) if self._is_trusting else {}
-        return {**self._registries.variables(places), **trust}
+        # npm would ask about weaknesses by POST, which is refused, and a person be told of it.
+        silent = {} if self.authority is None else {"npm_config_audit": "false"}
+        return {**self._registries.variables(places), **trust, **silent}
 
     @property
     def files(self) -> dict[str, str]:
