@@ -59,6 +59,7 @@ _INTERNAL = frozenset(
         "BLUEFLAME_SERVER",
         "BLUEFLAME_FAIL_POINT",
         "BLUEFLAME_TEMPORAL",
+        "BLUEFLAME_TOOL_SETTINGS_FD",
         "BLUEFLAME_ENDPOINT_KEYS",
     }
 )

@@ -62,9 +62,9 @@ the configuration that it was started with.
 A file found in the repository decides nothing against you: it may not switch the sandbox off, mark
 secrets, approve where you are asked, change `on_cap`, allow agents more than you do, raise
 `budget.stop_usd` or one of `limits` above your own file's or the default, list other hosts under
-`worktree.network` than you do, or say anything of `providers`, `catalogue` and
-`environment.registries` that you do not say yourself. Say that in your own file, with `--config` or
-with a flag.
+`worktree.network` than you do, or say anything of `providers`, `catalogue` and, under
+`environment`, of `registries`, `upstream_proxy`, `no_proxy` and `ca_file` that you do not say
+yourself. Say that in your own file, with `--config` or with a flag.
 An example with every key is [blueflame.example.yaml](../blueflame.example.yaml).
 
 {keys}

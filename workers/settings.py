@@ -87,6 +87,9 @@ class Settings(BaseSettings):
     registries: RegistryAccess = RegistryAccess()
     """How set-up here may reach hosts that a session lists; JSON, of the same keys as in a file's
     section `environment`."""
+    tool_settings_fd: int | None = None
+    """A descriptor that holds the person's settings of package tools, read before root was given
+    up; never set otherwise."""
     cgroup: str | None = None
     """A delegated cgroup (version 2) in which each command gets its own: its path, or `own`."""
     providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])

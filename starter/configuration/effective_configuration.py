@@ -133,7 +133,7 @@ def load_toolchains(file: Path, variables: Mapping[str, str]) -> tuple[str, ...]
     return expanded(told, variables).toolchains
 
 
-def load_registries(file: Path) -> RegistryAccess:
+def load_registries(file: Path, variables: Mapping[str, str]) -> RegistryAccess:
     """Return what a person's own file says of registries; the file need not exist.
 
     Raises:
@@ -143,7 +143,8 @@ def load_registries(file: Path) -> RegistryAccess:
         return RegistryAccess()
     said = entries_of("environment", read_layer(file, "user").values)
     keys = RegistryAccess.model_fields
-    return RegistryAccess.model_validate({key: said[key] for key in keys if key in said})
+    told = ProjectEnvironment.model_validate({key: said[key] for key in keys if key in said})
+    return expanded(told, variables).access
 
 
 def settle(layers: Sequence[Layer], environment: Mapping[str, str]) -> Settled:

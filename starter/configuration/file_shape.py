@@ -30,6 +30,7 @@ from activities.yaml_documents.model_reader import (
 from activities.yaml_documents.value_wording import brief
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.value_types import (
+    CaFile,
     CheckedCommand,
     CheckedHost,
     CheckedPath,
@@ -39,6 +40,7 @@ from starter.configuration.value_types import (
     RegistryEntry,
     Route,
     ToolchainPath,
+    UpstreamProxy,
     VariableName,
     VariableValue,
 )
@@ -133,6 +135,9 @@ class EnvironmentSection(BaseModel, frozen=True, extra="forbid"):
     toolchains: Annotated[tuple[ToolchainPath, ...], Field(max_length=50)] | None = None
     variables: Annotated[dict[VariableName, VariableValue], Field(max_length=100)] | None = None
     registries: Annotated[tuple[RegistryEntry, ...], Field(max_length=50)] | None = None
+    upstream_proxy: UpstreamProxy | None = None
+    no_proxy: Annotated[tuple[CheckedHost, ...], Field(max_length=100)] | None = None
+    ca_file: CaFile | None = None
 
 
 class _Described(BaseModel, frozen=True, extra="ignore"):

@@ -76,6 +76,13 @@ MEANINGS: Final = {
     "lists, as `[{host: mirror.example.org, private: true}]` "
     "([environments](environments.md#registries)); refused in a file that was found in the "
     "repository",
+    "environment.upstream_proxy": "the HTTP proxy through which set-up reaches other hosts than "
+    "private registries, as `http://proxy.example.org:3128`; its name and password stand in your "
+    "`~/.netrc`; refused in a file that was found in the repository",
+    "environment.no_proxy": "hosts that set-up reaches without that proxy; refused in a file that "
+    "was found in the repository",
+    "environment.ca_file": "certificates in PEM form that set-up trusts besides the system's; "
+    "refused in a file that was found in the repository",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
     "command_timeout": "the longest time that one command of an agent may run",

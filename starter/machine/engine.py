@@ -120,7 +120,7 @@ def with_own_registries(settings: "Settings", wanted: "RegistryAccess | None" = 
     if "registries" in settings.model_fields_set:
         return settings
     file = user_file()
-    own = wanted or (None if file is None else load_registries(file))
+    own = wanted or (None if file is None else load_registries(file, os.environ))
     return settings if own is None else settings.evolve(registries=own)
 
 
@@ -292,9 +292,13 @@ def _environment_fault(environment: "ProjectEnvironment", state: "SupervisorStat
     for name in environment.toolchains:
         if name not in state.toolchains:
             return f"do not show the toolchain {name!r}, which your configuration names"
-    for registry in environment.registries:
-        if registry not in state.registries.registries:
+    told, wanted = state.registries, environment.access
+    for registry in wanted.registries:
+        if registry not in told.registries:
             return f"do not know the registry {registry.host!r} as your configuration describes it"
+    for key in ("upstream_proxy", "no_proxy", "ca_file"):
+        if getattr(wanted, key) and getattr(wanted, key) != getattr(told, key):
+            return f"do not know 'environment.{key}' as your configuration says it"
     return None
 
 

@@ -91,7 +91,11 @@ def _advice(session: "SessionConfig", proposal: "Proposal") -> str:
         lines.append(f"blueflame.yaml:         environment: {{variables: {variables}}}")
     is_told = bool(session.environment.toolchains)
     own = own_lines(proposal).splitlines()
-    wanted = [line for line in own if not (is_told and line.startswith("environment"))]
+    wanted = [
+        line
+        for line in own
+        if not (is_told and line.startswith("environment") and "registries" not in line)
+    ]
     if session.worktree.network:
         wanted = [line for line in wanted if not line.startswith("worktree")]
     lines += [f"your own configuration: {line}" for line in wanted]

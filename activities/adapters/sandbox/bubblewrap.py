@@ -35,6 +35,7 @@ from activities.adapters.sandbox.child_process import (
 from activities.adapters.sandbox.descriptors import Descriptors
 from activities.adapters.sandbox.egress.egress_proxy import Egress, Outside
 from activities.adapters.sandbox.egress.network_socket import VARIABLES, answered, through
+from activities.adapters.sandbox.egress.set_up_means import SetUpMeans
 from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
 from activities.adapters.sandbox.pid_namespace import Namespace
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
@@ -134,10 +135,12 @@ class BubblewrapSandbox:
         program = self._located()
         with Descriptors() as fds:
             door = self._door(command, fds) if command.network else None
-            variables = tuple(command.workspace.environment.variables.items())
+            told = {} if door is None else door.means.variables(toolchain)
+            variables = (*told.items(), *command.workspace.environment.variables.items())
             added = (*variables, *command.env, *(() if door is None else VARIABLES))
             env = environment(toolchain.values(), added)
-            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data)
+            files = {} if door is None else door.means.files
+            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data, files)
             options = [
                 *arguments(plan),
                 "--seccomp",
@@ -166,8 +169,11 @@ class BubblewrapSandbox:
             reachable = self.outside.registries.wanted(command.workspace.environment.access)
         except RegistryError as error:
             raise SandboxUnavailableError(f"{error}.") from error
-        egress = Egress(command.network, self.outside, registries=reachable)
-        return _Door(command.argv, egress, fds)
+        means = SetUpMeans(reachable)
+        egress = Egress(
+            command.network, self.outside, registries=reachable, authority=means.authority
+        )
+        return _Door(command.argv, egress, means, fds)
 
     def _located(self) -> str:
         found = shutil.which(self._program, path=_PROGRAMS)
@@ -188,7 +194,10 @@ def _wanted(offered: Toolchains, workspace: Workspace) -> dict[str, Path]:
 class _Door:
     """The way out of one sandbox."""
 
-    def __init__(self, argv: tuple[str, ...], egress: Egress, fds: Descriptors) -> None:
+    def __init__(
+        self, argv: tuple[str, ...], egress: Egress, means: SetUpMeans, fds: Descriptors
+    ) -> None:
+        self.means = means
         self.channel, inherited = fds.channel()
         self.egress = egress
         self.argv = through(inherited, argv)

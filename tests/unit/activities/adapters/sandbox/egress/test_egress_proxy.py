@@ -262,7 +262,7 @@ async def test_a_host_that_is_private_is_refused_with_the_line_that_allows_it(wo
         async with proxy(world, fault=Outside().fault, registries=other) as (egress, port):
             await ask(port, connect(HOST, world.port))
         (refusal,) = egress.refusals
-        line = f"environment: {{registries: [{{host: {entries[0]}, private: true}}]}}"
+        line = f'environment: {{registries: [{{host: "{entries[0]}", private: true}}]}}'
         assert f"add `{line}` to your own configuration" in refusal
     assert world.seen == []
 
