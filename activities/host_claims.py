@@ -40,7 +40,7 @@ class HostActivities:
             )
         try:
             self._host.toolchains.wanted(request.environment)
-            self._host.registries.check(request.environment.access)
+            self._host.registries.wanted(request.environment.access)
         except (ToolchainError, RegistryError) as error:
             raise ApplicationError(
                 f"host {self._host.name!r}: {error}",

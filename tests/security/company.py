@@ -28,7 +28,7 @@ TOKEN = "npm-token-0123456789"
 _PROXY_BASIC = f"Basic {base64.b64encode(b'me:proxy-secret').decode()}"
 
 
-def _wheel() -> bytes:
+def wheel() -> bytes:
     """Return the smallest package that pip installs."""
     data, meta = io.BytesIO(), "Metadata-Version: 2.1\nName: inhouse\nVersion: 1.0\n"
     with zipfile.ZipFile(data, "w") as wheel:
@@ -129,7 +129,7 @@ class Company:
         away = f"Location: http://{OTHER}:{self.other}/\r\n"
         answers = {
             "/simple/inhouse/": ("200 OK", "Content-Type: text/html\r\n", page),
-            "/files/inhouse-1.0-py3-none-any.whl": ("200 OK", "", _wheel()),
+            "/files/inhouse-1.0-py3-none-any.whl": ("200 OK", "", wheel()),
             "/npm/inhouse": ("200 OK", kind, _npm_page(f"{top}/npm/inhouse.tgz")),
             "/npm/inhouse.tgz": ("200 OK", "", _tarball()),
             "/away": ("302 Found", away, b""),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
+from starter.machine.own_environment.default_indexes import default_hosts
 from starter.machine.own_environment.index_access import access_lines, index_places
 from starter.machine.own_environment.index_hosts import index_hosts
 from starter.machine.own_environment.installed_toolchains import find_toolchains, program_of
@@ -32,7 +33,10 @@ def own_lines(proposal: "Proposal") -> str:
     person = Person(_home(), os.environ)
     for index in proposal.indexes:
         toolchains += index_places(index, person)
-    hosts = {each: index_hosts(each, _home(), os.environ) for each in proposal.indexes}
+    hosts = {
+        each: index_hosts(each, _home(), os.environ) or default_hosts(each)
+        for each in proposal.indexes
+    }
     found = list(dict.fromkeys(host for each in hosts.values() for host in each))
     said: dict[str, JsonValue] = {}
     if toolchains:
