@@ -3,15 +3,17 @@
 from temporalio import activity
 
 from activities.activity_failures import mapped
-from activities.ports.host_repository import Merged, MergePart
+from activities.ports.host_repository import Merged, MergePart, Rebase
 from activities.repository.host_data import Host
-from workflows.contracts.host_contracts import (
+from workflows.contracts.merging_contracts import (
     AdvanceBranch,
     Advanced,
     MergeCommits,
     MergeConflict,
     MergedCommits,
     MergeOutcome,
+    RebasedWork,
+    RebaseWork,
 )
 
 _TEXT_CHARACTERS = 4_000
@@ -19,7 +21,7 @@ _PATHS_TOLD = 100
 
 
 class MergingActivities:
-    """Activities `merging.merge` and `merging.advance`."""
+    """Activities `merging.merge`, `merging.rebase` and `merging.advance`."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -41,6 +43,22 @@ class MergingActivities:
             paths=outcome.paths[:_PATHS_TOLD],
             text=text[:_TEXT_CHARACTERS],
         )
+
+    @activity.defn(name="merging.rebase")
+    async def rebase(self, request: RebaseWork) -> RebasedWork:
+        """Bring earlier work onto a new base, with conflict markers where both sides differ."""
+        message = f"{request.title}\n\nBlueflame-Session: {request.session}"
+        asked = Rebase(
+            base=request.base,
+            work=request.work,
+            work_base=request.work_base,
+            message=message,
+            when=request.at,
+        )
+        with mapped():
+            done = await self._host.history(request.key).rebase(asked)
+        conflicts = "\n".join(done.messages)[:_TEXT_CHARACTERS]
+        return RebasedWork(commit=done.commit, conflicts=conflicts)
 
     @activity.defn(name="merging.advance")
     async def advance(self, request: AdvanceBranch) -> Advanced:

@@ -9,16 +9,15 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import is_cancelled
-from workflows.contracts.host_contracts import (
+from workflows.contracts.host_contracts import RUN_GATES, gates_on
+from workflows.contracts.land_contracts import DELIVER_BRANCH, DeliverBranch, Delivered
+from workflows.contracts.merging_contracts import (
     ADVANCE_BRANCH,
     MERGE_COMMITS,
-    RUN_GATES,
     AdvanceBranch,
     MergeCommits,
     MergeConflict,
-    gates_on,
 )
-from workflows.contracts.land_contracts import DELIVER_BRANCH, DeliverBranch, Delivered
 from workflows.domain.gate import GateReport
 from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.session.wave_values import (
@@ -162,6 +161,6 @@ class MergeWave:
 def _conflict_notes(conflict: MergeConflict) -> str:
     paths = ", ".join(conflict.paths)
     return (
-        f"The work conflicts with what was merged meanwhile, in: {paths}\n{conflict.text}\n"
-        "The worktree now stands on the new state: do the task again on it, and keep what is there."
+        f"The work conflicts with what was merged before it, in: {paths}\n{conflict.text}\n"
+        "Keep what is merged, and make the work fit it."
     )

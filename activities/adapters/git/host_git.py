@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from activities.adapters.git import added_lines, commit_comparison, loose_objects
+from activities.adapters.git import added_lines, commit_comparison, loose_objects, work_rebase
 from activities.adapters.git import commit_merge as merging
 from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.bare_repository import Bare, Layout
@@ -33,6 +33,8 @@ from activities.ports.host_repository import (
     Finding,
     MergeOutcome,
     MergePart,
+    Rebase,
+    Rebased,
     TaskCommit,
     WorktreePlace,
 )
@@ -174,6 +176,10 @@ class GitHostRepository:
     ) -> MergeOutcome:
         """Merge `parts` in order into `head`."""
         return await merging.merge(self._bare, head, parts, when)
+
+    async def rebase(self, request: Rebase) -> Rebased:
+        """Bring work onto another base."""
+        return await work_rebase.rebase(self._bare, request)
 
     async def advance(self, ref: str, new: Commit, old: Commit | None) -> None:
         """Move a ref by compare-and-swap."""

@@ -26,14 +26,13 @@ from workflows.contracts.host_contracts import (
     FinishOutcome,
     FinishTask,
     ImportBase,
-    MergeCommits,
-    MergeOutcome,
     PrepareWorktree,
     RunGates,
     RunTools,
     TaskCommitted,
 )
 from workflows.contracts.land_contracts import ExportBase
+from workflows.contracts.merging_contracts import MergeCommits, MergeOutcome
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role

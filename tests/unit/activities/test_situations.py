@@ -11,7 +11,8 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.user_repository import FastForwardRequest, Landed
 from tests.unit.activities.adapters.git.home import Home
 from tests.unit.activities.situations import Situation, bash
-from workflows.contracts.host_contracts import MergedCommits, WorkRefused
+from workflows.contracts.host_contracts import WorkRefused
+from workflows.contracts.merging_contracts import MergedCommits
 from workflows.domain.repository import CopiedFile
 
 pytestmark = pytest.mark.sandbox
