@@ -110,3 +110,51 @@ async def test_what_is_built_upon_rejected_work_keeps_its_own(theatre: Theatre) 
     assert own.work_base == name_of(BASE, first)
     assert own.work == name_of("task", "b", 1, own.work_base)
     assert started(world, "dev.b.2") == name_of("rebased", own.work, own.base)
+
+
+def failing_with(tasks: str, culprit: str) -> World:
+    """The tasks are one group; the gates fail on each merge that holds the culprit's first work."""
+    world = World(planned(*({"id": name, "group": "g"} for name in tasks)))
+    first = {name: name_of("task", name, 1, BASE) for name in tasks}
+    bad: set[str] = set()
+
+    def merge(asked: MergeCommits) -> None:
+        if first[culprit] in asked.commits:
+            bad.add(name_of(asked.head, *asked.commits))
+
+    world.merge = merge
+    world.gate_fails = lambda asked: asked.commit in bad
+    return world
+
+
+@pytest.mark.parametrize("culprit", ["a", "b", "c"])
+async def test_g21_a_red_merge_is_put_down_to_the_change_that_causes_it(
+    theatre: Theatre, culprit: str
+) -> None:
+    world = failing_with("abc", culprit)
+    result = await played(theatre, world, gates=GATES, attempts=2)
+    expected = {name: ("merged", 2 if name == culprit else 1) for name in "abc"}
+    assert (result.outcome, states(result)) == ("complete", expected)
+    heard = world.heard(f"dev.{culprit}.2", 1)
+    assert "test_new" in heard
+    assert started(world, f"dev.{culprit}.2") == name_of("task", culprit, 1, BASE)
+
+
+async def test_g21_the_search_for_the_culprit_halves_the_group(theatre: Theatre) -> None:
+    world = failing_with("abcdefgh", "f")
+    result = await played(theatre, world, gates=GATES, attempts=2)
+    expected = {name: ("merged", 2 if name == "f" else 1) for name in "abcdefgh"}
+    assert states(result) == expected
+    on_base, alone, whole, rework = 1, 8, 2, 1
+    assert len(world.judged) == on_base + alone + whole + rework + 3
+
+
+async def test_g21_a_group_without_its_culprit_ends_without_a_call_for_approval(
+    theatre: Theatre,
+) -> None:
+    world = failing_with("abc", "b")
+    result = await played(theatre, world, gates=GATES, attempts=1)
+    assert states(result) == {"a": ("cancelled", 1), "b": ("failed", 1), "c": ("cancelled", 1)}
+    assert result.outcome == "incomplete"
+    assert result.reason.startswith("no rule merges g without b (failed); not done: ")
+    assert "approve" not in result.reason
