@@ -237,6 +237,8 @@ class DevelopWave:
             title=assignment.task.title,
             attempt=assignment.attempt,
             base=base,
+            first_base=assignment.first_base,
+            task_text=opening_messages.task_text(assignment.task),
             checkpoint=outcome.checkpoint,
             claims=assignment.task.claims,
             policy=self._request.grounds.policy,

@@ -305,6 +305,14 @@ class CommitReader(Protocol):
         """
         ...
 
+    async def new_markers(self, base: Commit, commit: Commit) -> tuple[str, ...]:
+        """List the files of `commit` with conflict markers that `base` has fewer of."""
+        ...
+
+    async def link_faults(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
+        """List path and fault of the links of `commit` that lead outside, and not in `base`."""
+        ...
+
     async def paths(self, commit: Commit) -> tuple[str, ...]:
         """List every file of `commit`; names that are not UTF-8 are left out."""
         ...

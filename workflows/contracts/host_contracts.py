@@ -127,6 +127,10 @@ class FinishTask(BaseModel, frozen=True, extra="forbid"):
     title: str
     attempt: int
     base: Commit
+    first_base: Commit | None = None
+    """What the task's first attempt was based on; None: `base`."""
+    task_text: str = ""
+    """All that the task says: merged lines that it quotes may be removed."""
     checkpoint: Commit
     claims: tuple[str, ...]
     policy: ToolPolicy = ToolPolicy()

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from activities.adapters.git import added_lines, commit_comparison, loose_objects, work_rebase
+from activities.adapters.git import (
+    added_lines,
+    commit_comparison,
+    loose_objects,
+    tree_links,
+    work_rebase,
+)
 from activities.adapters.git import commit_merge as merging
 from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.bare_repository import Bare, Layout
@@ -203,6 +209,14 @@ class GitHostRepository:
     async def added_lines(self, base: Commit, commit: Commit) -> tuple[AddedLines, ...]:
         """Return the lines that `commit` adds."""
         return await added_lines.added_lines(self._bare, base, commit)
+
+    async def new_markers(self, base: Commit, commit: Commit) -> tuple[str, ...]:
+        """List files with new conflict markers."""
+        return await merging.new_markers(self._bare, base, commit)
+
+    async def link_faults(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
+        """List links that lead outside."""
+        return await tree_links.link_faults(self._bare, base, commit)
 
     async def paths(self, commit: Commit) -> tuple[str, ...]:
         """List every file of `commit`."""

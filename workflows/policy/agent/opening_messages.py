@@ -63,7 +63,7 @@ def developer(
     commands = "\n".join(f"- {gate.name}: {' '.join(gate.argv)}" for gate in gates)
     parts = [
         f"Role: developer\nTask: {task.id}\nAttempt: {attempt}",
-        data("task", _task_text(task), nonce),
+        data("task", task_text(task), nonce),
         f"You may write only: {', '.join(task.claims)}",
         f"Your work must pass these checks:\n{commands}" if commands else "",
         *(
@@ -118,7 +118,7 @@ def reviewer(task: Task, attempt: int, diff: str, nonce: str, weakened: Sequence
     """
     parts = [
         f"Role: reviewer\nTask: {task.id}\nAttempt: {attempt}",
-        data("task", _task_text(task), nonce),
+        data("task", task_text(task), nonce),
         data("diff", diff, nonce),
         _weakened(weakened, nonce),
         "The worktree holds the submitted work. Judge it, then call `submit_verdict`.",
@@ -165,6 +165,7 @@ def steered(text: str) -> str:
     return f"The person who leads this project says:\n{text}"
 
 
-def _task_text(task: Task) -> str:
+def task_text(task: Task) -> str:
+    """Return all that a task says."""
     criteria = "\n".join(f"{n}. {text}" for n, text in enumerate(task.acceptance_criteria, 1))
     return f"{task.title}\n\n{task.description}\n\nAcceptance criteria:\n{criteria}".strip()
