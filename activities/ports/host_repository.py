@@ -252,6 +252,14 @@ class SessionHistory(Protocol):
         """
         ...
 
+    async def import_names(self, names: bytes) -> None:
+        """Take in a bundle of tags and remote-tracking names; empty, it does nothing.
+
+        Raises:
+            BundleError: it is damaged.
+        """
+        ...
+
     async def tip(self, ref: str) -> Commit | None:
         """Return what `ref` names; None where it does not exist."""
         ...

@@ -47,6 +47,8 @@ class ImportBase(BaseModel, frozen=True, extra="forbid"):
     session: SessionId
     key: str
     bundle: Digest
+    names: Digest | None = None
+    """Tags and remote-tracking names to be readable in worktrees; None: there are none."""
     shallow: tuple[Commit, ...]
     commit: Commit
     gates: tuple[GateSpec, ...] | None

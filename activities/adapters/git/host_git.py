@@ -14,6 +14,7 @@ from pathlib import Path
 
 from activities.adapters.git import (
     added_lines,
+    base_names,
     commit_comparison,
     loose_objects,
     tree_links,
@@ -102,6 +103,11 @@ class GitHostRepository:
             await self._bare.add_shallow(base.shallow)
             await bundles.unpack(self._git, self._bare.scope(), parsed, strict=False)
         await self._bare.update_ref(f"refs/blueflame/{session}/base", commit, None)
+
+    async def import_names(self, names: bytes) -> None:
+        """Take in tags and remote-tracking names."""
+        if names:
+            await base_names.take_in(self._bare, names)
 
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
         """Make a worktree, or find it whole."""

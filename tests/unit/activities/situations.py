@@ -155,6 +155,7 @@ class Situation:
             session=SESSION,
             key=KEY,
             bundle=base.bundle,
+            names=base.names,
             shallow=base.shallow,
             commit=base.commit,
             gates=None,
@@ -180,6 +181,7 @@ class Situation:
         make(self.home)
         exported = await self.home.user.export(self.home.path, self.home.base)
         await self.home.host.import_base(exported, self.home.base, SESSION)
+        await self.home.host.import_names(exported.names)
         agents = [Agent(self._host, self.home.base, task, claims) for task in tasks]
         for agent in agents:
             await agent.prepare(copied, set_up)
