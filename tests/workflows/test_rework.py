@@ -56,7 +56,9 @@ async def test_after_a_conflict_the_own_work_stands_on_the_new_head(theatre: The
     (rebased,) = world.rebased
     assert (rebased.work, rebased.work_base, rebased.base) == (work, BASE, head)
     assert started(world, "dev.b.2") == name_of("rebased", work, head)
-    assert world.finished[-1].base == head
+    last = world.finished[-1]
+    assert (last.base, last.first_base) == (head, BASE)
+    assert "Task b" in last.task_text
     heard = world.heard("dev.b.2", 1)
     assert "src/x: both sides changed the same lines" in heard
     assert "`your earlier work` is yours" in heard
