@@ -79,6 +79,7 @@ async def prepare(request: SessionRequest) -> Preparation:
         session=request.session,
         key=base.key,
         bundle=base.bundle,
+        names=base.names,
         shallow=base.shallow,
         commit=base.commit,
         gates=request.config.gates,

@@ -57,7 +57,7 @@ _FILES = {
 
 _GIT_PARTS = ("HEAD", "config", "objects", "packed-refs", "shallow", "info")
 """What of a bare repository is shown. Not FETCH_HEAD and logs (they name the user's paths), not
-hooks, not other worktrees, and no refs: a detached HEAD is all that a task needs to see."""
+hooks, not other worktrees, and no refs but tags and remote-tracking names (`packed-refs`)."""
 
 _ENVIRONMENT = {
     "HOME": HOME,
