@@ -31,9 +31,13 @@ def retry(
     task: _Task,
     notes: Annotated[str, typer.Option(help="What the next attempt should know.")] = "",
     session: ActingOption = None,
+    *,
+    review: Annotated[
+        bool, typer.Option("--review", help="Review the same work again instead.")
+    ] = False,
 ) -> None:
-    """Give a task another attempt."""
-    execute(_retry(task, notes, session))
+    """Give a task another attempt, or its work another review."""
+    execute(_retry(task, notes, session, review=review))
 
 
 def steer(
@@ -93,11 +97,16 @@ async def _skip(task: str, wanted: str | None, *, satisfies: bool) -> ExitCode:
     )
 
 
-async def _retry(task: str, notes: str, wanted: str | None) -> ExitCode:
+async def _retry(task: str, notes: str, wanted: str | None, *, review: bool) -> ExitCode:
     from starter.sessions.session_client import decider
     from workflows.domain.session.session_values import RetryTask
 
-    return await _to_task(wanted, task, "retry_task", RetryTask(id=task, notes=notes, by=decider()))
+    if review and notes:
+        raise CommandError(
+            "--notes are for a next attempt, and --review starts none; leave one of them out"
+        )
+    content = RetryTask(id=task, notes=notes, review=review, by=decider())
+    return await _to_task(wanted, task, "retry_task", content)
 
 
 async def _steer(task: str, text: str, wanted: str | None) -> ExitCode:

@@ -13,6 +13,7 @@ _WIDEST: Final = 32
 """Characters of a column at most: a longer name pushes out only its own line."""
 _STATE: Final = 11
 NOT_JUDGED: Final = "not judged"
+NOT_REVIEWED: Final = "no reviewer gave a verdict"
 
 
 def task_lines(tasks: Sequence[TaskLine]) -> list[str]:
@@ -60,9 +61,14 @@ def is_unjudged(changeset: ChangesetLine) -> bool:
     return bool(changeset.not_judged) and not changeset.judged_by
 
 
+def unreviewed(changeset: ChangesetLine) -> str:
+    """Return on which work no reviewer gave a verdict, and why; empty where one did."""
+    why = one_line(changeset.not_reviewed, 200)
+    return f"{NOT_REVIEWED}: {why}" if why else ""
+
+
 def _and_judged(changeset: ChangesetLine) -> str:
-    text = judged(changeset)
-    return f", {text}" if text else ""
+    return "".join(f", {text}" for text in (judged(changeset), unreviewed(changeset)) if text)
 
 
 def _name(task: TaskLine) -> str:

@@ -39,6 +39,8 @@ class TaskEvent(StrEnum):
     SUBMITTED = "submitted"
     VALIDATION_STARTED = "validation_started"
     PASSED = "passed"
+    ABSTAINED = "abstained"
+    """No reviewer gave a verdict: a person decides on the work as it is."""
     REJECTED = "rejected"
     REWORK = "rework"
     GAVE_UP = "gave_up"
@@ -53,6 +55,8 @@ class TaskEvent(StrEnum):
     SKIPPED = "skipped"
     CANCELLED = "cancelled"
     RETRIED = "retried"
+    REVIEW = "review"
+    """A person wants another review of the same work."""
     RESET = "reset"
     """What the work stood on has moved away; it begins again on the new base."""
 
@@ -64,12 +68,14 @@ class TaskChanges(TypedDict, total=False):
     state: TaskState
     attempt: int
     attempts_allowed: int
+    validations: int
     base: Commit | None
     commit: Commit | None
     tree: Tree | None
     diff: Digest | None
     judgement: Judgement | None
     weakened: tuple[str, ...]
+    summary: str
     restart_from: Commit | None
     notes: tuple[str, ...]
     steers: tuple[str, ...]
@@ -88,6 +94,8 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     attempt: int = Field(default=0, ge=0)
     """Attempts started so far; the current attempt's number while one runs."""
     attempts_allowed: int = Field(default=3, ge=1)
+    validations: int = Field(default=0, ge=0)
+    """How often the current attempt's work was given to gates and reviewers."""
     base: Commit | None = None
     """What the current attempt's work is based on."""
     commit: Commit | None = None
@@ -99,6 +107,8 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     """Which gates judged the validated work; None as long as it is not validated."""
     weakened: tuple[str, ...] = ()
     """Tests that the validated work deletes, skips or weakens."""
+    summary: str = ""
+    """What the developer says of the submitted work."""
     restart_from: Commit | None = None
     """Where the next attempt starts: the last work where that helps, None for the base."""
     notes: tuple[str, ...] = ()
