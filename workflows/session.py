@@ -155,6 +155,8 @@ class SessionWorkflow:
         if self._request.plan is not None:
             check_plan(self._request.plan)
             self._state = scheduling.adopt(self._state, self._request.plan, self._config)
+            if by := self._request.plan_by:
+                self._state = decisions.approve_own_plan(self._state, by, workflow.now())
         while not self._state.is_plan_approved:
             if self._state.plan is None or self._wants_new_plan:
                 await self._make_plan()

@@ -40,6 +40,7 @@ class RunOptions:
     auto_approve: bool
     playbook: Path | None
     file: Path | None = None
+    plan: Path | None = None
     budget: str | None = None
     decisions: Path | None = None
     json: bool = False
@@ -49,6 +50,10 @@ _Goal = Annotated[
     str | None, typer.Argument(help="What you want, in a sentence or a page; `-` reads stdin.")
 ]
 _File = Annotated[Path | None, typer.Option(help="Read the goal from this file.")]
+_Plan = Annotated[
+    Path | None,
+    typer.Option(help="Work on this plan of yours (YAML or JSON); no planner is asked or paid."),
+]
 _Repo = Annotated[Path, typer.Option(help="The repository, or a folder in it.")]
 _Config = Annotated[
     Path | None, typer.Option(help="Configuration file. Default: the repository's blueflame.yaml.")
@@ -86,6 +91,7 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     goal: _Goal = None,
     *,
     file: _File = None,
+    plan: _Plan = None,
     repo: _Repo = Path(),
     config: _Config = None,
     base: _Base = None,
@@ -99,9 +105,20 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     dry_run: _DryRun = False,
     json: LinesOption = False,
 ) -> None:
-    """Start a session for GOAL and follow it."""
+    """Start a session for GOAL, or for a plan of your own, and follow it."""
     options = RunOptions(
-        goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions, json
+        goal,
+        repo,
+        config,
+        base,
+        pacing,
+        auto_approve,
+        playbook,
+        file,
+        plan,
+        budget,
+        decisions,
+        json,
     )
     _check_combination(options, detach=detach, dry_run=dry_run)
     if dry_run:
@@ -124,7 +141,7 @@ def _check_combination(options: RunOptions, *, detach: bool, dry_run: bool) -> N
 
 async def _dry_run(options: RunOptions) -> ExitCode:
     from starter.machine import repository_look
-    from starter.views import session_words
+    from starter.views import plan_words, session_words
 
     repository, request, configuration = await _request(options)
     _settings(options, configuration, repository.root)
@@ -135,7 +152,8 @@ async def _dry_run(options: RunOptions) -> ExitCode:
         names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
     origins = {key: str(origin) for key, origin in configuration.origins.items()}
     lines = session_words.dry_run(request, repository.base, origins, names)
-    write([*lines, *session_words.warnings(repository.warnings)])
+    own = [] if request.plan is None else ["", *plan_words.plan(request.plan)]
+    write([*lines, *session_words.warnings(repository.warnings), *own])
     return ExitCode.COMPLETE
 
 
@@ -262,13 +280,13 @@ async def _start(
 async def _request(
     options: RunOptions,
 ) -> "tuple[Repository, SessionRequest, Configuration]":
-    from starter.input.goal_text import read_goal
+    from starter.input.plan_files import read_goal_and_plan
     from starter.input.run_arguments import check_playbook
     from starter.machine import repository_look
-    from starter.sessions.session_client import make_id
+    from starter.sessions.session_client import decider, make_id
     from workflows.domain.session.session_values import SessionRequest
 
-    goal = await read_goal(options.goal, options.file)
+    goal, plan = await read_goal_and_plan(options.goal, options.file, options.plan)
     if options.playbook is not None:
         check_playbook(options.playbook)
     repository = await repository_look.examine(options.repo.absolute(), options.base)
@@ -279,6 +297,8 @@ async def _request(
         repository=str(repository.root),
         base=options.base,
         config=configuration.session,
+        plan=plan,
+        plan_by=decider() if plan else "",
     )
     return repository, request, configuration
 

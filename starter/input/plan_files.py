@@ -16,6 +16,7 @@ from activities.text.text_files import NotAFileError, read_bounded
 from activities.yaml_documents.model_reader import DocumentError, parse_document
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
+from starter.input.goal_text import read_goal
 from workflows.domain.plan import Plan
 from workflows.policy.plan.plan_check import plan_faults
 
@@ -60,6 +61,28 @@ def read_plan_file(path: Path) -> Plan:
     if faults := plan_faults(plan):
         raise CommandError("\n".join(f"{path}: {fault.text}" for fault in faults))
     return plan
+
+
+async def read_goal_and_plan(
+    goal: str | None, file: Path | None, plan: Path | None
+) -> tuple[str, Plan | None]:
+    """Return what a person wants, and the plan that they bring for it.
+
+    Args:
+        goal: as typed; `-`: the standard input; None: not said.
+        file: a text file that holds it; None: not said.
+        plan: the plan's file; None: a planner makes one. A plan needs no other goal: its summary
+            is one, or its file's name.
+
+    Raises:
+        CommandError: one of them cannot be read, or is not valid.
+    """
+    if plan is None:
+        return await read_goal(goal, file), None
+    read = read_plan_file(plan)
+    if goal is None and file is None:
+        return read.summary.strip() or f"the plan in {plan.name}", read
+    return await read_goal(goal, file), read
 
 
 async def edited(plan: Plan, again: str) -> Plan | None:

@@ -29,6 +29,8 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
     config: SessionConfig
     plan: Plan | None = None
     """A plan that a person brings; the planner is not asked then."""
+    plan_by: str = Field(default="", max_length=200)
+    """Who brings it: their own plan needs no second approval. Empty: it waits for one."""
     waves_per_run: int = Field(default=500, gt=0)
     """After so many waves in one run the workflow continues as new, when none runs."""
     carried: SessionState | None = None

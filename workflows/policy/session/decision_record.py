@@ -77,6 +77,19 @@ def _note(signal: Said) -> str:
     return note
 
 
+def by_person(state: SessionState, name: str, by: str, note: str, at: datetime) -> SessionState:
+    """Return the state with what a person decided when they started the session.
+
+    Args:
+        state: before it.
+        name: of the signal that it stands for.
+        by: who started the session.
+        note: why it is a decision.
+        at: now, as the workflow sees it.
+    """
+    return _with(state, Decision(what=name, by=by, source="start", at=at, note=note))
+
+
 def by_rule(state: SessionState, name: str, subject: str, rule: str, at: datetime) -> SessionState:
     """Return the state with what a rule of the configuration approved.
 

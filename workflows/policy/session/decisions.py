@@ -150,6 +150,12 @@ def approve_plan_by_rule(state: SessionState, at: datetime) -> SessionState:
     return decision_record.by_rule(approved, "approve_plan", "", _RULE, at)
 
 
+def approve_own_plan(state: SessionState, by: str, at: datetime) -> SessionState:
+    """Return the state with the plan that a person brought, approved by bringing it."""
+    approved = state.evolve(is_plan_approved=True, plan_approved_by=by)
+    return decision_record.by_person(approved, "approve_plan", by, "their own plan", at)
+
+
 def _reject_plan(case: _Case, signal: RejectPlan) -> Applied:
     if case.state.is_plan_approved or phase_beneath(case.state) is not SessionPhase.AWAITING_PLAN:
         return case.not_possible("", f"no plan waits for approval ({case.state.phase})")

@@ -1,0 +1,91 @@
+"""Plans of a person's own, typed at the command line: no planner speaks in these playbooks."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from starter.console.exit_codes import ExitCode
+from tests.e2e.processes import blueflame, repository
+from workers.settings import Settings
+
+pytestmark = pytest.mark.e2e
+
+PLAYBOOK = """
+schema: 1
+name: own-plan
+scenes:
+  - role: developer
+    turns:
+      - calls: [{write: {path: note.txt, content: "a note\\n"}}]
+      - calls: [{submit: {summary: "It is there."}}]
+  - role: reviewer
+    turns:
+      - calls:
+          - submit_verdict:
+              approve: true
+              summary: "It is there."
+              evidence:
+                - {criterion: "1", path: note.txt, line_start: 1, line_end: 1, quote: a note}
+"""
+CONFIGURATION = """
+version: 1
+sandbox: none
+models: {planner: [scripted/a], developer: [scripted/a], reviewer: [scripted/b]}
+approvals: {unjudged: allow}
+"""
+PLAN = """
+summary: Write a note.
+tasks:
+  - {id: note, title: A note, acceptance_criteria: [It is there], claims: [note.txt]}
+"""
+
+
+class Place:
+    """A repository, a plan, and what sessions are started with."""
+
+    def __init__(self, root: Path) -> None:
+        self.settings = Settings(data_dir=root / "data", temporal_port=0, ui_port=0, sandbox="none")
+        self.repository = repository(root / "sample", {"a.txt": "a\n"})
+        self.config, self.playbook = root / "config.yaml", root / "playbook.yaml"
+        self.plan = root / "plan.yaml"
+        self.config.write_text(CONFIGURATION)
+        self.playbook.write_text(PLAYBOOK)
+        self.plan.write_text(PLAN)
+
+    def runs(self, *more: str) -> subprocess.CompletedProcess[str]:
+        options = {
+            "--plan": self.plan,
+            "--repo": self.repository,
+            "--config": self.config,
+            "--playbook": self.playbook,
+        }
+        given = [part for name, path in options.items() for part in (name, str(path))]
+        return blueflame(self.settings, "run", *given, *more)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_a_plan_of_ones_own_is_worked_on_without_a_planner(place: Place) -> None:
+    ended = place.runs("--auto-approve")
+    assert ended.returncode == ExitCode.COMPLETE, ended.stdout + ended.stderr
+    assert "Goal       Write a note." in ended.stdout
+    assert "1 merged" in ended.stdout
+
+
+def test_a_persons_own_plan_needs_no_second_approval(place: Place) -> None:
+    ended = place.runs("A note, please")
+    assert ended.returncode == ExitCode.WAITING, ended.stdout + ended.stderr
+    assert "approve note --digest" in ended.stdout
+    assert "approve plan" not in ended.stdout
+
+
+def test_a_faulty_plan_starts_nothing(place: Place) -> None:
+    place.plan.write_text("tasks: [{id: a, title: A, acceptance_criteria: [c], claims: ['../x']}]")
+    ended = place.runs()
+    assert ended.returncode == ExitCode.USAGE
+    assert "'../x'" in ended.stderr
+    assert not (place.settings.data_dir / "server").exists()
