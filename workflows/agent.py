@@ -4,8 +4,6 @@ Each model call and each batch of tools is an activity, so each is in the histor
 What an answer leads to is decided in `policy.agent`; what may be spent, by the ledger.
 """
 
-from typing import Final
-
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
@@ -19,8 +17,7 @@ from workflows.domain.budget import Grant
 from workflows.failures import failure_words
 from workflows.policy.agent import opening_messages, submission_check
 from workflows.policy.agent import turn_decisions as policy
-
-_REPAIRS: Final = 1
+from workflows.policy.money.amounts_in_words import counted
 
 
 @workflow.defn(name="AgentWorkflow", failure_exception_types=[Exception])
@@ -164,9 +161,11 @@ class AgentWorkflow:
         fault = submission_check.fault(self._request.role, call.arguments)
         if fault is None:
             raise Ended(AgentEnd.SUBMITTED, submission=call.arguments)
-        if self._agent.state.repairs >= _REPAIRS:
-            raise Ended(AgentEnd.STUCK, f"its {call.name} was refused twice: {fault}"[:1_000])
-        self._agent.update(repairs=self._agent.state.repairs + 1)
+        repairs = self._agent.state.repairs
+        if repairs >= submission_check.REPAIRS[self._request.role]:
+            text = f"its {call.name} was refused {counted(repairs + 1, 'time')}: {fault}"
+            raise Ended(AgentEnd.STUCK, text[:1_000])
+        self._agent.update(repairs=repairs + 1)
         return ToolResult(call_id=call.id, name=call.name, text=fault, is_error=True)
 
     def _check_progress(self, calls: tuple[ToolCall, ...], results: list[ToolResult]) -> None:

@@ -11,14 +11,19 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from pydantic import JsonValue, ValidationError
+
 from activities.process_end import end_child
 from activities.text.text_files import NotAFileError, read_bounded
-from activities.yaml_documents.model_reader import DocumentError, parse_document
+from activities.yaml_documents.model_reader import DocumentError, complaints
+from activities.yaml_documents.source_places import Loc, Source, decode
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.input.goal_text import read_goal
 from workflows.domain.plan import Plan
-from workflows.policy.plan.plan_check import plan_faults
+from workflows.policy.plan.graph_faults import MAX_FAULTS
+from workflows.policy.plan.partial_plan import task_at
+from workflows.policy.plan.plan_check import faults_beside, plan_faults
 
 _MOST_BYTES: Final = 4_000_000
 _HEAD: Final = """\
@@ -52,15 +57,39 @@ def read_plan_file(path: Path) -> Plan:
         raise CommandError(f"plan {error}") from None
     if len(data) > _MOST_BYTES:
         raise CommandError(f"{path}: over {_MOST_BYTES} bytes; shorten it")
+    source = Source(str(path))
     try:
-        plan = parse_document(Plan, data.decode("utf-8-sig"), str(path))
-    except UnicodeDecodeError:
-        raise CommandError(f"{path}: not UTF-8; save the file as UTF-8") from None
+        document = source.read(decode(data, str(path)))
     except DocumentError as error:
         raise CommandError(str(error)) from error
+    try:
+        plan = Plan.model_validate(document)
+    except ValidationError as error:
+        raise CommandError(_listed(source, _wrong_shape(source, document, error))) from None
     if faults := plan_faults(plan):
-        raise CommandError("\n".join(f"{path}: {fault.text}" for fault in faults))
+        raise CommandError(_listed(source, [(each.place, each.text) for each in faults]))
     return plan
+
+
+def _wrong_shape(
+    source: Source, document: JsonValue, error: ValidationError
+) -> "list[tuple[Loc, str]]":
+    """Return all that is wrong with a document that has not the shape of a plan."""
+    found = [(each.loc, each.text) for each in complaints(source, Plan, error)]
+    named = [(place, _of_task(task_at(document, place), text)) for place, text in found]
+    return [*named, *((each.place, each.text) for each in faults_beside(document, error))]
+
+
+def _of_task(task: str | None, text: str) -> str:
+    return f"task {task!r}, {text}" if task else text
+
+
+def _listed(source: Source, faults: "list[tuple[Loc, str]]") -> str:
+    """Return the faults in the order of the file, each with the line to change."""
+    in_order = sorted(faults, key=lambda fault: source.position(fault[0]))
+    lines = [f"{source.place(place)}: {text}" for place, text in in_order[:MAX_FAULTS]]
+    more = [f"and {len(faults) - MAX_FAULTS} faults more"] if len(faults) > MAX_FAULTS else []
+    return "\n".join([*lines, *more])
 
 
 async def read_goal_and_plan(
