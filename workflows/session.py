@@ -38,6 +38,7 @@ from workflows.policy.session import (
     decisions,
     ledger_events,
     phase_changes,
+    plan_edits,
     scheduling,
     session_view,
     wave_outcomes,
@@ -131,7 +132,7 @@ class SessionWorkflow:
     @workflow.query
     def plan(self) -> Plan | None:
         """The plan in full; None while there is none."""
-        return self._state.plan
+        return plan_edits.running_plan(self._state)
 
     @workflow.query
     def task(self, id: str) -> TaskRecord | str:  # noqa: A002  (the query's public word)

@@ -70,6 +70,7 @@ MEANINGS: Final = {
     "you list yourself",
     "environment.variables": "variables that commands in the sandbox are given, as "
     "`{RUSTUP_HOME: ~/.rustup}`; agents can read them",
+    "plans": "plans that the planner makes at most: the first, and one after each rejection",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
     "command_timeout": "the longest time that one command of an agent may run",

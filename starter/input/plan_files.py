@@ -6,6 +6,7 @@ What is read has the shape of a plan and can be carried out; whether it is any g
 import asyncio
 import io
 import os
+import re
 import shlex
 import tempfile
 from pathlib import Path
@@ -24,12 +25,17 @@ from workflows.domain.plan import Plan
 from workflows.policy.plan.graph_faults import MAX_FAULTS
 from workflows.policy.plan.partial_plan import task_at
 from workflows.policy.plan.plan_check import faults_beside, plan_faults
+from workflows.policy.session.plan_edits import plan_digest
 
 _MOST_BYTES: Final = 4_000_000
 _HEAD: Final = """\
-# The plan. Saved, it takes the place of the one that waits, and is approved with it.
+# The plan. Saved, it takes the place of the session's own, and is approved with it.
 # Left as it is, or emptied: nothing is sent.
+# Digest of the plan that this edits: {digest}
 """
+_DIGEST: Final = re.compile(
+    r"^# Digest of the plan that this edits: ([0-9a-f]{1,64})\s*$", re.MULTILINE
+)
 
 
 def as_yaml(plan: Plan) -> str:
@@ -42,7 +48,13 @@ def as_yaml(plan: Plan) -> str:
     writer.sort_base_mapping_type_on_output = False  # pyright: ignore[reportAttributeAccessIssue] (the library has no types)
     out = io.StringIO()
     writer.dump(plan.model_dump(mode="json", exclude_defaults=True), out)  # pyright: ignore[reportUnknownMemberType] (as above)
-    return _HEAD + out.getvalue()
+    return _HEAD.format(digest=plan_digest(plan)) + out.getvalue()
+
+
+def digest_in(path: Path) -> str:
+    """Return the digest of the plan that a file says it edits; empty where it says nothing."""
+    found = _DIGEST.search(path.read_text("utf-8", "replace"))
+    return found[1] if found else ""
 
 
 def read_plan_file(path: Path) -> Plan:

@@ -12,12 +12,20 @@ from workflows.policy.agent.agent_limits import most_usd
 from workflows.policy.gates.green_rule import why_less
 from workflows.policy.money.amounts_in_words import counted, money
 from workflows.policy.plan.dependency_graph import dependency_order
+from workflows.policy.session.plan_edits import difference
 
 
 def plan(whole: Plan) -> list[str]:
     """Return a plan with what it says of itself, and its tasks as a graph."""
     summary = [*_text(whole.summary), ""] if whole.summary.strip() else []
     return [*summary, *tasks(whole.tasks), "", most_money(whole.tasks)]
+
+
+def edit(old: Plan | None, new: Plan) -> str:
+    """Return what was sent: a plan where none was, or what of it is another now."""
+    count = counted(len(new.tasks), "task")
+    changes = difference(old, new).words() if old is not None else ""
+    return f"plan of {count}, approved with it{f' ({changes})' if changes else ''}"
 
 
 def most_money(planned: Sequence[Task]) -> str:

@@ -1,6 +1,8 @@
 """Plans of a person's own, typed at the command line: no planner speaks in these playbooks."""
 
+import json
 import subprocess
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,9 @@ class Place:
         self.playbook.write_text(PLAYBOOK)
         self.plan.write_text(PLAN)
 
+    def types(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return blueflame(self.settings, *arguments)
+
     def runs(self, *more: str) -> subprocess.CompletedProcess[str]:
         options = {
             "--plan": self.plan,
@@ -67,6 +72,17 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
+
+
+@pytest.fixture
+def served(place: Place) -> Generator[Place]:
+    """The same, with server and workers that outlast each command."""
+    up = place.types("up", "--detach", "--playbook", str(place.playbook))
+    assert up.returncode == ExitCode.COMPLETE, up.stdout + up.stderr
+    try:
+        yield place
+    finally:
+        place.types("up", "--stop")
 
 
 def test_a_plan_of_ones_own_is_worked_on_without_a_planner(place: Place) -> None:
@@ -89,3 +105,27 @@ def test_a_faulty_plan_starts_nothing(place: Place) -> None:
     assert ended.returncode == ExitCode.USAGE
     assert "'../x'" in ended.stderr
     assert not (place.settings.data_dir / "server").exists()
+
+
+def test_a_plan_is_edited_while_its_session_runs(served: Place) -> None:
+    session = served.runs().stdout.split()[1]
+    before = json.loads(served.types("plan", session, "--json").stdout)
+    more = dict(before["plan"]["tasks"][0], id="more", title="Another note", claims=["more.txt"])
+    edited = served.plan.with_name("edited.json")
+    edited.write_text(json.dumps({"tasks": [*before["plan"]["tasks"], more]}))
+    by_digest = ("--file", str(edited), "--digest", before["digest"][:12])
+    sent = served.types("plan", "edit", session, *by_digest)
+    assert sent.returncode == ExitCode.COMPLETE, sent.stdout + sent.stderr
+    assert "plan of 2 tasks" in sent.stdout
+    assert "added more" in sent.stdout
+    assert "At most $" in sent.stdout
+    again = served.types("plan", "edit", session, *by_digest)
+    assert again.returncode == ExitCode.STALE
+    assert "the plan was changed since this edit began" in again.stderr
+    assert "changed the plan: added more" in served.types("status", session).stdout
+    without = served.plan.with_name("without.json")
+    without.write_text(json.dumps({"tasks": [more]}))
+    refused = served.types("plan", "edit", session, "--file", str(without))
+    assert refused.returncode == ExitCode.STALE
+    assert "task 'note' cannot be removed, because it has started" in refused.stderr
+    served.types("stop", session)

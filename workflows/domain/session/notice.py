@@ -21,6 +21,7 @@ class NoticeKind(StrEnum):
     GATE = "gate"
     REPOSITORY = "repository"
     DELIVERY = "delivery"
+    PLAN_EDITED = "plan_edited"
 
 
 class Notice(BaseModel, frozen=True, extra="forbid"):

@@ -89,6 +89,8 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     environment: ProjectEnvironment = ProjectEnvironment()
     attempts: int = Field(default=3, ge=1, le=20)
     """Attempts at a task before it fails."""
+    plans: int = Field(default=5, ge=1, le=100)
+    """Plans that the planner makes at most: the first one, and one after each rejection."""
     turns: int = Field(default=60, ge=1, le=1_000)
     """Turns of one agent."""
     command_timeout: timedelta = timedelta(minutes=5)

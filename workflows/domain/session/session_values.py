@@ -78,6 +78,13 @@ class ReplacePlan(Said, frozen=True, extra="forbid"):
     plan: Plan
 
 
+class EditPlan(Said, frozen=True, extra="forbid"):
+    """`edit_plan`: go on with this plan in place of the one that the digest names."""
+
+    digest: str = Field(max_length=64)
+    plan: Plan
+
+
 class ApproveChangeset(SaidOf, frozen=True, extra="forbid"):
     """`approve_changeset`: merge exactly the commits under this digest."""
 

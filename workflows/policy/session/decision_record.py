@@ -8,6 +8,7 @@ from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import (
     ApproveChangeset,
+    EditPlan,
     RejectChangeset,
     RejectPlan,
     ReplacePlan,
@@ -25,7 +26,14 @@ from workflows.policy.money.grants import read_usd
 MOST: Final = 100
 _CHARACTERS: Final = 200
 _JUDGING: Final = frozenset(
-    {"approve_plan", "reject_plan", "replace_plan", "approve_changeset", "reject_changeset"}
+    {
+        "approve_plan",
+        "reject_plan",
+        "replace_plan",
+        "edit_plan",
+        "approve_changeset",
+        "reject_changeset",
+    }
 )
 
 
@@ -61,7 +69,7 @@ def _note(signal: Said) -> str:
             note = text
         case RejectChangeset(reason=text) | SteerTask(text=text):
             note = text
-        case ReplacePlan(plan=plan):
+        case ReplacePlan(plan=plan) | EditPlan(plan=plan):
             note = f"a plan of {counted(len(plan.tasks), 'task')}"
         case ApproveChangeset(digest=digest):
             note = f"digest {digest[:12]}"

@@ -20,6 +20,7 @@ from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.session.session_values import (
     ApproveChangeset,
     ApprovePlan,
+    EditPlan,
     Nothing,
     RejectChangeset,
     RejectPlan,
@@ -36,7 +37,7 @@ from workflows.policy.gates.green_rule import may_approve_by_rule, why_not_judge
 from workflows.policy.money.grants import read_usd
 from workflows.policy.plan.json_shape import shape_faults
 from workflows.policy.plan.plan_check import brief, plan_faults
-from workflows.policy.session import decision_record, phase_changes, wave_outcomes
+from workflows.policy.session import decision_record, phase_changes, plan_edits, wave_outcomes
 from workflows.policy.session.changeset_states import (
     approve_by_rule,
     can_move_changeset,
@@ -55,6 +56,7 @@ _INSTEAD = {
     TaskState.MERGED: "Start a session for what is still to be done",
     **dict.fromkeys(FINAL - {TaskState.MERGED}, "Retry it with notes instead"),
 }
+_WITH_PLAN = frozenset({SessionPhase.AWAITING_PLAN, SessionPhase.RUNNING})
 _STEERS_CHARACTERS = 100_000
 """How much of what persons said a task keeps: each of its attempts begins with all of it."""
 _RULE = "rule auto"
@@ -159,6 +161,8 @@ def approve_own_plan(state: SessionState, by: str, at: datetime) -> SessionState
 def _reject_plan(case: _Case, signal: RejectPlan) -> Applied:
     if case.state.is_plan_approved or phase_beneath(case.state) is not SessionPhase.AWAITING_PLAN:
         return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
+    if case.state.plans_made >= case.config.plans:
+        return case.not_possible("", plan_edits.no_more_plans(case.state))
     notes = (*case.state.plan_notes, signal.notes or "rejected without a reason")
     state = case.state.evolve(plan_notes=notes, plan=None, records={}, changesets=())
     state = phase_changes.enter(state, SessionPhase.PLANNING)
@@ -174,6 +178,23 @@ def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
     state = adopt(case.state, signal.plan, case.config)
     by = signal.by or UNNAMED
     return Applied(state=state.evolve(is_plan_approved=True, plan_approved_by=by))
+
+
+def _edit_plan(case: _Case, signal: EditPlan) -> Applied:
+    plan = plan_edits.running_plan(case.state)
+    if plan is None or phase_beneath(case.state) not in _WITH_PLAN:
+        return case.not_possible("", f"there is no plan to change ({case.state.phase})")
+    if signal.digest != plan_edits.plan_digest(plan):
+        text = "the plan was changed since this edit began: look at it again with `plan`"
+        return case.notice(NoticeKind.STALE_APPROVAL, "plan", text)
+    if not case.state.is_plan_approved:
+        return _replace_plan(case, ReplacePlan(plan=signal.plan, by=signal.by))
+    if refusal := plan_edits.refusal(case.state, signal.plan):
+        return case.not_possible("plan", refusal)
+    state = plan_edits.with_edited_plan(case.state, signal.plan, case.config)
+    text = plan_edits.told(plan, signal.plan, signal.by or UNNAMED)
+    notice = wave_outcomes.notice(state, NoticeKind.PLAN_EDITED, text[:60], text, case.at)
+    return Applied(state=notice)
 
 
 # --- changesets -----------------------------------------------------------------------------
@@ -358,6 +379,7 @@ _HANDLERS: dict[str, _Handler] = {
     "approve_plan": _reading(ApprovePlan, _approve_plan),
     "reject_plan": _reading(RejectPlan, _reject_plan),
     "replace_plan": _reading(ReplacePlan, _replace_plan),
+    "edit_plan": _reading(EditPlan, _edit_plan),
     "approve_changeset": _reading(ApproveChangeset, _approve_changeset),
     "reject_changeset": _reading(RejectChangeset, _reject_changeset),
     "skip_task": _reading(SkipTask, _skip),

@@ -33,7 +33,7 @@ def test_a_written_plan_is_read_as_it_was(text: str) -> None:
 
 def test_the_file_says_what_saving_does_and_leaves_defaults_out() -> None:
     text = as_yaml(plan("a"))
-    assert text.startswith("# The plan. Saved, it takes the place")
+    assert text.startswith("# The plan. Saved, it takes the place of the session's own")
     assert "priority" not in text
 
 
@@ -43,8 +43,8 @@ def test_the_file_says_what_saving_does_and_leaves_defaults_out() -> None:
         ("tasks: []", r"plan.yaml:1:1: tasks"),
         ("tasks:\n  - {id: a, titel: x}", r"plan.yaml:2:13: .*titel"),
         ("tasks:\n  - {id: A b, title: x}", r"plan.yaml:2:6: tasks.0.id: .*form 1 to 63 of a-z"),
-        (as_yaml(plan("a", "a")), r"plan.yaml:10:3: task 'a' is there more than once"),
-        (as_yaml(plan("a", depends_on=["b"])), r"plan.yaml:11:5: task 'a' depends on 'b'"),
+        (as_yaml(plan("a", "a")), r"plan.yaml:11:3: task 'a' is there more than once"),
+        (as_yaml(plan("a", depends_on=["b"])), r"plan.yaml:12:5: task 'a' depends on 'b'"),
     ],
 )
 def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, text: str, words: str) -> None:
