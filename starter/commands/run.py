@@ -328,7 +328,7 @@ def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "So
 
     by = {"pacing": "--pacing", "budget.stop_usd": "--budget"}
     if options.auto_approve:
-        decided = ("approvals.plan", "approvals.changeset", "on_cap")
+        decided = ("approvals.plan", "approvals.changeset", "approvals.questions", "on_cap")
         by |= dict.fromkeys(decided, "--auto-approve")
     if options.decisions is not None:
         by["on_cap"] = "--decisions"
@@ -351,6 +351,7 @@ def _flags(options: RunOptions) -> dict[str, object]:
         flags |= {
             "approvals.plan": "auto",
             "approvals.changeset": "auto_if_green",
+            "approvals.questions": "auto",
             # No one watches: a pause at the cap would wait for ever.
             "on_cap": "stop",
         }

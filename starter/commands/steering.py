@@ -45,6 +45,17 @@ def steer(
     execute(_steer(task, text, session))
 
 
+def answer(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")],
+    task: Annotated[
+        str, typer.Argument(help="The task whose agent asks, or `plan` for the planner.")
+    ],
+    text: Annotated[str, typer.Argument(help="The answer.")],
+) -> None:
+    """Answer the question of an agent that waits."""
+    execute(_answer(session, task, text))
+
+
 def priority(
     task: _Task,
     n: Annotated[
@@ -105,6 +116,20 @@ async def _steer(task: str, text: str, wanted: str | None) -> ExitCode:
     from workflows.domain.session.session_values import SteerTask
 
     return await _to_task(wanted, task, "steer_task", SteerTask(id=task, text=text, by=decider()))
+
+
+async def _answer(wanted: str, task: str, text: str) -> ExitCode:
+    from starter.sessions.sent_decisions import send
+    from starter.sessions.session_client import decider
+    from starter.views import safety_labels, session_words
+    from workflows.domain.session.session_values import AnswerQuestion
+
+    sessions, session = await one_session(wanted, acts=True)
+    view = await sessions.view(session)
+    await send(sessions, view, "answer", AnswerQuestion(id=task, text=text, by=decider()))
+    told = session_words.told(f"answer to {task}", session)
+    write([*told, *safety_labels.of(view)], session_words.style)
+    return ExitCode.COMPLETE
 
 
 async def _priority(task: str, n: int, wanted: str | None) -> ExitCode:

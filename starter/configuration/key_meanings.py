@@ -13,6 +13,7 @@ MEANINGS: Final = {
     "approvals.plan": "who approves the plan",
     "approvals.changeset": "who approves a changeset; `auto_if_green` approves what at least one "
     "gate judged, where none found something new",
+    "approvals.questions": "who answers what agents ask; `auto`: no one, they decide themselves",
     "approvals.unjudged": "what `auto_if_green` and a decisions file do with work that no gate "
     "judged: leave it to you, or take it as green",
     "concurrency.plan": "planners that run at once",

@@ -17,6 +17,7 @@ from activities.yaml_documents.model_reader import DocumentError, parse_document
 from starter.configuration.file_shape import MAX_FILE_BYTES
 from starter.console.command_errors import CommandError
 from workflows.domain.plan import Task, TaskKind
+from workflows.policy.agent.questions import DECIDE_YOURSELF
 from workflows.policy.money.grants import MAX_USD
 
 _RISKS: Final = ("low", "medium", "high")
@@ -62,6 +63,11 @@ class Decisions(BaseModel, frozen=True, extra="forbid"):
     version: Literal[1]
     plan: tuple[PlanRule, ...] = ()
     changesets: tuple[ChangesetRule, ...] = ()
+    answers: dict[str, Annotated[str, Field(min_length=1, max_length=10_000)]] = Field(
+        default_factory=dict[str, str]
+    )
+    """By task, or `plan`, or a pattern over them: what an agent that asks is told. Without one it
+    is told to decide itself."""
     failed: Literal["wait", "retry", "skip", "stop"] = "wait"
     """Of tasks that used up their attempts, once nothing else is left to do. `retry`: one more
     attempt each, then `wait`."""
@@ -88,6 +94,12 @@ def read_decisions(path: Path) -> Decisions:
         raise CommandError(f"{path}: not UTF-8; save the file as UTF-8") from None
     except DocumentError as error:
         raise CommandError(str(error)) from error
+
+
+def answer_to(decisions: Decisions, about: str) -> str:
+    """Return what an agent's question is answered with."""
+    fitting = (text for name, text in decisions.answers.items() if fnmatchcase(about, name))
+    return next(fitting, DECIDE_YOURSELF)
 
 
 def on_plan(decisions: Decisions, tasks: Sequence[Task]) -> PlanRule | None:

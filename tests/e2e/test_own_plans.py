@@ -129,3 +129,47 @@ def test_a_plan_is_edited_while_its_session_runs(served: Place) -> None:
     assert refused.returncode == ExitCode.STALE
     assert "task 'note' cannot be removed, because it has started" in refused.stderr
     served.types("stop", session)
+
+
+ASKING = PLAYBOOK.replace(
+    "    turns:\n", '    turns:\n      - calls: [{ask: {question: "Which words?"}}]\n', 1
+)
+
+
+def test_an_agents_question_is_answered_from_another_terminal(place: Place) -> None:
+    place.playbook.write_text(ASKING)
+    up = place.types("up", "--detach", "--playbook", str(place.playbook))
+    assert up.returncode == ExitCode.COMPLETE, up.stdout + up.stderr
+    try:
+        asked = place.runs()
+        assert asked.returncode == ExitCode.WAITING, asked.stdout + asked.stderr
+        session = asked.stdout.split()[1]
+        assert "dev.note.1 asks: Which words?" in asked.stdout
+        assert f'answer {session} note "..."' in asked.stdout
+        assert "An agent asks you" in place.types("status", session).stdout
+        wrong = place.types("answer", session, "other", "x")
+        assert (wrong.returncode, "questions wait of: note" in wrong.stderr) == (6, True)
+        sent = place.types("answer", session, "note", "Any words.")
+        assert sent.returncode == ExitCode.COMPLETE, sent.stdout + sent.stderr
+        ready = place.types("watch", session)
+        assert "approve note --digest" in ready.stdout
+        place.types("stop", session)
+    finally:
+        place.types("up", "--stop")
+
+
+def test_unattended_an_agent_that_asks_decides_itself(place: Place) -> None:
+    place.playbook.write_text(ASKING)
+    ended = place.runs("--auto-approve")
+    assert ended.returncode == ExitCode.COMPLETE, ended.stdout + ended.stderr
+
+
+def test_a_decisions_file_answers_an_agent(place: Place) -> None:
+    place.playbook.write_text(ASKING)
+    decisions = place.plan.with_name("night.yaml")
+    decisions.write_text(
+        "version: 1\nchangesets: [{decide: approve}]\nanswers: {note: Any words.}\n"
+    )
+    ended = place.runs("--decisions", str(decisions))
+    assert ended.returncode == ExitCode.COMPLETE, ended.stdout + ended.stderr
+    assert "answer note, by the decisions file" in ended.stdout

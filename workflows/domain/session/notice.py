@@ -21,6 +21,7 @@ class NoticeKind(StrEnum):
     GATE = "gate"
     REPOSITORY = "repository"
     DELIVERY = "delivery"
+    QUESTION = "question"
     PLAN_EDITED = "plan_edited"
 
 

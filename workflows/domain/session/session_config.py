@@ -34,6 +34,8 @@ class Approvals(BaseModel, frozen=True, extra="forbid"):
     changeset: Literal["ask", "auto_if_green"] = "ask"
     unjudged: Literal["ask", "allow"] = "ask"
     """What a rule does with work that no gate judged: leave it to a person, or take it as green."""
+    questions: Literal["ask", "auto"] = "ask"
+    """`auto`: no one is there to answer agents; they are told at once to decide themselves."""
 
 
 class Concurrency(BaseModel, frozen=True, extra="forbid"):

@@ -11,6 +11,7 @@ from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.notice import Notice
+from workflows.domain.session.question import Question
 from workflows.domain.session.session_config import Pacing, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskState
@@ -118,6 +119,12 @@ class SteerTask(SaidOf, frozen=True, extra="forbid"):
     text: str = Field(min_length=1, max_length=10_000)
 
 
+class AnswerQuestion(SaidOf, frozen=True, extra="forbid"):
+    """`answer`: what an agent asked; `id` is the task's, or `plan` for the planner."""
+
+    text: str = Field(min_length=1, max_length=10_000)
+
+
 class SetPriority(SaidOf, frozen=True, extra="forbid"):
     """`set_priority`: higher goes first."""
 
@@ -170,6 +177,7 @@ class _ViewChanges(TypedDict, total=False):
     changesets: tuple[ChangesetLine, ...]
     notices: tuple[Notice, ...]
     decisions: tuple[Decision, ...]
+    questions: tuple[Question, ...]
 
 
 class SessionView(BaseModel, frozen=True, extra="forbid"):
@@ -198,6 +206,8 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
     tasks: tuple[TaskLine, ...]
     changesets: tuple[ChangesetLine, ...]
     notices: tuple[Notice, ...]
+    questions: tuple[Question, ...] = ()
+    """What agents ask the person and wait for, the oldest first."""
     unjudged: Literal["ask", "allow"] = "ask"
     """`approvals.unjudged`: whether a rule may approve what no gate judged."""
     plan_approved_by: str = ""

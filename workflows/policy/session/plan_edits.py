@@ -24,8 +24,8 @@ from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.money.amounts_in_words import counted
 from workflows.policy.plan.changeset_forming import form_changesets
 from workflows.policy.plan.dependency_graph import dependency_order
+from workflows.policy.plan.held_claims import HeldClaims
 from workflows.policy.plan.plan_check import plan_faults
-from workflows.policy.session.held_claims import HeldClaims
 from workflows.policy.session.task_states import FINAL, move
 
 _IDLE = (FINAL - {TaskState.MERGED}) | {TaskState.PENDING, TaskState.READY}

@@ -20,7 +20,7 @@ from workflows.domain.task import TaskRecord
 from workflows.domain.task import TaskState as Is
 from workflows.policy.plan.changeset_forming import changeset_of
 from workflows.policy.plan.dependency_graph import dependency_order
-from workflows.policy.session.held_claims import HeldClaims
+from workflows.policy.plan.held_claims import HeldClaims
 from workflows.policy.session.task_states import FINAL
 
 Records = Mapping[TaskId, TaskRecord]

@@ -1,13 +1,18 @@
-"""What the ledger tells the session: what is spent, and that a cap, a rate or a key stops it."""
+"""What the session is told from inside: the ledger's events, and what agents ask the person."""
 
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from workflows.domain.budget import LedgerEvent
+from workflows.domain.ids import TaskId
 from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.question import Question, QuestionAsked
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import SessionState
+from workflows.policy.agent.questions import DECIDE_YOURSELF
 from workflows.policy.session import phase_changes, wave_outcomes
-from workflows.policy.session.effects import Applied
+from workflows.policy.session.effects import Answer, Applied
 
 _NOTICES = {
     "warning": NoticeKind.CAP_WARNING,
@@ -36,3 +41,25 @@ def take(state: SessionState, config: SessionConfig, event: LedgerEvent, at: dat
         return Applied(state=state)
     state = state.evolve(is_cap_reached=state.is_cap_reached or event.kind == "cap_reached")
     return phase_changes.halt(state, config, event.text)
+
+
+def take_question(
+    state: SessionState, config: SessionConfig, payload: JsonValue, at: datetime
+) -> Applied:
+    """Keep an agent's question until it is answered, or answer where no one is there to.
+
+    Args:
+        state: before it.
+        config: the session's own.
+        payload: a `QuestionAsked` as JSON.
+        at: now, as the workflow sees it.
+    """
+    asked = QuestionAsked.model_validate(payload)
+    if config.approvals.questions == "auto":
+        answer = Answer(task=TaskId(asked.about), text=DECIDE_YOURSELF)
+        return Applied(state=state, effects=(answer,))
+    question = Question(agent=asked.agent, about=asked.about, text=asked.text, asked_at=at)
+    others = (each for each in state.questions if each.agent != asked.agent)
+    state = state.evolve(questions=(*others, question))
+    text = f"{asked.agent} asks: {asked.text}"[:1_000]
+    return Applied(state=wave_outcomes.notice(state, NoticeKind.QUESTION, asked.agent, text, at))
