@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.changeset import ChangesetState
@@ -124,7 +125,7 @@ def test_an_edit_keeps_what_was_done_and_starts_the_rest() -> None:
     assert running_plan(after) == new
     assert after.records[TaskId("merged")] == before.records[TaskId("merged")]
     assert after.records[TaskId("more")].attempts_allowed == CONFIG.attempts
-    states = {each.id: each.state for each in after.changesets}
+    states = {str(each.id): each.state for each in after.changesets}
     assert (states["merged"], states["more"]) == (ChangesetState.MERGED, ChangesetState.COLLECTING)
     assert [each.id for each in after.changesets][-3:] == ["free", "more", "last"]
 
@@ -155,7 +156,7 @@ def test_the_difference_is_told_in_words() -> None:
 
 
 def _edit(state: SessionState, plan: Plan, digest: str) -> decisions.Applied:
-    payload = {"plan": plan.model_dump(mode="json"), "digest": digest, "by": "ann"}
+    payload: JsonValue = {"plan": plan.model_dump(mode="json"), "digest": digest, "by": "ann"}
     return decisions.apply(state, CONFIG, decisions.Sent("edit_plan", payload), AT)
 
 
