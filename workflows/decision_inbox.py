@@ -15,7 +15,6 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.domain.session.question import QuestionAsked
 from workflows.policy.session.decisions import NAMES, QUESTION_ASKED, Sent
 from workflows.policy.session.effects import Applied
 
@@ -108,10 +107,9 @@ class DecisionInbox:
         workflow.set_signal_handler(name, record)
         workflow.set_update_handler(name, decide, validator=validate)
 
-    def _asked(self, question: QuestionAsked) -> None:
+    def _asked(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Record what an agent asks the person."""
-        payload = question.model_dump(mode="json")
-        self._entries.append(Entry(Sent(QUESTION_ASKED, payload)))
+        self._entries.append(Entry(_sent(QUESTION_ASKED, payload, more)))
 
     def _unknown(self, name: str, args: Sequence[RawValue]) -> None:
         """Record a signal of an unknown name: without this it would wait unread for ever."""

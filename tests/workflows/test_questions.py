@@ -129,3 +129,16 @@ async def test_a_pause_during_a_question_holds_after_the_answer(theatre: Theatre
         await playing.until(lambda view: view.phase == "paused" and view.questions == ())
         await playing.say("resume")
         assert (await playing.result()).outcome == "complete"
+
+
+async def test_a_question_that_no_agent_asked_is_a_notice(theatre: Theatre) -> None:
+    world = asking(Role.DEVELOPER, [WHICH])
+    async with theatre.session(world, approvals=ATTENDED) as playing:
+        await playing.until(asks("a"))
+        await playing.say("question_asked", {"text": 1})
+        view = await playing.until(
+            lambda view: "question_asked" in [each.subject for each in view.notices]
+        )
+        assert len(view.questions) == 1
+        await playing.say("answer", {"id": "a", "text": "Half up."})
+        assert (await playing.result()).outcome == "complete"

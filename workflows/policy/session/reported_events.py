@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from workflows.domain.budget import LedgerEvent
 from workflows.domain.ids import TaskId
@@ -54,7 +54,12 @@ def take_question(
         payload: a `QuestionAsked` as JSON.
         at: now, as the workflow sees it.
     """
-    asked = QuestionAsked.model_validate(payload)
+    try:
+        asked = QuestionAsked.model_validate(payload)
+    except ValidationError:
+        text = "'question_asked' was not understood: only an agent of this session sends it"
+        noticed = wave_outcomes.notice(state, NoticeKind.BAD_SIGNAL, "question_asked", text, at)
+        return Applied(state=noticed, refused=text)
     if config.approvals.questions == "auto":
         answer = Answer(task=TaskId(asked.about), text=DECIDE_YOURSELF)
         return Applied(state=state, effects=(answer,))
