@@ -6,6 +6,7 @@ from activities.activity_failures import mapped
 from activities.ports.host_repository import Merged, MergePart, Rebase
 from activities.repository.host_data import Host
 from activities.repository.merged_tree import merge_faults
+from activities.text.commit_subjects import with_short_subject
 from workflows.contracts.merging_contracts import (
     AdvanceBranch,
     Advanced,
@@ -32,7 +33,8 @@ class MergingActivities:
     async def merge(self, request: MergeCommits) -> MergeOutcome:
         """Merge the commits in order; no ref moves and no worktree is involved."""
         history = self._host.history(request.key)
-        message = f"Merge {request.title}\n\nBlueflame-Session: {request.session}"
+        subject = with_short_subject(f"Merge {request.title}")
+        message = f"{subject}\n\nBlueflame-Session: {request.session}"
         parts = tuple(MergePart(commit=commit, message=message) for commit in request.commits)
         with mapped():
             outcome = await history.merge(request.head, parts, request.at)

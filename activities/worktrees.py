@@ -16,6 +16,7 @@ from activities.repository.host_data import (
     worktree_name,
     write_copied,
 )
+from activities.text.commit_subjects import with_short_subject
 from activities.text.redaction import redact_bytes
 from workflows.contracts.host_contracts import (
     FinishOutcome,
@@ -132,7 +133,7 @@ class WorktreeActivities:
             TaskCommit(
                 base=request.base,
                 tree=tree,
-                message=request.title,
+                message=with_short_subject(request.title),
                 trailers=trailers,
                 when=request.at,
             )

@@ -283,7 +283,9 @@ async def _beat() -> None:
         await asyncio.sleep(_BEAT_SECONDS)
 
 
-def request(plan: Plan | None = None, waves_per_run: int = 500, **changes: Any) -> SessionRequest:
+def request(
+    plan: Plan | None = None, plan_by: str = "", waves_per_run: int = 500, **changes: Any
+) -> SessionRequest:
     """Return a session's request; both approvals are automatic unless it says otherwise."""
     config = SessionConfig(
         routes=ROUTES, approvals=Approvals(plan="auto", changeset="auto_if_green")
@@ -293,6 +295,7 @@ def request(plan: Plan | None = None, waves_per_run: int = 500, **changes: Any) 
         goal="a goal",
         repository="/r",
         plan=plan,
+        plan_by=plan_by,
         waves_per_run=waves_per_run,
         config=config.model_copy(update=changes),
     )

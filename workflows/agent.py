@@ -4,8 +4,6 @@ Each model call and each batch of tools is an activity, so each is in the histor
 What an answer leads to is decided in `policy.agent`; what may be spent, by the ledger.
 """
 
-from typing import Final
-
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
@@ -16,18 +14,19 @@ from workflows.contracts.host_contracts import RUN_TOOLS, RunTools
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome, AgentRequest, AgentState
 from workflows.domain.agent.messages import ToolCall, ToolMessage, ToolResult, UserMessage
 from workflows.domain.budget import Grant
+from workflows.domain.session.question import QuestionAsked
 from workflows.failures import failure_words
-from workflows.policy.agent import opening_messages, submission_check
+from workflows.policy.agent import opening_messages, questions, submission_check
 from workflows.policy.agent import turn_decisions as policy
-
-_REPAIRS: Final = 1
+from workflows.policy.money.amounts_in_words import counted
 
 
 @workflow.defn(name="AgentWorkflow", failure_exception_types=[Exception])
 class AgentWorkflow:
     """Purpose: one model conversation on one worktree, from its opening to its end.
 
-    Signals: `granted` (from the ledger), `steer`, `pause`, `resume`, `stop`. Query: `state`.
+    Signals: `granted` (from the ledger), `steer`, `answer`, `pause`, `resume`, `stop`.
+    Query: `state`.
     A continuation carries `AgentState`: the conversation's head, the checkpoint and all counts.
     """
 
@@ -68,6 +67,11 @@ class AgentWorkflow:
         self._agent.update(steers=(*self._agent.state.steers, text))
 
     @workflow.signal
+    def answer(self, text: str) -> None:
+        """The person answers what the agent asked."""
+        self._agent.update(answer=text)
+
+    @workflow.signal
     def pause(self) -> None:
         """Stop at the next turn boundary and keep everything."""
         self._agent.update(is_paused=True)
@@ -105,7 +109,7 @@ class AgentWorkflow:
             return
         if move.submitted is None:
             await self._account.ask_ahead()
-        results = await self._run_calls(move.run)
+        results = await self._results(move.run)
         if move.submitted is not None:
             results.append(self._submit(move.submitted, move.fault))
             results.extend(_unheard(call) for call in move.unheard)
@@ -126,6 +130,34 @@ class AgentWorkflow:
             pending = (*state.pending, UserMessage(text="\n\n".join(words)))
             told = (*state.told, *state.steers)
             self._agent.update(pending=pending, steers=(), told=told)
+
+    async def _results(self, calls: tuple[ToolCall, ...]) -> list[ToolResult]:
+        """Run the calls, put a question to the person, and return one result a call, in order."""
+        role = self._request.role
+        asking = [call for call in calls if questions.is_question(role, call)]
+        rest = tuple(call for call in calls if not questions.is_question(role, call))
+        results = await self._run_calls(rest)
+        results += [await self._ask_person(call) for call in asking]
+        place = {call.id: number for number, call in enumerate(calls)}
+        return sorted(results, key=lambda each: place[each.call_id]) if asking else results
+
+    async def _ask_person(self, call: ToolCall) -> ToolResult:
+        """Wait for the person's answer; nothing runs and nothing is spent meanwhile.
+
+        Raises:
+            Ended: the agent was stopped.
+        """
+        fault = questions.question_fault(call, self._agent.state.questions)
+        if fault:
+            return ToolResult(call_id=call.id, name=call.name, text=fault, is_error=True)
+        asked = QuestionAsked(
+            agent=self._request.agent,
+            about=questions.about(self._request.role, self._request.agent),
+            text=str(call.arguments["question"]),
+        )
+        text = await self._agent.answer_of_the_person(asked)
+        answer = questions.answered(text, workflow.uuid4().hex[:12])
+        return ToolResult(call_id=call.id, name=call.name, text=answer)
 
     async def _run_calls(self, calls: tuple[ToolCall, ...]) -> list[ToolResult]:
         if not calls:
@@ -164,9 +196,11 @@ class AgentWorkflow:
         fault = contradiction or submission_check.fault(self._request.role, call.arguments)
         if fault is None:
             raise Ended(AgentEnd.SUBMITTED, submission=call.arguments)
-        if self._agent.state.repairs >= _REPAIRS:
-            raise Ended(AgentEnd.STUCK, f"its {call.name} was refused twice: {fault}"[:1_000])
-        self._agent.update(repairs=self._agent.state.repairs + 1)
+        repairs = self._agent.state.repairs
+        if repairs >= submission_check.REPAIRS[self._request.role]:
+            text = f"its {call.name} was refused {counted(repairs + 1, 'time')}: {fault}"
+            raise Ended(AgentEnd.STUCK, text[:1_000])
+        self._agent.update(repairs=repairs + 1)
         return ToolResult(call_id=call.id, name=call.name, text=fault, is_error=True)
 
     def _check_progress(self, calls: tuple[ToolCall, ...], results: list[ToolResult]) -> None:

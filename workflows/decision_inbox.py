@@ -15,7 +15,7 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.policy.session.decisions import NAMES, Sent
+from workflows.policy.session.decisions import NAMES, QUESTION_ASKED, Sent
 from workflows.policy.session.effects import Applied
 
 REFUSED = "DecisionRefused"
@@ -70,6 +70,7 @@ class DecisionInbox:
         """Whether an Update's handler ended since the loop last looked."""
         for name in NAMES:
             self._register(name)
+        workflow.set_signal_handler(QUESTION_ASKED, self._asked)
         workflow.set_dynamic_signal_handler(self._unknown)
 
     def __len__(self) -> int:
@@ -105,6 +106,10 @@ class DecisionInbox:
 
         workflow.set_signal_handler(name, record)
         workflow.set_update_handler(name, decide, validator=validate)
+
+    def _asked(self, payload: JsonValue = None, *more: JsonValue) -> None:
+        """Record what an agent asks the person."""
+        self._entries.append(Entry(_sent(QUESTION_ASKED, payload, more)))
 
     def _unknown(self, name: str, args: Sequence[RawValue]) -> None:
         """Record a signal of an unknown name: without this it would wait unread for ever."""

@@ -62,7 +62,7 @@ _SUMMARY_CHARACTERS: Final = 4_000
 class DevelopWave:
     """Purpose: develop the given tasks; scheduling is the session's.
 
-    Signals: `steer`, `stop_task`, `pause`, `resume`, `proceed`. Carries nothing over.
+    Signals: `steer`, `answer`, `stop_task`, `pause`, `resume`, `proceed`. Carries nothing over.
     """
 
     @workflow.init
@@ -72,6 +72,7 @@ class DevelopWave:
         self._agents = Agents()
         self._words = {each.task.id: list(each.steers) for each in request.assignments}
         """What no agent has heard."""
+        self._answers: dict[TaskId, str] = {}
         self._stopped: dict[TaskId, str] = {}
 
     @workflow.run
@@ -92,6 +93,12 @@ class DevelopWave:
         """Pass a person's word on to the task's agent, or keep it until that starts."""
         if not await self._agents.tell(word.task, "steer", word.text):
             self._words.setdefault(word.task, []).append(word.text)
+
+    @workflow.signal
+    async def answer(self, word: TaskWord) -> None:
+        """Pass on what a person answers to the task's agent."""
+        if not await self._agents.tell(word.task, "answer", word.text):
+            self._answers[word.task] = word.text  # it asked before its start was taken up here
 
     @workflow.signal
     async def stop_task(self, word: TaskWord) -> None:
@@ -154,6 +161,8 @@ class DevelopWave:
         for text in self._words.pop(task, ()):
             if not await tell(handle, "steer", text):
                 self._words.setdefault(task, []).append(text)
+        if text := self._answers.pop(task, ""):
+            await tell(handle, "answer", text)
         if reason := self._stopped.get(task):
             await tell(handle, "stop", reason)
 

@@ -4,11 +4,13 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError
 
 from workflows.agent_lifecycle import (
+    AgentHandle,
     AgentOrder,
     Agents,
     failure_text,
     remove_worktree,
     start_agent,
+    tell,
 )
 from workflows.cancellation import is_cancelled
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
@@ -16,7 +18,7 @@ from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import Bill
 from workflows.domain.ids import AgentId
 from workflows.domain.plan import Plan
-from workflows.domain.session.wave_values import PlanRequest, PlanResult
+from workflows.domain.session.wave_values import PlanRequest, PlanResult, TaskWord
 from workflows.policy.agent import opening_messages
 from workflows.policy.agent.agent_limits import limits_for
 from workflows.policy.plan.plan_check import read_plan
@@ -24,10 +26,15 @@ from workflows.policy.plan.plan_check import read_plan
 
 @workflow.defn(name="PlanWave", failure_exception_types=[Exception])
 class PlanWave:
-    """Purpose: a goal in, a valid plan out. Signals: `pause`, `resume`. Carries nothing over."""
+    """Purpose: a goal in, a valid plan out. Carries nothing over.
+
+    Signals: `answer`, `pause`, `resume`.
+    """
 
     def __init__(self) -> None:
         self._agents = Agents()
+        self._planner: AgentHandle | None = None
+        self._answer = ""
 
     @workflow.run
     async def run(self, request: PlanRequest) -> PlanResult:
@@ -41,6 +48,9 @@ class PlanWave:
         order = self._order(request)
         try:
             handle = await start_agent(request.grounds, order, "planner")
+            self._planner = handle
+            if self._answer:
+                await tell(handle, "answer", self._answer)
             outcome = await self._agents.attend(order.agent, handle)
         except (ActivityError, ChildWorkflowError) as error:
             if is_cancelled():
@@ -48,6 +58,12 @@ class PlanWave:
             return PlanResult(plan=None, reason=failure_text(error), bill=Bill())
         await remove_worktree(request.grounds, order)
         return _result(outcome)
+
+    @workflow.signal
+    async def answer(self, word: TaskWord) -> None:
+        """Pass on what a person answers to the planner."""
+        if self._planner is None or not await tell(self._planner, "answer", word.text):
+            self._answer = word.text  # it asked before its start was taken up here
 
     @workflow.signal
     async def pause(self) -> None:

@@ -27,7 +27,8 @@ from workflows.domain.session.wave_values import (
 from workflows.domain.task import TaskState
 from workflows.merge_wave import MergeWave
 from workflows.plan_wave import PlanWave
-from workflows.policy.session.effects import TellWaves
+from workflows.policy.agent.questions import PLAN
+from workflows.policy.session.effects import Answer, Steer, TellWaves
 from workflows.policy.session.scheduling import Running, StageStart
 from workflows.policy.session.wave_outcomes import StageResult
 from workflows.policy.session.wave_requests import StageRequest
@@ -157,11 +158,15 @@ class RunningWaves:
 
     # --- what is said to them ----------------------------------------------------------------
 
-    async def steer(self, word: TaskWord) -> None:
-        """Tell the wave that develops a task what a person says to its agent."""
+    async def say(self, effect: Steer | Answer) -> None:
+        """Tell the wave of an agent what a person says to it; `plan` is the planner's task."""
+        word = TaskWord(task=effect.task, text=effect.text)
+        signal = "steer" if isinstance(effect, Steer) else "answer"
         for key, wave in sorted(self._waves.items()):
-            if wave.stage == "develop" and wave.start and word.task in wave.start.tasks:
-                await self._tell(key, "steer", word)
+            is_planner = wave.stage == "plan" and word.task == PLAN
+            is_developer = wave.stage == "develop" and wave.start is not None
+            if is_planner or (is_developer and wave.start and word.task in wave.start.tasks):
+                await self._tell(key, signal, word)
 
     async def tell(self, effect: TellWaves) -> None:
         """Signal every wave whose stage hears it."""

@@ -30,20 +30,21 @@ from workflows.domain.session.session_values import (
     SessionResult,
     SessionView,
 )
-from workflows.domain.session.wave_values import TaskWord
 from workflows.domain.task import TaskRecord
 from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
     decision_record,
     decisions,
-    ledger_events,
     phase_changes,
+    plan_edits,
+    reported_events,
     scheduling,
     session_view,
     wave_outcomes,
     wave_requests,
 )
 from workflows.policy.session.effects import (
+    Answer,
     Applied,
     Effect,
     PlanAgain,
@@ -130,7 +131,7 @@ class SessionWorkflow:
     @workflow.query
     def plan(self) -> Plan | None:
         """The plan in full; None while there is none."""
-        return self._state.plan
+        return plan_edits.running_plan(self._state)
 
     @workflow.query
     def task(self, id: str) -> TaskRecord | str:  # noqa: A002  (the query's public word)
@@ -157,11 +158,13 @@ class SessionWorkflow:
         if self._request.plan is not None:
             check_plan(self._request.plan)
             self._state = scheduling.adopt(self._state, self._request.plan, self._config)
+            if by := self._request.plan_by:
+                self._state = decision_record.own_plan(self._state, by, workflow.now())
         while not self._state.is_plan_approved:
             if self._state.plan is None or self._wants_new_plan:
                 await self._make_plan()
             if self._state.plan is not None and self._config.approvals.plan == "auto":
-                self._state = decisions.approve_plan_by_rule(self._state, workflow.now())
+                self._state = decision_record.plan_by_rule(self._state, workflow.now())
                 break
             await self._await_plan_decision()
         self._enter(SessionPhase.RUNNING)
@@ -292,7 +295,7 @@ class SessionWorkflow:
             await self._take_decision(entry)
         while self._ledger_events:
             event, now = self._ledger_events.pop(0), workflow.now()
-            await self._apply(ledger_events.take(self._state, self._config, event, now))
+            await self._apply(reported_events.take(self._state, self._config, event, now))
         if self._state.phase is SessionPhase.STOPPING:
             raise _Stopped
         await self._waves.stop_void(self._state)
@@ -310,7 +313,7 @@ class SessionWorkflow:
         if applied.refused:
             entry.refuse(applied.refused)
         elif entry.update_id:
-            outcome = decisions.outcome(applied.state, entry.sent)
+            outcome = decision_record.outcome(applied.state, entry.sent.name, entry.sent.payload)
             state = decision_record.remember(applied.state, entry.update_id, outcome)
             applied = applied.with_state(state)
             entry.accept(outcome)
@@ -323,8 +326,8 @@ class SessionWorkflow:
 
     async def _effect(self, effect: Effect) -> None:
         match effect:
-            case Steer():
-                await self._waves.steer(TaskWord(task=effect.task, text=effect.text))
+            case Steer() | Answer():
+                await self._waves.say(effect)
             case TellWaves():
                 await self._waves.tell(effect)
             case SetCap():
@@ -363,7 +366,7 @@ class SessionWorkflow:
         """Refuse what arrived too late, until no Update waits for its answer."""
         while True:
             while (entry := self._inbox.take()) is not None:
-                self._state = decisions.too_late(self._state, entry.sent.name, workflow.now())
+                self._state = phase_changes.too_late(self._state, entry.sent.name, workflow.now())
                 entry.refuse("the session was ending already: this changed nothing")
             if workflow.all_handlers_finished():
                 return

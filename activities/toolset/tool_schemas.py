@@ -1,7 +1,7 @@
 """The tools as the models see them, and the strict arguments of those that run in the sandbox.
 
-The three `submit` tools have only their schema here: the workflow handles them, and judges what
-they say. What a wrong argument is answered with is worded in `problems`.
+`ask` and the three `submit` tools have only their schema here: the workflow handles them, and
+judges what they say. What a wrong argument is answered with is worded in `problems`.
 """
 
 from collections.abc import Collection, Mapping
@@ -80,6 +80,16 @@ class ApplyPatch(_Arguments, frozen=True):
     input: _Text = Field(description="The whole patch; paths relative to the workspace.")
 
 
+class Ask(_Arguments, frozen=True):
+    """Ask the person who leads the project one question, and wait for the answer.
+
+    Only where a wrong guess would cost more than a long wait. At most once: the answer may be to
+    decide yourself.
+    """
+
+    question: _Text = Field(description="What you need to know and why, with the choices you see.")
+
+
 class Submit(_Arguments, frozen=True):
     """Hand in the finished work. Call it once, alone, when all acceptance criteria are met."""
 
@@ -141,6 +151,7 @@ _NAMES: Mapping[str, type[_Arguments]] = {
     "edit": Edit,
     "write": Write,
     "apply_patch": ApplyPatch,
+    "ask": Ask,
     "submit": Submit,
     "submit_plan": SubmitPlan,
     "submit_verdict": SubmitVerdict,
@@ -149,8 +160,8 @@ _NAMES: Mapping[str, type[_Arguments]] = {
 _NAMES_OF = {kind: name for name, kind in _NAMES.items()}
 
 _TOOLS = {
-    Role.DEVELOPER: ("bash", "read", "edit", "write", "apply_patch", "submit"),
-    Role.PLANNER: ("bash", "read", "submit_plan"),
+    Role.DEVELOPER: ("bash", "read", "edit", "write", "apply_patch", "ask", "submit"),
+    Role.PLANNER: ("bash", "read", "ask", "submit_plan"),
     Role.REVIEWER: ("bash", "read", "submit_verdict"),
 }
 

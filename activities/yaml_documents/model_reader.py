@@ -17,7 +17,14 @@ from pydantic_core import ErrorDetails
 from activities.yaml_documents.source_places import DocumentError, Loc, Places, Source
 from activities.yaml_documents.value_wording import brief, printable, word
 
-__all__ = ["Document", "DocumentError", "parse_document", "read_document"]
+__all__ = [
+    "Complaint",
+    "Document",
+    "DocumentError",
+    "complaints",
+    "parse_document",
+    "read_document",
+]
 
 MAX_COMPLAINTS = 10
 
@@ -29,6 +36,14 @@ class Document(NamedTuple, Generic[M]):
 
     value: M
     places: Places
+
+
+class Complaint(NamedTuple):
+    """One thing that is wrong with a document."""
+
+    loc: Loc
+    text: str
+    """Path, what is wrong, what to write instead."""
 
 
 def parse_document(
@@ -73,11 +88,23 @@ def read_document(
     try:
         return Document(model.model_validate(data, context=context), source.places)
     except ValidationError as error:
-        found = _causes(error.errors(include_url=False))
-        lines = [_complaint(source, model, item) for item in found[:MAX_COMPLAINTS]]
+        found = complaints(source, model, error)
+        lines = [f"{source.place(each.loc)}: {each.text}" for each in found[:MAX_COMPLAINTS]]
         if len(found) > MAX_COMPLAINTS:
             lines.append(f"{name}: and {len(found) - MAX_COMPLAINTS} more")
         raise DocumentError("\n".join(lines)) from None
+
+
+def complaints(source: Source, model: type[BaseModel], error: ValidationError) -> list[Complaint]:
+    """Return all that is wrong with what was read as `model`, in its order.
+
+    Args:
+        source: what the document was read by.
+        model: what it should be.
+        error: why it is not.
+    """
+    found = _causes(error.errors(include_url=False))
+    return [Complaint(item["loc"], _complaint(source, model, item)) for item in found]
 
 
 def _causes(found: Sequence[ErrorDetails]) -> list[ErrorDetails]:
@@ -87,14 +114,14 @@ def _causes(found: Sequence[ErrorDetails]) -> list[ErrorDetails]:
 
 
 def _complaint(source: Source, model: type[BaseModel], item: ErrorDetails) -> str:
-    """Word one pydantic error: place, path, what is wrong, what to write instead."""
+    """Word one pydantic error: path, what is wrong, what to write instead."""
     loc = item["loc"]
     if item["type"] == "extra_forbidden":
         message = _unknown_key(model, loc)
     else:
         message = f"{word(item)}{_keys_of_section(model, item)}"
     path = ".".join(printable(f"{part!s:.60}") for part in source.known(loc)) or "the document"
-    return f"{source.place(loc)}: {path}: {message}"
+    return f"{path}: {message}"
 
 
 def _keys_of_section(model: type[BaseModel], item: ErrorDetails) -> str:

@@ -116,9 +116,13 @@ class Source:
                 known = (*known, part)
         return known
 
+    def position(self, loc: Loc) -> tuple[int, int]:
+        """Return line and column, from 1, of what stands at `loc`."""
+        return self._marks.get(self.known(loc), (1, 1))
+
     def place(self, loc: Loc) -> str:
         """Return `name:line:column` of what stands at `loc`."""
-        line, column = self._marks.get(self.known(loc), (1, 1))
+        line, column = self.position(loc)
         return f"{self._name}:{line}:{column}"
 
     def _value(self, node: _Node, loc: Loc) -> JsonValue:

@@ -1,4 +1,4 @@
-"""`plan`: the plan in full, and another one in its place."""
+"""`plan`: the plan in full, another one in its place, and changes while a session runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,40 +17,53 @@ if TYPE_CHECKING:
     from starter.sessions.shown_session import ShownSession
     from workflows.domain.plan import Plan
 
+_EDIT = "edit"
+
 
 @command
 async def plan(
-    session: Annotated[
-        str | None,
+    words: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="[SESSION]",
-            help="The session's id. Default: the latest open session; to replace, the only one.",
+            metavar="[edit] [SESSION]",
+            help="`edit` to change the plan; the session's id. Default: the latest open session; "
+            "to change the plan, the only one.",
         ),
     ] = None,
     *,
-    edit: Annotated[
-        bool, typer.Option("--edit", help="Edit the plan in $EDITOR; saving sends and approves it.")
-    ] = False,
+    edit: Annotated[bool, typer.Option("--edit", help="The same as the word `edit`.")] = False,
     file: Annotated[
-        Path | None, typer.Option(help="Replace the plan with this YAML file and approve it.")
+        Path | None, typer.Option(help="Take the new plan from this YAML or JSON file.")
+    ] = None,
+    digest: Annotated[
+        str | None, typer.Option(help="The digest, or its beginning, of the plan that FILE edits.")
     ] = None,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Print the plan (tasks, dependencies, claims, criteria), or replace it."""
+    """Print the plan (tasks, dependencies, claims, criteria), or change it, also while it runs."""
     from starter.console import json_output
     from starter.views import plan_words, safety_labels, session_words
+    from workflows.policy.session.plan_edits import plan_digest
 
-    if sum((edit, file is not None, json)) > 1:
-        raise CommandError("--edit, --file and --json exclude each other")
-    if edit or file is not None:
+    is_edit = (words or [])[:1] == [_EDIT]
+    rest = (words or [])[is_edit:]
+    if len(rest) > 1:
+        raise CommandError(f"plan takes one session, not {len(rest)}: {' '.join(rest)}")
+    if json and (is_edit or edit or file is not None):
+        raise CommandError("--json cannot go with an edit or --file")
+    if edit and file is not None:
+        raise CommandError("--edit opens an editor, --file reads a file: choose one")
+    session = rest[0] if rest else None
+    if is_edit or edit or file is not None:
         refuse_inside("plan")
-        return await _replace(session, file)
+        return await _change(session, file, digest or "")
     sessions, meant = await one_session(session, json=json)
     # Looked at first, so that a session that does not exist is said to be none.
     view = await sessions.view(meant)
     found = await _found(sessions, view)
     if json:
-        return json_output.write_object(**safety_labels.document(view), plan=found)
+        facts = safety_labels.document(view)
+        return json_output.write_object(**facts, digest=plan_digest(found), plan=found)
     write([*safety_labels.of(view), *plan_words.plan(found)], session_words.style)
     return ExitCode.COMPLETE
 
@@ -67,35 +80,51 @@ async def _found(sessions: "Sessions", view: "ShownSession") -> "Plan":
     return found
 
 
-async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
+async def _change(wanted: str | None, file: Path | None, digest: str) -> ExitCode:
     from starter.decisions import decision_checks
-    from starter.input import plan_files
     from starter.sessions.sent_decisions import decider, send
-    from starter.views import safety_labels, session_words
-    from workflows.domain.session.session_values import ReplacePlan
-    from workflows.policy.money.amounts_in_words import counted
+    from starter.views import plan_words, safety_labels, session_words
+    from workflows.domain.session.session_values import EditPlan, ReplacePlan
 
     sessions, session = await one_session(wanted, acts=True)
     view = await sessions.view(session)
-    decision_checks.replaceable(view)
-    if file is not None:
-        new = plan_files.read_plan_file(file)
-    else:
-        new = await _edited(sessions, view)
+    decision_checks.editable(view)
+    old = await sessions.plan(session)
+    new = await _edited(view, old, file)
     if new is None:
         write(["nothing was changed; nothing was sent"])
         return ExitCode.COMPLETE
-    await send(sessions, view, "replace_plan", ReplacePlan(plan=new, by=decider()))
-    tasks = counted(len(new.tasks), "task")
-    told = session_words.told(f"plan of {tasks}, approved with it", session)
-    write([*told, *safety_labels.of(view)], session_words.style)
+    if old is None:
+        await send(sessions, view, "replace_plan", ReplacePlan(plan=new, by=decider()))
+    else:
+        made_from = _digest(old, digest, file)
+        await send(sessions, view, "edit_plan", EditPlan(plan=new, digest=made_from, by=decider()))
+    told = session_words.told(plan_words.edit(old, new), session)
+    money = plan_words.most_money(new.tasks)
+    write([*told, money, *safety_labels.of(view)], session_words.style)
     return ExitCode.COMPLETE
 
 
-async def _edited(sessions: "Sessions", view: "ShownSession") -> "Plan | None":
+def _digest(old: "Plan", named: str, file: Path | None) -> str:
+    """Return the digest of the plan that an edit was made from; not said: of the one of now."""
+    from starter.input.plan_files import digest_in
+    from workflows.policy.session.plan_edits import plan_digest
+
+    now = plan_digest(old)
+    said = named or (digest_in(file) if file is not None else "")
+    return now if now.startswith(said) else said[:64]
+
+
+async def _edited(view: "ShownSession", old: "Plan | None", file: Path | None) -> "Plan | None":
     from starter.input import plan_files
 
+    if file is not None:
+        return plan_files.read_plan_file(file)
     if not is_interactive():
         raise CommandError("there is no terminal for an editor; give the plan with --file FILE")
-    found = await _found(sessions, view)
-    return await plan_files.edited(found, f"{program()} plan {view.session}")
+    if old is None:
+        raise CommandError(
+            f"session {view.session!r} has no plan to edit; give one with --file FILE",
+            ExitCode.STALE,
+        )
+    return await plan_files.edited(old, f"{program()} plan edit {view.session}")

@@ -40,6 +40,7 @@ class RunOptions:
     auto_approve: bool = False
     playbook: Path | None = None
     file: Path | None = None
+    plan: Path | None = None
     budget: str | None = None
     decisions: Path | None = None
     json: bool = False
@@ -50,6 +51,10 @@ _Goal = Annotated[
     str | None, typer.Argument(help="What you want, in a sentence or a page; `-` reads stdin.")
 ]
 _File = Annotated[Path | None, typer.Option(help="Read the goal from this file.")]
+_Plan = Annotated[
+    Path | None,
+    typer.Option(help="Work on this plan of yours (YAML or JSON); no planner is asked or paid."),
+]
 _Repo = Annotated[Path, typer.Option(help="The repository, or a folder in it.")]
 _Config = Annotated[
     Path | None, typer.Option(help="Configuration file. Default: the repository's blueflame.yaml.")
@@ -92,6 +97,7 @@ async def run(  # noqa: PLR0913 (one parameter for each thing that a person may 
     goal: _Goal = None,
     *,
     file: _File = None,
+    plan: _Plan = None,
     repo: _Repo = Path(),
     config: _Config = None,
     base: _Base = None,
@@ -106,7 +112,7 @@ async def run(  # noqa: PLR0913 (one parameter for each thing that a person may 
     dry_run: _DryRun = False,
     json: LinesOption = False,
 ) -> ExitCode:
-    """Start a session for GOAL and follow it."""
+    """Start a session for GOAL, or for a plan of your own, and follow it."""
     from starter.follow.interrupted_start import told_if_interrupted
 
     options = RunOptions(
@@ -118,6 +124,7 @@ async def run(  # noqa: PLR0913 (one parameter for each thing that a person may 
         auto_approve,
         playbook,
         file,
+        plan,
         budget,
         decisions,
         json,
@@ -147,7 +154,7 @@ def _check_combination(options: RunOptions, *, detach: bool, dry_run: bool) -> N
 
 async def _dry_run(options: RunOptions) -> ExitCode:
     from starter.machine import repository_look
-    from starter.views import session_words
+    from starter.views import plan_words, session_words
 
     repository, request, configuration = await _request(options)
     _settings(options, configuration, repository.root)
@@ -158,7 +165,8 @@ async def _dry_run(options: RunOptions) -> ExitCode:
         names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
     origins = {key: str(origin) for key, origin in configuration.origins.items()}
     lines = session_words.dry_run(request, repository.base, origins, names)
-    write([*lines, *session_words.warnings(repository.warnings)])
+    own = [] if request.plan is None else ["", *plan_words.plan(request.plan)]
+    write([*lines, *session_words.warnings(repository.warnings), *own])
     return ExitCode.COMPLETE
 
 
@@ -279,14 +287,15 @@ async def _request(
     options: RunOptions,
 ) -> "tuple[Repository, SessionRequest, Configuration]":
     from starter.configuration.effective_configuration import load_configuration
-    from starter.input.goal_text import read_goal
+    from starter.input.plan_files import read_goal_and_plan
     from starter.input.yaml_files import check_playbook
     from starter.machine import repository_look
     from starter.machine.engine import read_settings
+    from starter.sessions.sent_decisions import decider
     from starter.sessions.session_client import make_id
     from workflows.domain.session.session_values import SessionRequest
 
-    goal = await read_goal(options.goal, options.file)
+    goal, plan = await read_goal_and_plan(options.goal, options.file, options.plan)
     if options.playbook is not None:
         check_playbook(options.playbook)
     repository = await repository_look.examine(options.repo.absolute(), options.base)
@@ -298,6 +307,8 @@ async def _request(
         repository=str(repository.root),
         base=options.base,
         config=configuration.session,
+        plan=plan,
+        plan_by=decider() if plan else "",
     )
     return repository, request, configuration
 
@@ -315,7 +326,7 @@ def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "So
 
     by = {"pacing": "--pacing", "budget.stop_usd": "--budget"}
     if options.auto_approve:
-        decided = ("approvals.plan", "approvals.changeset", "on_cap")
+        decided = ("approvals.plan", "approvals.changeset", "approvals.questions", "on_cap")
         by |= dict.fromkeys(decided, "--auto-approve")
     if options.allow_unjudged_base:
         by["approvals.unjudged_base"] = "--allow-unjudged-base"
@@ -340,6 +351,7 @@ def _flags(options: RunOptions) -> dict[str, object]:
         flags |= {
             "approvals.plan": "auto",
             "approvals.changeset": "auto_if_green",
+            "approvals.questions": "auto",
             # No one watches: a pause at the cap would wait for ever.
             "on_cap": "stop",
         }

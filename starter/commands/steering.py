@@ -69,6 +69,22 @@ async def steer(
 
 
 @command
+async def answer(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")],
+    task: Annotated[
+        str, typer.Argument(help="The task whose agent asks, or `plan` for the planner.")
+    ],
+    text: Annotated[str, typer.Argument(help="The answer.")],
+) -> ExitCode:
+    """Answer the question of an agent that waits."""
+    from starter.sessions.sent_decisions import decider
+    from workflows.domain.session.session_values import AnswerQuestion
+
+    content = AnswerQuestion(id=task, text=text, by=decider())
+    return await _send(session, "answer", content, f"answer to {task}")
+
+
+@command
 async def priority(
     task: _Task,
     n: Annotated[

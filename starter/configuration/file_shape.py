@@ -179,6 +179,7 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     """An empty mapping means no gates; left out, they are detected."""
     worktree: WorktreeSection | None = None
     environment: EnvironmentSection | None = None
+    plans: StrictInt | None = Field(default=None, ge=1, le=100)
     attempts: StrictInt | None = Field(default=None, ge=1, le=20)
     turns: StrictInt | None = Field(default=None, ge=1, le=1_000)
     command_timeout: Duration | None = None

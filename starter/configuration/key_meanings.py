@@ -13,6 +13,7 @@ MEANINGS: Final = {
     "approvals.plan": "who approves the plan",
     "approvals.changeset": "who approves a changeset; `auto_if_green` approves what at least one "
     "gate judged, where none found something new",
+    "approvals.questions": "who answers what agents ask; `auto`: no one, they decide themselves",
     "approvals.unjudged": "what `auto_if_green` and a decisions file do with work that no gate "
     "judged: leave it to you, or take it as green",
     "approvals.unjudged_base": "what a session does where no gate judges the base: stop before a "
@@ -83,6 +84,7 @@ MEANINGS: Final = {
     "was found in the repository",
     "environment.ca_file": "certificates in PEM form that set-up trusts besides the system's; "
     "refused in a file that was found in the repository",
+    "plans": "plans that the planner makes at most: the first, and one after each rejection",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
     "command_timeout": "the longest time that one command of an agent may run",

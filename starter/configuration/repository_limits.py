@@ -48,6 +48,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "approvals.changeset": Approvals().changeset,
     "approvals.unjudged": Approvals().unjudged,
     "approvals.unjudged_base": Approvals().unjudged_base,
+    "approvals.questions": Approvals().questions,
     "on_cap": SessionConfig.model_fields["on_cap"].default,
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
     _NETWORK: WorktreeConfig().network,

@@ -62,17 +62,16 @@ def plan(session: ShownSession) -> PlanAsk:
     return PlanAsk()
 
 
-def replaceable(session: ShownSession) -> None:
-    """Check that a plan can be brought now: while one is awaited, and before it is approved.
+def editable(session: ShownSession) -> None:
+    """Check that a plan can be brought or changed now: while one is awaited, or worked on.
 
     Raises:
-        CommandError: the session has ended, does not answer, or works on its plan already.
+        CommandError: the session has ended, does not answer, or has no plan yet.
     """
     _check_open(session)
-    if session.phase is not SessionPhase.AWAITING_PLAN:
+    if session.phase in {SessionPhase.PREPARING, SessionPhase.PLANNING}:
         raise CommandError(
-            f"the plan of session {session.session!r} can be replaced while one waits for "
-            f"approval; it is {session_words.state(session)}",
+            f"session {session.session!r} has no plan yet: it is {session_words.state(session)}",
             ExitCode.STALE,
         )
 

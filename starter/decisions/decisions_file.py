@@ -13,6 +13,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, Field, StrictInt
 
 from workflows.domain.plan import Task, TaskKind
+from workflows.policy.agent.questions import DECIDE_YOURSELF
 from workflows.policy.money.grants import MAX_USD
 
 _RISKS: Final = ("low", "medium", "high")
@@ -58,12 +59,23 @@ class Decisions(BaseModel, frozen=True, extra="forbid"):
     version: Literal[1]
     plan: tuple[PlanRule, ...] = ()
     changesets: tuple[ChangesetRule, ...] = ()
+    answers: dict[str, Annotated[str, Field(min_length=1, max_length=10_000)]] = Field(
+        default_factory=dict[str, str]
+    )
+    """By task, or `plan`, or a pattern over them: what an agent that asks is told. Without one it
+    is told to decide itself."""
     failed: Literal["wait", "retry", "skip", "stop"] = "wait"
     """Of tasks that used up their attempts, once nothing else is left to do. `retry`: one more
     attempt each, then `wait`."""
     cap: Literal["wait", "stop"] = "stop"
     raise_cap_to_usd: Amount | None = None
     """Before that, and once: the cap is set to this."""
+
+
+def answer_to(decisions: Decisions, about: str) -> str:
+    """Return what an agent's question is answered with."""
+    fitting = (text for name, text in decisions.answers.items() if fnmatchcase(about, name))
+    return next(fitting, DECIDE_YOURSELF)
 
 
 def on_plan(decisions: Decisions, tasks: Sequence[Task]) -> PlanRule | None:

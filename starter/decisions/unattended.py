@@ -10,10 +10,23 @@ from typing import TYPE_CHECKING, Final
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.decisions import decision_checks
-from starter.decisions.decisions_file import Decisions, PlanRule, on_changeset, on_plan
+from starter.decisions.decisions_file import (
+    Decisions,
+    PlanRule,
+    answer_to,
+    on_changeset,
+    on_plan,
+)
 from starter.sessions.shown_session import ShownSession
 from starter.views import session_words, work_words
-from workflows.domain.session.session_values import Nothing, RetryTask, SessionPhase, SkipTask
+from workflows.domain.session.question import Question
+from workflows.domain.session.session_values import (
+    AnswerQuestion,
+    Nothing,
+    RetryTask,
+    SessionPhase,
+    SkipTask,
+)
 from workflows.domain.task import TaskState
 from workflows.policy.money.amounts_in_words import money
 
@@ -50,6 +63,8 @@ class Unattended:
         """Send what the file decides of what waits now; return a line for each decision."""
         if not now.live or now.outcome is not None:
             return []
+        if now.questions:
+            return [line for each in now.questions for line in await self._answer(each)]
         if now.phase is SessionPhase.AWAITING_PLAN and now.tasks:
             return await self._plan(now)
         if now.phase is SessionPhase.PAUSED:
@@ -60,6 +75,14 @@ class Unattended:
             for line in await self._changeset(now, each.id)
         ]
         return lines or await self._failed(now)
+
+    async def _answer(self, question: Question) -> list[str]:
+        if not self._is_new(f"question of {question.agent}"):
+            return []
+        text = answer_to(self._decisions, question.about)
+        content = AnswerQuestion(id=question.about, text=text, by=self._by)
+        done = session_words.told(f"answer {question.about}, by the decisions file", self._session)
+        return await self._decide(done, "answer", content)
 
     async def _plan(self, now: ShownSession) -> list[str]:
         tasks = await self._tasks([task.id for task in now.tasks])

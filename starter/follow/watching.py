@@ -257,7 +257,7 @@ def _open_asks(now: ShownSession) -> set[str]:
 
 def _needs(now: ShownSession) -> set[str]:
     """Return what the session waits for a person for, beside what it asks: a fixed fault."""
-    needs = _open_asks(now)
+    needs = _open_asks(now) | {f"question of {each.agent}" for each in now.questions}
     if now.phase is SessionPhase.PAUSED and now.live:
         needs.add(f"paused {now.cap_usd} {now.reason}")
     if session_words.is_stuck(now):

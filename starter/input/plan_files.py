@@ -6,24 +6,36 @@ What is read has the shape of a plan and can be carried out; whether it is any g
 import asyncio
 import io
 import os
+import re
 import shlex
 import tempfile
 from pathlib import Path
 from typing import Final
 
+from pydantic import JsonValue, ValidationError
+
 from activities.process_end import end_child
-from activities.text.text_files import TextFileError, read_bounded
+from activities.text.text_files import TextFileError, read_bounded, read_text_file
+from activities.yaml_documents.model_reader import DocumentError, complaints
+from activities.yaml_documents.source_places import Loc, Source
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
-from starter.input.yaml_files import read_yaml_file
+from starter.input.goal_text import read_goal
 from workflows.domain.plan import Plan
-from workflows.policy.plan.plan_check import plan_faults
+from workflows.policy.plan.graph_faults import MAX_FAULTS
+from workflows.policy.plan.partial_plan import task_at
+from workflows.policy.plan.plan_check import faults_beside, plan_faults
+from workflows.policy.session.plan_edits import plan_digest
 
 _MOST_BYTES: Final = 4_000_000
 _HEAD: Final = """\
-# The plan. Saved, it takes the place of the one that waits, and is approved with it.
+# The plan. Saved, it takes the place of the session's own, and is approved with it.
 # Left as it is, or emptied: nothing is sent.
+# Digest of the plan that this edits: {digest}
 """
+_DIGEST: Final = re.compile(
+    r"^# Digest of the plan that this edits: ([0-9a-f]{1,64})\s*$", re.MULTILINE
+)
 
 
 def as_yaml(plan: Plan) -> str:
@@ -36,7 +48,13 @@ def as_yaml(plan: Plan) -> str:
     writer.sort_base_mapping_type_on_output = False  # pyright: ignore[reportAttributeAccessIssue] (the library has no types)
     out = io.StringIO()
     writer.dump(plan.model_dump(mode="json", exclude_defaults=True), out)  # pyright: ignore[reportUnknownMemberType] (as above)
-    return _HEAD + out.getvalue()
+    return _HEAD.format(digest=plan_digest(plan)) + out.getvalue()
+
+
+def digest_in(path: Path) -> str:
+    """Return the digest of the plan that a file says it edits; empty where it says nothing."""
+    found = _DIGEST.search(path.read_text("utf-8", "replace"))
+    return found[1] if found else ""
 
 
 def read_plan_file(path: Path) -> Plan:
@@ -45,10 +63,63 @@ def read_plan_file(path: Path) -> Plan:
     Raises:
         CommandError: it is not a file, no plan, or has faults; each complaint says which.
     """
-    plan = read_yaml_file(Plan, path, _MOST_BYTES, "plan")
+    source = Source(str(path))
+    try:
+        document = source.read(read_text_file(path, _MOST_BYTES))
+    except TextFileError as error:
+        raise CommandError(f"plan: {error}") from None
+    except DocumentError as error:
+        raise CommandError(str(error)) from error
+    try:
+        plan = Plan.model_validate(document)
+    except ValidationError as error:
+        raise CommandError(_listed(source, _wrong_shape(source, document, error))) from None
     if faults := plan_faults(plan):
-        raise CommandError("\n".join(f"{path}: {fault.text}" for fault in faults))
+        raise CommandError(_listed(source, [(each.place, each.text) for each in faults]))
     return plan
+
+
+def _wrong_shape(
+    source: Source, document: JsonValue, error: ValidationError
+) -> "list[tuple[Loc, str]]":
+    """Return all that is wrong with a document that has not the shape of a plan."""
+    found = [(each.loc, each.text) for each in complaints(source, Plan, error)]
+    named = [(place, _of_task(task_at(document, place), text)) for place, text in found]
+    return [*named, *((each.place, each.text) for each in faults_beside(document, error))]
+
+
+def _of_task(task: str | None, text: str) -> str:
+    return f"task {task!r}, {text}" if task else text
+
+
+def _listed(source: Source, faults: "list[tuple[Loc, str]]") -> str:
+    """Return the faults in the order of the file, each with the line to change."""
+    in_order = sorted(faults, key=lambda fault: source.position(fault[0]))
+    lines = [f"{source.place(place)}: {text}" for place, text in in_order[:MAX_FAULTS]]
+    more = [f"and {len(faults) - MAX_FAULTS} faults more"] if len(faults) > MAX_FAULTS else []
+    return "\n".join([*lines, *more])
+
+
+async def read_goal_and_plan(
+    goal: str | None, file: Path | None, plan: Path | None
+) -> tuple[str, Plan | None]:
+    """Return what a person wants, and the plan that they bring for it.
+
+    Args:
+        goal: as typed; `-`: the standard input; None: not said.
+        file: a text file that holds it; None: not said.
+        plan: the plan's file; None: a planner makes one. A plan needs no other goal: its summary
+            is one, or its file's name.
+
+    Raises:
+        CommandError: one of them cannot be read, or is not valid.
+    """
+    if plan is None:
+        return await read_goal(goal, file), None
+    read = read_plan_file(plan)
+    if goal is None and file is None:
+        return read.summary.strip() or f"the plan in {plan.name}", read
+    return await read_goal(goal, file), read
 
 
 async def edited(plan: Plan, again: str) -> Plan | None:

@@ -24,7 +24,7 @@ def latest(session: ShownSession) -> list[str]:
 def about(session: ShownSession, task: TaskId) -> list[Decision]:
     """Return what was decided on a task, its changeset, and the plan that it came from."""
     homes = {str(each.id) for each in session.changesets if task in each.tasks}
-    plan = {"approve_plan", "replace_plan"}
+    plan = {"approve_plan", "replace_plan", "edit_plan"}
     return [
         each
         for each in session.decisions

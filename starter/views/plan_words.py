@@ -8,15 +8,30 @@ from collections.abc import Sequence
 from starter.console.terminal import one_line, shown
 from workflows.domain.plan import Plan, Task
 from workflows.domain.task import TaskRecord
+from workflows.policy.agent.agent_limits import most_usd
 from workflows.policy.gates.green_rule import why_less
-from workflows.policy.money.amounts_in_words import money
+from workflows.policy.money.amounts_in_words import counted, money
 from workflows.policy.plan.dependency_graph import dependency_order
+from workflows.policy.session.plan_edits import difference
 
 
 def plan(whole: Plan) -> list[str]:
     """Return a plan with what it says of itself, and its tasks as a graph."""
     summary = [*_text(whole.summary), ""] if whole.summary.strip() else []
-    return [*summary, *tasks(whole.tasks)]
+    return [*summary, *tasks(whole.tasks), "", most_money(whole.tasks)]
+
+
+def edit(old: Plan | None, new: Plan) -> str:
+    """Return what was sent: a plan where none was, or what of it is another now."""
+    count = counted(len(new.tasks), "task")
+    changes = difference(old, new).words() if old is not None else ""
+    return f"plan of {count}, approved with it{f' ({changes})' if changes else ''}"
+
+
+def most_money(planned: Sequence[Task]) -> str:
+    """Return how much the tasks can cost by the limits of their agents."""
+    usd = most_usd(planned)
+    return f"  At most {money(usd)} for one attempt at each of {counted(len(planned), 'task')}"
 
 
 def tasks(planned: Sequence[Task]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Final
 from starter.console.terminal import one_line, shown
 from starter.sessions.open_questions import Ask, PlanAsk
 from starter.sessions.shown_session import ProviderWait, ShownSession
-from starter.views import decision_words, safety_labels, work_words
+from starter.views import decision_words, question_words, safety_labels, work_words
 from starter.views.safety_labels import NO_SANDBOX, SCRIPTED, is_scripted
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.session.notice import Notice, NoticeKind
@@ -57,6 +57,7 @@ _NAMED: Final = 3
 _JUDGED: Final = 10
 _WAYS_OUT: Final = ("retry", "skip")
 _TITLES: Final = (
+    "An agent asks you",
     "Tasks",
     "Changesets",
     "Waiting for a provider",
@@ -75,6 +76,7 @@ def status(session: ShownSession, program: str) -> list[str]:
     """Return the whole picture of a session."""
     return [
         *header(session),
+        *_section("An agent asks you", question_words.lines(session, program)),
         *_section("Tasks", [counts(session.tasks), *work_words.task_lines(session.tasks)]),
         *_section("Changesets", work_words.changeset_lines(session.changesets)),
         *_section("Waiting for a provider", map(wait_line, session.waits)),
@@ -121,7 +123,8 @@ def word(session: ShownSession) -> str:
     if session.outcome is not None or not session.live:
         return session.outcome or "open"
     is_asking = session.phase is SessionPhase.AWAITING_PLAN or bool(waiting(session))
-    return "waiting" if is_asking or is_stuck(session) else session.phase
+    is_waiting = is_asking or is_stuck(session) or bool(session.questions)
+    return "waiting" if is_waiting else session.phase
 
 
 def sandbox(name: str) -> str:
@@ -164,7 +167,7 @@ def waiting(session: ShownSession) -> list[ChangesetLine]:
 def asks(session: ShownSession, program: str) -> list[str]:
     """Return which commands answer what the session waits for."""
     at = f"--session {session.session}"
-    lines: list[str] = []
+    lines = question_words.lines(session, program)
     if session.phase is SessionPhase.AWAITING_PLAN:
         lines.append(f"  {program} approve plan {at}")
         lines.append(f'  {program} reject plan --notes "..." {at}')

@@ -72,7 +72,7 @@ class FakeSession:
         payload: JsonValue = workflow.payload_converter().from_payload(args[0].payload)
         self.signals.append((name, payload))
         match name:
-            case "approve_plan" | "replace_plan":
+            case "approve_plan" | "replace_plan" | "edit_plan":
                 self.phase = SessionPhase.RUNNING
             case "approve_changeset":
                 self.changeset = "merged"

@@ -392,9 +392,13 @@ def test_a_plan_is_shown_and_another_takes_its_place(person: Person, tmp_path: P
     sent = person.types("plan", session, "--file", str(file))
     assert (sent.code, "plan of 1 task," in sent.out) == (ExitCode.COMPLETE, True)
     ((name, content),) = asyncio.run(_heard(person.settings, session))
-    assert (name, content["plan"]["tasks"][0]["id"]) == ("replace_plan", "a")
-    again = person.types("plan", session, "--file", str(file))
-    assert (again.code, "it is running" in again.err) == (ExitCode.STALE, True)
+    assert (name, content["plan"]["tasks"][0]["id"]) == ("edit_plan", "a")
+    assert content["digest"] == document["digest"]
+    assert "At most $" in sent.out
+    again = person.types("plan", "edit", session, "--file", str(file), "--digest", "f00")
+    assert (again.code, "added a; removed t1" in again.out) == (ExitCode.COMPLETE, True)
+    assert asyncio.run(_heard(person.settings, session))[1][1]["digest"] == "f00"
+    assert person.types("plan", "edit", session, "more").code == ExitCode.USAGE
     person.types("stop", session)
 
 

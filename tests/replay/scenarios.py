@@ -71,11 +71,17 @@ async def failure(theatre: Theatre) -> str:
     return await _played(theatre, world, attempts=2)
 
 
+def _asking(world: World, call: CallModel) -> list[ToolCall]:
+    asks = call.agent == "dev.a.1" and call.turn == 1
+    return [tool("ask", question="Which one?")] if asks else list(world.usual(call))
+
+
 async def signals(theatre: Theatre) -> str:
     """A person uses every signal but `stop`."""
     world = World(planned(*_ABC, {"id": "d"}))
     held = Hold(lambda call: call.role is Role.DEVELOPER)
     world.on_call = held
+    world.script = lambda call: _asking(world, call)
     async with theatre.session(world, approvals=Approvals(), pacing=Pacing.WAVE) as session:
         await _until(session, lambda seen: seen.phase == "awaiting_plan")
         await session.say("reject_plan", {"notes": "smaller", "by": "p"})
@@ -84,6 +90,7 @@ async def signals(theatre: Theatre) -> str:
         await session.say("approve_plan", {"by": "p"})
         await held.arrived()
         await session.say("steer_task", {"id": "a", "text": "mind the edge"})
+        await session.say("edit_plan", {"digest": "f" * 64, "plan": world.plan, "by": "p"})
         await session.say("set_priority", {"id": "b", "n": 7})
         await session.say("set_budget", {"usd": 5})
         await session.say("skip_task", {"id": "d", "satisfies": False})
@@ -92,8 +99,10 @@ async def signals(theatre: Theatre) -> str:
         await session.say("pause")
         await _until(session, lambda seen: seen.phase == "paused")
         await session.say("resume")
-        await session.say("proceed")
         held.release()
+        await _until(session, lambda seen: bool(seen.questions))
+        await session.say("answer", {"id": "a", "text": "the first", "by": "p"})
+        await session.say("proceed")
         await _until(session, lambda seen: any(each.digest for each in seen.changesets))
         await session.say("reject_changeset", {"id": "a", "reason": "not like this"})
         await _approve_all(session)

@@ -15,7 +15,8 @@ from workflows.domain.plan import Plan
 from workflows.domain.session.session_config import Pacing
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.domain.verdict import EvidencePlace
-from workflows.policy.plan.plan_check import form_changesets, read_plan
+from workflows.policy.plan.changeset_forming import form_changesets
+from workflows.policy.plan.plan_check import read_plan
 from workflows.policy.review.verdict_rules import judge
 from workflows.policy.session.readiness import next_batch
 

@@ -31,6 +31,7 @@ from activities.toolset.tool_schemas import schema, tools_for
 from starter.cli import app
 from starter.configuration.file_shape import read_file
 from starter.console.exit_codes import ExitCode
+from starter.input.plan_files import read_plan_file
 from starter.input.yaml_files import read_decisions
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.model_values import Prices, Role, Usage
@@ -212,8 +213,15 @@ def test_the_command_line_page_lists_every_command_with_its_own_options():
     assert said == known.keys()
 
 
+def test_the_plan_that_is_shown_can_be_read(tmp_path: Path):
+    shown, _ = blocks(DOCS / "cli.md", "yaml")
+    file = tmp_path / "plan.yaml"
+    file.write_text(shown)
+    assert [task.id for task in read_plan_file(file).tasks] == ["greeting", "docs"]
+
+
 def test_the_decisions_file_that_is_shown_can_be_read(tmp_path: Path):
-    (shown,) = blocks(DOCS / "cli.md", "yaml")
+    _, shown = blocks(DOCS / "cli.md", "yaml")
     (tmp_path / "night.yaml").write_text(shown)
     decisions = read_decisions(tmp_path / "night.yaml")
     # Every key of the file is in it.

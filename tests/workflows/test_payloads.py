@@ -66,7 +66,7 @@ async def test_a_plan_of_one_task_more_is_refused_in_words(theatre: Theatre):
     async with theatre.session(world, approvals=ASK) as session:
         view = await session.until(lambda view: view.phase == "awaiting_plan")
         assert view.tasks == ()
-        assert "refused twice" in view.reason
+        assert "refused 3 times" in view.reason
         assert "1000" in world.heard("plan.1", 2)
 
 

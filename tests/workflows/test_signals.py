@@ -714,7 +714,7 @@ async def test_every_signal_names_a_payload_that_it_cannot_read(theatre: Theatre
             bad = (each for each in view.notices if each.kind is NoticeKind.BAD_SIGNAL)
             return {each.subject: each.count for each in bad}
 
-        view = await session.until(lambda view: sum(counts(view).values()) == 42)
+        view = await session.until(lambda view: sum(counts(view).values()) == 48)
         assert counts(view) == dict.fromkeys(decisions.NAMES, 3)
         assert view.phase == "awaiting_plan"
 

@@ -10,12 +10,14 @@ from typing import TypeVar, Unpack
 
 from pydantic import JsonValue
 from temporalio import workflow
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, ApplicationError
 
 from workflows.cancellation import end_if_cancelled
 from workflows.domain.agent.agent_values import AgentChanges, AgentEnd, AgentRequest, AgentState
 from workflows.domain.agent.messages import UserMessage
 from workflows.domain.agent.model_values import ModelFacts
+from workflows.domain.session.question import QuestionAsked
+from workflows.policy.agent.questions import DECIDE_YOURSELF
 
 _T = TypeVar("_T")
 
@@ -116,6 +118,31 @@ class RunningAgent:
         )
         self.update(paused=self.state.paused + (workflow.now() - began))
         self.end_if_stopped()
+
+    async def answer_of_the_person(self, question: QuestionAsked) -> str:
+        """Ask the session to put a question to the person, and wait; the time is not the agent's.
+
+        Raises:
+            Ended: it was stopped during the wait.
+            CancelledError: the workflow was cancelled.
+        """
+        end_if_cancelled()
+        began = workflow.now()
+        self.update(questions=self.state.questions + 1)
+        session = workflow.get_external_workflow_handle(f"session/{self.request.session}")
+        try:
+            await session.signal("question_asked", question)
+        except ApplicationError as gone:
+            workflow.logger.info("no session hears the question: %s", gone)
+            return DECIDE_YOURSELF
+        await workflow.wait_condition(
+            lambda: self.state.answer is not None or self.state.stop_reason is not None
+        )
+        self.update(paused=self.state.paused + (workflow.now() - began))
+        self.end_if_stopped()
+        answer = self.state.answer or ""
+        self.update(answer=None)
+        return answer
 
     async def continue_as_new(self) -> None:
         """Continue as new with all state, once handlers are drained; no ask may be open.

@@ -48,6 +48,7 @@ class ChangesetItem(BaseModel, frozen=True, extra="forbid"):
 
 
 class _ChangesetChanges(TypedDict, total=False):
+    tasks: tuple[TaskId, ...]
     state: ChangesetState
     items: tuple[ChangesetItem, ...]
     digest: Digest | None

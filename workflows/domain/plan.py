@@ -11,9 +11,13 @@ from workflows.domain.ids import TaskId
 ID_PATTERN = "^[a-z0-9][a-z0-9-]{0,62}$"
 TaskIdText = Annotated[TaskId, StringConstraints(pattern=ID_PATTERN)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+Title = Annotated[str, StringConstraints(min_length=1, max_length=2_000, strip_whitespace=True)]
+"""Views and commit subjects shorten a long one."""
 Paragraph = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 MAX_TASKS = 1_000
+Place = tuple[str | int, ...]
+"""A path into a plan's document, as in `("tasks", 2, "claims", 0)`; numbers count from 0."""
 
 
 class TaskKind(StrEnum):
@@ -32,7 +36,7 @@ class Task(BaseModel, frozen=True, extra="forbid"):
 
     id: TaskIdText
     kind: TaskKind = TaskKind.CODE
-    title: Line
+    title: Title
     description: str = Field(default="", max_length=10_000)
     acceptance_criteria: tuple[Paragraph, ...] = Field(min_length=1, max_length=20)
     claims: tuple[Line, ...] = Field(min_length=1, max_length=50)
@@ -59,5 +63,8 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
 class PlanFault(BaseModel, frozen=True, extra="forbid"):
     """One reason why a plan is refused, in words for the planner and for a person."""
 
-    kind: Literal["shape", "duplicate", "unknown", "cycle", "claim", "groups"]
+    kind: Literal["shape", "text", "duplicate", "unknown", "cycle", "claim", "groups", "more"]
+    """`more`: there are others that are not named."""
     text: str
+    place: Place = ()
+    """Where in the plan; empty for the whole."""

@@ -80,6 +80,8 @@ class AgentChanges(TypedDict, total=False):
     steers: tuple[str, ...]
     told: tuple[str, ...]
     heard: tuple[str, ...]
+    questions: int
+    answer: str | None
     is_paused: bool
     stop_reason: str | None
 
@@ -125,6 +127,10 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     """What was taken up, and no answer has followed yet."""
     heard: tuple[str, ...] = ()
     """What an answer has followed; a conversation that begins again begins with it."""
+    questions: int = 0
+    """Questions put to the person."""
+    answer: str | None = None
+    """What the person answered and the agent has not taken up yet."""
     is_paused: bool = False
     stop_reason: str | None = None
     """Set by the signal `stop`."""

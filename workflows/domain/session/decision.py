@@ -20,8 +20,9 @@ class Decision(BaseModel, frozen=True, extra="forbid"):
     """A task's or changeset's id, or empty for the session."""
     by: str = Field(max_length=200)
     """Who, as the signal says it of itself; a rule's own name; or `(unnamed)`."""
-    source: Literal["signal", "rule"]
-    """A signal may call itself what it likes, but it is never a rule."""
+    source: Literal["signal", "rule", "start"]
+    """A signal may call itself what it likes, but it is never a rule. `start`: decided by what the
+    session was started with."""
     at: datetime
     """By the workflow's clock; of a repeated one the newest time."""
     note: str = Field(default="", max_length=200)

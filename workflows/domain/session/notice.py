@@ -22,6 +22,8 @@ class NoticeKind(StrEnum):
     GATE = "gate"
     REPOSITORY = "repository"
     DELIVERY = "delivery"
+    QUESTION = "question"
+    PLAN_EDITED = "plan_edited"
 
 
 class Notice(BaseModel, frozen=True, extra="forbid"):

@@ -37,6 +37,8 @@ class Approvals(BaseModel, frozen=True, extra="forbid"):
     unjudged_base: Literal["stop", "allow"] = "stop"
     """What a session does where gates ran on the base and none judged it: end before anything is
     paid, or go on."""
+    questions: Literal["ask", "auto"] = "ask"
+    """`auto`: no one is there to answer agents; they are told at once to decide themselves."""
 
 
 class Concurrency(BaseModel, frozen=True, extra="forbid"):
@@ -92,6 +94,8 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     environment: ProjectEnvironment = ProjectEnvironment()
     attempts: int = Field(default=3, ge=1, le=20)
     """Attempts at a task before it fails."""
+    plans: int = Field(default=5, ge=1, le=100)
+    """Plans that the planner makes at most: the first one, and one after each rejection."""
     turns: int = Field(default=60, ge=1, le=1_000)
     """Turns of one agent."""
     command_timeout: timedelta = timedelta(minutes=5)

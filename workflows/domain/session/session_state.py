@@ -17,6 +17,7 @@ from workflows.domain.plan import Plan
 from workflows.domain.repository import Base
 from workflows.domain.session.decision import Decision, DecisionOutcome
 from workflows.domain.session.notice import Notice
+from workflows.domain.session.question import Question
 from workflows.domain.task import TaskRecord
 
 
@@ -78,6 +79,7 @@ class SessionChanges(TypedDict, total=False):
     branch: str | None
     green: tuple[Tree, ...]
     notices: tuple[Notice, ...]
+    questions: tuple[Question, ...]
     decisions: tuple[Decision, ...]
     decisions_dropped: int
     answered: dict[str, DecisionOutcome]
@@ -121,6 +123,8 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     green: tuple[Tree, ...] = ()
     """Trees whose gates showed no new failure, the newest 50."""
     notices: tuple[Notice, ...] = ()
+    questions: tuple[Question, ...] = ()
+    """What agents asked and no one answered; `policy.agent.questions` tells which are open."""
     decisions: tuple[Decision, ...] = ()
     """What persons and rules decided, oldest first; `policy.decisions` bounds them."""
     decisions_dropped: int = 0

@@ -11,6 +11,7 @@ from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.notice import Notice
+from workflows.domain.session.question import Question
 from workflows.domain.session.session_config import Pacing, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskState
@@ -29,6 +30,8 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
     config: SessionConfig
     plan: Plan | None = None
     """A plan that a person brings; the planner is not asked then."""
+    plan_by: str = Field(default="", max_length=200)
+    """Who brings it: their own plan needs no second approval. Empty: it waits for one."""
     waves_per_run: int = Field(default=500, gt=0)
     """After so many waves in one run the workflow continues as new, when none runs."""
     carried: SessionState | None = None
@@ -76,6 +79,13 @@ class ReplacePlan(Said, frozen=True, extra="forbid"):
     plan: Plan
 
 
+class EditPlan(Said, frozen=True, extra="forbid"):
+    """`edit_plan`: go on with this plan in place of the one that the digest names."""
+
+    digest: str = Field(max_length=64)
+    plan: Plan
+
+
 class ApproveChangeset(SaidOf, frozen=True, extra="forbid"):
     """`approve_changeset`: merge exactly the commits under this digest."""
 
@@ -107,6 +117,12 @@ class RetryTask(SaidOf, frozen=True, extra="forbid"):
 
 class SteerTask(SaidOf, frozen=True, extra="forbid"):
     """`steer_task`: say something to the agent, at its next turn."""
+
+    text: str = Field(min_length=1, max_length=10_000)
+
+
+class AnswerQuestion(SaidOf, frozen=True, extra="forbid"):
+    """`answer`: what an agent asked; `id` is the task's, or `plan` for the planner."""
 
     text: str = Field(min_length=1, max_length=10_000)
 
@@ -165,6 +181,7 @@ class _ViewChanges(TypedDict, total=False):
     changesets: tuple[ChangesetLine, ...]
     notices: tuple[Notice, ...]
     decisions: tuple[Decision, ...]
+    questions: tuple[Question, ...]
 
 
 class SessionView(BaseModel, frozen=True, extra="forbid"):
@@ -193,6 +210,8 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
     tasks: tuple[TaskLine, ...]
     changesets: tuple[ChangesetLine, ...]
     notices: tuple[Notice, ...]
+    questions: tuple[Question, ...] = ()
+    """What agents ask the person and wait for, the oldest first."""
     unjudged: Literal["ask", "allow"] = "ask"
     """`approvals.unjudged`: whether a rule may approve what no gate judged."""
     plan_approved_by: str = ""

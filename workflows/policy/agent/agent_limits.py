@@ -3,7 +3,7 @@
 Limits are values in the agent's input; `policy.agent` says when one is reached.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from workflows.domain.agent.agent_values import AgentLimits
 from workflows.domain.agent.model_values import Role
-from workflows.domain.plan import TaskKind
+from workflows.domain.plan import Task, TaskKind
 
 
 class _Row(NamedTuple):
@@ -58,3 +58,8 @@ def limits_for(role: Role, kind: TaskKind | None, turns: int) -> AgentLimits:
         wall=timedelta(minutes=row.minutes),
         usd=row.usd,
     )
+
+
+def most_usd(tasks: Iterable[Task]) -> Decimal:
+    """Return the most that one attempt at each task and its review can cost, in USD."""
+    return sum((DEVELOPER[task.kind].usd + REVIEWER.usd for task in tasks), Decimal(0))

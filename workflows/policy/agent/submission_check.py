@@ -4,11 +4,16 @@ A reviewer's submission is always accepted here: what is wrong with it makes an 
 `policy.verdicts` decides that, so that a reviewer cannot be talked into a pass by repairs.
 """
 
+from typing import Final
+
 from pydantic import JsonValue
 
 from workflows.domain.agent.model_values import Role
 from workflows.domain.plan import Plan
 from workflows.policy.plan.plan_check import read_plan
+
+REPAIRS: Final = {Role.PLANNER: 2, Role.DEVELOPER: 1, Role.REVIEWER: 0}
+"""How often each role may submit again after a submission that was refused."""
 
 
 def fault(role: Role, arguments: dict[str, JsonValue]) -> str | None:
@@ -27,4 +32,4 @@ def fault(role: Role, arguments: dict[str, JsonValue]) -> str | None:
     if isinstance(plan, Plan):
         return None
     listed = "\n".join(f"- {each.text}" for each in plan)
-    return f"The plan was refused. Mend this and submit it again:\n{listed}"
+    return f"The plan was refused. Fix all of this and submit it again:\n{listed}"

@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from workflows.domain.plan import ID_PATTERN
+from workflows.domain.plan import ID_PATTERN, Place
 
 _WORDS: Final = {
     f"String should match pattern '{ID_PATTERN}'": (
@@ -36,14 +36,19 @@ def shape_faults(error: ValidationError, most: int) -> tuple[str, ...]:
     Returns:
         One line a fault: `tasks[2].claims: is missing`.
     """
+    lines = [text for _, text in found_faults(error)]
+    if len(lines) <= most:
+        return tuple(lines)
+    return (*lines[: most - 1], f"and {len(lines) - most + 1} faults more of this kind")
+
+
+def found_faults(error: ValidationError) -> tuple[tuple[Place, str], ...]:
+    """Return each fault of a submitted value: where it is, and the line that tells it."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     # A list whose items are all refused is also called too short: the items say it better.
     inner = {e["loc"][:end] for e in found for end in range(len(e["loc"]))}
     deepest = [e for e in found if e["loc"] not in inner]
-    lines = [f"{_place(e['loc'])}: {_reword(e['msg'])}"[:MAX_TEXT] for e in deepest]
-    if len(lines) <= most:
-        return tuple(lines)
-    return (*lines[: most - 1], f"and {len(lines) - most + 1} faults more of this kind")
+    return tuple((e["loc"], f"{_place(e['loc'])}: {_reword(e['msg'])}"[:MAX_TEXT]) for e in deepest)
 
 
 def _place(loc: tuple[int | str, ...]) -> str:

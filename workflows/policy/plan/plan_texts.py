@@ -5,39 +5,49 @@ characters, characters that turn the direction of writing, invisible ones that c
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 from unicodedata import name
 
-from workflows.domain.plan import Plan, Task
+from workflows.domain.plan import Place, Plan, PlanFault, Task
 from workflows.policy.text.visible_text import IN_A_PLAN, SHOWING_NOTHING
 
 _BREAKS: Final = re.compile(r"[\n\r\t]")
 
 
-def plan_text_faults(plan: Plan) -> Iterator[str]:
+def plan_text_faults(plan: Plan, numbers: Sequence[int]) -> Iterator[PlanFault]:
     """Name the texts that cannot be shown as they are.
 
     Args:
         plan: a plan of the right shape.
+        numbers: where in their document its tasks stand, from 0.
 
     Yields:
         One sentence for each: which text, what is wrong, what to do.
     """
     if fault := _fault(plan.summary, one_line=False, needed=False):
-        yield f"summary: {fault}"
-    for task in plan.tasks:
-        yield from (f"task {task.id!r}, {where}: {fault}" for where, fault in _task_faults(task))
+        yield PlanFault(kind="text", text=f"summary: {fault}", place=("summary",))
+    for number, task in zip(numbers, plan.tasks, strict=True):
+        for place, where, fault in _task_faults(task):
+            yield PlanFault(
+                kind="text",
+                text=f"task {task.id!r}, {where}: {fault}",
+                place=("tasks", number, *place),
+            )
 
 
-def _task_faults(task: Task) -> Iterator[tuple[str, str]]:
+def _task_faults(task: Task) -> Iterator[tuple[Place, str, str]]:
     if fault := _fault(task.title, one_line=True, needed=True):
-        yield "title", fault
+        yield ("title",), "title", fault
     if fault := _fault(task.description, one_line=False, needed=False):
-        yield "description", fault
-    for number, criterion in enumerate(task.acceptance_criteria, 1):
+        yield ("description",), "description", fault
+    for number, criterion in enumerate(task.acceptance_criteria):
         if fault := _fault(criterion, one_line=False, needed=True):
-            yield f"acceptance criterion {number}", fault
+            yield (
+                ("acceptance_criteria", number),
+                f"acceptance criterion {number + 1}",
+                fault,
+            )
 
 
 def _fault(text: str, *, one_line: bool, needed: bool) -> str | None:

@@ -4,10 +4,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
+from pydantic import JsonValue
+
+from workflows.domain.ids import TaskId
 from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import (
+    AnswerQuestion,
     ApproveChangeset,
+    EditPlan,
     RejectChangeset,
     RejectPlan,
     ReplacePlan,
@@ -24,8 +29,16 @@ from workflows.policy.money.grants import read_usd
 
 MOST: Final = 100
 _CHARACTERS: Final = 200
+_RULE: Final = "rule auto"
 _JUDGING: Final = frozenset(
-    {"approve_plan", "reject_plan", "replace_plan", "approve_changeset", "reject_changeset"}
+    {
+        "approve_plan",
+        "reject_plan",
+        "replace_plan",
+        "edit_plan",
+        "approve_changeset",
+        "reject_changeset",
+    }
 )
 
 
@@ -59,9 +72,9 @@ def _note(signal: Said) -> str:
     match signal:
         case RejectPlan(notes=text) | RetryTask(notes=text):
             note = text
-        case RejectChangeset(reason=text) | SteerTask(text=text):
+        case RejectChangeset(reason=text) | SteerTask(text=text) | AnswerQuestion(text=text):
             note = text
-        case ReplacePlan(plan=plan):
+        case ReplacePlan(plan=plan) | EditPlan(plan=plan):
             note = f"a plan of {counted(len(plan.tasks), 'task')}"
         case ApproveChangeset(digest=digest):
             note = f"digest {digest[:12]}"
@@ -75,6 +88,18 @@ def _note(signal: Said) -> str:
         case _:
             pass
     return note
+
+
+def own_plan(state: SessionState, by: str, at: datetime) -> SessionState:
+    """Return the state with the plan that a person brought, approved by bringing it."""
+    decision = Decision(what="approve_plan", by=by, source="start", at=at, note="their own plan")
+    return _with(state.evolve(is_plan_approved=True, plan_approved_by=by), decision)
+
+
+def plan_by_rule(state: SessionState, at: datetime) -> SessionState:
+    """Return the state with its plan approved by `approvals.plan: auto`."""
+    approved = state.evolve(is_plan_approved=True, plan_approved_by=_RULE)
+    return by_rule(approved, "approve_plan", "", _RULE, at)
 
 
 def by_rule(state: SessionState, name: str, subject: str, rule: str, at: datetime) -> SessionState:
@@ -100,6 +125,16 @@ def remember(state: SessionState, update_id: str, outcome: DecisionOutcome) -> S
     """Return the state that answers an Update with the same words if it is sent again."""
     newest = list({**state.answered, update_id: outcome}.items())[-MOST:]
     return state.evolve(answered=dict(newest))
+
+
+def outcome(state: SessionState, name: str, payload: JsonValue) -> DecisionOutcome:
+    """Return what a decision that was taken up came to, from the state after it."""
+    content = payload if isinstance(payload, dict) else {}
+    subject = str(content.get("id", ""))
+    record = state.records.get(TaskId(subject))
+    changeset = next((each for each in state.changesets if each.id == subject), None)
+    where = record.state if record else changeset.state if changeset else state.phase
+    return DecisionOutcome(decision=name, subject=subject, state=str(where))
 
 
 def add(decisions: tuple[Decision, ...], new: Decision) -> tuple[tuple[Decision, ...], int]:

@@ -13,13 +13,15 @@ from pydantic import JsonValue, ValidationError
 from workflows.domain.changeset import Changeset, ChangesetEvent
 from workflows.domain.gate import Judgement
 from workflows.domain.ids import TaskId
-from workflows.domain.session.decision import UNNAMED, DecisionOutcome
+from workflows.domain.session.decision import UNNAMED
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.session.session_values import (
+    AnswerQuestion,
     ApproveChangeset,
     ApprovePlan,
+    EditPlan,
     Nothing,
     RejectChangeset,
     RejectPlan,
@@ -32,18 +34,25 @@ from workflows.domain.session.session_values import (
     SteerTask,
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
+from workflows.policy.agent import questions
 from workflows.policy.gates.green_rule import may_approve_by_rule, why_by_hand
 from workflows.policy.money.grants import read_usd
 from workflows.policy.plan.json_shape import shape_faults
 from workflows.policy.plan.plan_check import brief, plan_faults
-from workflows.policy.session import decision_record, phase_changes, wave_outcomes
+from workflows.policy.session import (
+    decision_record,
+    phase_changes,
+    plan_edits,
+    reported_events,
+    wave_outcomes,
+)
 from workflows.policy.session.changeset_states import (
     approve_by_rule,
     can_move_changeset,
     judge_approval,
     move_changeset,
 )
-from workflows.policy.session.effects import Applied, Effect, PlanAgain, SetCap, Steer, TellWaves
+from workflows.policy.session.effects import Answer, Applied, PlanAgain, SetCap, Steer, TellWaves
 from workflows.policy.session.phase_changes import phase_beneath
 from workflows.policy.session.scheduling import adopt
 from workflows.policy.session.task_states import FINAL, can_move, move
@@ -55,11 +64,15 @@ _INSTEAD = {
     TaskState.MERGED: "Start a session for what is still to be done",
     **dict.fromkeys(FINAL - {TaskState.MERGED}, "Retry it with notes instead"),
 }
+_WITH_PLAN = frozenset({SessionPhase.AWAITING_PLAN, SessionPhase.RUNNING})
 _STEERS_CHARACTERS = 100_000
 """How much of what persons said a task keeps: each of its attempts begins with all of it."""
-_RULE = "rule auto"
 _FAULTS = 3
 """How many faults of an input a notice names: it is one line for a person."""
+
+
+QUESTION_ASKED = "question_asked"
+"""The signal of an agent; no person sends it."""
 
 
 class Sent(NamedTuple):
@@ -82,6 +95,8 @@ def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) 
         at: now, as the workflow sees it.
     """
     name, inputs = sent.name, sent.inputs
+    if name == QUESTION_ASKED and inputs == 1:
+        return reported_events.take_question(state, config, sent.payload, at)
     if name not in _HANDLERS:
         text = f"there is no signal {name[:100]!r}; there are {', '.join(_HANDLERS)}"
         return _Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name[:100], text)
@@ -89,22 +104,6 @@ def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) 
         text = f"{name!r} was not understood: it came with {inputs} inputs; send one JSON object"
         return _Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name, text)
     return _HANDLERS[name](_Case(state, config, at), name, sent.payload)
-
-
-def too_late(state: SessionState, name: str, at: datetime) -> SessionState:
-    """Return the state with the notice that a signal came while the session was ending."""
-    text = f"signal {name[:100]!r} came when the session was ending already: it changed nothing"
-    return wave_outcomes.notice(state, NoticeKind.NOT_POSSIBLE, name[:100], text, at)
-
-
-def outcome(state: SessionState, sent: Sent) -> DecisionOutcome:
-    """Return what a decision that was taken up came to, from the state after it."""
-    payload = sent.payload if isinstance(sent.payload, dict) else {}
-    subject = str(payload.get("id", ""))
-    record = state.records.get(TaskId(subject))
-    changeset = next((each for each in state.changesets if each.id == subject), None)
-    where = record.state if record else changeset.state if changeset else state.phase
-    return DecisionOutcome(decision=sent.name, subject=subject, state=str(where))
 
 
 class _Case:
@@ -144,15 +143,11 @@ def _approve_plan(case: _Case, signal: ApprovePlan) -> Applied:
     return Applied(state=case.state.evolve(is_plan_approved=True, plan_approved_by=by))
 
 
-def approve_plan_by_rule(state: SessionState, at: datetime) -> SessionState:
-    """Return the state with its plan approved by `approvals.plan: auto`."""
-    approved = state.evolve(is_plan_approved=True, plan_approved_by=_RULE)
-    return decision_record.by_rule(approved, "approve_plan", "", _RULE, at)
-
-
 def _reject_plan(case: _Case, signal: RejectPlan) -> Applied:
     if case.state.is_plan_approved or phase_beneath(case.state) is not SessionPhase.AWAITING_PLAN:
         return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
+    if case.state.plans_made >= case.config.plans:
+        return case.not_possible("", plan_edits.no_more_plans(case.state))
     notes = (*case.state.plan_notes, signal.notes or "rejected without a reason")
     state = case.state.evolve(plan_notes=notes, plan=None, records={}, changesets=())
     state = phase_changes.enter(state, SessionPhase.PLANNING)
@@ -168,6 +163,23 @@ def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
     state = adopt(case.state, signal.plan, case.config)
     by = signal.by or UNNAMED
     return Applied(state=state.evolve(is_plan_approved=True, plan_approved_by=by))
+
+
+def _edit_plan(case: _Case, signal: EditPlan) -> Applied:
+    plan = plan_edits.running_plan(case.state)
+    if plan is None or phase_beneath(case.state) not in _WITH_PLAN:
+        return case.not_possible("", f"there is no plan to change ({case.state.phase})")
+    if signal.digest != plan_edits.plan_digest(plan):
+        text = "the plan was changed since this edit began: look at it again with `plan`"
+        return case.notice(NoticeKind.STALE_APPROVAL, "plan", text)
+    if not case.state.is_plan_approved:
+        return _replace_plan(case, ReplacePlan(plan=signal.plan, by=signal.by))
+    if refusal := plan_edits.refusal(case.state, signal.plan):
+        return case.not_possible("plan", refusal)
+    state = plan_edits.with_edited_plan(case.state, signal.plan, case.config)
+    text = plan_edits.told(plan, signal.plan, signal.by or UNNAMED)
+    notice = wave_outcomes.notice(state, NoticeKind.PLAN_EDITED, text[:60], text, case.at)
+    return Applied(state=notice)
 
 
 # --- changesets -----------------------------------------------------------------------------
@@ -307,6 +319,18 @@ def _steer(case: _Case, signal: SteerTask) -> Applied:
     return Applied(state=state, effects=(Steer(task=record.task.id, text=signal.text),))
 
 
+def _answer(case: _Case, signal: AnswerQuestion) -> Applied:
+    waiting = questions.open_questions(case.state)
+    question = questions.open_about(waiting, signal.id)
+    if question is None:
+        asked = ", ".join(each.about for each in waiting) or "none"
+        text = f"no question of {signal.id!r} waits for an answer; questions wait of: {asked}"
+        return case.not_possible(signal.id, text)
+    left = tuple(each for each in waiting if each is not question)
+    answer = Answer(task=TaskId(question.about), text=signal.text)
+    return Applied(state=case.state.evolve(questions=left), effects=(answer,))
+
+
 def _prioritise(case: _Case, signal: SetPriority) -> Applied:
     record = case.record(signal.id)
     if record is None:
@@ -323,7 +347,7 @@ def _set_budget(case: _Case, signal: SetBudget) -> Applied:
     if isinstance(usd, str):
         return case.notice(NoticeKind.BAD_SIGNAL, "set_budget", f"signal 'set_budget': {usd}")
     state = case.state.evolve(cap_usd=usd)
-    effects: tuple[Effect, ...] = (SetCap(usd=usd),)
+    effects = (SetCap(usd=usd),)
     if state.is_cap_reached and usd > state.spent_usd:
         state = state.evolve(is_cap_reached=False)
         resumed = _resume(_Case(state, case.config, case.at), Nothing())
@@ -376,11 +400,13 @@ _HANDLERS: dict[str, _Handler] = {
     "approve_plan": _reading(ApprovePlan, _approve_plan),
     "reject_plan": _reading(RejectPlan, _reject_plan),
     "replace_plan": _reading(ReplacePlan, _replace_plan),
+    "edit_plan": _reading(EditPlan, _edit_plan),
     "approve_changeset": _reading(ApproveChangeset, _approve_changeset),
     "reject_changeset": _reading(RejectChangeset, _reject_changeset),
     "skip_task": _reading(SkipTask, _skip),
     "retry_task": _reading(RetryTask, _retry),
     "steer_task": _reading(SteerTask, _steer),
+    "answer": _reading(AnswerQuestion, _answer),
     "set_priority": _reading(SetPriority, _prioritise),
     "set_budget": _reading(SetBudget, _set_budget),
     "proceed": _reading(Nothing, _proceed),

@@ -19,6 +19,14 @@ class Steer(BaseModel, frozen=True, extra="forbid"):
     text: str
 
 
+class Answer(BaseModel, frozen=True, extra="forbid"):
+    """Tell an agent what it asked the person."""
+
+    task: TaskId
+    """Its own, or `plan` for the planner."""
+    text: str
+
+
 class TellWaves(BaseModel, frozen=True, extra="forbid"):
     """Signal the waves under way that have agents."""
 
@@ -35,7 +43,7 @@ class PlanAgain(BaseModel, frozen=True, extra="forbid"):
     """Start a planner."""
 
 
-Effect = Steer | TellWaves | SetCap | PlanAgain
+Effect = Answer | Steer | TellWaves | SetCap | PlanAgain
 
 
 class Applied(BaseModel, frozen=True, extra="forbid"):

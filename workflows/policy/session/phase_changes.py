@@ -1,13 +1,16 @@
 """How the session goes from one phase to another: entered, paused, resumed, stopped, closed."""
 
+from datetime import datetime
+
 from workflows.domain.changeset import Changeset, ChangesetEvent
+from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskEvent, TaskState
 from workflows.policy.session.changeset_states import FINAL, move_changeset, reopen
 from workflows.policy.session.effects import Applied, TellWaves
 from workflows.policy.session.task_states import can_move, move
-from workflows.policy.session.wave_outcomes import put, put_changeset
+from workflows.policy.session.wave_outcomes import notice, put, put_changeset
 
 
 def phase_beneath(state: SessionState) -> SessionPhase:
@@ -66,6 +69,12 @@ def close(state: SessionState, reason: str) -> SessionState:
         if changeset.state not in FINAL:
             state = put_changeset(state, _closed(state, changeset, reason))
     return state
+
+
+def too_late(state: SessionState, name: str, at: datetime) -> SessionState:
+    """Return the state with the notice that a signal came while the session was ending."""
+    text = f"signal {name[:100]!r} came when the session was ending already: it changed nothing"
+    return notice(state, NoticeKind.NOT_POSSIBLE, name[:100], text, at)
 
 
 def _closed(state: SessionState, changeset: Changeset, reason: str) -> Changeset:

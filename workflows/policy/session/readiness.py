@@ -18,9 +18,9 @@ from workflows.domain.ids import ChangesetId, TaskId
 from workflows.domain.session.session_config import Pacing
 from workflows.domain.task import TaskRecord
 from workflows.domain.task import TaskState as Is
+from workflows.policy.plan.changeset_forming import changeset_of
 from workflows.policy.plan.dependency_graph import dependency_order
-from workflows.policy.plan.plan_check import changeset_of
-from workflows.policy.session.held_claims import HeldClaims
+from workflows.policy.plan.held_claims import HeldClaims
 from workflows.policy.session.task_states import FINAL
 
 Records = Mapping[TaskId, TaskRecord]

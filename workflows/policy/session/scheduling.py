@@ -20,7 +20,7 @@ from workflows.domain.session.session_config import Pacing, SessionConfig
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.gates.green_rule import joined, may_approve_by_rule, why_not_judged
-from workflows.policy.plan.plan_check import form_changesets
+from workflows.policy.plan.changeset_forming import form_changesets
 from workflows.policy.session import decision_record
 from workflows.policy.session.changeset_states import (
     approve_by_rule,

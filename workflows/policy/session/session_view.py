@@ -12,6 +12,7 @@ from workflows.domain.session.session_values import (
     TaskLine,
 )
 from workflows.domain.task import TaskRecord
+from workflows.policy.agent.questions import open_questions
 from workflows.policy.gates.green_rule import why_less
 from workflows.policy.money.amounts_in_words import money
 
@@ -49,6 +50,7 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
         ),
         unjudged=request.config.approvals.unjudged,
         notices=state.notices[-20:],
+        questions=open_questions(state),
         plan_approved_by=state.plan_approved_by,
         decisions=state.decisions,
         decisions_dropped=state.decisions_dropped,
@@ -79,6 +81,7 @@ def short(view: SessionView) -> SessionView:
         tasks=view.tasks[:_SHOWN],
         changesets=view.changesets[:_SHOWN],
         notices=view.notices[-_NOTICES_KEPT:],
+        questions=view.questions[:_NOTICES_KEPT],
         decisions=view.decisions[-_SHOWN:],
     )
 

@@ -34,7 +34,7 @@ from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.gates.base_notices import base_notices
 from workflows.policy.gates.green_rule import why_not_judged
 from workflows.policy.money.amounts_in_words import counted
-from workflows.policy.plan.plan_check import changeset_of
+from workflows.policy.plan.changeset_forming import changeset_of
 from workflows.policy.session import notice_grouping
 from workflows.policy.session.changeset_states import move_changeset
 from workflows.policy.session.task_states import FINAL, can_move, move

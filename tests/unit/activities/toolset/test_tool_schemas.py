@@ -18,8 +18,8 @@ from workflows.domain.agent.model_values import Role
 def test_each_role_has_its_tools_and_one_way_to_hand_in():
     names = {role: [tool.name for tool in tools_for(role)] for role in Role}
     assert names == {
-        Role.DEVELOPER: ["bash", "read", "edit", "write", "submit"],
-        Role.PLANNER: ["bash", "read", "submit_plan"],
+        Role.DEVELOPER: ["bash", "read", "edit", "write", "ask", "submit"],
+        Role.PLANNER: ["bash", "read", "ask", "submit_plan"],
         Role.REVIEWER: ["bash", "read", "submit_verdict"],
     }
     assert sandbox_tools(Role.REVIEWER) == ("bash", "read")
@@ -28,16 +28,24 @@ def test_each_role_has_its_tools_and_one_way_to_hand_in():
 
 def test_a_patch_is_offered_to_whom_it_is_fluent_to_and_to_developers_only():
     names = {role: [tool.name for tool in tools_for(role, patches=True)] for role in Role}
-    assert names[Role.DEVELOPER] == ["bash", "read", "edit", "write", "apply_patch", "submit"]
+    assert names[Role.DEVELOPER] == [
+        "bash",
+        "read",
+        "edit",
+        "write",
+        "apply_patch",
+        "ask",
+        "submit",
+    ]
     assert names[Role.REVIEWER] == ["bash", "read", "submit_verdict"]
 
 
 @pytest.mark.parametrize(
     ("role", "left", "offered"),
     [
-        (Role.DEVELOPER, ("read", "edit"), ["read", "edit", "submit"]),
-        (Role.DEVELOPER, ("apply_patch", "bash"), ["bash", "apply_patch", "submit"]),
-        (Role.PLANNER, (), ["submit_plan"]),
+        (Role.DEVELOPER, ("read", "edit"), ["read", "edit", "ask", "submit"]),
+        (Role.DEVELOPER, ("apply_patch", "bash"), ["bash", "apply_patch", "ask", "submit"]),
+        (Role.PLANNER, (), ["ask", "submit_plan"]),
         (Role.REVIEWER, ("read", "write"), ["read", "submit_verdict"]),
     ],
 )

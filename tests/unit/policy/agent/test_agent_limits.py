@@ -4,9 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from tests.unit.policy.examples import a_task
 from workflows.domain.agent.model_values import Role
-from workflows.domain.plan import TaskKind
-from workflows.policy.agent.agent_limits import limits_for
+from workflows.domain.plan import Task, TaskKind
+from workflows.policy.agent.agent_limits import limits_for, most_usd
 
 
 @pytest.mark.parametrize("role", Role)
@@ -31,3 +32,9 @@ def test_no_kind_reads_as_code():
 def test_half_of_one_turn_is_a_turn():
     assert limits_for(Role.REVIEWER, None, 1).turns == 1
     assert limits_for(Role.REVIEWER, None, 60).turns == 30
+
+
+def test_a_plan_can_cost_what_its_developers_and_reviewers_may_spend():
+    tasks = (a_task("a"), Task.model_validate({**a_task("b").model_dump(), "kind": "docs"}))
+    limits = [limits_for(Role.DEVELOPER, each.kind, 60).usd for each in tasks]
+    assert most_usd(tasks) == sum(limits) + 2 * limits_for(Role.REVIEWER, None, 60).usd

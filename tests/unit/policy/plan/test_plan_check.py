@@ -10,14 +10,9 @@ from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.agent.model_values import Role
 from workflows.domain.plan import Plan, PlanFault
 from workflows.policy.agent import submission_check
-from workflows.policy.plan.plan_check import (
-    MAX_FAULTS,
-    MAX_GROUP,
-    changeset_of,
-    form_changesets,
-    plan_faults,
-    read_plan,
-)
+from workflows.policy.plan.changeset_forming import changeset_of, form_changesets
+from workflows.policy.plan.graph_faults import MAX_FAULTS, MAX_GROUP
+from workflows.policy.plan.plan_check import plan_faults, read_plan
 
 pytestmark = pytest.mark.fuzz
 
@@ -72,7 +67,7 @@ def test_many_faults_are_cut_and_counted():
     faults = read_plan({"tasks": [{"id": "A"} for _ in range(100)]})
     assert isinstance(faults, tuple)
     assert len(faults) == MAX_FAULTS
-    assert faults[-1].text == "and 381 faults more of this kind"
+    assert faults[-1].kind == "more"
 
 
 @pytest.mark.parametrize(
@@ -117,6 +112,63 @@ def test_a_group_may_bear_the_id_of_a_task_inside():
 def test_at_most_so_many_faults_of_the_graph():
     tasks = [a_task(f"t{n}", depends_on=[f"t{n}"]) for n in range(50)]
     assert len(plan_faults(a_plan(*tasks))) == MAX_FAULTS
+    assert plan_faults(a_plan(*tasks, a_task("last", depends_on=["none"])))[-1].kind == "more"
+
+
+def test_all_faults_of_a_plan_are_told_at_once_each_with_its_place():
+    faults = read_plan(
+        {
+            "tasks": [
+                {"id": "a", "acceptance_criteria": ["x"], "claims": ["a"], "colour": "red"},
+                written("b", claims=["ok", "../b"], depends_on=["c", "zz"]),
+                written("c", claims=["c"], depends_on=["b"], title="x\x1by"),
+                written("c", claims=["c2"]),
+                written("d", claims=["d"], depends_on=["e"]),
+                written("e", claims=["e"], depends_on=["d"]),
+                written("f", claims=["shared"], group="g"),
+                written("h", claims=["shared"], group="g"),
+                written("i", claims=["i"], group="f"),
+                "no task",
+            ]
+        }
+    )
+    assert isinstance(faults, tuple)
+    assert [(fault.kind, fault.place) for fault in faults] == [
+        ("shape", ("tasks", 0, "title")),
+        ("shape", ("tasks", 0, "colour")),
+        ("shape", ("tasks", 9)),
+        ("text", ("tasks", 2, "title")),
+        ("duplicate", ("tasks", 3, "id")),
+        ("unknown", ("tasks", 1, "depends_on", 1)),
+        ("claim", ("tasks", 1, "claims", 1)),
+        ("cycle", ("tasks", 4, "depends_on", 0)),
+        ("groups", ("tasks", 8, "group")),
+    ]
+    assert faults[0].text == "tasks[0].title: is missing (task 'a')"
+
+
+def test_what_a_fault_could_feign_is_not_told_before_it_is_fixed():
+    """`b` may have meant `a`, and then they do not claim the same paths side by side."""
+    pair = [written("a", group="g"), written("b", group="g", depends_on=["aa"])]
+    assert only_fault(read_plan({"tasks": pair})).kind == "unknown"
+    malformed = [written("a", group="g"), written("b", group="g", depends_on=["A"])]
+    assert only_fault(read_plan({"tasks": malformed})).kind == "shape"
+
+
+def test_faults_that_do_not_touch_each_other_are_all_told():
+    tasks = [
+        written("a", group="g", claims=["shared"]),
+        written("b", group="g", claims=["shared"]),
+        written("c", claims=["c"], depends_on=["c"]),
+        written("d", group="h", claims=["d"]),
+        written("e", claims=["e"], depends_on=["d"]),
+        written("f", group="h", claims=["f"], depends_on=["e"]),
+    ]
+    faults = read_plan({"tasks": tasks})
+    assert isinstance(faults, tuple)
+    assert [fault.kind for fault in faults] == ["cycle", "groups", "groups"]
+    assert "h→e→h" in faults[1].text
+    assert "'a' and 'b' of group 'g'" in faults[2].text
 
 
 def test_a_very_long_cycle_is_cut_in_its_middle():

@@ -9,8 +9,9 @@ from pydantic import JsonValue
 
 from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.gate import Judgement
-from workflows.domain.ids import Commit, SessionId
+from workflows.domain.ids import AgentId, Commit, SessionId
 from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
+from workflows.domain.session.question import Question
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.session.session_values import SessionRequest
@@ -23,6 +24,7 @@ from workflows.policy.session import (
     session_view,
     wave_outcomes,
 )
+from workflows.policy.session.plan_edits import plan_digest
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -47,6 +49,9 @@ WAITING = scheduling.settle(
     in_state(a_state(SessionPhase.RUNNING), "a", TaskState.VALIDATED), ASK, NOON
 )
 DIGEST = str(next(each.digest for each in WAITING.changesets if each.id == "a"))
+ASKED = RUNNING.evolve(
+    questions=(Question(agent=AgentId("dev.a.0"), about="a", text="How?", asked_at=NOON),)
+)
 PAUSED = phase_changes.pause(RUNNING, "paused").state
 
 
@@ -66,6 +71,17 @@ def say(state: SessionState, name: str, payload: JsonValue = None, at: datetime 
             "",
             "a plan of 1 task",
         ),
+        (
+            a_state().evolve(plan=a_plan(a_task("a"), a_task("b"))),
+            "edit_plan",
+            {
+                "plan": a_plan(a_task("z")).model_dump(mode="json"),
+                "digest": plan_digest(a_plan(a_task("a"), a_task("b"))),
+            },
+            "",
+            "a plan of 1 task",
+        ),
+        (ASKED, "answer", {"id": "a", "text": "half up"}, "a", "half up"),
         (WAITING, "approve_changeset", {"id": "a", "digest": DIGEST}, "a", f"digest {DIGEST[:12]}"),
         (WAITING, "reject_changeset", {"id": "a", "reason": "ugly"}, "a", "ugly"),
         (RUNNING, "skip_task", {"id": "b"}, "b", ""),
@@ -140,7 +156,7 @@ def test_what_was_refused_is_kept_as_refused(
 
 def test_a_rules_approvals_are_told_from_a_persons() -> None:
     green = SessionConfig(routes=ROUTES, approvals=Approvals(changeset="auto_if_green"))
-    state = decisions.approve_plan_by_rule(a_state(), NOON)
+    state = decision_record.plan_by_rule(a_state(), NOON)
     state = in_state(state, "a", TaskState.VALIDATED)
     state = scheduling.settle(state, green, LATER)
     state = scheduling.settle(state, green, LATER)

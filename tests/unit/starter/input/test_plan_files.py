@@ -33,7 +33,7 @@ def test_a_written_plan_is_read_as_it_was(text: str) -> None:
 
 def test_the_file_says_what_saving_does_and_leaves_defaults_out() -> None:
     text = as_yaml(plan("a"))
-    assert text.startswith("# The plan. Saved, it takes the place")
+    assert text.startswith("# The plan. Saved, it takes the place of the session's own")
     assert "priority" not in text
 
 
@@ -43,8 +43,8 @@ def test_the_file_says_what_saving_does_and_leaves_defaults_out() -> None:
         ("tasks: []", r"plan.yaml:1:1: tasks"),
         ("tasks:\n  - {id: a, titel: x}", r"plan.yaml:2:13: .*titel"),
         ("tasks:\n  - {id: A b, title: x}", r"plan.yaml:2:6: tasks.0.id: .*form 1 to 63 of a-z"),
-        (as_yaml(plan("a", "a")), r"plan.yaml: .*'a'"),
-        (as_yaml(plan("a", depends_on=["b"])), r"plan.yaml: .*'b'"),
+        (as_yaml(plan("a", "a")), r"plan.yaml:11:3: task 'a' is there more than once"),
+        (as_yaml(plan("a", depends_on=["b"])), r"plan.yaml:12:5: task 'a' depends on 'b'"),
     ],
 )
 def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -52,6 +52,42 @@ def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, text: str, words:
     file.write_text(text)
     with pytest.raises(CommandError, match=words):
         read_plan_file(file)
+
+
+def test_all_faults_of_a_file_are_told_at_once_in_its_order(tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text(
+        """\
+tasks:
+  - id: a
+    titel: A
+    acceptance_criteria: [c]
+    claims: [../x]
+  - id: b
+    title: B
+    acceptance_criteria: []
+    claims: [src/**]
+    depends_on:
+      - nope
+      - c
+  - {id: c, title: C, acceptance_criteria: [c], claims: [c], depends_on: [b]}
+"""
+    )
+    with pytest.raises(CommandError) as refused:
+        read_plan_file(file)
+    faults = str(refused.value).replace(str(file), "F").splitlines()
+    assert [fault.partition(": ")[0] for fault in faults] == [
+        "F:2:5", "F:3:5", "F:5:14", "F:8:5", "F:11:9", "F:12:9",
+    ]  # fmt: skip
+    assert all("task 'a'" in each for each in faults[:3])
+    assert "'title'?" in faults[1]
+    assert "c→b→c" in "".join(faults) or "b→c→b" in "".join(faults)
+
+
+def test_json_is_read_as_well(tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(plan("a", "b").model_dump_json())
+    assert read_plan_file(file) == plan("a", "b")
 
 
 @st.composite

@@ -26,6 +26,8 @@ def test_a_plan_is_shown_in_the_order_of_its_dependencies() -> None:
         "    +- lexer  Mend lexer (code, after base, with group front)",
         "         writes src/lexer.py, tests",
         "         - tests pass",
+        "",
+        "  At most $10.00 for one attempt at each of 2 tasks",
     ]
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.unit.policy.examples import a_task
 from workflows.policy.plan.claims import overlap
-from workflows.policy.session.held_claims import HeldClaims
+from workflows.policy.plan.held_claims import HeldClaims
 
 pytestmark = pytest.mark.fuzz
 

@@ -1,0 +1,28 @@
+"""An agent's question to the person who leads the project."""
+
+from datetime import datetime
+from typing import Final
+
+from pydantic import BaseModel, Field
+
+from workflows.domain.ids import AgentId
+
+MOST_CHARACTERS: Final = 2_000
+
+
+class Question(BaseModel, frozen=True, extra="forbid"):
+    """One question, open until it is answered or its agent ends."""
+
+    agent: AgentId
+    about: str = Field(max_length=63)
+    """The task's id, or `plan` for the planner: what an answer names."""
+    text: str = Field(max_length=MOST_CHARACTERS)
+    asked_at: datetime
+
+
+class QuestionAsked(BaseModel, frozen=True, extra="forbid"):
+    """`question_asked`: what an agent tells its session."""
+
+    agent: AgentId
+    about: str = Field(max_length=63)
+    text: str = Field(min_length=1, max_length=MOST_CHARACTERS)
