@@ -35,10 +35,13 @@ from activities.adapters.sandbox.child_process import (
 from activities.adapters.sandbox.descriptors import Descriptors
 from activities.adapters.sandbox.egress.egress_proxy import Egress, Outside
 from activities.adapters.sandbox.egress.network_socket import VARIABLES, answered, through
+from activities.adapters.sandbox.layer_mount import fresh_work, try_layer, under_layer
 from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
 from activities.adapters.sandbox.pid_namespace import Namespace
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
 from activities.ports.sandbox_port import (
+    Layer,
+    Layering,
     SandboxCommand,
     SandboxProbe,
     SandboxResult,
@@ -91,6 +94,7 @@ class BubblewrapSandbox:
         cgroup: Path | None = None,
         outside: Outside | None = None,
         offered: Toolchains | None = None,
+        layers: Path | None = None,
     ) -> None:
         """Remember what to show; nothing is touched yet.
 
@@ -101,12 +105,15 @@ class BubblewrapSandbox:
             cgroup: a delegated one, in which each command gets its own.
             outside: what commands with a network reach; None: the world, by its public addresses.
             offered: what else a command may ask for; None: nothing.
+            layers: the folder below which layers will lie, where they are tried; None: anywhere.
         """
         self._toolchain = {str(prefix): prefix for prefix in toolchain}
         self._offered = offered or Toolchains()
         self._program = program
         self._cgroup = cgroup
         self.outside = outside or Outside()
+        self._layers = layers
+        self._layering: Layering | None = None
 
     async def probe(self) -> SandboxProbe:
         """Try the real arrangement once and say what works; never raises.
@@ -115,6 +122,12 @@ class BubblewrapSandbox:
         """
         await asyncio.to_thread(sweep_orphans)
         return await probe_bubblewrap(self.run, self._program)
+
+    async def layering(self) -> Layering:
+        """Mount a layer once and say whether that works; see the port."""
+        if self._layering is None:
+            self._layering = await try_layer(self.run, self._layers)
+        return self._layering
 
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
         """Run one command to its end, kill what it leaves, and reap it, even under cancellation.
@@ -152,7 +165,8 @@ class BubblewrapSandbox:
             argv = (program, "--args", str(hidden), "--", *inside)
             async with kernel_limits(self._cgroup, command.limits) as kernel:
                 entering = kernel.entering(argv)
-                spawn = Spawn(entering, {}, "/", command.stdin, fds.passed, (_UP, _GO))
+                started, cwd = _layered(entering, command.workspace.layer)
+                spawn = Spawn(started, {}, cwd, command.stdin, fds.passed, (_UP, _GO))
                 if door is None:
                     return _result(kernel.judged(await _supervise(spawn, command, info)))
                 async with answered(door.channel, door.egress):
@@ -174,6 +188,14 @@ def _wanted(offered: Toolchains, workspace: Workspace) -> dict[str, Path]:
         return offered.wanted(workspace.environment)
     except ToolchainError as error:
         raise SandboxUnavailableError(f"{error}.") from error
+
+
+def _layered(argv: tuple[str, ...], layer: Layer | None) -> tuple[tuple[str, ...], str]:
+    """Return what is started and where: as it is, or with a layer mounted around it."""
+    if layer is None:
+        return argv, "/"
+    fresh_work(layer)
+    return under_layer(argv, layer), str(layer.root)
 
 
 class _Door:
