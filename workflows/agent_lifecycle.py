@@ -81,6 +81,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
             start=order.start,
             setup=grounds.worktree.setup,
             network=grounds.worktree.network,
+            setup_timeout=grounds.worktree.setup_timeout,
             copied=grounds.copied,
         )
         title = f"worktree for {order.agent}"

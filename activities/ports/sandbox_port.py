@@ -131,8 +131,12 @@ class Sandbox(Protocol):
         """Try the real arrangement once and say what works; never raises."""
         ...
 
-    async def layering(self) -> Layering:
-        """Say how workspaces can share a set-up; tried once in a process, never raises."""
+    async def layering(self, near: Path) -> Layering:
+        """Say how workspaces can share a set-up; tried once in a process, never raises.
+
+        Args:
+            near: a folder on the file system of the workspaces; it is made where it is missing.
+        """
         ...
 
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:

@@ -15,7 +15,7 @@ from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.repository import CopiedFile
-from workflows.domain.session.session_config import HostPattern
+from workflows.domain.session.session_config import SETUP_TIMEOUT, HostPattern
 from workflows.domain.session.wave_values import Grounds
 from workflows.domain.verdict import Evidence
 from workflows.domain.violation import DiffLimits, Violation
@@ -74,6 +74,8 @@ class PrepareWorktree(BaseModel, frozen=True, extra="forbid"):
     setup: tuple[tuple[str, ...], ...] = ()
     network: tuple[HostPattern, ...] = ()
     """Hosts that the set-up commands may reach."""
+    setup_timeout: timedelta = SETUP_TIMEOUT
+    """Of each of them."""
     copied: tuple[CopiedFile, ...] = ()
 
 
@@ -197,6 +199,8 @@ class RunGates(BaseModel, frozen=True, extra="forbid"):
     setup: tuple[tuple[str, ...], ...] = ()
     network: tuple[HostPattern, ...] = ()
     """Hosts that the set-up commands, but no gate, may reach."""
+    setup_timeout: timedelta = SETUP_TIMEOUT
+    """Of each of the set-up commands."""
     copied: tuple[CopiedFile, ...] = ()
     environment: ProjectEnvironment = ProjectEnvironment()
 
@@ -211,6 +215,7 @@ def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> R
         baseline=baseline,
         setup=grounds.worktree.setup,
         network=grounds.worktree.network,
+        setup_timeout=grounds.worktree.setup_timeout,
         copied=grounds.copied,
         environment=grounds.environment,
     )

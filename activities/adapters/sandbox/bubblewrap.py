@@ -94,7 +94,6 @@ class BubblewrapSandbox:
         cgroup: Path | None = None,
         outside: Outside | None = None,
         offered: Toolchains | None = None,
-        layers: Path | None = None,
     ) -> None:
         """Remember what to show; nothing is touched yet.
 
@@ -105,14 +104,12 @@ class BubblewrapSandbox:
             cgroup: a delegated one, in which each command gets its own.
             outside: what commands with a network reach; None: the world, by its public addresses.
             offered: what else a command may ask for; None: nothing.
-            layers: the folder below which layers will lie, where they are tried; None: anywhere.
         """
         self._toolchain = {str(prefix): prefix for prefix in toolchain}
         self._offered = offered or Toolchains()
         self._program = program
         self._cgroup = cgroup
         self.outside = outside or Outside()
-        self._layers = layers
         self._layering: Layering | None = None
 
     async def probe(self) -> SandboxProbe:
@@ -123,10 +120,10 @@ class BubblewrapSandbox:
         await asyncio.to_thread(sweep_orphans)
         return await probe_bubblewrap(self.run, self._program)
 
-    async def layering(self) -> Layering:
+    async def layering(self, near: Path) -> Layering:
         """Mount a layer once and say whether that works; see the port."""
         if self._layering is None:
-            self._layering = await try_layer(self.run, self._layers)
+            self._layering = await try_layer(self.run, near)
         return self._layering
 
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:

@@ -1,10 +1,10 @@
 """Mounts a snapshot beneath a workspace, for one command, in namespaces that end with it.
 
-An overlay: the snapshot is the lower layer, which the kernel never writes, and the workspace is the
-upper one. It is mounted over the workspace's own path, in a user and a mount namespace around
-bubblewrap, because bubblewrap before 0.11 cannot mount one. `volatile`, because the end of the mount
-would otherwise wait until the whole file system is on disk; what is lost by a power cut is made
-again from a checkpoint.
+An overlay: the snapshot is the lower layer, which the kernel never writes, and the workspace is
+the upper one. It is mounted over the workspace's own path, in a user and a mount namespace around
+bubblewrap, because bubblewrap before 0.11 cannot mount one. `volatile`, because the end of the
+mount would otherwise wait until the whole file system is on disk; what is lost by a power cut is
+made again from a checkpoint.
 """
 
 import os
@@ -76,18 +76,16 @@ def _clear(folder: Path) -> None:
 
 
 async def try_layer(
-    run: Callable[[SandboxCommand], Awaitable[SandboxResult]], root: Path | None
+    run: Callable[[SandboxCommand], Awaitable[SandboxResult]], near: Path
 ) -> Layering:
     """Mount one layer and use it.
 
     Args:
         run: the sandbox's own `run`.
-        root: where the layers will be, for file systems differ; None: where temporary files are.
+        near: where layers will be, for file systems differ.
     """
     try:
-        if root is not None:
-            root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="layer-trial-", dir=root) as folder:
+        with _folder_near(near) as folder:
             reason = await _tried(run, Path(folder))
     except (SandboxUnavailableError, OSError) as error:
         reason = str(error)
@@ -98,6 +96,11 @@ async def try_layer(
         reason=f"Overlay mounts do not work here, so each worktree gets a copy of the set-up's "
         f"result ({reason}). They need Linux 5.11 and user namespaces with mounts.",
     )
+
+
+def _folder_near(near: Path) -> tempfile.TemporaryDirectory[str]:
+    near.mkdir(parents=True, exist_ok=True)
+    return tempfile.TemporaryDirectory(prefix="layer-trial-", dir=near)
 
 
 async def _tried(

@@ -68,7 +68,7 @@ class UnconfinedSandbox:
         warning = "There is no sandbox: commands run with all rights of the user of this process."
         return SandboxProbe(usable=True, name="none", reason=None, warnings=(warning,))
 
-    async def layering(self) -> Layering:
+    async def layering(self, near: Path) -> Layering:  # noqa: ARG002 -- the port
         """Say that workspaces share nothing: each command sees its workspace at its own path."""
         return Layering(kind="none", reason="There is no sandbox, so set-up runs in each worktree.")
 

@@ -34,7 +34,7 @@ class Stage:
 @pytest.fixture
 async def stage(tmp_path: Path) -> Stage:
     made = Stage(tmp_path)
-    if (layering := await made.sandbox.layering()).kind != "mounted":
+    if (layering := await made.sandbox.layering(tmp_path)).kind != "mounted":
         pytest.skip(layering.reason)
     return made
 
@@ -76,6 +76,6 @@ async def test_where_no_layer_can_be_mounted_the_reason_is_told(tmp_path: Path):
     stand_in = tmp_path / "bwrap"
     stand_in.write_text("#!/bin/sh\necho 'no such luck' >&2; exit 1\n")
     stand_in.chmod(0o755)
-    layering = await BubblewrapSandbox(program=str(stand_in)).layering()
+    layering = await BubblewrapSandbox(program=str(stand_in)).layering(tmp_path)
     assert layering.kind == "copied"
     assert "no such luck" in layering.reason
