@@ -26,6 +26,7 @@ from workflows.contracts.host_contracts import (
     REMOVE_WORKTREE,
     PrepareWorktree,
     RemoveWorktree,
+    time_to_prepare,
 )
 from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.agent.model_values import ModelFacts, Role
@@ -85,7 +86,10 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
             copied=grounds.copied,
         )
         title = f"worktree for {order.agent}"
-        ready = await PREPARE_WORKTREE.ask(prepare, title, queue=grounds.host_queue)
+        longest = time_to_prepare(prepare.setup, prepare.setup_timeout)
+        ready = await PREPARE_WORKTREE.ask(
+            prepare, title, queue=grounds.host_queue, start_to_close=longest
+        )
         checkpoint = ready.checkpoint
     request = AgentRequest(
         session=grounds.session,

@@ -29,6 +29,8 @@ class SetUpTree:
         self._snapshot: Snapshot | None = None
         self._is_mounted = False
         self._is_in_place = False
+        self.was_kept = False
+        """What an earlier set-up left was used."""
 
     async def prepare(self, place: WorktreePlace, hold: int) -> tuple[str, ...]:
         """Set the tree up.
@@ -82,7 +84,9 @@ class SetUpTree:
         key = setup_key(order.commands, order.environment, places, order.copied, entries)
         async with self._host.snapshots.lock(key) as fence:
             found = (each for each in self._host.snapshots.find(key) if fits(each.record, entries))
-            snapshot = next(found, None) or await self._made(key, entries, fence)
+            kept = next(found, None)
+            self.was_kept = kept is not None
+            snapshot = kept or await self._made(key, entries, fence)
             await self._give(snapshot, place)
         return snapshot
 

@@ -121,6 +121,7 @@ class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
     """What a worktree needs beside what git holds."""
 
     setup: tuple[Command, ...] | None = None
+    setup_timeout: Duration | None = None
     network: Annotated[tuple[CheckedHost, ...], Field(max_length=100)] | None = None
     copies: tuple[str, ...] | None = Field(default=None, validation_alias="copy")
     allow_secret: tuple[str, ...] | None = None

@@ -24,7 +24,7 @@ from workflows.domain.repository import Base
 from workflows.domain.session.session_config import WorktreeConfig
 
 if TYPE_CHECKING:
-    from activities.ports.host_repository import HostRepository
+    from activities.ports.host_repository import HostRepository, WorktreePlace
     from activities.repository.host_data import Host
     from activities.setup_once.setup_commands import SetUp
 
@@ -60,6 +60,8 @@ class TrialReport(BaseModel, frozen=True, extra="forbid"):
     has_checkout: bool = False
     """The fault, where there is one, is set-up's."""
     setup_seconds: float = 0
+    setup_use: str = ""
+    """How worktrees and checkouts come by what set-up leaves, for a person."""
     gates: tuple[TriedGate, ...] = ()
 
 
@@ -170,7 +172,23 @@ async def _tried(
         began = time.monotonic()
         (result,) = await runner.run((gate,), Checkout(tree, restore, hold), Limits())
         tried.append(TriedGate(result=result, seconds=time.monotonic() - began))
-    return TrialReport(setup_seconds=took, gates=tuple(tried))
+    return TrialReport(
+        setup_seconds=took,
+        setup_use=await _use_of(host, place, was_kept=furnished.was_kept),
+        gates=tuple(tried),
+    )
+
+
+async def _use_of(host: "Host", place: "WorktreePlace", *, was_kept: bool) -> str:
+    layering = await host.sandbox.layering(place.state)
+    when = "kept from an earlier run" if was_kept else "kept from now on"
+    match layering.kind:
+        case "mounted":
+            return f"{when} for all worktrees and checkouts that it fits"
+        case "copied":
+            return f"{when}, and copied to each worktree and checkout. {layering.reason}"
+        case "none":
+            return f"in each worktree and checkout. {layering.reason}"
 
 
 def _set_up_of(request: TrialRequest) -> "SetUp":

@@ -205,6 +205,13 @@ class RunGates(BaseModel, frozen=True, extra="forbid"):
     environment: ProjectEnvironment = ProjectEnvironment()
 
 
+def time_to_prepare(setup: tuple[tuple[str, ...], ...], timeout: timedelta) -> timedelta:
+    """Return the bound for a worktree: its own set-up, or first a wait for another's."""
+    return PREPARE_WORKTREE.start_to_close + 2 * len(setup) * (
+        timeout - min(timeout, SETUP_TIMEOUT)
+    )
+
+
 def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> RunGates:
     """Return the order to run a session's gates on a commit; `baseline` as in `RunGates`."""
     return RunGates(

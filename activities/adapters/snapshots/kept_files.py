@@ -10,7 +10,7 @@ import contextlib
 import os
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 from activities.ports.snapshot_port import SnapshotError
@@ -86,7 +86,7 @@ def copy_ignore_rules(files: Path, paths: Iterable[str], into: Path) -> None:
 
 
 @contextlib.contextmanager
-def _inside(root: Path, folders: Iterable[bytes], *, make: bool = False) -> Iterator[int]:
+def _inside(root: Path, folders: Iterable[bytes], *, make: bool = False) -> Generator[int]:
     """Open a folder below `root`, component by component, and close it at the end."""
     folder = os.open(root, _FOLDER)
     try:

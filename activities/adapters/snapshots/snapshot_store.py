@@ -17,16 +17,25 @@ import asyncio
 import contextlib
 import os
 import secrets
-import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final
 
 from activities.adapters.snapshots import kept_files
+from activities.adapters.snapshots.expiry import (
+    MAKING,
+    RECORD,
+    all_snapshots,
+    lock_of,
+    remove,
+    remove_unused,
+    size_of,
+    used_at,
+    whole_snapshots,
+)
 from activities.adapters.snapshots.read_times import ReadTimes, watch_reads
-from activities.file_locks import FileLock
 from activities.ports.snapshot_port import (
     SNAPSHOT_FILES,
     USED_SNAPSHOT,
@@ -35,8 +44,7 @@ from activities.ports.snapshot_port import (
     UsedSnapshot,
 )
 
-_RECORD, _ON_DISK, _BOOT = "record.json", "on-disk", "boot"
-_MAKING: Final = ".making-"
+_ON_DISK, _BOOT = "on-disk", "boot"
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 Locking = Callable[[Path, Callable[[], None] | None], AbstractAsyncContextManager[int]]
@@ -62,7 +70,7 @@ class LocalSnapshots:
         self, key: str, on_wait: Callable[[], None] | None = None
     ) -> AbstractAsyncContextManager[int]:
         """Hold a key alone."""
-        return self._locking(_lock_of(self._data, key), on_wait)
+        return self._locking(lock_of(self._data, key), on_wait)
 
     def find(self, key: str) -> tuple[Snapshot, ...]:
         """Return the whole snapshots of a key, those used last first."""
@@ -70,7 +78,7 @@ class LocalSnapshots:
         return tuple(self._read(place) for place in places if _is_sound(place))
 
     def _read(self, place: Path) -> Snapshot:
-        record = SnapshotRecord.model_validate_json((place / _RECORD).read_bytes())
+        record = SnapshotRecord.model_validate_json((place / RECORD).read_bytes())
         return Snapshot(place=str(place.relative_to(self._data)), record=record)
 
     async def watch(self, tree: Path, files: Iterable[bytes]) -> ReadTimes | None:
@@ -90,10 +98,10 @@ class LocalSnapshots:
         self, folder: Path, tree: Path, paths: tuple[bytes, ...], record: SnapshotRecord
     ) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for half in folder.glob(f"{_MAKING}*"):
+        for half in folder.glob(f"{MAKING}*"):
             remove(half)
         name = secrets.token_hex(8)
-        making = folder / f"{_MAKING}{name}"
+        making = folder / f"{MAKING}{name}"
         (making / SNAPSHOT_FILES).mkdir(parents=True)
         size = kept_files.move(tree, paths, making / SNAPSHOT_FILES)
         texts = tuple(path.decode("utf-8", "backslashreplace") for path in paths)
@@ -106,13 +114,13 @@ class LocalSnapshots:
             notices=record.notices,
         )
         (making / _BOOT).write_text(_boot())
-        (making / _RECORD).write_text(whole.model_dump_json(by_alias=True))
+        (making / RECORD).write_text(whole.model_dump_json(by_alias=True))
         return making.rename(folder / name)
 
     async def give(self, snapshot: Snapshot, tree: Path, state: Path, *, mounted: bool) -> None:
         """Record that a worktree uses a snapshot, and put into it what it needs."""
         used = UsedSnapshot(place=snapshot.place, mounted=mounted)
-        os.utime(self._data / snapshot.place / _RECORD)
+        os.utime(self._data / snapshot.place / RECORD)
         _note(state, used)
         files = self._data / snapshot.place / SNAPSHOT_FILES
         if mounted:
@@ -122,8 +130,7 @@ class LocalSnapshots:
 
     def _make_room(self, newest: Path) -> None:
         """Remove what was used longest ago until all is within the limit."""
-        places = [place for key in keys(self._top) for place in whole_snapshots(self._top / key)]
-        places.sort(key=used_at)
+        places = sorted(all_snapshots(self._data), key=used_at)
         total = sum(size_of(place) for place in places)
         for place in places:
             if total <= self._limit_bytes:
@@ -132,82 +139,12 @@ class LocalSnapshots:
                 total -= freed
 
 
-def keys(top: Path) -> list[str]:
-    """Return the keys below the folder of all snapshots."""
-    return sorted(os.listdir(top)) if top.is_dir() else []
-
-
-def whole_snapshots(folder: Path) -> Iterator[Path]:
-    """Return the folders of a key's snapshots that were made whole."""
-    if folder.is_dir():
-        yield from (each for each in folder.iterdir() if not each.name.startswith(_MAKING))
-
-
-def used_at(place: Path) -> float:
-    """Return when a snapshot was last given to a worktree, in seconds since the epoch."""
-    with contextlib.suppress(OSError):
-        return (place / _RECORD).stat().st_mtime
-    return 0.0
-
-
-def size_of(place: Path) -> int:
-    """Return the bytes of a snapshot, as its record says."""
-    try:
-        return SnapshotRecord.model_validate_json((place / _RECORD).read_bytes()).size_bytes
-    except (OSError, ValueError):
-        return 0
-
-
-def remove_unused(data: Path, place: Path) -> int:
-    """Remove a snapshot that no worktree uses.
-
-    Returns:
-        The bytes that became free, at least 1; 0 where it is in use, or someone holds its key.
-    """
-    lock = FileLock(_lock_of(data, place.parent.name))
-    if not lock.try_acquire():
-        return 0
-    try:
-        if str(place.relative_to(data)) in used_places(data):
-            return 0
-        size = size_of(place)
-        doomed = place.with_name(f"{_MAKING}{place.name}")
-        place.rename(doomed)
-        remove(doomed)
-        return max(size, 1)
-    finally:
-        lock.release()
-
-
-def used_places(data: Path) -> set[str]:
-    """Return the places of all snapshots that some worktree uses."""
-    found: set[str] = set()
-    for said in (data / "state").glob(f"*/*/{USED_SNAPSHOT}"):
-        with contextlib.suppress(OSError, ValueError):
-            found.add(UsedSnapshot.model_validate_json(said.read_bytes()).place)
-    return found
-
-
-def remove(folder: Path) -> None:
-    """Delete a folder with all that a set-up can have made of it."""
-    for current, names, _ in os.walk(folder):
-        for name in names:
-            path = os.path.join(current, name)
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def _note(state: Path, used: UsedSnapshot) -> None:
     """Write in a worktree's state what it uses, whole or not at all."""
     state.mkdir(parents=True, exist_ok=True)
     half = state / f".{USED_SNAPSHOT}.half"
     half.write_text(used.model_dump_json())
     half.replace(state / USED_SNAPSHOT)
-
-
-def _lock_of(data: Path, key: str) -> Path:
-    return data / "locks" / "snapshots" / key
 
 
 def _boot() -> str:

@@ -230,7 +230,9 @@ class Situation:
 
     async def output(self, report: GateReport, number: int = 0) -> bytes:
         """Return what a gate of a report said."""
-        return await self.host.store.get(report.results[number].output)
+        digest = report.results[number].output
+        assert digest is not None
+        return await self.host.store.get(digest)
 
     async def merge(self, *commits: Commit, head: Commit | None = None) -> MergeOutcome:
         """Merge the work of several tasks onto the base, or onto what was merged before."""

@@ -1,6 +1,9 @@
 """One set-up for many trees, with the real sandbox: run once, seen by all, changed by none."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,8 +11,10 @@ from temporalio.exceptions import ApplicationError
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.sandbox_port import Layering, SandboxCommand, SandboxResult
+from tests.dropped import ROOT
 from tests.unit.activities.adapters.git.home import Home
 from tests.unit.activities.situations import Agent, SetUp, Situation, bash
+from tests.waiting import until
 from workflows.domain.repository import CopiedFile
 
 pytestmark = pytest.mark.sandbox
@@ -165,6 +170,28 @@ async def test_a_set_up_that_fails_leaves_nothing_that_counts(
     agent = Agent(situation.host, situation.home.base, "b", ("**",))
     await agent.prepare(set_up=installing())
     assert len(sandbox.set_ups) == 2
+
+
+async def test_a_set_up_that_is_killed_leaves_nothing_that_counts(
+    situation: Situation, sandbox: CountingSandbox, tmp_path: Path
+):
+    await situation.begin(make)
+    command = installing().commands[0]
+    worker = subprocess.Popen(  # noqa: ASYNC220 -- it is killed here
+        (
+            *(sys.executable, "-P", "-m", "tests.unit.activities.setup_once.killed_worker"),
+            *(str(tmp_path), situation.home.base, *command),
+        ),
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    with worker:
+        half = tmp_path / "host" / "worktrees"
+        await until(lambda: list(half.glob("*/*.setup.*/lib/installed")), "half of a set-up")
+        worker.kill()
+    agent = Agent(situation.host, situation.home.base, "a", ("**",))
+    await agent.prepare(set_up=installing())
+    assert "one\nx\n" in (await agent.turn(bash("cat lib/installed lib/runs")))[0]
+    assert len(sandbox.set_ups) == 1
 
 
 async def test_a_deleted_dependency_stays_deleted_for_its_agent_alone(situation: Situation):
