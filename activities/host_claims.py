@@ -39,6 +39,7 @@ class HostActivities:
             )
         try:
             self._host.toolchains.wanted(request.environment)
+            self._host.toolchains.root_of(request.environment)
         except ToolchainError as error:
             raise ApplicationError(
                 f"host {self._host.name!r}: {error}",

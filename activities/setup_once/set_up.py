@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from activities.ports.host_repository import WorktreePlace, WorktreeStore
 from activities.ports.snapshot_port import Snapshot, SnapshotRecord
 from activities.repository.host_data import Host, workspace, write_copied
+from activities.setup_once.place_stamps import stamp
 from activities.setup_once.setup_commands import SetUp, run_commands
 from activities.setup_once.setup_inputs import fits, inputs_read, setup_key, tree_digest
 from workflows.domain.ids import Commit
@@ -80,7 +81,9 @@ class SetUpTree:
         order = self._order
         entries = await self._host.commits(order.key).entries(self._commit)
         shown = self._host.toolchains.wanted(order.environment)
-        places = [f"{name}={real}" for name, real in shown.items()]
+        root = self._host.toolchains.root_of(order.environment)
+        places = [stamp(name, real) for name, real in shown.items()]
+        places += [] if root is None else [stamp("/", root)]
         key = setup_key(order.commands, order.environment, places, order.copied, entries)
         async with self._host.snapshots.lock(key) as fence:
             found = (each for each in self._host.snapshots.find(key) if fits(each.record, entries))

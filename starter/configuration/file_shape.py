@@ -131,6 +131,7 @@ class EnvironmentSection(BaseModel, frozen=True, extra="forbid"):
     """What the project's commands find beside its files."""
 
     toolchains: Annotated[tuple[ToolchainPath, ...], Field(max_length=50)] | None = None
+    root: ToolchainPath | None = None
     variables: Annotated[dict[VariableName, VariableValue], Field(max_length=100)] | None = None
 
 

@@ -70,6 +70,9 @@ MEANINGS: Final = {
     "each with its `bin` on PATH in this order: `~/.pyenv/versions/3.12.8`, `~/.cargo` "
     "([environments](environments.md)); a file that was found in the repository may only list what "
     "you list yourself",
+    "environment.root": "an unpacked image of this machine, shown read-only in place of its own "
+    "programs ([environments](environments.md#a-root-folder)); a file that was found in the "
+    "repository may only name what you name yourself",
     "environment.variables": "variables that commands in the sandbox are given, as "
     "`{RUSTUP_HOME: ~/.rustup}`; agents can read them",
     "attempts": "attempts at a task before it fails",

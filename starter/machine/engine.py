@@ -240,7 +240,7 @@ def _workers_fault(
         return None
     if state.sandbox == "none" and request.config.sandbox == "required":
         return "confine nothing (`sandbox: none`), which your configuration does not say"
-    for name in request.config.environment.toolchains:
+    for name in request.config.environment.places:
         if name not in state.toolchains:
             return f"do not show the toolchain {name!r}, which your configuration names"
     routes = request.config.routes

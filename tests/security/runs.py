@@ -37,13 +37,19 @@ _NAIVE = (
 """What a host does that trusts the folder it is in."""
 
 
-async def confined(arena: Arena, case: Case, workspace: Workspace | None = None) -> Ran:
+async def confined(
+    arena: Arena,
+    case: Case,
+    workspace: Workspace | None = None,
+    sandbox: BubblewrapSandbox | None = None,
+) -> Ran:
     """Run an attack in the sandbox, and what the host does with its work afterwards.
 
     Args:
         arena: where.
         case: the attack.
         workspace: what it sees; None: the arena's worktree, with nothing beneath it.
+        sandbox: None: one that offers nothing.
     """
     limits = Limits.model_validate({"timeout": timedelta(seconds=PATIENCE), **case.limits})
     command = SandboxCommand(
@@ -54,7 +60,7 @@ async def confined(arena: Arena, case: Case, workspace: Workspace | None = None)
     )
 
     async def run() -> bytes:
-        return (await BubblewrapSandbox().run(command)).output
+        return (await (sandbox or BubblewrapSandbox()).run(command)).output
 
     ran = await arena.watched(run())
     tree = await _worked_on(arena) if case.way == "collected" else ()

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from activities.adapters.sandbox import seccomp
+from activities.adapters.sandbox import root_folder, seccomp
 from activities.adapters.sandbox.bwrap_arguments import (
     Plan,
     arguments,
@@ -139,14 +139,15 @@ class BubblewrapSandbox:
                 that is wanted, or where the kernel forbids a part of the arrangement; nothing ran.
         """
         _refuse_root()
-        toolchain = {**self._toolchain, **_wanted(self._offered, command.workspace)}
+        wanted, root = _wanted(self._offered, command.workspace)
+        toolchain = {**self._toolchain, **wanted}
         program = self._located()
         with Descriptors() as fds:
             door = _Door(command, self.outside, fds) if command.network else None
             variables = tuple(command.workspace.environment.variables.items())
             added = (*variables, *command.env, *(() if door is None else VARIABLES))
             env = environment(toolchain.values(), added)
-            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data)
+            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data, root)
             options = [
                 *arguments(plan),
                 "--seccomp",
@@ -158,7 +159,10 @@ class BubblewrapSandbox:
                 options += ["--sync-fd", str(fds.lend(hold))]
             # Handed over in a file, so that process 1 inside shows no path of the host.
             hidden = fds.data("".join(f"{one}\0" for one in options).encode(), "options")
-            inside = _inside(command, command.argv if door is None else door.argv)
+            program_inside = command.argv if door is None else door.argv
+            if root is not None:
+                program_inside = root_folder.started(program_inside)
+            inside = _inside(command, program_inside)
             argv = (program, "--args", str(hidden), "--", *inside)
             async with kernel_limits(self._cgroup, command.limits) as kernel:
                 entering = kernel.entering(argv)
@@ -180,9 +184,10 @@ class BubblewrapSandbox:
         return found
 
 
-def _wanted(offered: Toolchains, workspace: Workspace) -> dict[str, Path]:
+def _wanted(offered: Toolchains, workspace: Workspace) -> tuple[dict[str, Path], Path | None]:
+    environment = workspace.environment
     try:
-        return offered.wanted(workspace.environment)
+        return offered.wanted(environment), offered.root_of(environment)
     except ToolchainError as error:
         raise SandboxUnavailableError(f"{error}.") from error
 

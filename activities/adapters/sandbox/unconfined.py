@@ -110,6 +110,11 @@ class UnconfinedSandbox:
         )
 
     def _environment(self, command: SandboxCommand, home: Path) -> dict[str, str]:
+        if command.workspace.environment.root is not None:
+            raise SandboxUnavailableError(
+                "A root folder needs the sandbox: without one it cannot stand in place of /. Take "
+                "`environment.root` or `sandbox: none` out."
+            )
         try:
             wanted = self._offered.wanted(command.workspace.environment)
         except ToolchainError as error:
