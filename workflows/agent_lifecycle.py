@@ -77,20 +77,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
     worktree = order.worktree(grounds)
     checkpoint = order.start
     if worktree.writable or grounds.worktree.setup or grounds.copied:
-        prepare = PrepareWorktree(
-            worktree=worktree,
-            start=order.start,
-            setup=grounds.worktree.setup,
-            network=grounds.worktree.network,
-            setup_timeout=grounds.worktree.setup_timeout,
-            copied=grounds.copied,
-        )
-        title = f"worktree for {order.agent}"
-        longest = time_to_prepare(prepare.setup, prepare.setup_timeout)
-        ready = await PREPARE_WORKTREE.ask(
-            prepare, title, queue=grounds.host_queue, start_to_close=longest
-        )
-        checkpoint = ready.checkpoint
+        checkpoint = await _prepare(grounds, order)
     request = AgentRequest(
         session=grounds.session,
         agent=order.agent,
@@ -116,6 +103,24 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
         static_summary=summary[:200],
         parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
     )
+
+
+async def _prepare(grounds: Grounds, order: AgentOrder) -> Commit:
+    prepare = PrepareWorktree(
+        worktree=order.worktree(grounds),
+        start=order.start,
+        setup=grounds.worktree.setup,
+        network=grounds.worktree.network,
+        setup_timeout=grounds.worktree.setup_timeout,
+        copied=grounds.copied,
+    )
+    ready = await PREPARE_WORKTREE.ask(
+        prepare,
+        f"worktree for {order.agent}",
+        queue=grounds.host_queue,
+        start_to_close=time_to_prepare(prepare.setup, prepare.setup_timeout),
+    )
+    return ready.checkpoint
 
 
 async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:

@@ -23,7 +23,7 @@ class InputsRead(BaseModel, frozen=True, extra="forbid"):
     files: dict[str, str] = Field(default_factory=dict[str, str])
     """Files with the objects that they were."""
     names: dict[str, str] = Field(default_factory=dict[str, str])
-    """Folders in which files were read, with a digest over the names of what is in each."""
+    """Folders of which the sources were read, with a digest over the names of all in each."""
     folders: dict[str, str] = Field(default_factory=dict[str, str])
     """Folders that were listed, with a digest over the names of the folders in each."""
 

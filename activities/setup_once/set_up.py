@@ -84,7 +84,8 @@ class SetUpTree:
         root = self._host.toolchains.root_of(order.environment)
         places = [stamp(name, real) for name, real in shown.items()]
         places += [] if root is None else [stamp("/", root)]
-        key = setup_key(order.commands, order.environment, places, order.copied, entries)
+        grounds = Grounds(order.key, order.commands, order.environment, tuple(places), order.copied)
+        key = setup_key(grounds, entries)
         async with self._host.snapshots.lock(key) as fence:
             found = (each for each in self._host.snapshots.find(key) if fits(each.record, entries))
             kept = next(found, None)
@@ -111,7 +112,7 @@ class SetUpTree:
         tree = workspace(place, self._order.environment, writable=True)
         watch = await self._host.snapshots.watch(place.path, entries)
         notices = await run_commands(self._host.sandbox, tree, self._order, fence)
-        read = None if watch is None else inputs_read(*watch.read(), entries)
+        read = None if watch is None else inputs_read(*watch.read(), self._order.commands, entries)
         record = SnapshotRecord(
             schema=1,
             tree=tree_digest(entries),

@@ -9,7 +9,7 @@ does for all.
 |--------------------------------------|---------------------------------------------|-----------|
 | any                                  | another manifest or lock file               | no        |
 | read a file                          | that file changed or gone                   | no        |
-| read a file in a folder              | another name in that folder                 | no        |
+| read half of a folder's sources      | another name in that folder                 | no        |
 | listed a folder                      | another folder in that folder               | no        |
 | read README, LICENSE, .gitignore …   | these changed                               | yes       |
 | ran where reads cannot be seen       | any difference                              | no        |
@@ -18,7 +18,10 @@ does for all.
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -26,6 +29,7 @@ from activities.ports.snapshot_port import InputsRead, SnapshotRecord
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.repository import CopiedFile
 
+Commands = tuple[tuple[str, ...], ...]
 _FORMAT: Final = 1
 _MANIFESTS: Final = (
     *("pyproject.toml", "setup.py", "setup.cfg", "*requirements*.txt", "*requirements*.in"),
@@ -54,30 +58,37 @@ _HARMLESS: Final = (
 _WORDS: Final = re.compile(r"[^\s'\"`;&|()<>=:,]+")
 
 
-def setup_key(
-    commands: tuple[tuple[str, ...], ...],
-    environment: ProjectEnvironment,
-    places: Iterable[str],
-    copied: tuple[CopiedFile, ...],
-    entries: Mapping[bytes, str],
-) -> str:
+@dataclass(frozen=True)
+class Grounds:
+    """What a set-up stands on beside the tree."""
+
+    repository: str
+    """Its key on hosts: no other shares what its code has made."""
+    commands: Commands
+    environment: ProjectEnvironment
+    places: tuple[str, ...] = ()
+    """What the names of the environment really are on this host."""
+    copied: tuple[CopiedFile, ...] = ()
+    """The person's files in the tree."""
+
+
+def setup_key(grounds: Grounds, entries: Mapping[bytes, str]) -> str:
     """Return the key of a set-up, 64 hexadecimal digits.
 
     Args:
-        commands: as they are run.
-        environment: as they see it.
-        places: what the names of the environment really are on this host.
-        copied: the person's files in the tree.
+        grounds: what has to be the same.
         entries: the tree, an object for each path.
     """
+    commands = grounds.commands
     read = {_text(path): entries[path] for path in entries if _is_manifest(path)}
     read |= {_text(path): entries[path] for path in _named(commands) if path in entries}
     parts = [
         _FORMAT,
+        grounds.repository,
         commands,
-        environment.model_dump(mode="json"),
-        sorted(places),
-        sorted((file.path, file.content, file.executable) for file in copied),
+        grounds.environment.model_dump(mode="json"),
+        sorted(grounds.places),
+        sorted((file.path, file.content, file.executable) for file in grounds.copied),
         read,
     ]
     return _digest(json.dumps(parts, sort_keys=True))
@@ -90,21 +101,31 @@ def tree_digest(entries: Mapping[bytes, str]) -> str:
 
 
 def inputs_read(
-    files: Iterable[bytes], folders: Iterable[bytes], entries: Mapping[bytes, str]
+    files: Iterable[bytes],
+    folders: Iterable[bytes],
+    commands: Commands,
+    entries: Mapping[bytes, str],
 ) -> InputsRead:
     """Return what a set-up read, as far as it counts.
 
     Args:
         files: tracked files that it read.
         folders: folders that it listed.
+        commands: what was run.
         entries: its tree.
     """
     read = sorted(path for path in files if not _is_harmless(path))
-    sources = {_above(path) for path in read if not _is_manifest(path)}
+    told = _named(commands)
+    sources = Counter(_above(path) for path in read if _is_source(path, told))
+    there = Counter(_above(path) for path in entries if _is_source(path, told))
     names, below = _contents(entries)
     return InputsRead(
         files={_text(path): entries[path] for path in read},
-        names={_text(each): _digest(names.get(each, ())) for each in sorted(sources)},
+        names={
+            _text(each): _digest(names.get(each, ()))
+            for each in sorted(sources)
+            if 2 * sources[each] >= there[each]
+        },
         folders={_text(each): _digest(below.get(each, ())) for each in sorted(folders)},
     )
 
@@ -145,7 +166,11 @@ def _contents(
     return names, below
 
 
-def _named(commands: tuple[tuple[str, ...], ...]) -> set[bytes]:
+def _is_source(path: bytes, told: AbstractSet[bytes]) -> bool:
+    return not (path in told or _is_manifest(path) or _is_harmless(path))
+
+
+def _named(commands: Commands) -> set[bytes]:
     """Return what may be a path in the words of commands, a script's included."""
     words = {word for command in commands for part in command for word in _WORDS.findall(part)}
     programs = {word.rpartition("/")[2] for word in words}

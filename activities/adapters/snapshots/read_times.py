@@ -49,12 +49,16 @@ async def watch_reads(tree: Path, files: Iterable[bytes]) -> ReadTimes | None:
 
 
 def _times(place: bytes) -> tuple[int, ...]:
-    """Return the times of access and of change of the content; nothing where nothing is."""
+    """Return the times of access, of content and of change; nothing where nothing is.
+
+    The last because a program may set the first two back, to hide that its own file was read, and
+    by that moves the last.
+    """
     try:
         found = os.lstat(place)
     except OSError:
         return ()
-    return found.st_atime_ns, found.st_mtime_ns
+    return found.st_atime_ns, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _folders_above(path: bytes) -> Iterator[bytes]:

@@ -53,18 +53,27 @@ Locking = Callable[[Path, Callable[[], None] | None], AbstractAsyncContextManage
 class LocalSnapshots:
     """Snapshots in a folder. Implements `SnapshotStore`."""
 
-    def __init__(self, data: Path, locking: Locking, limit_bytes: int) -> None:
+    def __init__(
+        self,
+        data: Path,
+        locking: Locking,
+        limit_bytes: int,
+        see_on_disk: Callable[[Path], None] | None = None,
+    ) -> None:
         """Take where they lie; nothing is touched yet.
 
         Args:
             data: the host's data.
             locking: how a key is locked, as worktrees are.
             limit_bytes: what all of them may take; those used last stay, and any that is in use.
+            see_on_disk: marks a snapshot once the disk has all of it; None: in a thread, which ends
+                with the process.
         """
         self._data = data
         self._top = data / "snapshots"
         self._locking = locking
         self._limit_bytes = limit_bytes
+        self._see_on_disk = see_on_disk or _begin_to_see
 
     def lock(
         self, key: str, on_wait: Callable[[], None] | None = None
@@ -90,7 +99,7 @@ class LocalSnapshots:
     ) -> Snapshot:
         """Move files and folders out of a tree into a new snapshot."""
         place = await asyncio.to_thread(self._keep, self._top / key, tree, paths, record)
-        threading.Thread(target=_see_on_disk, args=(place,), daemon=True).start()
+        self._see_on_disk(place)
         await asyncio.to_thread(self._make_room, place)
         return self._read(place)
 
@@ -157,8 +166,12 @@ def _is_sound(place: Path) -> bool:
     return False
 
 
-def _see_on_disk(place: Path) -> None:
-    """Wait until the disk has everything, and then say so. Ends with the process."""
+def _begin_to_see(place: Path) -> None:
+    threading.Thread(target=_see, args=(place,), daemon=True).start()
+
+
+def _see(place: Path) -> None:
+    """Wait until the disk has everything, and then say so."""
     os.sync()
     with contextlib.suppress(OSError):
         (place / _ON_DISK).touch()

@@ -144,6 +144,38 @@ async def test_a_set_up_that_reads_the_sources_runs_for_each_change_of_them(
     assert len(sandbox.set_ups) == 3
 
 
+async def test_a_program_cannot_hide_that_it_was_read(
+    situation: Situation, sandbox: CountingSandbox
+):
+    """Else what a change made of its own tree would be served to others."""
+    honest = "mkdir -p lib; echo fine >lib/installed"
+    hiding = (
+        f"touch -r src/app.py keep; {honest}; echo bad >lib/installed; touch -r keep src/app.py"
+    )
+    make_it = installing('. "$PWD/src/app.py"')
+    (agent,) = await situation.begin(
+        lambda home: home.make({**FILES, "src/app.py": honest}), "a", set_up=make_it
+    )
+    await agent.turn(("write", {"path": "src/app.py", "content": hiding}))
+    await situation.report(await agent.commit(), "true", set_up=make_it)
+    assert len(sandbox.set_ups) == 2
+    report = await situation.report(situation.home.base, "cat", "lib/installed", set_up=make_it)
+    assert await situation.output(report) == b"fine\n"
+    assert len(sandbox.set_ups) == 2
+
+
+async def test_set_up_runs_on_the_commit_and_not_on_what_lies_in_the_worktree(
+    situation: Situation, tmp_path: Path
+):
+    await situation.begin(make)
+    name = "s1.dev.a.1"
+    place = await situation.home.host.create_worktree(name, situation.home.base)
+    (place.path / "deps.txt").write_text("changed since\n")
+    agent = Agent(situation.host, situation.home.base, "a", ("**",))
+    await agent.prepare(set_up=installing())
+    assert "one\n" in (await agent.turn(bash("cat lib/installed")))[0]
+
+
 async def test_what_set_up_leaves_beside_ignored_paths_is_dropped(situation: Situation):
     (agent,) = await begun(situation, "a", script=f"{INSTALL}; echo x >stray; echo x >src/app.py")
     assert "one\n" in (await agent.turn(bash("cat src/app.py; ls stray")))[0]

@@ -3,7 +3,7 @@
 import pytest
 
 from activities.ports.snapshot_port import InputsRead, SnapshotRecord
-from activities.setup_once.setup_inputs import fits, inputs_read, setup_key, tree_digest
+from activities.setup_once.setup_inputs import Grounds, fits, inputs_read, setup_key, tree_digest
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.ids import Digest
 from workflows.domain.repository import CopiedFile
@@ -12,13 +12,16 @@ TREE = {
     b"package.json": "1",
     b"web/package-lock.json": "2",
     b"src/app.py": "3",
+    b"src/deps.txt": "9",
     b"src/pkg/mod.py": "4",
     b"tests/fixtures/package.json": "5",
     b"tools/boot.sh": "6",
     b"README.md": "7",
+    **{f"big/{name}.py".encode(): name for name in "abcd"},
     b"\xff.txt": "8",
 }
 PLAIN = ProjectEnvironment()
+COMMANDS = (("sh", "tools/boot.sh"),)
 NPM = (("npm", "ci"),)
 
 
@@ -29,7 +32,7 @@ def key(
     places: tuple[str, ...] = (),
     copied: tuple[CopiedFile, ...] = (),
 ) -> str:
-    return setup_key(commands, environment, places, copied, tree)
+    return setup_key(Grounds("k", commands, environment, places, copied), tree)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +85,8 @@ def record(read: InputsRead | None) -> SnapshotRecord:
         ([b"src/app.py"], [], {b"src/pkg/mod.py": "new"}, True),
         ([b"src/app.py"], [], {b"src/more.py": "new"}, False),
         ([b"src/app.py"], [], {b"src/more/x.py": "new"}, False),
+        ([b"big/a.py"], [], {b"big/more.py": "new"}, True),
+        ([b"tools/boot.sh"], [], {b"tools/more.sh": "new"}, True),
         ([b"package.json"], [], {b"more.txt": "new"}, True),
         ([b"README.md"], [], {b"README.md": "new"}, True),
         ([b"\xff.txt"], [], {b"\xff.txt": "new"}, False),
@@ -94,12 +99,12 @@ def record(read: InputsRead | None) -> SnapshotRecord:
 def test_what_was_read_has_to_be_the_same(
     files: list[bytes], folders: list[bytes], change: dict[bytes, str], *, does_fit: bool
 ):
-    read = inputs_read(files, folders, TREE)
+    read = inputs_read(files, folders, COMMANDS, TREE)
     assert fits(record(read), {**TREE, **change}) is does_fit
 
 
 def test_what_was_read_and_is_gone_does_not_fit():
-    read = inputs_read([b"src/app.py"], [], TREE)
+    read = inputs_read([b"src/app.py"], [], COMMANDS, TREE)
     left = {path: entry for path, entry in TREE.items() if path != b"src/app.py"}
     assert not fits(record(read), left)
 
