@@ -13,7 +13,7 @@ from activities.ports.snapshot_port import Snapshot, SnapshotRecord
 from activities.repository.host_data import Host, workspace, write_copied
 from activities.setup_once.place_stamps import stamp
 from activities.setup_once.setup_commands import SetUp, run_commands
-from activities.setup_once.setup_inputs import fits, inputs_read, setup_key, tree_digest
+from activities.setup_once.setup_inputs import Grounds, fits, inputs_read, setup_key, tree_digest
 from workflows.domain.ids import Commit
 
 

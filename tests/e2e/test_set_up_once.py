@@ -15,12 +15,12 @@ _SCENE = """
     task: t{0}
     turns:
       - calls:
-          - bash: {{command: 'cat lib/*; echo {0} >lib/installed; touch lib/seen{0}'}}
+          - bash: {{command: 'cat lib/* && python3 write.py {0}'}}
           - write: {{path: n{0}.txt, content: "note {0}\\n"}}
       - expect: installed
         calls:
           - bash: {{command: 'echo $(cat lib/installed; ls lib)'}}
-      - expect: "{0} installed seen{0}"
+      - expect: "{0}installed seen{0}"
         calls:
           - bash: {{command: 'true'}}
       - calls: [{{submit: {{summary: "It is there."}}}}]
@@ -42,6 +42,10 @@ scenes:
     turns:
       - calls: [{{submit_plan: {{tasks: [{", ".join(map(_SUBMIT.format, TASKS))}]}}}}]
 {"".join(map(_SCENE.format, TASKS))}"""
+WRITE = """import sys
+open("lib/installed", "w").write(sys.argv[1])
+open(f"lib/seen{sys.argv[1]}", "w")
+"""
 CONFIGURATION = """
 version: 1
 models: {planner: [scripted/a], developer: [scripted/a], reviewer: [scripted/b]}
@@ -55,7 +59,12 @@ gates:
 @pytest.mark.e2e
 @pytest.mark.sandbox
 def test_six_tasks_share_one_set_up(tmp_path: Path) -> None:
-    files = {"fresh": "installed\ninstalled\n", "deps.txt": "installed\n", ".gitignore": "lib/\n"}
+    files = {
+        "fresh": "installed\ninstalled\n",
+        "write.py": WRITE,
+        "deps.txt": "installed\n",
+        ".gitignore": "lib/\n",
+    }
     place = repository(tmp_path / "sample", files)
     config, playbook = tmp_path / "config.yaml", tmp_path / "playbook.yaml"
     config.write_text(CONFIGURATION)
