@@ -17,6 +17,7 @@ from activities.ports.host_repository import (
     WorktreePlace,
     WorktreeStore,
 )
+from activities.ports.registry_access import Registries
 from activities.ports.sandbox_port import Layer, Sandbox, Workspace
 from activities.ports.snapshot_port import (
     SNAPSHOT_FILES,
@@ -51,6 +52,8 @@ class Host:
     """Called at named points between an effect and its record; tests end the process there."""
     toolchains: Toolchains = field(default_factory=Toolchains)
     """What its sandbox shows where a session wants it."""
+    registries: Registries = field(default_factory=Registries)
+    """What set-up reaches where a session wants it."""
 
     def worktrees(self, key: str) -> WorktreeStore:
         """Return the worktrees of a repository."""

@@ -31,6 +31,8 @@ from workflows.domain.repository import CopiedFile
 
 Commands = tuple[tuple[str, ...], ...]
 _FORMAT: Final = 1
+_SHOWN: Final = {"toolchains", "root", "variables"}
+"""What of an environment commands see; from where packages come is no matter."""
 _MANIFESTS: Final = (
     *("pyproject.toml", "setup.py", "setup.cfg", "*requirements*.txt", "*requirements*.in"),
     *("constraints*.txt", "uv.lock", "uv.toml", "poetry.lock", "pdm.lock", "pylock*.toml"),
@@ -86,7 +88,7 @@ def setup_key(grounds: Grounds, entries: Mapping[bytes, str]) -> str:
         _FORMAT,
         grounds.repository,
         commands,
-        grounds.environment.model_dump(mode="json"),
+        grounds.environment.model_dump(mode="json", include=_SHOWN),
         sorted(grounds.places),
         sorted((file.path, file.content, file.executable) for file in grounds.copied),
         read,

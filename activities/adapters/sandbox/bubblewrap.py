@@ -35,10 +35,12 @@ from activities.adapters.sandbox.child_process import (
 from activities.adapters.sandbox.descriptors import Descriptors
 from activities.adapters.sandbox.egress.egress_proxy import Egress, Outside
 from activities.adapters.sandbox.egress.network_socket import VARIABLES, answered, through
+from activities.adapters.sandbox.egress.set_up_means import SetUpMeans
 from activities.adapters.sandbox.layer_mount import fresh_work, try_layer, under_layer
 from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
 from activities.adapters.sandbox.pid_namespace import Namespace
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
+from activities.ports.registry_access import RegistryError
 from activities.ports.sandbox_port import (
     Layer,
     Layering,
@@ -143,11 +145,13 @@ class BubblewrapSandbox:
         toolchain = {**self._toolchain, **wanted}
         program = self._located()
         with Descriptors() as fds:
-            door = _Door(command, self.outside, fds) if command.network else None
-            variables = tuple(command.workspace.environment.variables.items())
+            door = self._door(command, fds) if command.network else None
+            told = {} if door is None else door.means.variables(toolchain)
+            variables = (*told.items(), *command.workspace.environment.variables.items())
             added = (*variables, *command.env, *(() if door is None else VARIABLES))
             env = environment(toolchain.values(), added)
-            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data, root)
+            files = {} if door is None else door.means.files
+            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data, files, root)
             options = [
                 *arguments(plan),
                 "--seccomp",
@@ -159,21 +163,29 @@ class BubblewrapSandbox:
                 options += ["--sync-fd", str(fds.lend(hold))]
             # Handed over in a file, so that process 1 inside shows no path of the host.
             hidden = fds.data("".join(f"{one}\0" for one in options).encode(), "options")
-            program_inside = command.argv if door is None else door.argv
-            if root is not None:
-                program_inside = root_folder.started(program_inside)
-            inside = _inside(command, program_inside)
+            inside = _inside(command, command.argv if door is None else door.argv, root)
             argv = (program, "--args", str(hidden), "--", *inside)
             async with kernel_limits(self._cgroup, command.limits) as kernel:
-                entering = kernel.entering(argv)
-                started, cwd = _layered(entering, command.workspace.layer)
-                spawn = Spawn(started, {}, cwd, command.stdin, fds.passed, (_UP, _GO))
+                started, cwd = _layered(argv, command.workspace.layer)
+                entering = kernel.entering(started)
+                spawn = Spawn(entering, {}, cwd, command.stdin, fds.passed, (_UP, _GO))
                 if door is None:
                     return _result(kernel.judged(await _supervise(spawn, command, info)))
                 async with answered(door.channel, door.egress):
                     ended = kernel.judged(await _supervise(spawn, command, info))
                 refusals = tuple(door.egress.refusals)
                 return _result(ended, refusals)
+
+    def _door(self, command: SandboxCommand, fds: Descriptors) -> "_Door":
+        try:
+            reachable = self.outside.registries.wanted(command.workspace.environment.access)
+        except RegistryError as error:
+            raise SandboxUnavailableError(f"{error}.") from error
+        means = SetUpMeans(reachable)
+        egress = Egress(
+            command.network, self.outside, registries=reachable, authority=means.authority
+        )
+        return _Door(command.argv, egress, means, fds)
 
     def _located(self) -> str:
         found = shutil.which(self._program, path=_PROGRAMS)
@@ -203,10 +215,13 @@ def _layered(argv: tuple[str, ...], layer: Layer | None) -> tuple[tuple[str, ...
 class _Door:
     """The way out of one sandbox."""
 
-    def __init__(self, command: SandboxCommand, outside: Outside, fds: Descriptors) -> None:
+    def __init__(
+        self, argv: tuple[str, ...], egress: Egress, means: SetUpMeans, fds: Descriptors
+    ) -> None:
+        self.means = means
         self.channel, inherited = fds.channel()
-        self.egress = Egress(command.network, outside)
-        self.argv = through(inherited, command.argv)
+        self.egress = egress
+        self.argv = through(inherited, argv)
 
 
 async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
@@ -240,8 +255,9 @@ async def _started(spawn: Spawn, output_bytes: int) -> AsyncGenerator[Child]:
         await child.__aexit__()
 
 
-def _inside(command: SandboxCommand, argv: tuple[str, ...]) -> tuple[str, ...]:
+def _inside(command: SandboxCommand, argv: tuple[str, ...], root: Path | None) -> tuple[str, ...]:
     """Return what bubblewrap runs: our first process, and by it `argv`."""
+    argv = argv if root is None else root_folder.started(argv)
     limits = command.limits
     bounds = (-(-limits.file_bytes // _FILE_UNIT_BYTES), open_files(), limits.processes)
     return ("/bin/sh", "-c", _FIRST, "sh", *map(str, bounds), *argv)

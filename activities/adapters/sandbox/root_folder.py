@@ -34,6 +34,7 @@ _OWN: Final = frozenset(
         *("etc/passwd", "etc/passwd-", "etc/group", "etc/group-", "etc/shadow", "etc/shadow-"),
         *("etc/gshadow", "etc/gshadow-", "etc/hosts", "etc/nsswitch.conf", "etc/resolv.conf"),
         *("etc/hostname", "etc/machine-id", "etc/mtab", "etc/no-terminal", "etc/own-programs"),
+        "etc/registries",
         *("var/tmp", "var/run", "var/lock", "var/cache", "var/log"),
     }
 )
