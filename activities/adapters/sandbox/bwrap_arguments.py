@@ -308,7 +308,9 @@ def _toolchains(plan: Plan) -> Iterator[str]:
     What lies in another one, or in /usr, is there already: nothing is mounted or linked in it.
     """
     toolchain, data = plan.toolchain, plan.data
-    shown = [Path("/usr"), *([] if plan.root else own_programs().prefixes)]
+    shown = [Path("/usr")]
+    if plan.root is None:
+        shown += own_programs().prefixes
     for real in sorted(set(toolchain.values()), key=lambda one: len(one.parts)):
         if not any(real.is_relative_to(place) for place in shown):
             yield from ("--ro-bind", str(real), str(real))
