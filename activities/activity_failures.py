@@ -12,12 +12,16 @@ from activities.ports.git_errors import (
     WorktreeDamagedError,
 )
 from activities.ports.sandbox_port import SandboxUnavailableError
+from activities.ports.snapshot_port import SnapshotError
+from activities.ports.toolchain_places import ToolchainError
 from workflows.errors import FailureType
 
 _NEVER: dict[type[Exception], FailureType] = {
     RepositoryRefusedError: FailureType.REPOSITORY_REFUSED,
     SandboxUnavailableError: FailureType.SANDBOX_UNAVAILABLE,
     RefMovedError: FailureType.FENCED,
+    SnapshotError: FailureType.SETUP_FAILED,
+    ToolchainError: FailureType.SANDBOX_UNAVAILABLE,
     WorktreeDamagedError: FailureType.FENCED,
     BundleError: FailureType.REPOSITORY_REFUSED,
 }

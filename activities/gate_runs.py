@@ -7,8 +7,9 @@ from activities.gates.execution import Checkout, GateRunner
 from activities.ports.blob_store_port import BlobMissingError
 from activities.ports.host_repository import WorktreeStore
 from activities.ports.sandbox_port import Limits
-from activities.repository.host_data import Host, workspace, write_copied
-from activities.worktrees import set_up
+from activities.repository.host_data import Host, workspace
+from activities.setup_once.set_up import SetUpTree
+from activities.setup_once.setup_commands import SetUp
 from workflows.contracts.host_contracts import RunGates
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Digest
@@ -50,16 +51,17 @@ class GateActivities:
     ) -> GateReport:
         place = await worktrees.create_worktree(name, request.commit)
         tree = (await worktrees.collect(name)).tree
-        await write_copied(self._host.store, place.path, request.copied)
-        tree_shown = workspace(place, request.environment, writable=True)
-        notices = await set_up(self._host.sandbox, tree_shown, request, hold)
+        furnished = SetUpTree(self._host, _set_up(request), name, request.commit)
+        notices = await furnished.prepare(place, hold)
 
         async def restore() -> tuple[str, ...]:
             changes = (await worktrees.collect(name)).changes
             await worktrees.restore(name, request.commit)
+            await furnished.renew(place)
             return tuple(each.path for each in changes if each.status != "added")
 
-        await restore()
+        await worktrees.restore(name, request.commit)
+        tree_shown = workspace(place, request.environment, writable=True)
         checkout = Checkout(tree_shown, restore, hold)
         results = await self._runner.run(request.gates, checkout, Limits())
         report = GateReport(tree=tree, results=results, notices=notices)
@@ -91,6 +93,18 @@ class GateActivities:
             return ()  # long ago, on a store that was cleaned up: nothing can be compared
         now = (await self._host.store.get(result.ran)).decode().splitlines() if result.ran else ()
         return tuple(sorted(names.difference(now))[:MAX_NAMED])
+
+
+def _set_up(request: RunGates) -> SetUp:
+    return SetUp(
+        session=request.session,
+        key=request.key,
+        commands=request.setup,
+        timeout=request.setup_timeout,
+        network=request.network,
+        copied=request.copied,
+        environment=request.environment,
+    )
 
 
 def _named(gates: tuple[GateSpec, ...], names: tuple[str, ...]) -> tuple[GateSpec, ...]:

@@ -40,6 +40,7 @@ class HostActivities:
             )
         try:
             self._host.toolchains.wanted(request.environment)
+            self._host.toolchains.root_of(request.environment)
             self._host.registries.wanted(request.environment.access)
         except (ToolchainError, RegistryError) as error:
             raise ApplicationError(

@@ -1,23 +1,18 @@
 """An agent's worktree: prepared before it, turned into a task commit after it, then removed."""
 
-import re
-
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
 
 from activities.activity_failures import mapped
 from activities.ports.host_repository import TaskCommit, WorktreeStore
-from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, Workspace
 from activities.repository.diff_check import check_diff
 from activities.repository.host_data import (
     Host,
     checkpoint_ref,
-    workspace,
     worktree_name,
-    write_copied,
 )
+from activities.setup_once.set_up import SetUpTree
+from activities.setup_once.setup_commands import SetUp, setup_failed
 from activities.text.commit_subjects import with_short_subject
-from activities.text.redaction import redact_bytes
 from workflows.contracts.host_contracts import (
     FinishOutcome,
     FinishTask,
@@ -26,7 +21,6 @@ from workflows.contracts.host_contracts import (
     RecordedCheckpoint,
     Removed,
     RemoveWorktree,
-    RunGates,
     TaskCommitted,
     WorkRefused,
     WorktreeReady,
@@ -34,21 +28,11 @@ from workflows.contracts.host_contracts import (
 from workflows.domain.ids import Commit
 from workflows.domain.repository import CopiedFile
 from workflows.domain.violation import DiffRule, Violation
-from workflows.errors import FailureType
 
 _PATHS_TOLD = 200
 _IGNORED_TOLD = 20
 _FINDINGS_TOLD = 100
 _NOTICES_TOLD = 20
-_TAIL_BYTES = 2_000
-_COMMAND_CHARS = 200
-"""A view may show a thousand characters of a failure: what was not reached has to be among them."""
-_LOOKED_FOR = re.compile(
-    "name resolution|name or service not known|could not resolve|no address associated"
-    "|network is unreachable|getaddrinfo|ENOTFOUND|EAI_AGAIN",
-    re.IGNORECASE,
-)
-"""What programs say that find no network; it only adds a hint."""
 
 
 class WorktreeActivities:
@@ -70,9 +54,8 @@ class WorktreeActivities:
             place = await worktrees.create_worktree(name, request.start)
             async with worktrees.lock(name) as hold:
                 await worktrees.restore(name, request.start)
-                await write_copied(self._host.store, place.path, request.copied)
-                shown = workspace(place, request.worktree.environment, writable=True)
-                await set_up(self._host.sandbox, shown, request, hold)
+                tree = SetUpTree(self._host, _set_up(request), name, request.start)
+                await tree.prepare(place, hold)
                 if request.setup or request.copied:
                     await self._leave_no_trace(worktrees, name, request.start, request.copied)
         return WorktreeReady(checkpoint=request.start)
@@ -87,7 +70,7 @@ class WorktreeActivities:
         """Take back what set-up changed beside ignored files: it would pass for work."""
         changed = {change.path for change in (await worktrees.collect(name)).changes}
         if shown := sorted(changed & {file.path for file in copied}):
-            raise _setup_failed(
+            raise setup_failed(
                 f"`worktree.copy` names {shown}, which git does not ignore: commit them instead"
             )
         if changed:
@@ -160,58 +143,19 @@ class WorktreeActivities:
         return Removed()
 
 
-async def set_up(
-    sandbox: Sandbox, tree: Workspace, request: PrepareWorktree | RunGates, hold: int
-) -> tuple[str, ...]:
-    """Run the set-up commands in the sandbox; only they may reach what `worktree.network` lists.
-
-    Args:
-        sandbox: the host's.
-        tree: the worktree or checkout; it holds the copied files already.
-        request: says what to run and which hosts may be reached.
-        hold: the tree's lock.
-
-    Returns:
-        What they asked of the network and did not get, though all went well.
-
-    Raises:
-        ApplicationError: SetupFailed, with what they did not get.
-    """
-    refusals: dict[str, None] = {}
-    for argv in request.setup:
-        command = SandboxCommand(
-            argv=argv,
-            workspace=tree,
-            limits=Limits(timeout=Limits().timeout * 5),
-            network=request.network,
-        )
-        ran = await sandbox.run(command, hold)
-        refusals |= dict.fromkeys(ran.refusals)
-        if ran.end != "exited" or ran.code != 0:
-            tail = redact_bytes(ran.output)[-_TAIL_BYTES:].decode("utf-8", "replace")
-            said = ran.refusals or _hint(request.network, tail)
-            what = f"set-up command {repr(argv)[:_COMMAND_CHARS]} {ran.end} with {ran.code}:"
-            lines = (what, *said, tail)
-            raise _setup_failed("\n".join(lines))
-    for text in refusals:
-        activity.logger.warning("set-up went well, but %s", text)
-    return tuple(refusals)[:_NOTICES_TOLD]
-
-
-def _hint(network: tuple[str, ...], output: str) -> tuple[str, ...]:
-    """Say, where a program looked in vain for a network, why it found none."""
-    if not _LOOKED_FOR.search(output):
-        return ()
-    if network:
-        return ("set-up reaches a network only through HTTP_PROXY and HTTPS_PROXY",)
-    return ("in a sandbox set-up has no network where 'worktree.network' lists no host",)
+def _set_up(request: PrepareWorktree) -> SetUp:
+    return SetUp(
+        session=request.worktree.session,
+        key=request.worktree.repository,
+        commands=request.setup,
+        timeout=request.setup_timeout,
+        network=request.network,
+        copied=request.copied,
+        environment=request.worktree.environment,
+    )
 
 
 def _empty(ignored: tuple[str, ...]) -> WorkRefused:
     beside = f" outside ignored paths: {', '.join(ignored)}" if ignored else ""
     finding = Violation(rule=DiffRule.EMPTY, text=f"nothing was changed{beside}")
     return WorkRefused(reason="empty", findings=(finding,))
-
-
-def _setup_failed(text: str) -> ApplicationError:
-    return ApplicationError(text, type=FailureType.SETUP_FAILED, non_retryable=True)

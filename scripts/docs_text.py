@@ -4,6 +4,8 @@ VARIABLES = {
     "BLUEFLAME_DATA_DIR": "Blue Flame's data directory on this machine",
     "BLUEFLAME_HOST_UID": "the unprivileged user that a host worker started as root becomes",
     "BLUEFLAME_HOST_GID": "the group of that user",
+    "BLUEFLAME_SNAPSHOT_BYTES": "what the results of set-ups may take on this host's disk; those "
+    "used longest ago go first, and those in use stay ([operating](operating.md#disk-space))",
     "BLUEFLAME_CGROUP": "a delegated cgroup (version 2) in which each command gets its own: a "
     "path, or `own` ([operating](operating.md#limits-by-the-kernel))",
     "BLUEFLAME_TOOLCHAINS": "what this host may show in the sandbox beside /usr, a JSON list of "

@@ -96,6 +96,8 @@ class Settings(BaseSettings):
     """What models are asked of beside the built-in providers, and how long each may take; JSON."""
     endpoint_keys: dict[Provider, SecretStr] = Field(default_factory=dict[Provider, SecretStr])
     """The keys that `providers` name, as their variables stood in the environment."""
+    snapshot_bytes: int = Field(default=20 << 30, ge=0)
+    """What the results of set-ups may take on this host's disk; those in use stay in any case."""
     fail_point: str | None = None
     """Where a test of crashes ends this process, once; never set otherwise."""
     payload_keys: SecretStr | None = None

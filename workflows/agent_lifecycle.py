@@ -26,6 +26,7 @@ from workflows.contracts.host_contracts import (
     REMOVE_WORKTREE,
     PrepareWorktree,
     RemoveWorktree,
+    time_to_prepare,
 )
 from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.agent.model_values import ModelFacts, Role
@@ -77,16 +78,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
     worktree = order.worktree(grounds)
     checkpoint = order.start
     if worktree.writable or grounds.worktree.setup or grounds.copied:
-        prepare = PrepareWorktree(
-            worktree=worktree,
-            start=order.start,
-            setup=grounds.worktree.setup,
-            network=grounds.worktree.network,
-            copied=grounds.copied,
-        )
-        title = f"worktree for {order.agent}"
-        ready = await PREPARE_WORKTREE.ask(prepare, title, queue=grounds.host_queue)
-        checkpoint = ready.checkpoint
+        checkpoint = await _prepare(grounds, order)
     request = AgentRequest(
         session=grounds.session,
         agent=order.agent,
@@ -112,6 +104,24 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
         static_summary=summary[:200],
         parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL,
     )
+
+
+async def _prepare(grounds: Grounds, order: AgentOrder) -> Commit:
+    prepare = PrepareWorktree(
+        worktree=order.worktree(grounds),
+        start=order.start,
+        setup=grounds.worktree.setup,
+        network=grounds.worktree.network,
+        setup_timeout=grounds.worktree.setup_timeout,
+        copied=grounds.copied,
+    )
+    ready = await PREPARE_WORKTREE.ask(
+        prepare,
+        f"worktree for {order.agent}",
+        queue=grounds.host_queue,
+        start_to_close=time_to_prepare(prepare.setup, prepare.setup_timeout),
+    )
+    return ready.checkpoint
 
 
 async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:

@@ -15,8 +15,9 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.policy.session.decisions import NAMES, QUESTION_ASKED, Sent
-from workflows.policy.session.effects import Applied
+from workflows.policy.session.decisions import NAMES
+from workflows.policy.session.effects import Applied, Sent
+from workflows.policy.session.reported_events import QUESTION_ASKED
 
 REFUSED = "DecisionRefused"
 """The type of the failure with which an Update is refused."""

@@ -155,6 +155,8 @@ class WorktreePlace(BaseModel, frozen=True, extra="forbid"):
     path: Path
     git_dir: Path
     """The own bare repository; read-only for everyone but us."""
+    state: Path
+    """A folder for what is known of it, outside every sandbox; it may not exist yet."""
 
 
 class WorktreeStore(Protocol):
@@ -210,6 +212,14 @@ class WorktreeStore(Protocol):
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
         """List ignored files and folders (`x/`), at most `limit`."""
+        ...
+
+    async def ignored_paths(self, name: str) -> tuple[bytes, ...]:
+        """List all ignored files and folders (`x/`) as they are; for a person see `ignored`."""
+        ...
+
+    async def discard_ignored(self, name: str, also: tuple[bytes, ...] = ()) -> None:
+        """Delete all ignored files and folders, and what stands at the paths in `also`."""
         ...
 
     async def checkpoint(self, request: CheckpointRequest) -> Commit:
@@ -333,6 +343,10 @@ class CommitReader(Protocol):
 
     async def paths(self, commit: Commit) -> tuple[str, ...]:
         """List every file of `commit`; names that are not UTF-8 are left out."""
+        ...
+
+    async def entries(self, commit: Commit) -> dict[bytes, str]:
+        """Return the object of every file of `commit` by its path, whatever bytes its name has."""
         ...
 
     async def tree_of(self, commit: Commit) -> Tree:

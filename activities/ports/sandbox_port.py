@@ -40,6 +40,32 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
         )
 
 
+_INSIDE_ROOT = r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*"
+
+
+class Layer(BaseModel, frozen=True, extra="forbid"):
+    """A snapshot that is seen beneath a workspace. Whatever is written goes to the workspace."""
+
+    root: Path
+    """A folder on the host, absolute; the other three are relative to it, on one file system."""
+    lower: str = Field(pattern=rf"^{_INSIDE_ROOT}$")
+    """The snapshot's files; never written."""
+    upper: str = Field(pattern=rf"^{_INSIDE_ROOT}$")
+    """The workspace itself."""
+    work: str = Field(pattern=rf"^{_INSIDE_ROOT}$")
+    """Scratch space of the mount, made new for each command."""
+
+
+class Layering(BaseModel, frozen=True, extra="forbid"):
+    """How workspaces can share the result of one set-up here."""
+
+    kind: Literal["mounted", "copied", "none"]
+    """`mounted`: as `Workspace.layer`. `copied`: each has its own copy. `none`: not at all, because
+    workspaces do not appear at one path, and what set-up makes holds that path."""
+    reason: str = ""
+    """Why not `mounted`, for a person."""
+
+
 class Workspace(BaseModel, frozen=True, extra="forbid"):
     """The tree that a command sees at `WORKSPACE`."""
 
@@ -52,6 +78,8 @@ class Workspace(BaseModel, frozen=True, extra="forbid"):
     writable: bool = True
     environment: ProjectEnvironment = ProjectEnvironment()
     """Toolchains and variables of the project."""
+    layer: Layer | None = None
+    """What is seen beneath it; None: nothing."""
 
 
 class SandboxCommand(BaseModel, frozen=True, extra="forbid"):
@@ -101,6 +129,14 @@ class Sandbox(Protocol):
 
     async def probe(self) -> SandboxProbe:
         """Try the real arrangement once and say what works; never raises."""
+        ...
+
+    async def layering(self, near: Path) -> Layering:
+        """Say how workspaces can share a set-up; tried once in a process, never raises.
+
+        Args:
+            near: a folder on the file system of the workspaces; it is made where it is missing.
+        """
         ...
 
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:

@@ -15,6 +15,7 @@ from typing import Final
 from workflows.domain.environment import ProjectEnvironment
 
 KEY: Final = "environment.toolchains"
+ROOT_KEY: Final = "environment.root"
 _WHOLE: Final = frozenset(
     map(
         Path,
@@ -55,14 +56,25 @@ class Toolchains:
         Raises:
             ToolchainError: this host was not told of one; the message says how to tell it.
         """
-        for name in environment.toolchains:
-            if name not in self.places:
-                raise ToolchainError(
-                    f"toolchain {name!r} is not shown by the workers here: they were started "
-                    f"without it, or it is gone. Name it under `{KEY}` in your own configuration "
-                    "(or in BLUEFLAME_TOOLCHAINS where the workers start), and start them again"
-                )
-        return {name: self.places[name] for name in environment.toolchains}
+        return {name: self._place(name, "toolchain", KEY) for name in environment.toolchains}
+
+    def root_of(self, environment: ProjectEnvironment) -> Path | None:
+        """Return the real root folder of an environment; None: it wants none.
+
+        Raises:
+            ToolchainError: this host was not told of it; the message says how to tell it.
+        """
+        name = environment.root
+        return None if name is None else self._place(name, "root folder", ROOT_KEY)
+
+    def _place(self, name: str, what: str, key: str) -> Path:
+        if name not in self.places:
+            raise ToolchainError(
+                f"{what} {name!r} is not shown by the workers here: they were started "
+                f"without it, or it is gone. Name it under `{key}` in your own configuration "
+                "(or in BLUEFLAME_TOOLCHAINS where the workers start), and start them again"
+            )
+        return self.places[name]
 
 
 def examine(name: str, kept: Iterable[Path] = (), closed: Iterable[Path] = ()) -> Path:

@@ -18,7 +18,13 @@ from activities.ports.host_repository import (
     WorktreeStore,
 )
 from activities.ports.registry_access import Registries
-from activities.ports.sandbox_port import Sandbox, Workspace
+from activities.ports.sandbox_port import Layer, Sandbox, Workspace
+from activities.ports.snapshot_port import (
+    SNAPSHOT_FILES,
+    USED_SNAPSHOT,
+    SnapshotStore,
+    UsedSnapshot,
+)
 from activities.ports.toolchain_places import Toolchains
 from activities.repository.safe_open import open_inside
 from workflows.domain.agent.agent_values import WorktreeRef
@@ -40,6 +46,8 @@ class Host:
     sandbox: Sandbox
     repository: Callable[[str], HostRepository]
     """Opens the own repository of a key; makes nothing yet."""
+    snapshots: SnapshotStore
+    """What set-ups left, for all repositories."""
     fail_point: Callable[[str], None] = no_fail_point
     """Called at named points between an effect and its record; tests end the process there."""
     toolchains: Toolchains = field(default_factory=Toolchains)
@@ -75,11 +83,29 @@ def workspace(
 ) -> Workspace:
     """Return a worktree as the sandbox shows it, with the project's environment."""
     return Workspace(
+        layer=_layer(place),
         path=place.path,
         git_dir=place.git_dir,
         git_name=place.name,
         writable=writable,
         environment=environment,
+    )
+
+
+def _layer(place: WorktreePlace) -> Layer | None:
+    """Return what the worktree was given to see beneath it (`SnapshotStore.give`)."""
+    try:
+        used = UsedSnapshot.model_validate_json((place.state / USED_SNAPSHOT).read_bytes())
+    except FileNotFoundError:
+        return None
+    if not used.mounted:
+        return None
+    root = Path(os.path.commonpath((place.path, place.state)))
+    return Layer(
+        root=root,
+        lower=f"{used.place}/{SNAPSHOT_FILES}",
+        upper=str(place.path.relative_to(root)),
+        work=str((place.state / "layer-work").relative_to(root)),
     )
 
 

@@ -56,6 +56,7 @@ def lines(cleaned: "Cleaned") -> "Iterator[str]":
     yield f"  refs          {host.refs:>6}"
     known = "(measured when it is done)" if cleaned.dry_run else _size(host.repository_bytes)
     yield f"  repositories  {host.repositories:>6}  {known}"
+    yield f"  set-ups       {host.snapshots:>6}  {_size(host.snapshot_bytes)}"
     yield f"  blobs         {host.blobs:>6}  {_size(host.blob_bytes)}"
     yield f"  logs          {cleaned.logs:>6}  {_size(cleaned.log_bytes)}"
     yield f"in all {_size(cleaned.size_bytes)}; of {cleaned.open_sessions} open sessions nothing"

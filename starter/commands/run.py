@@ -381,7 +381,7 @@ def _settings(options: RunOptions, configuration: "Configuration", root: Path) -
         settings = settings.evolve(playbook=options.playbook.resolve())
     if configuration.session.sandbox == "none":
         settings = settings.evolve(sandbox="none")
-    wanted = configuration.session.environment.toolchains
+    wanted = configuration.session.environment.places
     if not settings.has_external_server:  # else its workers may be on another machine
         check_toolchains(wanted, settings, root)
     told = with_own_registries(settings, configuration.session.environment.access)

@@ -121,16 +121,20 @@ def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
 
 
 def load_toolchains(file: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what a person's own file says of toolchains; the file need not exist.
+    """Return what a person's own file says of toolchains and a root; the file need not exist.
 
     Raises:
         ConfigurationError: the file is wrong.
     """
     if not is_there(file):
         return ()
-    named = read_layer(file, "user").values.get("environment.toolchains", ())
-    told = ProjectEnvironment(toolchains=texts(named))
-    return expanded(told, variables).toolchains
+    values = read_layer(file, "user").values
+    root = values.get("environment.root")
+    told = ProjectEnvironment(
+        toolchains=texts(values.get("environment.toolchains", ())),
+        root=root if isinstance(root, str) else None,
+    )
+    return expanded(told, variables).places
 
 
 def load_registries(file: Path, variables: Mapping[str, str]) -> RegistryAccess:

@@ -74,13 +74,14 @@ def expanded(environment: ProjectEnvironment, variables: Mapping[str, str]) -> P
         ConfigurationError: there is no home.
     """
     home = variables.get("HOME", "")
-    texts = (*environment.toolchains, *environment.variables.values(), environment.ca_file or "")
+    texts = (*environment.places, *environment.variables.values(), environment.ca_file or "")
     if not home.startswith("/") and any(map(_is_in_home, texts)):
         raise ConfigurationError(
             "environment: '~/' cannot be told, for HOME is not set; write the whole path"
         )
     return ProjectEnvironment(
         toolchains=tuple(_expanded(path, home) for path in environment.toolchains),
+        root=None if environment.root is None else _expanded(environment.root, home),
         variables={name: _expanded(text, home) for name, text in environment.variables.items()},
         registries=environment.registries,
         upstream_proxy=environment.upstream_proxy,

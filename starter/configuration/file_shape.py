@@ -124,6 +124,7 @@ class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
     """What a worktree needs beside what git holds."""
 
     setup: tuple[Command, ...] | None = None
+    setup_timeout: Duration | None = None
     network: Annotated[tuple[CheckedHost, ...], Field(max_length=100)] | None = None
     copies: tuple[str, ...] | None = Field(default=None, validation_alias="copy")
     allow_secret: tuple[str, ...] | None = None
@@ -133,6 +134,7 @@ class EnvironmentSection(BaseModel, frozen=True, extra="forbid"):
     """What the project's commands find beside its files."""
 
     toolchains: Annotated[tuple[ToolchainPath, ...], Field(max_length=50)] | None = None
+    root: ToolchainPath | None = None
     variables: Annotated[dict[VariableName, VariableValue], Field(max_length=100)] | None = None
     registries: Annotated[tuple[RegistryEntry, ...], Field(max_length=50)] | None = None
     upstream_proxy: UpstreamProxy | None = None

@@ -58,7 +58,9 @@ MEANINGS: Final = {
     "gates": "the checks that judge each change, by name; `{}` means none",
     "gates.NAME.run": "the command; a text with shell syntax runs under `bash -e -o pipefail`",
     "gates.NAME.timeout": "the longest time that it may run",
-    "worktree.setup": "commands run in the sandbox, once in each worktree or checkout",
+    "worktree.setup": "commands run in the sandbox, once for all worktrees and checkouts that it "
+    "fits ([environments](environments.md#set-up-once))",
+    "worktree.setup_timeout": "the longest time that each of them may run",
     "worktree.network": "hosts that `worktree.setup`, and nothing else, may reach: "
     "`files.example.org` (its ports 443 and 80), `git.example.org:8443`, `*.example.org` "
     "([security](security.md#network-for-set-up)); a file that was found in the repository may "
@@ -71,6 +73,9 @@ MEANINGS: Final = {
     "each with its `bin` on PATH in this order: `~/.pyenv/versions/3.12.8`, `~/.cargo` "
     "([environments](environments.md)); a file that was found in the repository may only list what "
     "you list yourself",
+    "environment.root": "an unpacked image of this machine, shown read-only in place of its own "
+    "programs ([environments](environments.md#a-root-folder)); a file that was found in the "
+    "repository may only name what you name yourself",
     "environment.variables": "variables that commands in the sandbox are given, as "
     "`{RUSTUP_HOME: ~/.rustup}`; agents can read them",
     "environment.registries": "what you know about package registries that `worktree.network` "

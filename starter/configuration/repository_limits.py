@@ -53,6 +53,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
     _NETWORK: WorktreeConfig().network,
     _TOOLCHAINS: ProjectEnvironment().toolchains,
+    "environment.root": ProjectEnvironment().root,
     **{f"limits.{key}": getattr(DiffLimits(), key) for key in DiffLimits.model_fields},
     **{key: getattr(ToolPolicy(), key.removeprefix("policy.")) for key in _WIDENING},
 }
@@ -88,6 +89,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
       says: it would open the person's network, or say whom set-up trusts |
     | `worktree.network` | hosts that the person lists, in the same words             |
     | `environment.toolchains` | toolchains that the person lists, in the same words  |
+    | `environment.root` | what the person says: it is a place of theirs             |
     | lists of `policy`  | the same, or less; what denies may be added to             |
     | any other          | anything                                                   |
 

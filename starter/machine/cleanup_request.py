@@ -38,7 +38,8 @@ class Cleaned(BaseModel, frozen=True, extra="forbid"):
     def size_bytes(self) -> int:
         """All that became free."""
         host = self.host
-        return host.worktree_bytes + host.repository_bytes + host.blob_bytes + self.log_bytes
+        kept = host.worktree_bytes + host.repository_bytes + host.snapshot_bytes
+        return kept + host.blob_bytes + self.log_bytes
 
 
 async def clean_up(

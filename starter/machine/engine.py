@@ -289,7 +289,7 @@ def _workers_fault(
 
 
 def _environment_fault(environment: "ProjectEnvironment", state: "SupervisorState") -> str | None:
-    for name in environment.toolchains:
+    for name in environment.places:
         if name not in state.toolchains:
             return f"do not show the toolchain {name!r}, which your configuration names"
     told, wanted = state.registries, environment.access

@@ -56,7 +56,7 @@ def checks_of(report: "TrialReport", session: "SessionConfig", proposal: "Propos
         return [Check("set-up", "missing", f"{report.fault.rstrip()}{advice}")]
     commands = len(session.worktree.setup)
     noun = "command" if commands == 1 else "commands"
-    ran = f"{commands} {noun}, {report.setup_seconds:.1f} s in each worktree and checkout"
+    ran = f"{commands} {noun} in {report.setup_seconds:.1f} s; {report.setup_use}"
     setup = [Check("set-up", "well", ran)] if commands else []
     return [*setup, *(_judged(tried, advice) for tried in report.gates)]
 

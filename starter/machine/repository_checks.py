@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from starter.console.command_errors import CommandError
 from starter.machine.machine_checks import Check
 from starter.views.safety_labels import NO_SANDBOX
+from workflows.domain.environment import ProjectEnvironment
 
 if TYPE_CHECKING:
     from activities.ports.endpoints import ProviderEntries
@@ -83,12 +84,10 @@ async def trial_checks(
     except CommandError:
         return []  # `repository_checks` says why
     session = _session(repository, environment, settings)
-    if session is None or toolchain_faults(
-        session.environment.toolchains, settings, repository.root
-    ):
+    if session is None or toolchain_faults(session.environment.places, settings, repository.root):
         return []
     told = with_own_registries(settings, session.environment.access)
-    told = with_own_toolchains(told, session.environment.toolchains)
+    told = with_own_toolchains(told, session.environment.places)
     proposal = await repository_look.proposal(repository)
     return await gate_checks(str(repository.root), session, told, proposal)
 
@@ -165,7 +164,7 @@ def _toolchains(
     """Say whether the toolchains that a session would be given can be shown."""
     from starter.machine.own_environment.toolchain_look import toolchain_faults
 
-    named = () if session is None else session.environment.toolchains
+    named = () if session is None else session.environment.places
     if faults := toolchain_faults(named, settings, repository.root):
         return [Check("toolchains", "missing", fault) for fault in faults]
     return [Check("toolchains", "well", ", ".join(named))] if named else []
@@ -192,8 +191,7 @@ async def _gates(repository: "Repository", session: "SessionConfig | None") -> C
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     how = "found" if chosen is None else "configured"
     text = f"{how}: {', '.join(names[:_NAMED])}{more}"
-    toolchains = () if session is None else session.environment.toolchains
-    absent = _absent(gates, toolchains)
+    absent = _absent(gates, ProjectEnvironment() if session is None else session.environment)
     return Check("gates", "note" if absent else "well", "; ".join((text, *absent)))
 
 
@@ -206,12 +204,12 @@ def absence(program: str) -> str:
     )
 
 
-def _absent(gates: "Sequence[GateSpec]", toolchains: "Sequence[str]") -> list[str]:
+def _absent(gates: "Sequence[GateSpec]", environment: ProjectEnvironment) -> list[str]:
     """Name the programs that these gates start and the sandbox does not have."""
     from workers.local.sandbox_programs import find_in_sandbox
 
     programs = dict.fromkeys(gate.argv[0] for gate in gates)
     missing = [
-        each for each in programs if "/" not in each and find_in_sandbox(each, toolchains) is None
+        each for each in programs if "/" not in each and find_in_sandbox(each, environment) is None
     ]
     return [f"{each!r} is {absence(each)}" for each in missing]

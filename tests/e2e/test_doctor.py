@@ -76,6 +76,7 @@ def judged_by_own_tools(person: Person) -> None:
     )
     assert checks["toolchains"] == ("well", f"{person.home}/tools")
     assert checks["set-up"][0] == "well"
+    assert "kept from now on" in checks["set-up"][1]
     assert checks["gate own"][0] == "well"
     assert checks["gate made"][0] == "well"
     state, text = checks["gate no"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from activities.adapters.git.host_git import GitHostRepository
-from activities.ports.sandbox_port import Workspace
+from activities.ports.sandbox_port import Layer, Workspace
 from tests.contract.test_sandbox import processes_in
 from tests.unit.activities.adapters.git.home import Home, plain_git, write
 
@@ -85,6 +85,7 @@ class Arena:
         write(self.other, {"notes.txt": self.secret + b"\n"})
         self.bare = self.top / "host" / "repositories" / f"{'k' * 32}.git"
         self.base = home.base
+        write(self.snapshot, {"lib/installed": "installed\n", "lib/bin/tool": "#!/bin/sh\n"})
         write(self.worktree, {"attack.py": _HELP})
         plain_git(self.top, "clone", "-q", "--template=", str(home.path), "naive")
         write(self.top / "naive", {"attack.py": _HELP})
@@ -122,6 +123,20 @@ class Arena:
     def workspace(self) -> Workspace:
         """The worktree, as a sandbox gets it."""
         return Workspace(path=self.worktree, git_dir=self.bare, git_name="t1")
+
+    @property
+    def snapshot(self) -> Path:
+        """What a set-up left, outside the worktree."""
+        return self.top / "host" / "snapshots" / "key" / "one" / "files"
+
+    @property
+    def layered(self) -> Workspace:
+        """The worktree with the snapshot beneath it."""
+        root = self.top.parent
+        places = (self.snapshot, self.worktree, root / "layer-work")
+        lower, upper, work = (str(place.relative_to(root)) for place in places)
+        layer = Layer(root=root, lower=lower, upper=upper, work=work)
+        return Workspace(path=self.worktree, git_dir=self.bare, git_name="t1", layer=layer)
 
     def environment(self, work: str, git: str) -> dict[str, str]:
         """Return where things are, for the script of an attack."""

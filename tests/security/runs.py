@@ -11,7 +11,7 @@ from datetime import timedelta
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.ports.host_repository import MergePart
-from activities.ports.sandbox_port import WORKSPACE, Limits, SandboxCommand
+from activities.ports.sandbox_port import WORKSPACE, Limits, SandboxCommand, Workspace
 from tests.contract.test_sandbox import processes_in
 from tests.security.arena import Arena, Ran
 from tests.security.case import Case
@@ -37,18 +37,30 @@ _NAIVE = (
 """What a host does that trusts the folder it is in."""
 
 
-async def confined(arena: Arena, case: Case) -> Ran:
-    """Run an attack in the sandbox, and what the host does with its work afterwards."""
+async def confined(
+    arena: Arena,
+    case: Case,
+    workspace: Workspace | None = None,
+    sandbox: BubblewrapSandbox | None = None,
+) -> Ran:
+    """Run an attack in the sandbox, and what the host does with its work afterwards.
+
+    Args:
+        arena: where.
+        case: the attack.
+        workspace: what it sees; None: the arena's worktree, with nothing beneath it.
+        sandbox: None: one that offers nothing.
+    """
     limits = Limits.model_validate({"timeout": timedelta(seconds=PATIENCE), **case.limits})
     command = SandboxCommand(
         argv=("bash", "-c", case.attack),
-        workspace=arena.workspace,
+        workspace=workspace or arena.workspace,
         env=tuple((arena.environment(WORKSPACE, "/git") | SAMPLED).items()),
         limits=limits,
     )
 
     async def run() -> bytes:
-        return (await BubblewrapSandbox().run(command)).output
+        return (await (sandbox or BubblewrapSandbox()).run(command)).output
 
     ran = await arena.watched(run())
     tree = await _worked_on(arena) if case.way == "collected" else ()

@@ -10,6 +10,7 @@ from tests.security.arena import Arena
 from tests.security.attacks import (
     files,
     kernel,
+    layers,
     planted,
     repository,
     resources,
@@ -31,6 +32,8 @@ CASES = [(kind, case) for kind, cases in TABLES.items() for case in cases]
 
 
 _CONTROLLED = [each for each in CASES if each[1].control in (WORKS, KERNEL)]
+BENEATH = [each for each in CASES if "hold()" not in each[1].attack]
+"""A pipe of the host's is not the same above a snapshot, so what is looked at there is left out."""
 
 
 def _name(case: tuple[str, Case]) -> str:
@@ -48,6 +51,26 @@ async def test_an_attack_reaches_nothing(arena: Arena, case: tuple[str, Case]):
     needs_its_machine(attack)
     ran = await runs.confined(arena, attack)
     assert attack.effect(arena, ran) == "", ran.output[-2000:]
+
+
+@pytest.mark.parametrize("case", some(BENEATH, 8), ids=_name)
+async def test_an_attack_from_above_a_snapshot_reaches_nothing(
+    arena: Arena, case: tuple[str, Case]
+):
+    attack = case[1]
+    needs_its_machine(attack)
+    ran = await runs.confined(arena, attack, arena.layered)
+    assert attack.effect(arena, ran) == "", ran.output[-2000:]
+
+
+@pytest.mark.parametrize("case", layers.CASES, ids=lambda case: case.name)
+async def test_a_snapshot_is_out_of_reach(arena: Arena, case: Case):
+    """And a second command still starts: nothing that the first left is in the mount's way."""
+    ran = await runs.confined(arena, case, arena.layered)
+    assert case.effect(arena, ran) == "", ran.output[-2000:]
+    again = Case("again", "echo started", case.effect, case.control)
+    ran = await runs.confined(arena, again, arena.layered)
+    assert (ran.output, case.effect(arena, ran)) == (b"started\n", "")
 
 
 @pytest.mark.parametrize("case", some(_CONTROLLED, 6), ids=_name)

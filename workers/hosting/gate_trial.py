@@ -24,9 +24,9 @@ from workflows.domain.repository import Base
 from workflows.domain.session.session_config import WorktreeConfig
 
 if TYPE_CHECKING:
-    from activities.ports.host_repository import HostRepository
+    from activities.ports.host_repository import HostRepository, WorktreePlace
     from activities.repository.host_data import Host
-    from workflows.contracts.host_contracts import RunGates
+    from activities.setup_once.setup_commands import SetUp
 
 _MODULE = "workers.hosting.gate_trial"
 
@@ -60,6 +60,8 @@ class TrialReport(BaseModel, frozen=True, extra="forbid"):
     has_checkout: bool = False
     """The fault, where there is one, is set-up's."""
     setup_seconds: float = 0
+    setup_use: str = ""
+    """How worktrees and checkouts come by what set-up leaves, for a person."""
     gates: tuple[TriedGate, ...] = ()
 
 
@@ -142,18 +144,17 @@ async def _tried(
 
     from activities.gates.execution import Checkout, GateRunner
     from activities.ports.sandbox_port import Limits
-    from activities.repository.host_data import workspace, write_copied
-    from activities.worktrees import set_up
+    from activities.repository.host_data import workspace
+    from activities.setup_once.set_up import SetUpTree
 
     base = request.base
     assert base is not None
     name = f"{request.session}.trial"
     place = await repository.create_worktree(name, base.commit)
-    await write_copied(host.store, place.path, base.copied)
-    tree = workspace(place, request.environment, writable=True)
+    furnished = SetUpTree(host, _set_up_of(request), name, base.commit)
     began = time.monotonic()
     try:
-        await set_up(host.sandbox, tree, _set_up_of(request, gates), hold)
+        await furnished.prepare(place, hold)
     except ApplicationError as error:
         return TrialReport(
             fault=error.message, has_checkout=True, setup_seconds=time.monotonic() - began
@@ -162,29 +163,45 @@ async def _tried(
 
     async def restore() -> tuple[str, ...]:
         await repository.restore(name, base.commit)
+        await furnished.renew(place)
         return ()
 
-    await restore()
+    await repository.restore(name, base.commit)
+    tree = workspace(place, request.environment, writable=True)
     runner, tried = GateRunner(host.sandbox, host.store), list[TriedGate]()
     for gate in gates:
         began = time.monotonic()
         (result,) = await runner.run((gate,), Checkout(tree, restore, hold), Limits())
         tried.append(TriedGate(result=result, seconds=time.monotonic() - began))
-    return TrialReport(setup_seconds=took, gates=tuple(tried))
+    return TrialReport(
+        setup_seconds=took,
+        setup_use=await _use_of(host, place, was_kept=furnished.was_kept),
+        gates=tuple(tried),
+    )
 
 
-def _set_up_of(request: TrialRequest, gates: tuple[GateSpec, ...]) -> "RunGates":
-    from workflows.contracts.host_contracts import RunGates
+async def _use_of(host: "Host", place: "WorktreePlace", *, was_kept: bool) -> str:
+    layering = await host.sandbox.layering(place.state)
+    when = "kept from an earlier run" if was_kept else "kept from now on"
+    match layering.kind:
+        case "mounted":
+            return f"{when} for all worktrees and checkouts that it fits"
+        case "copied":
+            return f"{when}, and copied to each worktree and checkout. {layering.reason}"
+        case "none":
+            return f"in each worktree and checkout. {layering.reason}"
+
+
+def _set_up_of(request: TrialRequest) -> "SetUp":
+    from activities.setup_once.setup_commands import SetUp
 
     base = request.base
     assert base is not None
-    return RunGates(
+    return SetUp(
         session=request.session,
         key=base.key,
-        commit=base.commit,
-        gates=gates,
-        baseline=None,
-        setup=request.worktree.setup,
+        commands=request.worktree.setup,
+        timeout=request.worktree.setup_timeout,
         network=request.worktree.network,
         copied=base.copied,
         environment=request.environment,

@@ -50,6 +50,7 @@ def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
     from activities.adapters.blob_store import LocalStore
     from activities.adapters.git.git_command import Git
     from activities.adapters.git.host_git import GitHostRepository, Seams
+    from activities.adapters.snapshots.snapshot_store import LocalSnapshots
     from activities.repository.host_data import Host
 
     git = Git(git_program())
@@ -70,6 +71,7 @@ def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
         queue=host_queue(name),
         store=LocalStore(settings.store_dir),
         sandbox=_sandbox(settings, toolchains, registries),
+        snapshots=LocalSnapshots(settings.host_dir, _sweeping, settings.snapshot_bytes),
         repository=repository,
         fail_point=fail_point,
         toolchains=toolchains,

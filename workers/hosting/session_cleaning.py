@@ -20,6 +20,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pydantic import AwareDatetime, BaseModel
@@ -64,6 +65,9 @@ class CleaningReport(BaseModel, frozen=True, extra="forbid"):
     repositories: int = 0
     repository_bytes: int = 0
     """Of whole repositories, and of objects that nothing names any more; a dry run knows none."""
+    snapshots: int = 0
+    snapshot_bytes: int = 0
+    """Of set-ups that no worktree uses, and none has used of late."""
     blobs: int = 0
     blob_bytes: int = 0
     busy: tuple[str, ...] = ()
@@ -104,6 +108,7 @@ async def clean(settings: Settings, request: CleaningRequest) -> CleaningReport:
     report = CleaningReport()
     for key in repositories(settings.host_dir):
         report = await _repository(Cleanup(git, settings.host_dir, key), key, request, report)
+    report = await asyncio.to_thread(_snapshots, settings.host_dir, request, report)
     before = min(request.before, request.blobs_before)
     blobs = collect(settings.store_dir, before, dry_run=request.dry_run)
     return _with(report, blobs=blobs.blobs, blob_bytes=blobs.size_bytes)
@@ -125,6 +130,23 @@ async def _repository(
     if request.dry_run or left & request.open:
         return report
     return await _objects(cleanup, key, request, report)
+
+
+def _snapshots(data: Path, request: CleaningRequest, report: CleaningReport) -> CleaningReport:
+    """Remove the results of set-ups that were used last before the retention."""
+    from activities.adapters.snapshots import expiry
+
+    untouched = min(request.before, request.now - _QUIET).timestamp()
+    used = expiry.used_places(data)
+    for place in expiry.all_snapshots(data):
+        if expiry.used_at(place) >= untouched or str(place.relative_to(data)) in used:
+            continue
+        size = expiry.size_of(place)
+        if request.dry_run or expiry.remove_unused(data, place):
+            report = _with(report, snapshots=1, snapshot_bytes=size)
+        else:
+            report = _with(report, busy=(f"set-up {place.parent.name[:16]}",))
+    return report
 
 
 async def _worktrees(

@@ -1,26 +1,36 @@
 """Which programs the sandbox of this machine has; nothing is run."""
 
+import os
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from workflows.domain.environment import ProjectEnvironment
+
 _SYSTEM: Final = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
+_PLAIN: Final = ProjectEnvironment()
 _ALWAYS: Final = ("python", "python3")
 
 
-def find_in_sandbox(program: str, toolchains: Sequence[str] = ()) -> Path | None:
+def find_in_sandbox(program: str, environment: ProjectEnvironment = _PLAIN) -> Path | None:
     """Return where the sandbox has a program; None: nowhere.
 
-    The sandbox shows the system's /usr, a bare Python, and the toolchains that a person names;
-    nothing else of a home folder, so a program that works in a person's shell may be absent.
+    The sandbox shows the system's /usr and a bare Python, or a root folder, and the toolchains that
+    a person names; nothing else of a home folder, so a program that works in a person's shell may
+    be absent.
 
     Args:
         program: the first word of a command; one with a slash belongs to the repository.
-        toolchains: absolute names, as a session's configuration holds them.
+        environment: as a session's configuration holds it.
     """
+    toolchains = environment.toolchains
     tools = [str(Path(prefix, "bin")) for prefix in toolchains]
+    if environment.root is not None:
+        found = shutil.which(program, path=":".join(tools))
+        there = (Path(f"{environment.root}{folder}", program) for folder in _SYSTEM)
+        # A link in it leads within it; whether to a program is told where it is started.
+        return Path(found) if found else next(filter(os.path.lexists, there), None)
     found = shutil.which(program, path=":".join([*tools, *_SYSTEM]))
     if found is None:
         return Path(sys.executable).resolve() if program in _ALWAYS else None

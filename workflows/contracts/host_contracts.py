@@ -15,7 +15,7 @@ from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.repository import CopiedFile
-from workflows.domain.session.session_config import HostPattern
+from workflows.domain.session.session_config import SETUP_TIMEOUT, HostPattern
 from workflows.domain.session.wave_values import Grounds
 from workflows.domain.verdict import Evidence, EvidencePlace
 from workflows.domain.violation import DiffLimits, Violation
@@ -76,6 +76,8 @@ class PrepareWorktree(BaseModel, frozen=True, extra="forbid"):
     setup: tuple[tuple[str, ...], ...] = ()
     network: tuple[HostPattern, ...] = ()
     """Hosts that the set-up commands may reach."""
+    setup_timeout: timedelta = SETUP_TIMEOUT
+    """Of each of them."""
     copied: tuple[CopiedFile, ...] = ()
 
 
@@ -203,8 +205,17 @@ class RunGates(BaseModel, frozen=True, extra="forbid"):
     setup: tuple[tuple[str, ...], ...] = ()
     network: tuple[HostPattern, ...] = ()
     """Hosts that the set-up commands, but no gate, may reach."""
+    setup_timeout: timedelta = SETUP_TIMEOUT
+    """Of each of the set-up commands."""
     copied: tuple[CopiedFile, ...] = ()
     environment: ProjectEnvironment = ProjectEnvironment()
+
+
+def time_to_prepare(setup: tuple[tuple[str, ...], ...], timeout: timedelta) -> timedelta:
+    """Return the bound for a worktree: its own set-up, or first a wait for another's."""
+    return PREPARE_WORKTREE.start_to_close + 2 * len(setup) * (
+        timeout - min(timeout, SETUP_TIMEOUT)
+    )
 
 
 def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> RunGates:
@@ -217,6 +228,7 @@ def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> R
         baseline=baseline,
         setup=grounds.worktree.setup,
         network=grounds.worktree.network,
+        setup_timeout=grounds.worktree.setup_timeout,
         copied=grounds.copied,
         environment=grounds.environment,
     )

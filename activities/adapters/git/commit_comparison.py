@@ -47,6 +47,13 @@ async def paths(bare: Bare, commit: Commit) -> tuple[str, ...]:
     )
 
 
+async def entries(bare: Bare, commit: Commit) -> dict[bytes, str]:
+    """Return the object of every file by its path."""
+    listed = (await bare.git.run(bare.scope(), "ls-tree", "-r", "-z", commit)).records()
+    halves = (record.partition(b"\t") for record in listed)
+    return {path: head.split(b" ")[2].decode() for head, _, path in halves}
+
+
 async def tree_of(bare: Bare, commit: Commit) -> Tree:
     """Return the tree of a commit."""
     found = await bare.git.run(bare.scope(), "rev-parse", "--verify", f"{commit}^{{tree}}")

@@ -7,6 +7,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -48,6 +49,11 @@ from activities.ports.host_repository import (
 from activities.ports.user_repository import BaseBundle
 from workflows.domain.ids import Commit, SessionId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
+
+
+def _is_below(path: bytes, folders: AbstractSet[bytes]) -> bool:
+    parts = path.rstrip(b"/").split(b"/")
+    return any(b"/".join(parts[:number]) + b"/" in folders for number in range(1, len(parts)))
 
 
 @dataclass(frozen=True)
@@ -148,10 +154,23 @@ class GitHostRepository:
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
         """List ignored files and folders."""
+        return tuple(shown(path) for path in (await self.ignored_paths(name))[:limit])
+
+    async def ignored_paths(self, name: str) -> tuple[bytes, ...]:
+        """List all ignored files and folders as they are."""
         scope = self._worktrees.scope(name)
+        await self._disarm(scope.cwd)
         arguments = ("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
-        listed = await self._git.run(scope, *arguments)
-        return tuple(shown(path) for path in sorted(listed.records())[:limit])
+        listed = (await self._git.run(scope, *arguments)).records()
+        # Of a folder that ignores itself, git lists what is in it, too.
+        whole = {path for path in listed if path.endswith(b"/")}
+        return tuple(sorted(path for path in listed if not _is_below(path, whole)))
+
+    async def discard_ignored(self, name: str, also: tuple[bytes, ...] = ()) -> None:
+        """Delete ignored files and folders, and what stands at the paths in `also`."""
+        scope = self._worktrees.scope(name)
+        doomed = (*await self.ignored_paths(name), *also)
+        await asyncio.to_thread(restoring.discard, os.fsencode(scope.cwd), doomed)
 
     async def checkpoint(self, request: CheckpointRequest) -> Commit:
         """Record the collected tree with its observations."""
@@ -229,6 +248,10 @@ class GitHostRepository:
     async def paths(self, commit: Commit) -> tuple[str, ...]:
         """List every file of `commit`."""
         return await commit_comparison.paths(self._bare, commit)
+
+    async def entries(self, commit: Commit) -> dict[bytes, str]:
+        """Return the object of every file of a commit by its path."""
+        return await commit_comparison.entries(self._bare, commit)
 
     async def tree_of(self, commit: Commit) -> Tree:
         """Return the tree of `commit`."""

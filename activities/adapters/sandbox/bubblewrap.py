@@ -15,7 +15,7 @@ import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from activities.adapters.sandbox import seccomp
+from activities.adapters.sandbox import root_folder, seccomp
 from activities.adapters.sandbox.bwrap_arguments import (
     Plan,
     arguments,
@@ -36,11 +36,14 @@ from activities.adapters.sandbox.descriptors import Descriptors
 from activities.adapters.sandbox.egress.egress_proxy import Egress, Outside
 from activities.adapters.sandbox.egress.network_socket import VARIABLES, answered, through
 from activities.adapters.sandbox.egress.set_up_means import SetUpMeans
+from activities.adapters.sandbox.layer_mount import fresh_work, try_layer, under_layer
 from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
 from activities.adapters.sandbox.pid_namespace import Namespace
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
 from activities.ports.registry_access import RegistryError
 from activities.ports.sandbox_port import (
+    Layer,
+    Layering,
     SandboxCommand,
     SandboxProbe,
     SandboxResult,
@@ -109,6 +112,7 @@ class BubblewrapSandbox:
         self._program = program
         self._cgroup = cgroup
         self.outside = outside or Outside()
+        self._layering: Layering | None = None
 
     async def probe(self) -> SandboxProbe:
         """Try the real arrangement once and say what works; never raises.
@@ -117,6 +121,12 @@ class BubblewrapSandbox:
         """
         await asyncio.to_thread(sweep_orphans)
         return await probe_bubblewrap(self.run, self._program)
+
+    async def layering(self, near: Path) -> Layering:
+        """Mount a layer once and say whether that works; see the port."""
+        if self._layering is None:
+            self._layering = await try_layer(self.run, near)
+        return self._layering
 
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
         """Run one command to its end, kill what it leaves, and reap it, even under cancellation.
@@ -131,7 +141,8 @@ class BubblewrapSandbox:
                 that is wanted, or where the kernel forbids a part of the arrangement; nothing ran.
         """
         _refuse_root()
-        toolchain = {**self._toolchain, **_wanted(self._offered, command.workspace)}
+        wanted, root = _wanted(self._offered, command.workspace)
+        toolchain = {**self._toolchain, **wanted}
         program = self._located()
         with Descriptors() as fds:
             door = self._door(command, fds) if command.network else None
@@ -140,7 +151,7 @@ class BubblewrapSandbox:
             added = (*variables, *command.env, *(() if door is None else VARIABLES))
             env = environment(toolchain.values(), added)
             files = {} if door is None else door.means.files
-            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data, files)
+            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data, files, root)
             options = [
                 *arguments(plan),
                 "--seccomp",
@@ -152,11 +163,12 @@ class BubblewrapSandbox:
                 options += ["--sync-fd", str(fds.lend(hold))]
             # Handed over in a file, so that process 1 inside shows no path of the host.
             hidden = fds.data("".join(f"{one}\0" for one in options).encode(), "options")
-            inside = _inside(command, command.argv if door is None else door.argv)
+            inside = _inside(command, command.argv if door is None else door.argv, root)
             argv = (program, "--args", str(hidden), "--", *inside)
             async with kernel_limits(self._cgroup, command.limits) as kernel:
-                entering = kernel.entering(argv)
-                spawn = Spawn(entering, {}, "/", command.stdin, fds.passed, (_UP, _GO))
+                started, cwd = _layered(argv, command.workspace.layer)
+                entering = kernel.entering(started)
+                spawn = Spawn(entering, {}, cwd, command.stdin, fds.passed, (_UP, _GO))
                 if door is None:
                     return _result(kernel.judged(await _supervise(spawn, command, info)))
                 async with answered(door.channel, door.egress):
@@ -184,11 +196,20 @@ class BubblewrapSandbox:
         return found
 
 
-def _wanted(offered: Toolchains, workspace: Workspace) -> dict[str, Path]:
+def _wanted(offered: Toolchains, workspace: Workspace) -> tuple[dict[str, Path], Path | None]:
+    environment = workspace.environment
     try:
-        return offered.wanted(workspace.environment)
+        return offered.wanted(environment), offered.root_of(environment)
     except ToolchainError as error:
         raise SandboxUnavailableError(f"{error}.") from error
+
+
+def _layered(argv: tuple[str, ...], layer: Layer | None) -> tuple[tuple[str, ...], str]:
+    """Return what is started and where: as it is, or with a layer mounted around it."""
+    if layer is None:
+        return argv, "/"
+    fresh_work(layer)
+    return under_layer(argv, layer), str(layer.root)
 
 
 class _Door:
@@ -234,8 +255,9 @@ async def _started(spawn: Spawn, output_bytes: int) -> AsyncGenerator[Child]:
         await child.__aexit__()
 
 
-def _inside(command: SandboxCommand, argv: tuple[str, ...]) -> tuple[str, ...]:
+def _inside(command: SandboxCommand, argv: tuple[str, ...], root: Path | None) -> tuple[str, ...]:
     """Return what bubblewrap runs: our first process, and by it `argv`."""
+    argv = argv if root is None else root_folder.started(argv)
     limits = command.limits
     bounds = (-(-limits.file_bytes // _FILE_UNIT_BYTES), open_files(), limits.processes)
     return ("/bin/sh", "-c", _FIRST, "sh", *map(str, bounds), *argv)

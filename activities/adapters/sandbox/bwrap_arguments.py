@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from activities.adapters.sandbox import root_folder
 from activities.adapters.sandbox.shown_programs import own_programs
 from activities.ports.sandbox_port import (
     INSIDE,
@@ -143,6 +144,8 @@ class Plan:
     data: Data
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     """What else is shown, read-only, by its absolute path inside."""
+    root: Path | None = None
+    """The real root folder; None: the host's /usr."""
 
 
 def arguments(plan: Plan) -> list[str]:
@@ -155,7 +158,7 @@ def arguments(plan: Plan) -> list[str]:
         *("--unshare-user", "--disable-userns", "--unshare-all"),
         *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *("--uid", str(_ID), "--gid", str(_ID), "--hostname", "sandbox"),
-        *_system(),
+        *_system_of(plan),
         *_files(plan.data, plan.files),
         *_processes(),
         *("--dev", "/dev", *_tmpfs("/dev/shm", plan.limits.memory_bytes // 8)),  # noqa: S108
@@ -164,8 +167,8 @@ def arguments(plan: Plan) -> list[str]:
         *_tmpfs("/tmp", plan.limits.memory_bytes // 4),  # noqa: S108 -- the sandbox's own
         *_tmpfs(HOME, plan.limits.memory_bytes // 4, mode="0755"),
         *("--dir", "/var", "--symlink", "/tmp", "/var/tmp"),  # noqa: S108
-        *_own(plan.toolchain),
-        *_toolchains(plan.toolchain, plan.data),
+        *_own(plan),
+        *_toolchains(plan),
         *_workspace(plan.workspace, plan.data),
         *("--chdir", WORKSPACE, "--remount-ro", "/"),
         "--clearenv",
@@ -185,12 +188,26 @@ def _processes() -> list[str]:
     return ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", *masks]
 
 
+def _system_of(plan: Plan) -> Iterator[str]:
+    if plan.root is None:
+        yield from _system()
+        return
+    shown = [*plan.toolchain.values(), *map(Path, plan.toolchain)]
+    yield from root_folder.arguments(plan.root, shown)
+    yield from ("--dir", "/etc", "--dir", _STUBS, *_stubs())
+
+
 @functools.cache
 def _system() -> tuple[str, ...]:
     """Return the system's own programs and settings; looked for once in a process."""
     etc = (part for path in filter(os.path.exists, _ETC) for part in ("--ro-bind", path, path))
-    stubs = (part for name in _INTERACTIVE for part in ("--symlink", "stub", f"{_STUBS}/{name}"))
-    return ("--ro-bind", "/usr", "/usr", *_roots(), "--dir", "/etc", *etc, "--dir", _STUBS, *stubs)
+    etc = ("--dir", "/etc", *etc, "--dir", _STUBS, *_stubs())
+    return ("--ro-bind", "/usr", "/usr", *_roots(), *etc)
+
+
+def _stubs() -> Iterator[str]:
+    for name in _INTERACTIVE:
+        yield from ("--symlink", "stub", f"{_STUBS}/{name}")
 
 
 def _roots() -> Iterator[str]:
@@ -266,26 +283,34 @@ def _git_message(path: Path, expected: Path) -> str:
     )
 
 
-def _own(toolchain: Mapping[str, Path]) -> Iterator[str]:
+def _own(plan: Plan) -> Iterator[str]:
     """Show the interpreter that the file tools need, and cover the packages beside it."""
     own = own_programs()
+    if plan.root is not None:
+        yield from ("--dir", _OWN, *root_folder.host_programs())
+        if own.search is not None:
+            yield from ("--ro-bind", str(own.search), f"{_OWN}/{own.search.name}")
+        return
     for prefix in own.prefixes:
         yield from ("--ro-bind", str(prefix), str(prefix))
     for folder in own.hidden:
         yield from (*_tmpfs(str(folder), 0, mode="0555"), "--remount-ro", str(folder))
     yield from ("--dir", _OWN)
-    for name, target in own_links(toolchain.values()).items():
+    for name, target in own_links(plan.toolchain.values()).items():
         yield from ("--symlink", target, f"{_OWN}/{name}")
     if own.search is not None:
         yield from ("--ro-bind", str(own.search), f"{_OWN}/{own.search.name}")
 
 
-def _toolchains(toolchain: Mapping[str, Path], data: Data) -> Iterator[str]:
+def _toolchains(plan: Plan) -> Iterator[str]:
     """Show each toolchain at its real place, and by its name where that is a link.
 
     What lies in another one, or in /usr, is there already: nothing is mounted or linked in it.
     """
-    shown = [Path("/usr"), *own_programs().prefixes]
+    toolchain, data = plan.toolchain, plan.data
+    shown = [Path("/usr")]
+    if plan.root is None:
+        shown += own_programs().prefixes
     for real in sorted(set(toolchain.values()), key=lambda one: len(one.parts)):
         if not any(real.is_relative_to(place) for place in shown):
             yield from ("--ro-bind", str(real), str(real))

@@ -30,6 +30,7 @@ from activities.adapters.sandbox.child_process import (
 from activities.adapters.sandbox.shown_programs import own_programs
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog, session_of
 from activities.ports.sandbox_port import (
+    Layering,
     SandboxCommand,
     SandboxProbe,
     SandboxResult,
@@ -66,6 +67,10 @@ class UnconfinedSandbox:
         """Say that there is none."""
         warning = "There is no sandbox: commands run with all rights of the user of this process."
         return SandboxProbe(usable=True, name="none", reason=None, warnings=(warning,))
+
+    async def layering(self, near: Path) -> Layering:  # noqa: ARG002 -- the port
+        """Say that workspaces share nothing: each command sees its workspace at its own path."""
+        return Layering(kind="none", reason="There is no sandbox, so set-up runs in each worktree.")
 
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
         """Run one command to its end, kill what it leaves, and reap it, even under cancellation.
@@ -105,6 +110,11 @@ class UnconfinedSandbox:
         )
 
     def _environment(self, command: SandboxCommand, home: Path) -> dict[str, str]:
+        if command.workspace.environment.root is not None:
+            raise SandboxUnavailableError(
+                "A root folder needs the sandbox: without one it cannot stand in place of /. Take "
+                "`environment.root` or `sandbox: none` out."
+            )
         try:
             wanted = self._offered.wanted(command.workspace.environment)
         except ToolchainError as error:

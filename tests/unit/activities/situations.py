@@ -13,7 +13,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.adapters.blob_store import MemoryStore
 from activities.adapters.git.host_git import GitHostRepository
+from activities.adapters.git.repository_locks import exclusive
 from activities.adapters.shell.bash_parser import parse
+from activities.adapters.snapshots.snapshot_store import LocalSnapshots
 from activities.base_import import ExportActivities, ImportActivities
 from activities.gate_runs import GateActivities
 from activities.merging import MergingActivities
@@ -136,7 +138,8 @@ class Situation:
     def __init__(self, top: Path, sandbox: Sandbox) -> None:
         self.home = Home(top)
         repository = GitHostRepository(self.home.git, top / "host", KEY)
-        self._host = Host("h", "host/h", MemoryStore(), sandbox, lambda _: repository)
+        kept = LocalSnapshots(top / "host", exclusive, 1 << 30)
+        self.host = Host("h", "host/h", MemoryStore(), sandbox, lambda _: repository, kept)
 
     async def known(self, *copies: str, allow_secret: tuple[str, ...] = ()) -> tuple[Base, str]:
         """Look at the repository as a session's start does; return the base and the brief.
@@ -149,7 +152,7 @@ class Situation:
         export = ExportBase(
             session=SESSION, repository=str(self.home.path), base=None, worktree=worktree
         )
-        exporting = ExportActivities(self.home.user, self._host.store)
+        exporting = ExportActivities(self.home.user, self.host.store)
         base = await ActivityEnvironment().run(exporting.export, export)
         request = ImportBase(
             session=SESSION,
@@ -162,12 +165,12 @@ class Situation:
             disk_bytes=0,
             unfilled=base.unfilled,
         )
-        importing = ImportActivities(self._host)
+        importing = ImportActivities(self.host)
         return base, (await ActivityEnvironment().run(importing.import_base, request)).brief
 
     async def store(self, data: bytes) -> Digest:
         """Keep bytes as the export of the person's files does."""
-        return await self._host.store.put(data)
+        return await self.host.store.put(data)
 
     async def begin(
         self,
@@ -182,14 +185,14 @@ class Situation:
         exported = await self.home.user.export(self.home.path, self.home.base)
         await self.home.host.import_base(exported, self.home.base, SESSION)
         await self.home.host.import_names(exported.names)
-        agents = [Agent(self._host, self.home.base, task, claims) for task in tasks]
+        agents = [Agent(self.host, self.home.base, task, claims) for task in tasks]
         for agent in agents:
             await agent.prepare(copied, set_up)
         return agents
 
     async def again(self, task: str, head: Commit, claims: tuple[str, ...] = ("**",)) -> Agent:
         """Start a second attempt of a task, on what was merged meanwhile."""
-        agent = Agent(self._host, head, task, claims, attempt=2)
+        agent = Agent(self.host, head, task, claims, attempt=2)
         await agent.prepare()
         return agent
 
@@ -205,21 +208,32 @@ class Situation:
         *argv: str,
         copied: tuple[CopiedFile, ...] = (),
         set_up: SetUp | None = None,
+        then: tuple[str, ...] = (),
         baseline: GateReport | None = None,
     ) -> GateReport:
-        """Judge a commit by one gate, after a set-up; return all that is said."""
+        """Judge a commit by one gate, or two, after a set-up; return all that is said."""
         setup, network = set_up or SetUp()
         request = RunGates(
             session=SESSION,
             key=KEY,
             commit=commit,
-            gates=(GateSpec(name="check", argv=argv),),
+            gates=tuple(
+                GateSpec(name=name, argv=each)
+                for name, each in (("check", argv), ("then", then))
+                if each
+            ),
             baseline=baseline,
             setup=setup,
             network=network,
             copied=copied,
         )
-        return await ActivityEnvironment().run(GateActivities(self._host).run, request)
+        return await ActivityEnvironment().run(GateActivities(self.host).run, request)
+
+    async def output(self, report: GateReport, number: int = 0) -> bytes:
+        """Return what a gate of a report said."""
+        digest = report.results[number].output
+        assert digest is not None
+        return await self.host.store.get(digest)
 
     async def merge(self, *commits: Commit, head: Commit | None = None) -> MergeOutcome:
         """Merge the work of several tasks onto the base, or onto what was merged before."""
@@ -227,4 +241,4 @@ class Situation:
         request = MergeCommits(
             session=SESSION, key=KEY, head=onto, commits=commits, title="all", at=WHEN
         )
-        return await ActivityEnvironment().run(MergingActivities(self._host).merge, request)
+        return await ActivityEnvironment().run(MergingActivities(self.host).merge, request)

@@ -8,7 +8,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.adapters.blob_store import MemoryStore
 from activities.adapters.git.host_git import GitHostRepository
+from activities.adapters.git.repository_locks import exclusive
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.snapshots.snapshot_store import LocalSnapshots
 from activities.merging import MergingActivities
 from activities.repository.host_data import Host
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home, write
@@ -49,6 +51,7 @@ async def merged(home: Home, *deeds: Deed) -> MergeOutcome:
         MemoryStore(),
         BubblewrapSandbox(),
         lambda _: GitHostRepository(home.git, home.top / "host", KEY),
+        LocalSnapshots(home.top / "host", exclusive, 1 << 30),
     )
     request = MergeCommits(
         session=SESSION, key=KEY, head=home.base, commits=commits, title="t", at=WHEN

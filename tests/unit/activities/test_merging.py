@@ -7,7 +7,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.adapters.blob_store import MemoryStore
 from activities.adapters.git.host_git import GitHostRepository
+from activities.adapters.git.repository_locks import exclusive
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.snapshots.snapshot_store import LocalSnapshots
 from activities.merging import MergingActivities
 from activities.repository.host_data import Host
 from tests.unit.activities.adapters.git.home import SESSION, Home
@@ -43,6 +45,7 @@ async def test_an_advance_that_found_no_room_leaves_the_way_open_for_another(tmp
         store,
         BubblewrapSandbox(),
         lambda _: GitHostRepository(home.git, tmp_path / "host", KEY),
+        LocalSnapshots(tmp_path / "host", exclusive, 1 << 30),
     )
 
     async def advance(new: Commit) -> Digest:

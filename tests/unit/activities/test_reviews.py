@@ -7,7 +7,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.adapters.blob_store import MemoryStore
 from activities.adapters.git.host_git import GitHostRepository
+from activities.adapters.git.repository_locks import exclusive
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.snapshots.snapshot_store import LocalSnapshots
 from activities.repository.host_data import Host
 from activities.reviews import ReviewActivities
 from tests.unit.activities.adapters.git.home import Home
@@ -60,6 +62,7 @@ async def test_evidence_is_looked_up(tmp_path: Path, evidence: Evidence, place: 
         MemoryStore(),
         BubblewrapSandbox(),
         lambda _: GitHostRepository(home.git, tmp_path / "host", KEY),
+        LocalSnapshots(tmp_path / "host", exclusive, 1 << 30),
     )
     request = CheckEvidence(key=KEY, base=home.base, commit=commit, evidence=(evidence,))
     found = await ActivityEnvironment().run(ReviewActivities(host).evidence, request)

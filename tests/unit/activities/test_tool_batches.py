@@ -20,6 +20,7 @@ from activities.adapters.git.repository_locks import Locking, exclusive
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 from activities.adapters.shell.bash_parser import parse
+from activities.adapters.snapshots.snapshot_store import LocalSnapshots
 from activities.ports.sandbox_port import Sandbox
 from activities.repository.host_data import Host, checkpoint_ref, worktree_name
 from activities.tool_batches import BATCH, ToolActivities
@@ -88,7 +89,16 @@ class Bench:
 
         seams = Seams(locking, fail_point)
         repository = GitHostRepository(self.home.git, self.home.top / "host", KEY, seams)
-        return Host("h", "host/h", MemoryStore(), self.sandbox, lambda _: repository, fail_point)
+        kept = LocalSnapshots(self.home.top / "host", locking, 1 << 30)
+        return Host(
+            name="h",
+            queue="host/h",
+            store=MemoryStore(),
+            sandbox=self.sandbox,
+            repository=lambda _: repository,
+            snapshots=kept,
+            fail_point=fail_point,
+        )
 
     def request(self, *commands: str, turn: int = 1, at: Commit | None = None) -> RunTools:
         calls = [

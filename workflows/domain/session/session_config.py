@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, StringConstraints
 
@@ -65,11 +65,17 @@ HostPattern = Annotated[str, StringConstraints(min_length=1, max_length=260)]
 """A host's name, `name:port`, or `*.name` for all names below it; `policy.hosts` reads it."""
 
 
+SETUP_TIMEOUT: Final = timedelta(minutes=10)
+"""Of each command of a set-up, where nothing else is said."""
+
+
 class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
     """What a worktree needs beside what git holds."""
 
     setup: tuple[tuple[str, ...], ...] = ()
-    """Commands (argument lists) run in the sandbox, once per worktree or checkout."""
+    """Commands (argument lists) run in the sandbox, once for all trees that it fits."""
+    setup_timeout: timedelta = SETUP_TIMEOUT
+    """The longest that each of them may run."""
     network: Annotated[tuple[HostPattern, ...], Field(max_length=100)] = ()
     """Hosts that they, and nothing else, may reach; without any they have no network."""
     copies: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("copy", "copies"))

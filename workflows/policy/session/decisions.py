@@ -6,7 +6,7 @@ unknown id or a thing that is not possible now each becomes a notice that names 
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
 
@@ -52,7 +52,15 @@ from workflows.policy.session.changeset_states import (
     judge_approval,
     move_changeset,
 )
-from workflows.policy.session.effects import Answer, Applied, PlanAgain, SetCap, Steer, TellWaves
+from workflows.policy.session.effects import (
+    Answer,
+    Applied,
+    PlanAgain,
+    Sent,
+    SetCap,
+    Steer,
+    TellWaves,
+)
 from workflows.policy.session.phase_changes import phase_beneath
 from workflows.policy.session.scheduling import adopt
 from workflows.policy.session.task_states import FINAL, can_move, move
@@ -71,20 +79,6 @@ _FAULTS = 3
 """How many faults of an input a notice names: it is one line for a person."""
 
 
-QUESTION_ASKED = "question_asked"
-"""The signal of an agent; no person sends it."""
-
-
-class Sent(NamedTuple):
-    """A decision as it arrived: not validated, so that no payload can fail the workflow's task."""
-
-    name: str
-    payload: JsonValue = None
-    """The first input."""
-    inputs: int = 1
-    """How many came; only one is understood."""
-
-
 def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) -> Applied:
     """Take up one decision; what it decided, or would have, is kept with who sent it.
 
@@ -95,7 +89,7 @@ def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) 
         at: now, as the workflow sees it.
     """
     name, inputs = sent.name, sent.inputs
-    if name == QUESTION_ASKED and inputs == 1:
+    if name == reported_events.QUESTION_ASKED and inputs == 1:
         return reported_events.take_question(state, config, sent.payload, at)
     if name not in _HANDLERS:
         text = f"there is no signal {name[:100]!r}; there are {', '.join(_HANDLERS)}"
@@ -284,7 +278,9 @@ def _review_again(case: _Case, record: TaskRecord, signal: RetryTask) -> Applied
     if signal.notes:
         text = "notes are for a next attempt, and another review starts none: leave one of them out"
         return case.not_possible(signal.id, text)
-    if not can_move(record, TaskEvent.REVIEW) or not _has_whole_work(record):
+    # Submitted by the last attempt, and nothing moved away below it.
+    is_whole = None not in (record.commit, record.base) and record.restart_from == record.commit
+    if not can_move(record, TaskEvent.REVIEW) or not is_whole:
         text = (
             f"task {signal.id!r} is {record.state} and has no submitted work that could be reviewed"
             " again"
@@ -294,11 +290,6 @@ def _review_again(case: _Case, record: TaskRecord, signal: RetryTask) -> Applied
     state = wave_outcomes.put(case.state, again.evolve(judgement=None))
     home = next(each for each in state.changesets if record.task.id in each.tasks)
     return Applied(state=wave_outcomes.put_changeset(state, home.without_approval()))
-
-
-def _has_whole_work(record: TaskRecord) -> bool:
-    """Tell whether the last attempt submitted its work, and nothing moved away below it."""
-    return None not in (record.commit, record.base) and record.restart_from == record.commit
 
 
 def _steer(case: _Case, signal: SteerTask) -> Applied:

@@ -1,12 +1,14 @@
-"""What a decision asks of the session beyond its state: to tell its waves, its ledger, its planner.
+"""A decision as it arrives, and what it asks of the session beyond its state.
+
+That is to tell its waves, its ledger or its planner.
 
 A value for each kind. Stopping is none of them: the state's phase says it.
 """
 
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from workflows.domain.ids import TaskId
 from workflows.domain.session.session_state import SessionState
@@ -57,3 +59,13 @@ class Applied(BaseModel, frozen=True, extra="forbid"):
     def with_state(self, state: SessionState) -> "Applied":
         """Return the same with another state."""
         return Applied(state=state, effects=self.effects, refused=self.refused)
+
+
+class Sent(NamedTuple):
+    """A decision as it arrived: not validated, so that no payload can fail the workflow's task."""
+
+    name: str
+    payload: JsonValue = None
+    """The first input."""
+    inputs: int = 1
+    """How many came; only one is understood."""

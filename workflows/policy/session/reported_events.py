@@ -14,6 +14,8 @@ from workflows.policy.agent.questions import DECIDE_YOURSELF
 from workflows.policy.session import phase_changes, wave_outcomes
 from workflows.policy.session.effects import Answer, Applied
 
+QUESTION_ASKED = "question_asked"
+"""The signal of an agent; no person sends it."""
 _NOTICES = {
     "warning": NoticeKind.CAP_WARNING,
     "cap_reached": NoticeKind.CAP_REACHED,

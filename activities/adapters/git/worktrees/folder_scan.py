@@ -107,9 +107,18 @@ def _list(place: bytes, prefix: bytes, changed_ns: int) -> Listing:
             continue
         elif entry.is_dir(follow_symlinks=False):
             folders.append(prefix + name)
-        elif not entry.is_symlink():
+        elif not entry.is_symlink() and not is_whiteout(entry):
             odd.append(prefix + name)
     return Listing(changed_ns, tuple(folders), tuple(nested), tuple(odd))
+
+
+def is_whiteout(entry: os.DirEntry[bytes]) -> bool:
+    """Say whether this is the kernel's mark that something of a snapshot was deleted here.
+
+    No command can make one by itself: a device takes rights that the sandbox has not.
+    """
+    found = entry.stat(follow_symlinks=False)
+    return stat.S_ISCHR(found.st_mode) and found.st_rdev == 0
 
 
 def entries(folder: bytes) -> list[os.DirEntry[bytes]]:

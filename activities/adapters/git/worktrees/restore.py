@@ -5,12 +5,13 @@ Ignored files stay (they are a cache), by the ignore rules of that commit. Empty
 
 import asyncio
 import os
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from activities.adapters.git.git_command import Git, Scope
 from activities.adapters.git.worktrees.collected_names import shown
-from activities.adapters.git.worktrees.folder_scan import entries, folders_of
+from activities.adapters.git.worktrees.folder_scan import entries, folders_of, is_whiteout
 from activities.adapters.git.worktrees.worktree import delete, unlock_folders
 from activities.ports.git_errors import GitCommandError, WorktreeDamagedError
 from workflows.domain.ids import Commit
@@ -66,12 +67,21 @@ def prune(
             if path == b".git" or path in kept:
                 continue
             if not entry.is_dir(follow_symlinks=False):
-                if path not in tracked:
+                if path not in tracked and not is_whiteout(entry):
                     os.unlink(entry.path)
             elif path in folders:
                 waiting.append(path)
             else:
                 delete(Path(os.fsdecode(entry.path)))
+
+
+def discard(root: bytes, paths: Iterable[bytes]) -> None:
+    """Delete what stands at `paths` (a folder may end with a slash); no link is followed."""
+    for path in paths:
+        parts = path.rstrip(b"/").split(b"/")
+        above = (os.path.join(root, *parts[:number]) for number in range(1, len(parts)))
+        if not any(os.path.islink(folder) for folder in above):
+            delete(Path(os.fsdecode(os.path.join(root, *parts))))
 
 
 async def _verify(git: Git, scope: Scope) -> None:

@@ -47,7 +47,9 @@ class Worktrees:
     def place(self, name: str) -> WorktreePlace:
         """Say where a worktree is, or would be."""
         layout = self.bare.layout
-        return WorktreePlace(name=name, path=layout.worktree(name), git_dir=layout.bare)
+        return WorktreePlace(
+            name=name, path=layout.worktree(name), git_dir=layout.bare, state=layout.state(name)
+        )
 
     @asynccontextmanager
     async def lock(
@@ -133,7 +135,7 @@ class Worktrees:
     async def _wipe(self, name: str) -> None:
         layout = self.bare.layout
         self._made(name).unlink(missing_ok=True)
-        self.mark(name, None)
+        await asyncio.to_thread(delete, layout.state(name))
         await asyncio.to_thread(delete, layout.worktree(name))
         async with self.bare.mutex():
             await asyncio.to_thread(delete, layout.admin(name))

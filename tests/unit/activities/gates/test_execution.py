@@ -8,6 +8,7 @@ from activities.adapters.blob_store import MemoryStore
 from activities.gates.execution import Checkout, GateRunner
 from activities.gates.run_summaries import NAMING_OPTION
 from activities.ports.sandbox_port import (
+    Layering,
     Limits,
     SandboxCommand,
     SandboxProbe,
@@ -43,6 +44,9 @@ class ScriptedSandbox:
 
     async def probe(self) -> SandboxProbe:
         return SandboxProbe(usable=True, name="scripted", reason=None)
+
+    async def layering(self, near: Path) -> Layering:
+        return Layering(kind="none")
 
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
         self.before_run()

@@ -25,7 +25,8 @@ def read(section: str, *, from_repository: bool = False) -> None:
         ("{variables: {NPM_TOKEN: x}}", "looks like a secret"),
         ("{variables: {AWS_SECRET_ACCESS_KEY: x}}", "looks like a secret"),
         ("{variables: {1A: x}}", "environment.variables"),
-        ("{root: /}", "environment.root"),
+        ("{image: /}", "environment.image"),
+        ("{root: image}", "by its whole path"),
     ],
 )
 def test_what_no_file_may_say(section: str, fault: str):

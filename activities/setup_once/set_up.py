@@ -1,0 +1,125 @@
+"""Sets up one tree: by a snapshot that fits it, or by running the commands for one that will.
+
+The commands run in a checkout of their own of exactly the commit that the key was computed from,
+while the key's lock is held: whoever wants the same waits and finds the snapshot. The processes of
+the commands hold that lock too, so it is free only when the last of them is dead. What the commands
+change outside ignored paths is dropped, as it always was: it would pass for work.
+"""
+
+from collections.abc import Mapping
+
+from activities.ports.host_repository import WorktreePlace, WorktreeStore
+from activities.ports.snapshot_port import Snapshot, SnapshotRecord
+from activities.repository.host_data import Host, workspace, write_copied
+from activities.setup_once.place_stamps import stamp
+from activities.setup_once.setup_commands import SetUp, run_commands
+from activities.setup_once.setup_inputs import Grounds, fits, inputs_read, setup_key, tree_digest
+from workflows.domain.ids import Commit
+
+
+class SetUpTree:
+    """One tree that is set up, and can be brought back to how it was then."""
+
+    def __init__(self, host: Host, order: SetUp, name: str, commit: Commit) -> None:
+        """Take the tree's name and the commit that it is at; `prepare` does the work."""
+        self._host = host
+        self._order = order
+        self._name = name
+        self._commit = commit
+        self._worktrees: WorktreeStore = host.worktrees(order.key)
+        self._snapshot: Snapshot | None = None
+        self._is_mounted = False
+        self._is_in_place = False
+        self.was_kept = False
+        """What an earlier set-up left was used."""
+
+    async def prepare(self, place: WorktreePlace, hold: int) -> tuple[str, ...]:
+        """Set the tree up.
+
+        Args:
+            place: a fresh checkout.
+            hold: its lock.
+
+        Returns:
+            What set-up asked of the network and did not get, though all went well.
+
+        Raises:
+            ApplicationError: SetupFailed, with the command and the end of its output.
+        """
+        if not self._order.commands:
+            await write_copied(self._host.store, place.path, self._order.copied)
+            return ()
+        layering = await self._host.sandbox.layering(place.state)
+        if layering.kind == "none":
+            self._is_in_place = True
+            await write_copied(self._host.store, place.path, self._order.copied)
+            tree = workspace(place, self._order.environment, writable=True)
+            return await run_commands(self._host.sandbox, tree, self._order, hold)
+        self._is_mounted = layering.kind == "mounted"
+        self._snapshot = await self._shared(place)
+        return self._snapshot.record.notices
+
+    async def renew(self, place: WorktreePlace) -> None:
+        """Drop what was written to ignored paths since, in a tree that was restored already.
+
+        Where set-up ran in the tree itself, nothing can be told from what it left.
+        """
+        if self._is_in_place:
+            return
+        snapshot = self._snapshot
+        tops = () if snapshot is None else tuple(map(str.encode, snapshot.record.paths))
+        await self._worktrees.discard_ignored(self._name, tops)
+        if snapshot is None:
+            await write_copied(self._host.store, place.path, self._order.copied)
+        else:
+            await self._give(snapshot, place)
+
+    async def _give(self, snapshot: Snapshot, place: WorktreePlace) -> None:
+        await self._host.snapshots.give(snapshot, place.path, place.state, mounted=self._is_mounted)
+
+    async def _shared(self, place: WorktreePlace) -> Snapshot:
+        order = self._order
+        entries = await self._host.commits(order.key).entries(self._commit)
+        shown = self._host.toolchains.wanted(order.environment)
+        root = self._host.toolchains.root_of(order.environment)
+        places = [stamp(name, real) for name, real in shown.items()]
+        places += [] if root is None else [stamp("/", root)]
+        grounds = Grounds(order.key, order.commands, order.environment, tuple(places), order.copied)
+        key = setup_key(grounds, entries)
+        async with self._host.snapshots.lock(key) as fence:
+            found = (each for each in self._host.snapshots.find(key) if fits(each.record, entries))
+            kept = next(found, None)
+            self.was_kept = kept is not None
+            snapshot = kept or await self._made(key, entries, fence)
+            await self._give(snapshot, place)
+        return snapshot
+
+    async def _made(self, key: str, entries: Mapping[bytes, str], fence: int) -> Snapshot:
+        """Run the commands in a checkout of their own and keep what they left."""
+        name = f"{self._order.session}.setup.{key[:16]}".lower()
+        async with self._worktrees.lock(name):
+            await self._worktrees.remove_worktree(name)
+            try:
+                return await self._kept(key, name, entries, fence)
+            finally:
+                await self._worktrees.remove_worktree(name)
+
+    async def _kept(
+        self, key: str, name: str, entries: Mapping[bytes, str], fence: int
+    ) -> Snapshot:
+        place = await self._worktrees.create_worktree(name, self._commit)
+        await write_copied(self._host.store, place.path, self._order.copied)
+        tree = workspace(place, self._order.environment, writable=True)
+        watch = await self._host.snapshots.watch(place.path, entries)
+        notices = await run_commands(self._host.sandbox, tree, self._order, fence)
+        read = None if watch is None else inputs_read(*watch.read(), self._order.commands, entries)
+        record = SnapshotRecord(
+            schema=1,
+            tree=tree_digest(entries),
+            read=read,
+            paths=(),
+            size_bytes=0,
+            notices=notices,
+        )
+        ignored = await self._worktrees.ignored_paths(name)
+        return await self._host.snapshots.keep(key, place.path, ignored, record)

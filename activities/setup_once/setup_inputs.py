@@ -1,0 +1,206 @@
+"""For which trees one set-up does: which of its inputs count. Pure.
+
+Two things have to be the same: the key (the commands, the environment, the copied files, and every
+file that is known to say what is installed), and what set-up was seen to read besides. A set-up
+that reads the sources (`pip install .`) does for no change of them; one that reads lock files only
+does for all.
+
+| set-up                               | a tree with                                 | fits      |
+|--------------------------------------|---------------------------------------------|-----------|
+| any                                  | another manifest or lock file               | no        |
+| read a file                          | that file changed or gone                   | no        |
+| read half of a folder's sources      | another name in that folder                 | no        |
+| listed a folder                      | another folder in that folder               | no        |
+| read README, LICENSE, .gitignore …   | these changed                               | yes       |
+| ran where reads cannot be seen       | any difference                              | no        |
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from activities.ports.snapshot_port import InputsRead, SnapshotRecord
+from workflows.domain.environment import ProjectEnvironment
+from workflows.domain.repository import CopiedFile
+
+Commands = tuple[tuple[str, ...], ...]
+_FORMAT: Final = 1
+_SHOWN: Final = {"toolchains", "root", "variables"}
+"""What of an environment commands see; from where packages come is no matter."""
+_MANIFESTS: Final = (
+    *("pyproject.toml", "setup.py", "setup.cfg", "*requirements*.txt", "*requirements*.in"),
+    *("constraints*.txt", "uv.lock", "uv.toml", "poetry.lock", "pdm.lock", "pylock*.toml"),
+    *("Pipfile", "Pipfile.lock", ".python-version", "environment.y*ml", "conda-lock.yml"),
+    *("package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc", ".nvmrc"),
+    *(".node-version", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".pnpmfile.cjs", "yarn.lock"),
+    *(".yarnrc", ".yarnrc.yml", "bun.lock", "bun.lockb", "bunfig.toml", "deno.json", "deno.lock"),
+    *("Cargo.toml", "Cargo.lock", "rust-toolchain", "rust-toolchain.toml"),
+    *("go.mod", "go.sum", "go.work", "go.work.sum", ".tool-versions", "mise.toml"),
+    *("Gemfile", "Gemfile.lock", "*.gemspec", ".ruby-version", "composer.json", "composer.lock"),
+    *("pom.xml", "build.gradle*", "settings.gradle*", "gradle.properties", "gradle.lockfile"),
+    *("*.versions.toml", "gradle-wrapper.properties", "mix.exs", "mix.lock"),
+    *("*.csproj", "*.fsproj", "packages.lock.json", "Package.swift", "Package.resolved"),
+)
+"""Names of files that say what is installed."""
+_MADE_UP: Final = frozenset(
+    {"test", "tests", "__tests__", "spec", "fixtures", "__fixtures__", "testdata", "examples"}
+)
+"""Folders whose manifests are mostly data of tests; one that is read counts all the same."""
+_HARMLESS: Final = (
+    *("readme*", "license*", "licence*", "copying*", "notice*", "authors*", "changelog*"),
+    *("changes*", "history*", "news*", "*.md", ".gitignore", ".gitattributes", ".mailmap"),
+)
+"""Read by packaging tools for their descriptions, and by git; nothing that is installed follows."""
+_WORDS: Final = re.compile(r"[^\s'\"`;&|()<>=:,]+")
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What a set-up stands on beside the tree."""
+
+    repository: str
+    """Its key on hosts: no other shares what its code has made."""
+    commands: Commands
+    environment: ProjectEnvironment
+    places: tuple[str, ...] = ()
+    """What the names of the environment really are on this host."""
+    copied: tuple[CopiedFile, ...] = ()
+    """The person's files in the tree."""
+
+
+def setup_key(grounds: Grounds, entries: Mapping[bytes, str]) -> str:
+    """Return the key of a set-up, 64 hexadecimal digits.
+
+    Args:
+        grounds: what has to be the same.
+        entries: the tree, an object for each path.
+    """
+    commands = grounds.commands
+    read = {_text(path): entries[path] for path in entries if _is_manifest(path)}
+    read |= {_text(path): entries[path] for path in _named(commands) if path in entries}
+    parts = [
+        _FORMAT,
+        grounds.repository,
+        commands,
+        grounds.environment.model_dump(mode="json", include=_SHOWN),
+        sorted(grounds.places),
+        sorted((file.path, file.content, file.executable) for file in grounds.copied),
+        read,
+    ]
+    return _digest(json.dumps(parts, sort_keys=True))
+
+
+def tree_digest(entries: Mapping[bytes, str]) -> str:
+    """Return a digest over a whole tree."""
+    lines = (path + b"\0" + entries[path].encode() for path in sorted(entries))
+    return hashlib.sha256(b"\n".join(lines)).hexdigest()
+
+
+def inputs_read(
+    files: Iterable[bytes],
+    folders: Iterable[bytes],
+    commands: Commands,
+    entries: Mapping[bytes, str],
+) -> InputsRead:
+    """Return what a set-up read, as far as it counts.
+
+    Args:
+        files: tracked files that it read.
+        folders: folders that it listed.
+        commands: what was run.
+        entries: its tree.
+    """
+    read = sorted(path for path in files if not _is_harmless(path))
+    told = _named(commands)
+    sources = Counter(_above(path) for path in read if _is_source(path, told))
+    there = Counter(_above(path) for path in entries if _is_source(path, told))
+    names, below = _contents(entries)
+    return InputsRead(
+        files={_text(path): entries[path] for path in read},
+        names={
+            _text(each): _digest(names.get(each, ()))
+            for each in sorted(sources)
+            if 2 * sources[each] >= there[each]
+        },
+        folders={_text(each): _digest(below.get(each, ())) for each in sorted(folders)},
+    )
+
+
+def fits(record: SnapshotRecord, entries: Mapping[bytes, str]) -> bool:
+    """Say whether a set-up would have left the same in this tree; see the table above."""
+    if record.tree == tree_digest(entries):
+        return True
+    read = record.read
+    if read is None:
+        return False
+    found = {_text(path): entry for path, entry in entries.items()}
+    if any(found.get(path) != entry for path, entry in read.files.items()):
+        return False
+    names, below = _contents(entries)
+    return _same(read.names, names) and _same(read.folders, below)
+
+
+def _same(wanted: Mapping[str, str], found: Mapping[bytes, set[bytes]]) -> bool:
+    texts = {_text(folder): inside for folder, inside in found.items()}
+    return all(_digest(texts.get(folder, ())) == digest for folder, digest in wanted.items())
+
+
+def _contents(
+    entries: Mapping[bytes, str],
+) -> tuple[dict[bytes, set[bytes]], dict[bytes, set[bytes]]]:
+    """Return by folder the names of all that is in it, and of the folders in it."""
+    names: dict[bytes, set[bytes]] = {}
+    below: dict[bytes, set[bytes]] = {}
+    for path in entries:
+        folder, _, name = path.rpartition(b"/")
+        names.setdefault(folder, set()).add(name)
+        while folder and folder.rpartition(b"/")[2] not in below.get(_above(folder), ()):
+            above, _, name = folder.rpartition(b"/")
+            names.setdefault(above, set()).add(name)
+            below.setdefault(above, set()).add(name)
+            folder = above
+    return names, below
+
+
+def _is_source(path: bytes, told: AbstractSet[bytes]) -> bool:
+    return not (path in told or _is_manifest(path) or _is_harmless(path))
+
+
+def _named(commands: Commands) -> set[bytes]:
+    """Return what may be a path in the words of commands, a script's included."""
+    words = {word for command in commands for part in command for word in _WORDS.findall(part)}
+    programs = {word.rpartition("/")[2] for word in words}
+    if programs & {"make", "gmake"}:
+        words |= {"Makefile", "makefile", "GNUmakefile"}
+    if "just" in programs:
+        words |= {"justfile", "Justfile", ".justfile"}
+    return {word.removeprefix("./").encode("utf-8", "surrogateescape") for word in words}
+
+
+def _is_manifest(path: bytes) -> bool:
+    *folders, name = _text(path).split("/")
+    return not _MADE_UP.intersection(folders) and any(fnmatchcase(name, one) for one in _MANIFESTS)
+
+
+def _is_harmless(path: bytes) -> bool:
+    name = _text(path).rpartition("/")[2].casefold()
+    return any(fnmatchcase(name, one) for one in _HARMLESS)
+
+
+def _above(path: bytes) -> bytes:
+    return path.rpartition(b"/")[0]
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")
+
+
+def _digest(of: str | Iterable[bytes]) -> str:
+    data = of.encode() if isinstance(of, str) else b"\0".join(sorted(of))
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,1 @@
+"""Set-up of a project, run once."""
