@@ -187,7 +187,7 @@ async def test_approval_without_evidence_that_holds_is_never_a_pass(
     assert [a for a in world.agents() if a.startswith("review")] == ["review.a.1.1", "review.a.1.2"]
 
 
-@pytest.mark.parametrize("pacing", list(Pacing))
+@pytest.mark.parametrize("pacing", some(list(Pacing), 2))
 async def test_a_conflict_sends_the_task_back_onto_the_new_head(
     theatre: Theatre, pacing: Pacing
 ) -> None:
