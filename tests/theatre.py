@@ -330,6 +330,11 @@ async def played(theatre: Theatre, world: World, **config: Any) -> SessionResult
         return await session.result()
 
 
+async def result_of(agent: WorkflowHandle[Any, AgentOutcome]) -> AgentOutcome:
+    """Wait for an agent's end."""
+    return await ends(agent.result(), f"the end of {agent.id!r}")
+
+
 def states(result: SessionResult) -> dict[str, tuple[str, int]]:
     """Return each task's state and its number of attempts."""
     return {task.id: (task.state, task.attempt) for task in result.tasks}

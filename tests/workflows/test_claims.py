@@ -13,7 +13,7 @@ from temporalio.worker import Worker
 
 from tests.fakes.generous_ledger import GenerousLedger
 from tests.fakes.world import World, planned, tool
-from tests.theatre import Theatre, light_theatre
+from tests.theatre import Theatre, light_theatre, result_of
 from workers import wiring
 from workers.roles import Role as WorkerRole
 from workers.worker_serving import workflow_runner
@@ -75,7 +75,7 @@ async def growth(world: World) -> float:
     """Return what turn 40 adds to the history over what turn 10 adds, where nothing compresses."""
     limits = AgentLimits.model_validate({"turns": TURNS, "wall": "PT1H", "usd": 3})
     async with light_theatre() as theatre, theatre.agent(world, limits=limits) as agent:
-        assert (await agent.result()).turns == TURNS
+        assert (await result_of(agent)).turns == TURNS
         history = await agent.fetch_history()
     sizes = bytes_of_turns(history)  # from turn 2 on
     return sizes[38 - 1] / sizes[10 - 2]
