@@ -11,6 +11,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, CancelledError
 
+from tests.effort import some
 from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
 from tests.theatre import Theatre, light_theatre, result_of, scheduled, until_in_history
 from tests.waiting import until
@@ -254,11 +255,11 @@ async def answers() -> None:
     "ends",
     [
         answers,
-        lambda: fail(FailureType.RATE_LIMITED),
         lambda: fail(FailureType.OUTCOME_UNKNOWN),
-        lambda: fail(FailureType.CREDIT_EXHAUSTED),
+        pytest.param(lambda: fail(FailureType.RATE_LIMITED), marks=pytest.mark.slow),
+        pytest.param(lambda: fail(FailureType.CREDIT_EXHAUSTED), marks=pytest.mark.slow),
     ],
-    ids=["answered", "rate-limited", "unknown", "no-credit"],
+    ids=["answered", "unknown", "rate-limited", "no-credit"],
 )
 async def test_a_cancellation_is_not_lost_on_a_call_that_ends_meanwhile(
     theatre: Theatre, ends: Callable[[], Awaitable[None]]
@@ -329,7 +330,7 @@ async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Th
 
 @pytest.mark.parametrize(
     "kind",
-    [FailureType.INVALID_REQUEST, FailureType.CONTEXT_OVERFLOW],
+    some([FailureType.INVALID_REQUEST, FailureType.CONTEXT_OVERFLOW], 2),
 )
 async def test_provider_where_no_model_of_the_route_is_left(theatre: Theatre, kind: str):
     """Field report R44."""
@@ -342,7 +343,7 @@ async def test_provider_where_no_model_of_the_route_is_left(theatre: Theatre, ki
     assert len(world.calls) == 1
 
 
-@pytest.mark.parametrize("kind", [FailureType.FENCED, FailureType.SANDBOX_UNAVAILABLE])
+@pytest.mark.parametrize("kind", some([FailureType.FENCED, FailureType.SANDBOX_UNAVAILABLE], 2))
 async def test_host(theatre: Theatre, kind: str):
     world = Scripted()
 
@@ -418,7 +419,7 @@ async def test_an_answer_without_calls_is_answered_in_words_that_fit(
 # --- calls that fail ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [FailureType.OUTCOME_UNKNOWN, FailureType.WORKER_LOST])
+@pytest.mark.parametrize("kind", some([FailureType.OUTCOME_UNKNOWN, FailureType.WORKER_LOST], 2))
 async def test_an_unknown_outcome_costs_its_quote_and_is_asked_anew(theatre: Theatre, kind: str):
     world = Scripted([tool("bash", command="x")], [SUBMIT], usd_per_call=Decimal("0.10"))
     world.on_call = lambda _: fail(kind) if len(world.calls) in {1, 2, 4, 5} else None
@@ -456,7 +457,9 @@ async def test_stop_ends_the_wait_after_an_unknown_outcome(theatre: Theatre):
     assert (outcome.end, outcome.bill.usd) == (AgentEnd.STOPPED, Decimal("0.10"))
 
 
-@pytest.mark.parametrize("kind", [FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED])
+@pytest.mark.parametrize(
+    "kind", some([FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED], 2)
+)
 async def test_the_routes_next_model_takes_over(theatre: Theatre, kind: str):
     world = Scripted([tool("bash", command="x")], [SUBMIT])
     world.on_call = lambda call: fail(kind) if call.model.family == "alpha" else None

@@ -85,6 +85,7 @@ async def test_what_a_turn_adds_to_the_history_is_flat():
     assert 0.9 <= await growth(Wordy(has_store=True)) <= 1.1
 
 
+@pytest.mark.slow
 async def test_without_the_stored_chain_it_grows():
     assert await growth(Wordy(has_store=False)) > 1.1
 
@@ -134,6 +135,7 @@ async def test_eight_agents_at_once_never_pass_the_cap(theatre: Theatre):
     assert CAP - 4 * CALL <= await spend(theatre) <= CAP
 
 
+@pytest.mark.slow
 async def test_a_ledger_that_ignores_what_it_granted_lets_them_pass_it(theatre: Theatre):
     honest = [each for each in wiring.workflows_for(WorkerRole.WORKFLOWS) if each != SessionLedger]
     async with Worker(
