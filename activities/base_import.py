@@ -51,6 +51,7 @@ class ExportActivities:
             repository=str(facts.root),
             key=facts.key,
             bundle=await self._store.put(bundle.bundle),
+            names=await self._store.put(bundle.names) if bundle.names else None,
             shallow=bundle.shallow,
             commit=facts.base,
             tree=facts.tree,
@@ -139,6 +140,8 @@ class ImportActivities:
             data = await self._host.store.get(request.bundle)
             base = BaseBundle(bundle=data, shallow=request.shallow)
         await history.import_base(base, request.commit, request.session)
+        if request.names is not None:
+            await history.import_names(await self._host.store.get(request.names))
 
 
 async def _read(

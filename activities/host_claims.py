@@ -3,6 +3,7 @@
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.ports.registry_access import RegistryError
 from activities.ports.toolchain_places import ToolchainError
 from activities.repository.host_data import Host
 from workflows.contracts.host_contracts import ClaimHost, HostClaim
@@ -21,7 +22,7 @@ class HostActivities:
 
         Raises:
             ApplicationError: SandboxUnavailable, with the reason and how to fix it; a toolchain
-                that the session wants and this host does not show is one.
+                or registry that the session wants and this host was not told of is one.
         """
         probe = await self._host.sandbox.probe()
         if not probe.usable:
@@ -39,7 +40,8 @@ class HostActivities:
             )
         try:
             self._host.toolchains.wanted(request.environment)
-        except ToolchainError as error:
+            self._host.registries.wanted(request.environment.access)
+        except (ToolchainError, RegistryError) as error:
             raise ApplicationError(
                 f"host {self._host.name!r}: {error}",
                 type=FailureType.SANDBOX_UNAVAILABLE,

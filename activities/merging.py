@@ -3,23 +3,27 @@
 from temporalio import activity
 
 from activities.activity_failures import mapped
-from activities.ports.host_repository import Merged, MergePart
+from activities.ports.host_repository import Merged, MergePart, Rebase
 from activities.repository.host_data import Host
-from workflows.contracts.host_contracts import (
+from activities.repository.merged_tree import merge_faults
+from workflows.contracts.merging_contracts import (
     AdvanceBranch,
     Advanced,
     MergeCommits,
     MergeConflict,
     MergedCommits,
     MergeOutcome,
+    RebasedWork,
+    RebaseWork,
 )
+from workflows.domain.ids import Commit
 
 _TEXT_CHARACTERS = 4_000
 _PATHS_TOLD = 100
 
 
 class MergingActivities:
-    """Activities `merging.merge` and `merging.advance`."""
+    """Activities `merging.merge`, `merging.rebase` and `merging.advance`."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -34,13 +38,38 @@ class MergingActivities:
             outcome = await history.merge(request.head, parts, request.at)
         self._host.fail_point("after-merge")
         if isinstance(outcome, Merged):
-            return MergedCommits(commit=outcome.commit, tree=outcome.tree)
-        text = f"{', '.join(outcome.kinds)}\n" + "\n".join(outcome.messages)
-        return MergeConflict(
-            commit=outcome.commit,
-            paths=outcome.paths[:_PATHS_TOLD],
-            text=text[:_TEXT_CHARACTERS],
+            return await self._checked(request, outcome)
+        lines = (", ".join(outcome.kinds), *outcome.messages)
+        return _conflict(outcome.commit, outcome.paths, lines)
+
+    async def _checked(self, request: MergeCommits, merged: Merged) -> MergeOutcome:
+        """Take what git merged for a conflict where the two sides do not go together."""
+        commits = self._host.commits(request.key)
+        heads = (request.head, *merged.heads)
+        for head, part, joined in zip(heads, request.commits, merged.heads, strict=False):
+            with mapped():
+                faults = await merge_faults(commits, head, part, joined)
+            if faults:
+                kinds = ", ".join(sorted({each.kind for each in faults}))
+                lines = (kinds, *(f"{each.path}: {each.text}" for each in faults))
+                return _conflict(part, tuple(each.path for each in faults), lines)
+        return MergedCommits(commit=merged.commit, tree=merged.tree)
+
+    @activity.defn(name="merging.rebase")
+    async def rebase(self, request: RebaseWork) -> RebasedWork:
+        """Bring earlier work onto a new base, with conflict markers where both sides differ."""
+        message = f"{request.title}\n\nBlueflame-Session: {request.session}"
+        asked = Rebase(
+            base=request.base,
+            work=request.work,
+            work_base=request.work_base,
+            message=message,
+            when=request.at,
         )
+        with mapped():
+            done = await self._host.history(request.key).rebase(asked)
+        conflicts = "\n".join(done.messages)[:_TEXT_CHARACTERS]
+        return RebasedWork(commit=done.commit, conflicts=conflicts)
 
     @activity.defn(name="merging.advance")
     async def advance(self, request: AdvanceBranch) -> Advanced:
@@ -61,3 +90,8 @@ class MergingActivities:
             await history.advance(ref, request.new, old)
         self._host.fail_point("after-advance")
         return Advanced(bundle=digest)
+
+
+def _conflict(commit: Commit, paths: tuple[str, ...], lines: tuple[str, ...]) -> MergeConflict:
+    text = "\n".join(lines)
+    return MergeConflict(commit=commit, paths=paths[:_PATHS_TOLD], text=text[:_TEXT_CHARACTERS])

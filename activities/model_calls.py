@@ -20,7 +20,6 @@ from activities.ports.model_provider import (
     InvalidRequestError,
     ModelError,
     ModelProvider,
-    ModelReply,
     ModelRequest,
     OutcomeUnknownError,
     ProviderUnavailableError,
@@ -108,7 +107,15 @@ class ModelActivities:
             before = await self._before(request)
         except PrefixLostError:
             return PrefixLost()
-        whole = _request(request, before, self._limit)
+        whole = ModelRequest(
+            model=request.model,
+            system=system_prompt(request.role),
+            tools=tools_for(request.role, request.tools, patches=request.model.patches),
+            messages=(*before, *request.messages),
+            max_output_tokens=request.max_output_tokens,
+            cache_key=f"{request.session}/{request.agent}",
+            timeout=self._limit,
+        )
         try:
             return await self._send(request, whole)
         except ModelError as error:
@@ -130,7 +137,7 @@ class ModelActivities:
             head=head,
             stop=reply.stop,
             usage=reply.usage,
-            cost_usd=_cost(reply),
+            cost_usd=(reply.cost_usd if reply.cost_usd is not None else Decimal(0)),
             latency=latency,
             scripted=reply.scripted,
         )
@@ -139,23 +146,6 @@ class ModelActivities:
         if request.prefix is None:
             return ()
         return await self._conversations.load(request.prefix)
-
-
-def _request(request: CallModel, before: tuple[Message, ...], limit: timedelta) -> ModelRequest:
-    return ModelRequest(
-        model=request.model,
-        system=system_prompt(request.role),
-        tools=tools_for(request.role, request.tools, patches=request.model.patches),
-        messages=(*before, *request.messages),
-        max_output_tokens=request.max_output_tokens,
-        cache_key=f"{request.session}/{request.agent}",
-        timeout=limit,
-    )
-
-
-def _cost(reply: ModelReply) -> Decimal:
-    """Return what the call cost; a session with unknown prices was refused before any call."""
-    return reply.cost_usd if reply.cost_usd is not None else Decimal(0)
 
 
 def _failure(

@@ -45,6 +45,7 @@ _DEFAULTS = {
     "providers": "",
     "environment.variables": "",
     "BLUEFLAME_TOOLCHAINS": "",
+    "BLUEFLAME_REGISTRIES": "",
     "catalogue": "",
     "gates": "detected",
     "gates.NAME.run": "",
@@ -58,6 +59,7 @@ _INTERNAL = frozenset(
         "BLUEFLAME_SERVER",
         "BLUEFLAME_FAIL_POINT",
         "BLUEFLAME_TEMPORAL",
+        "BLUEFLAME_TOOL_SETTINGS_FD",
         "BLUEFLAME_ENDPOINT_KEYS",
     }
 )
@@ -168,8 +170,8 @@ def _listed(item: Any, metadata: list[Any]) -> str:
         return f"list of {', '.join(f'`{value}`' for value in get_args(item))}"
     if item in {values.CheckedPath, values.CheckedCommand}:
         return f"list of {'path' if item == values.CheckedPath else 'command'} patterns"
-    if item == values.CheckedHost:
-        return "list of hosts"
+    if item in {values.RegistryEntry, values.CheckedHost}:
+        return f"list of {'hosts' if item == values.CheckedHost else 'registries'}"
     is_path = item == values.ToolchainPath or get_origin(item) is not Annotated
     return "list of paths" if is_path else "list of models"
 

@@ -9,6 +9,9 @@ VARIABLES = {
     "BLUEFLAME_TOOLCHAINS": "what this host may show in the sandbox beside /usr, a JSON list of "
     "paths, for workers that are started by themselves; `run` and `up` set it "
     "([environments](environments.md))",
+    "BLUEFLAME_REGISTRIES": "how set-up here may reach package registries, as JSON of the keys "
+    "`registries` … of the section `environment`; `run` and `up` set it "
+    "([environments](environments.md#registries))",
     "BLUEFLAME_TEMPORAL_PORT": "the port that the bundled server prefers; 0: any free one",
     "BLUEFLAME_UI_PORT": "the port that the bundled Web UI prefers; 0: any free one",
     "BLUEFLAME_HOST_NAME": "this host's name in its task queue",
@@ -59,7 +62,8 @@ the configuration that it was started with.
 A file found in the repository decides nothing against you: it may not switch the sandbox off, mark
 secrets, approve where you are asked, change `on_cap`, allow agents more than you do, raise
 `budget.stop_usd` or one of `limits` above your own file's or the default, list other hosts under
-`worktree.network` than you do, or say anything of `providers` and `catalogue` that you do not say
+`worktree.network` than you do, or say anything of `providers`, `catalogue` and, under
+`environment`, of `registries`, `upstream_proxy`, `no_proxy` and `ca_file` that you do not say
 yourself. Say that in your own file, with `--config` or with a flag.
 An example with every key is [blueflame.example.yaml](../blueflame.example.yaml).
 

@@ -68,15 +68,11 @@ def _become_safe() -> None:
     except FileNotFoundError:
         sys.stderr.write("error: the current directory does not exist any more; `cd` to another\n")
         raise SystemExit(2) from None
-    if here == ours or not _is_searched(here):
+    if here == ours or not any(Path(entry or os.curdir).resolve() == here for entry in sys.path):
         return
     arguments = [sys.executable, "-P", "-m", "starter", *sys.argv[1:]]
     environment = {**os.environ, "PYTHONPATH": str(ours)}
     os.execve(sys.executable, arguments, environment)  # noqa: S606 (no shell is what we want)
-
-
-def _is_searched(directory: Path) -> bool:
-    return any(Path(entry or os.curdir).resolve() == directory for entry in sys.path)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,17 @@
 
 from typing import Any
 
-from workflows.contracts import host_contracts, land_contracts, model_contracts
+from workflows.contracts import (
+    host_contracts,
+    land_contracts,
+    merging_contracts,
+    model_contracts,
+)
 from workflows.contracts.contract import Contract
 
 CONTRACTS: list[Contract[Any, Any]] = [
     value
-    for module in (land_contracts, host_contracts, model_contracts)
+    for module in (land_contracts, host_contracts, merging_contracts, model_contracts)
     for value in vars(module).values()
     if isinstance(value, Contract)
 ]

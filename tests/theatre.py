@@ -37,7 +37,7 @@ from workers import wiring
 from workers.roles import Role as WorkerRole
 from workers.settings import Settings
 from workers.temporal.connection import connect
-from workers.temporal.step_deadline import patient
+from workers.worker_serving import patient
 from workflows import queues
 from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.agent.model_values import Role

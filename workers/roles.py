@@ -43,6 +43,13 @@ _MODEL_NAMES: Final = frozenset(
     {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "REQUESTS_CA_BUNDLE", "GNUPGHOME"}
 )
 
+_HOST_PREFIXES: Final = ("PIP_", "UV_", "NPM_CONFIG_", "CARGO_REGISTRIES_")
+_HOST_NAMES: Final = frozenset(
+    {"GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOENV", "NETRC"}
+    | {"CARGO_HOME", "HTTP_PROXY", "HTTPS_PROXY"}
+)
+"""Where package tools are told of indexes: hosts tell it to set-up, without credentials."""
+
 
 def parse_roles(text: str) -> tuple[Role, ...]:
     """Return the roles named in a comma-separated list, each once, in order.
@@ -71,11 +78,14 @@ def environment_for(
         environment: all that there is.
         keys: the variables of further keys, which also reach role `models` alone.
     """
-    with_keys = Role.MODELS in roles
+    named = tuple(roles)
+    with_keys, with_indexes = Role.MODELS in named, Role.HOST in named
     return {
         k: v
         for k, v in environment.items()
-        if (with_keys and (k in keys or _is_for_models(k))) or (_is_shared(k) and k not in keys)
+        if (with_keys and (k in keys or _is_for_models(k)))
+        or (with_indexes and _is_for_hosts(k) and k not in keys)
+        or (_is_shared(k) and k not in keys)
     }
 
 
@@ -85,3 +95,7 @@ def _is_shared(name: str) -> bool:
 
 def _is_for_models(name: str) -> bool:
     return name.upper() in _MODEL_NAMES or name.startswith(_MODEL_PREFIXES)
+
+
+def _is_for_hosts(name: str) -> bool:
+    return name.upper() in _HOST_NAMES or name.upper().startswith(_HOST_PREFIXES)

@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
 from workers.payload_keys import read_keys
 from workflows.domain.agent.model_values import Provider
+from workflows.domain.environment import RegistryAccess
 
 DROPPED_ID = 60_917
 """An id that neither Debian nor systemd gives to a user, and that fits a rootless container."""
@@ -49,6 +50,7 @@ class SettingsChanges(TypedDict, total=False):
     providers: Mapping[Provider, ProviderEntry]
     endpoint_keys: Mapping[Provider, SecretStr]
     toolchains: dict[str, Path]
+    registries: RegistryAccess
 
 
 class Settings(BaseSettings):
@@ -82,6 +84,12 @@ class Settings(BaseSettings):
     toolchains: dict[str, Path] = Field(default_factory=dict[str, Path])
     """What this host may show to commands beside /usr: each name with what it really is; JSON, a
     list of paths will do."""
+    registries: RegistryAccess = RegistryAccess()
+    """How set-up here may reach hosts that a session lists; JSON, of the same keys as in a file's
+    section `environment`."""
+    tool_settings_fd: int | None = None
+    """A descriptor that holds the person's settings of package tools, read before root was given
+    up; never set otherwise."""
     cgroup: str | None = None
     """A delegated cgroup (version 2) in which each command gets its own: its path, or `own`."""
     providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
@@ -169,6 +177,8 @@ class Settings(BaseSettings):
         values = {name: getattr(self, name) for name in names}
         if self.toolchains:
             values["toolchains"] = self.toolchains_json()
+        if self.registries != RegistryAccess():
+            values["registries"] = self.registries.model_dump_json(exclude_defaults=True)
         if self.providers:
             values["providers"] = self._providers_json()
         if self.payload_keys is not None:

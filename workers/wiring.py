@@ -117,6 +117,7 @@ def host_activities(host: "Host") -> Sequence[Activity]:
         reviews.diff,
         reviews.evidence,
         merging.merge,
+        merging.rebase,
         merging.advance,
     )
 

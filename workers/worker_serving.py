@@ -23,7 +23,6 @@ from workers.settings import Settings
 from workers.temporal.connection import connect
 from workers.temporal.heartbeats import HeartbeatInterceptor
 from workers.temporal.orphaned_activities import Journal, JournalInterceptor, fail_orphans
-from workers.temporal.step_deadline import patient
 from workers.temporal.temporal_errors import TemporalUnavailableError
 from workflows import queues
 
@@ -34,6 +33,7 @@ _STICKY: Final = timedelta(seconds=3)
 _HEARTBEATS: Final = timedelta(seconds=5)
 """A cancellation reaches an activity with its next heartbeat, so a stop waits about this long."""
 _RETRY_SECONDS: Final = 1.0
+_DEADLOCK_SECONDS: Final = 60
 _CONCURRENT_ACTIVITIES: Final = {Role.MODELS: 100, Role.HOST: 32, Role.LAND: 4, Role.WORKFLOWS: 10}
 """Above what the sessions' own concurrency lets through, and below what a machine can bear."""
 
@@ -148,3 +148,19 @@ def workflow_runner() -> SandboxedWorkflowRunner:
     """Return the sandbox that workflow code runs in, with the pure modules passed through."""
     restrictions = SandboxRestrictions.default.with_passthrough_modules(*wiring.PASSED_THROUGH)
     return SandboxedWorkflowRunner(restrictions=restrictions)
+
+
+def patient(worker: Worker) -> Worker:
+    """Return a worker whose workflows may take a minute for a step.
+
+    The SDK takes a step for a deadlock after two seconds on the clock, and interrupts its thread.
+    On a busy machine a large plan may need that long, and an interrupted run is not always evicted
+    whole: its session then stands still for as long as the worker lives. The server has a limit of
+    its own for a step (ten seconds), and hands it out again.
+
+    The SDK has no setting for it (1.35); a test fails where this no longer works.
+    """
+    of_workflows = worker._workflow_worker  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    if of_workflows is not None:
+        of_workflows._deadlock_timeout_seconds = _DEADLOCK_SECONDS  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return worker

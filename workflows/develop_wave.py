@@ -24,12 +24,16 @@ from workflows.cancellation import is_cancelled
 from workflows.contracts.host_contracts import (
     FINISH_TASK,
     LAST_CHECKPOINT,
-    MERGE_COMMITS,
     FinishTask,
     LastCheckpoint,
+    TaskCommitted,
+)
+from workflows.contracts.merging_contracts import (
+    MERGE_COMMITS,
+    REBASE_WORK,
     MergeCommits,
     MergeConflict,
-    TaskCommitted,
+    RebaseWork,
 )
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
 from workflows.domain.agent.model_values import Role
@@ -42,6 +46,7 @@ from workflows.domain.session.wave_values import (
     DevelopRequest,
     DevelopResult,
     NotDeveloped,
+    Start,
     TaskWord,
     Waits,
 )
@@ -133,10 +138,10 @@ class DevelopWave:
         task = assignment.task.id
         if reason := self._stopped.get(task):
             return _not_developed(assignment, None, AgentEnd.STOPPED, reason)
-        base = assignment.base or await self._base(assignment)
+        base = await self._base(assignment)
         if isinstance(base, Waits):
             return base
-        order = self._order(assignment, base)
+        order = self._order(assignment, await self._start(assignment, base))
         summary = f"{task}, attempt {assignment.attempt}: {assignment.task.title}"
         try:
             handle = await start_agent(self._request.grounds, order, summary)
@@ -179,19 +184,41 @@ class DevelopWave:
             return Waits(task=assignment.task.id, attempt=assignment.attempt, detail=detail)
         return outcome.commit
 
-    def _order(self, assignment: Assignment, base: Commit) -> AgentOrder:
+    async def _start(self, assignment: Assignment, base: Commit) -> Start:
+        """Bring the task's earlier work, where there is some, onto the base."""
+        work, work_base = assignment.restart_from, assignment.base
+        if work is None or work_base is None:
+            return Start(base=base, commit=base)
+        if base == work_base:
+            return Start(base=base, commit=work, work=work)
+        grounds = self._request.grounds
+        rebase = RebaseWork(
+            session=grounds.session,
+            key=grounds.key,
+            base=base,
+            work=work,
+            work_base=work_base,
+            title=assignment.task.title,
+            at=workflow.now(),
+        )
+        summary = f"bring {assignment.task.id} onto its new base"
+        done = await REBASE_WORK.ask(rebase, summary, queue=grounds.host_queue)
+        return Start(base=base, commit=done.commit, work=work, conflicts=done.conflicts)
+
+    def _order(self, assignment: Assignment, start: Start) -> AgentOrder:
         task = assignment.task
         grounds = self._request.grounds
         nonce = workflow.uuid4().hex[:12]
         opening = opening_messages.developer(
             task, assignment.attempt, grounds.gates, assignment.notes, nonce
         )
+        opening = opening_messages.with_earlier_work(opening, start, nonce)
         return AgentOrder(
             agent=_agent(assignment),
             role=Role.DEVELOPER,
             route=self._request.route,
             opening=opening_messages.with_repository(opening, self._request.brief, nonce),
-            start=assignment.restart_from or base,
+            start=start.commit,
             limits=limits_for(Role.DEVELOPER, task.kind, grounds.turns),
             claims=task.claims,
             steers=tuple(self._words.pop(task.id)),
@@ -210,6 +237,8 @@ class DevelopWave:
             title=assignment.task.title,
             attempt=assignment.attempt,
             base=base,
+            first_base=assignment.first_base,
+            task_text=opening_messages.task_text(assignment.task),
             checkpoint=outcome.checkpoint,
             claims=assignment.task.claims,
             policy=self._request.grounds.policy,

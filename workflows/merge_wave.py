@@ -9,16 +9,16 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import is_cancelled
-from workflows.contracts.host_contracts import (
+from workflows.contracts.host_contracts import RUN_GATES, gates_on
+from workflows.contracts.land_contracts import DELIVER_BRANCH, DeliverBranch, Delivered
+from workflows.contracts.merging_contracts import (
     ADVANCE_BRANCH,
     MERGE_COMMITS,
-    RUN_GATES,
     AdvanceBranch,
     MergeCommits,
     MergeConflict,
-    gates_on,
+    MergeOutcome,
 )
-from workflows.contracts.land_contracts import DELIVER_BRANCH, DeliverBranch, Delivered
 from workflows.domain.gate import GateReport
 from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.session.wave_values import (
@@ -31,7 +31,7 @@ from workflows.domain.session.wave_values import (
     ReturnedChangeset,
     UnjudgedChangeset,
 )
-from workflows.policy.gates.gate_comparison import judge_gates
+from workflows.policy.gates.gate_comparison import GateDecision, judge_gates
 
 
 @workflow.defn(name="MergeWave", failure_exception_types=[Exception])
@@ -80,16 +80,7 @@ class MergeWave:
             return HeldChangeset(id=changeset.id, reason=failure_text(error))
 
     async def _one(self, changeset: QueuedChangeset) -> MergeItem:
-        grounds = self._request.grounds
-        merge = MergeCommits(
-            session=grounds.session,
-            key=grounds.key,
-            head=self._head,
-            commits=changeset.commits,
-            title=changeset.title,
-            at=workflow.now(),
-        )
-        merged = await MERGE_COMMITS.ask(merge, f"merge {changeset.id}", queue=grounds.host_queue)
+        merged = await self._merge(changeset, len(changeset.commits))
         if isinstance(merged, MergeConflict):
             task = changeset.tasks[changeset.commits.index(merged.commit)]
             return ReturnedChangeset(
@@ -98,18 +89,63 @@ class MergeWave:
         report, remarks = None, ""
         if merged.tree not in self._green:
             report = await self._gates(changeset, merged.commit)
-            decision = judge_gates(self._baseline or self._request.baseline, report)
+            decision = self._judge(report)
             if not decision.passes:
-                last = changeset.tasks[-1]
-                return ReturnedChangeset(
-                    id=changeset.id, task=last, by="gate", notes=decision.notes
-                )
+                return await self._culprit(changeset, decision.notes)
             if changeset.needs_judged and not decision.judgement.by:
                 return UnjudgedChangeset(id=changeset.id, judgement=decision.judgement)
             remarks = decision.remarks
         await self._advance(changeset, merged.commit)
         self._baseline = report or self._baseline
         return MergedChangeset(id=changeset.id, head=self._head, gate_remarks=remarks)
+
+    async def _merge(self, changeset: QueuedChangeset, count: int) -> MergeOutcome:
+        """Merge the first commits of a changeset onto the head."""
+        grounds = self._request.grounds
+        merge = MergeCommits(
+            session=grounds.session,
+            key=grounds.key,
+            head=self._head,
+            commits=changeset.commits[:count],
+            title=changeset.title,
+            at=workflow.now(),
+        )
+        of = "" if count == len(changeset.commits) else f"the first {count} of "
+        return await MERGE_COMMITS.ask(merge, f"merge {of}{changeset.id}", queue=grounds.host_queue)
+
+    async def _culprit(self, changeset: QueuedChangeset, notes: str) -> ReturnedChangeset:
+        """Find the change with which the gates begin to fail, by running them without the rest.
+
+        The tasks are in dependency order, so that each prefix stands alone. The empty one is the
+        head, which passes; the whole fails; bisection takes as many runs as halvings lead from
+        there to one change.
+        """
+        passes, fails = 0, len(changeset.tasks)
+        while fails - passes > 1:
+            middle = (passes + fails) // 2
+            found = await self._failure(changeset, middle)
+            if found is None:
+                passes = middle
+            else:
+                fails, notes = middle, found
+        task = changeset.tasks[fails - 1]
+        before = ", ".join(changeset.tasks[: fails - 1])
+        beside = f" together with {before}, which passes without it" if before else ""
+        text = f"On what is merged{beside}, the checks fail:\n{notes}"
+        return ReturnedChangeset(id=changeset.id, task=task, by="gate", notes=text)
+
+    async def _failure(self, changeset: QueuedChangeset, count: int) -> str | None:
+        """Say what fails with the first tasks of a changeset alone; None: nothing."""
+        merged = await self._merge(changeset, count)
+        if isinstance(merged, MergeConflict):
+            return _conflict_notes(merged)
+        if merged.tree in self._green:
+            return None
+        decision = self._judge(await self._gates(changeset, merged.commit))
+        return None if decision.passes else decision.notes
+
+    def _judge(self, report: GateReport) -> GateDecision:
+        return judge_gates(self._baseline or self._request.baseline, report)
 
     async def _gates(self, changeset: QueuedChangeset, commit: Commit) -> GateReport:
         grounds = self._request.grounds
@@ -162,6 +198,6 @@ class MergeWave:
 def _conflict_notes(conflict: MergeConflict) -> str:
     paths = ", ".join(conflict.paths)
     return (
-        f"The work conflicts with what was merged meanwhile, in: {paths}\n{conflict.text}\n"
-        "The worktree now stands on the new state: do the task again on it, and keep what is there."
+        f"The work conflicts with what was merged before it, in: {paths}\n{conflict.text}\n"
+        "Keep what is merged, and make the work fit it."
     )

@@ -1,6 +1,6 @@
 """What a session does before it plans: look at the repository, claim a host, pin the models.
 
-The baseline (the gates on the base) runs beside the planning, because both take minutes.
+The gates run on the base before a planner is paid: where none can judge, no work could be trusted.
 """
 
 from typing import NamedTuple
@@ -79,6 +79,7 @@ async def prepare(request: SessionRequest) -> Preparation:
         session=request.session,
         key=base.key,
         bundle=base.bundle,
+        names=base.names,
         shallow=base.shallow,
         commit=base.commit,
         gates=request.config.gates,

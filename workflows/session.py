@@ -21,7 +21,6 @@ from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.decision_inbox import DecisionInbox, Entry
 from workflows.domain.budget import CapChanged, LedgerEvent
-from workflows.domain.gate import GateReport
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.session_state import SessionChanges, SessionPhase, SessionState
@@ -33,6 +32,7 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.session.wave_values import TaskWord
 from workflows.domain.task import TaskRecord
+from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
     decision_record,
     decisions,
@@ -81,7 +81,6 @@ class SessionWorkflow:
         self._inbox = DecisionInbox(self._judge, self._answered)
         self._ledger_events: list[LedgerEvent] = []
         self._waves = RunningWaves(request.session)
-        self._baseline: asyncio.Task[GateReport] | None = None
         self._has_changed = False
         self._wants_new_plan = False
         self._fault: Exception | None = None
@@ -148,7 +147,10 @@ class SessionWorkflow:
         self._update(prepared=found.prepared, head=found.prepared.base.commit)
         for kind, text in found.warnings:
             self._state = wave_outcomes.notice(self._state, kind, text[:60], text, workflow.now())
-        self._baseline = asyncio.create_task(baseline(self._request, self._state))
+        report = await self._attend(baseline(self._request, self._state))
+        self._state = wave_outcomes.baseline(self._state, report, workflow.now())
+        if refusal := base_refusal(report, self._config.approvals):
+            raise ApplicationError(refusal, type="NothingJudges", non_retryable=True)
 
     async def _plan(self) -> None:
         """Plan until a plan is approved; a plan that a person brought is not asked for."""
@@ -191,9 +193,6 @@ class SessionWorkflow:
 
     async def _work(self) -> tuple[SessionOutcome, str]:
         """Start what can start and take up what comes, until nothing is left to do."""
-        if self._baseline is not None:
-            report = await self._attend(self._baseline)
-            self._state = wave_outcomes.baseline(self._state, report, workflow.now())
         while True:
             if self._state.halt:
                 reason = self._state.halt

@@ -123,8 +123,8 @@ def _start_obstacle(gate: GateSpec, ran: SandboxResult) -> str | None:
     missing = _missing_program(gate, ran.code, tail)
     if missing is not None:
         return (
-            f"{missing!r} cannot be run in the sandbox: add it to the toolchain there, "
-            f"or change the command of gate {gate.name!r}"
+            f"{missing!r} cannot be run in the sandbox: install it in 'worktree.setup', name its "
+            f"toolchain in 'environment.toolchains', or change the command of gate {gate.name!r}"
         )
     usage = _pytest_usage(gate, ran.code, tail)
     return _missing_module(gate, tail) or usage or _unreported(gate, ran, tail)
@@ -152,8 +152,8 @@ def _missing_module(gate: GateSpec, tail: str) -> str | None:
     if match is None or match[1] not in gate.argv:
         return None
     return (
-        f"the sandbox's Python has no module {match[1]!r}: install it in 'worktree.setup', add it "
-        f"to the toolchain, or change the command of gate {gate.name!r}"
+        f"the sandbox's Python has no module {match[1]!r}: install it in 'worktree.setup', "
+        f"or change the command of gate {gate.name!r}"
     )
 
 
@@ -166,7 +166,7 @@ def _pytest_usage(gate: GateSpec, code: int, tail: str) -> str | None:
         return None
     return (
         f"pytest could not start ({match[0].strip()}): a plugin is missing in the sandbox; "
-        "install it in 'worktree.setup' or add it to the toolchain"
+        "install it in 'worktree.setup'"
     )
 
 

@@ -127,6 +127,27 @@ class Conflict(BaseModel, frozen=True, extra="forbid"):
 MergeOutcome = Merged | Conflict
 
 
+class Rebase(BaseModel, frozen=True, extra="forbid"):
+    """Work to be brought from one base onto another."""
+
+    base: Commit
+    """The new one."""
+    work: Commit
+    work_base: Commit
+    message: str
+    when: datetime
+
+
+class Rebased(BaseModel, frozen=True, extra="forbid"):
+    """The work as one commit on the new base; conflicts stand in its files, with markers."""
+
+    commit: Commit
+    paths: tuple[str, ...] = ()
+    """Where the two sides conflict."""
+    messages: tuple[str, ...] = ()
+    """One for each of these paths: what both sides did, and what stands there."""
+
+
 class WorktreePlace(BaseModel, frozen=True, extra="forbid"):
     """Where a worktree stands; what a sandbox needs to know of it."""
 
@@ -231,6 +252,14 @@ class SessionHistory(Protocol):
         """
         ...
 
+    async def import_names(self, names: bytes) -> None:
+        """Take in a bundle of tags and remote-tracking names; empty, it does nothing.
+
+        Raises:
+            BundleError: it is damaged.
+        """
+        ...
+
     async def tip(self, ref: str) -> Commit | None:
         """Return what `ref` names; None where it does not exist."""
         ...
@@ -243,6 +272,13 @@ class SessionHistory(Protocol):
         self, head: Commit, parts: tuple[MergePart, ...], when: datetime
     ) -> MergeOutcome:
         """Merge `parts` in order into `head`, without a worktree and without moving a ref."""
+        ...
+
+    async def rebase(self, request: Rebase) -> Rebased:
+        """Bring work onto another base, without a worktree and without moving a ref.
+
+        Renames are not followed: work stays under the paths that its task claims.
+        """
         ...
 
     async def advance(self, ref: str, new: Commit, old: Commit | None) -> None:
@@ -275,6 +311,14 @@ class CommitReader(Protocol):
         Raises:
             OutputTooLargeError: there are too many to hold; judge the sizes first.
         """
+        ...
+
+    async def new_markers(self, base: Commit, commit: Commit) -> tuple[str, ...]:
+        """List the files of `commit` with conflict markers that `base` has fewer of."""
+        ...
+
+    async def link_faults(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
+        """List path and fault of the links of `commit` that lead outside, and not in `base`."""
         ...
 
     async def paths(self, commit: Commit) -> tuple[str, ...]:

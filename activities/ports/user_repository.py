@@ -45,6 +45,8 @@ class BaseBundle(BaseModel, frozen=True, extra="forbid"):
     """The base with its history, as bytes of a git bundle."""
 
     bundle: bytes
+    names: bytes = b""
+    """A bundle of the tags and remote-tracking names that it holds; empty where there are none."""
     shallow: tuple[Commit, ...] = ()
     """The boundary of a shallow clone: these commits' parents are not in the bundle."""
 

@@ -17,6 +17,7 @@ from activities.ports.host_repository import (
     WorktreePlace,
     WorktreeStore,
 )
+from activities.ports.registry_access import Registries
 from activities.ports.sandbox_port import Sandbox, Workspace
 from activities.ports.toolchain_places import Toolchains
 from activities.repository.safe_open import open_inside
@@ -43,6 +44,8 @@ class Host:
     """Called at named points between an effect and its record; tests end the process there."""
     toolchains: Toolchains = field(default_factory=Toolchains)
     """What its sandbox shows where a session wants it."""
+    registries: Registries = field(default_factory=Registries)
+    """What set-up reaches where a session wants it."""
 
     def worktrees(self, key: str) -> WorktreeStore:
         """Return the worktrees of a repository."""

@@ -4,7 +4,6 @@ One function for all of them (goals, plans, decisions, playbooks, configurations
 is decided by its reader.
 """
 
-import stat
 from pathlib import Path
 
 
@@ -12,39 +11,32 @@ class TextFileError(Exception):
     """A file cannot be taken as a text; the message names it and says what to do."""
 
 
-class NotAFileError(OSError):
-    """The path is missing, or is a folder, a pipe or a device; the message is a whole phrase."""
-
-
 def read_bounded(path: Path, limit_bytes: int) -> bytes:
     """Return a file's bytes; of a longer file the first `limit_bytes + 1`.
 
     Raises:
-        NotAFileError: it is not a regular file; a pipe or a device would block, or never end.
+        TextFileError: it is missing or not a regular file; a pipe or a device would block, or never
+            end.
         OSError: it cannot be read.
     """
     if not path.is_file():
-        raise NotAFileError(f"{str(path)!r} is not a file")
+        raise TextFileError(f"{str(path)!r} is not a file")
     with path.open("rb") as file:
         return file.read(limit_bytes + 1)
 
 
-def read_text_file(path: Path, limit_bytes: int, name: str | None = None) -> str:
+def read_text_file(path: Path, limit_bytes: int) -> str:
     """Read a file as UTF-8 text; a byte order mark is no part of it.
 
     Args:
         path: the file; a link is followed.
         limit_bytes: the most that it may hold; no more than one byte beyond it is read.
-        name: how messages call it; None: by its path.
 
     Raises:
-        TextFileError: it is a folder, a pipe or a device, too long, or not UTF-8.
-        OSError: it is missing, or cannot be read.
+        TextFileError: it is missing or not a regular file, too long, or not UTF-8.
+        OSError: it cannot be read.
     """
-    called = str(path) if name is None else name
-    if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device would block, or never end
-        raise TextFileError(f"{called}: not a file; name a text file")
-    return decode_text(read_bounded(path, limit_bytes), limit_bytes, called)
+    return decode_text(read_bounded(path, limit_bytes), limit_bytes, str(path))
 
 
 def decode_text(data: bytes, limit_bytes: int, name: str) -> str:
@@ -54,7 +46,7 @@ def decode_text(data: bytes, limit_bytes: int, name: str) -> str:
         TextFileError: it is too long, or not UTF-8, with line and column of the first wrong byte.
     """
     if len(data) > limit_bytes:
-        raise TextFileError(f"{name}: over {limit_bytes:,} bytes; shorten it")
+        raise TextFileError(f"{name}:1:1: over {limit_bytes:,} bytes; shorten it")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

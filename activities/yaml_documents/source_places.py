@@ -38,20 +38,6 @@ class DocumentError(ValueError):
     """The document is not what it should be; the message names file, line, column and remedy."""
 
 
-def decode(data: bytes, name: str) -> str:
-    """Return the text of a file; a byte order mark is no part of it.
-
-    Raises:
-        DocumentError: it is not UTF-8; with the place of the first wrong byte.
-    """
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-        raise DocumentError(f"{name}:{line}:{column}: not UTF-8; save the file as UTF-8") from None
-
-
 class _Mark(Protocol):
     line: int
     column: int

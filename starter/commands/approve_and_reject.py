@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from starter.console.exit_codes import ExitCode
-from starter.console.terminal import execute, write
+from starter.console.terminal import command, write
 from starter.input.session_options import ActingOption, one_session
 
 _What = Annotated[
@@ -20,54 +20,42 @@ _Digest = Annotated[
 ]
 
 
-def approve(what: _What = None, digest: _Digest = None, session: ActingOption = None) -> None:
+@command
+async def approve(
+    what: _What = None, digest: _Digest = None, session: ActingOption = None
+) -> ExitCode:
     """Approve the plan or a changeset."""
-    execute(_approve(what, digest, session))
+    return await _decide(what, digest, session, rejected_with=None)
 
 
-def reject(
+@command
+async def reject(
     what: _What = None,
     notes: Annotated[str, typer.Option(help="What the next attempt should know.")] = "",
     digest: _Digest = None,
     session: ActingOption = None,
-) -> None:
+) -> ExitCode:
     """Reject the plan or a changeset, with notes for the next attempt."""
-    execute(_reject(what, digest, session, notes))
+    return await _decide(what, digest, session, rejected_with=notes)
 
 
-async def _approve(what: str | None, digest: str | None, wanted: str | None) -> ExitCode:
+async def _decide(
+    what: str | None, digest: str | None, wanted: str | None, *, rejected_with: str | None
+) -> ExitCode:
     from starter.decisions import decision_checks
-    from starter.sessions.sent_decisions import send
-    from starter.sessions.session_client import decider
+    from starter.sessions.sent_decisions import decider, send
     from starter.views import safety_labels, session_words
 
     sessions, session = await one_session(wanted, acts=True)
     view = await sessions.view(session)
     ask = decision_checks.chosen(view, what, digest)
-    await send(sessions, view, *decision_checks.approval(ask, decider()))
-    write(
-        [
-            *session_words.decided("approved", ask, session),
-            *session_words.judged_note(view, ask),
-            *safety_labels.of(view),
-        ],
-        session_words.style,
-    )
-    return ExitCode.COMPLETE
-
-
-async def _reject(what: str | None, digest: str | None, wanted: str | None, notes: str) -> ExitCode:
-    from starter.decisions import decision_checks
-    from starter.sessions.sent_decisions import send
-    from starter.sessions.session_client import decider
-    from starter.views import safety_labels, session_words
-
-    sessions, session = await one_session(wanted, acts=True)
-    view = await sessions.view(session)
-    ask = decision_checks.chosen(view, what, digest)
-    await send(sessions, view, *decision_checks.rejection(ask, notes, decider()))
-    write(
-        [*session_words.decided("sent back", ask, session), *safety_labels.of(view)],
-        session_words.style,
-    )
+    if rejected_with is None:
+        decision = decision_checks.approval(ask, decider())
+        told = session_words.decided("approved", ask, session)
+        told += session_words.judged_note(view, ask)
+    else:
+        decision = decision_checks.rejection(ask, rejected_with, decider())
+        told = session_words.decided("sent back", ask, session)
+    await send(sessions, view, *decision)
+    write([*told, *safety_labels.of(view)], session_words.style)
     return ExitCode.COMPLETE

@@ -8,7 +8,7 @@ import typer
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
-from starter.console.terminal import execute, write
+from starter.console.terminal import command, write
 from starter.input.session_options import JsonOption
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ _AGE: Final = re.compile(r"(\d{1,4})(d|h|m)", re.ASCII)
 _UNITS: Final = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
 
 
-def cleanup(
+@command
+async def cleanup(
     *,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List what would be removed; remove nothing.")
@@ -29,35 +30,22 @@ def cleanup(
         str, typer.Option(metavar="AGE", help="Minimum time since the end, such as 30d, 12h or 0d.")
     ] = "30d",
     json: JsonOption = False,
-) -> None:
+) -> ExitCode:
     """Remove what ended sessions left on this machine: worktrees, refs, blobs, logs."""
-    execute(_cleanup(older_than, dry_run=dry_run, json=json), json=json)
-
-
-async def _cleanup(age: str, *, dry_run: bool, json: bool) -> ExitCode:
     from starter.console import json_output
     from starter.machine.cleanup_request import clean_up
     from starter.machine.engine import connected, read_settings
 
-    older_than = read_age(age)
+    match = _AGE.fullmatch(older_than)
+    if match is None:
+        raise CommandError(f"{older_than!r} is not an age; write it as 30d, 12h or 5m")
+    age = int(match[1]) * _UNITS[match[2]]
     settings = read_settings()
-    cleaned = await clean_up(await connected(settings), settings, older_than, dry_run=dry_run)
+    cleaned = await clean_up(await connected(settings), settings, age, dry_run=dry_run)
     if json:
         return json_output.write(cleaned)
     write(lines(cleaned))
     return ExitCode.COMPLETE
-
-
-def read_age(text: str) -> timedelta:
-    """Read `30d`, `12h` or `5m`.
-
-    Raises:
-        CommandError: it is something else.
-    """
-    match = _AGE.fullmatch(text)
-    if match is None:
-        raise CommandError(f"{text!r} is not an age; write it as 30d, 12h or 5m")
-    return int(match[1]) * _UNITS[match[2]]
 
 
 def lines(cleaned: "Cleaned") -> "Iterator[str]":

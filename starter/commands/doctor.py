@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from starter.console.exit_codes import ExitCode
-from starter.console.terminal import execute, write
+from starter.console.terminal import command, write
 from starter.input.session_options import JsonOption
 
 
-def doctor(
+@command
+async def doctor(
     *,
     repo: Annotated[
         Path | None,
@@ -22,12 +23,8 @@ def doctor(
         ),
     ] = None,
     json: JsonOption = False,
-) -> None:
+) -> ExitCode:
     """Check what this machine lacks, and say how to fix it."""
-    execute(_doctor(repo, json=json), json=json)
-
-
-async def _doctor(repo: Path | None, *, json: bool) -> ExitCode:
     from starter.console import json_output
     from starter.machine import machine_checks
     from starter.machine.engine import settings_as_they_are, with_own_providers

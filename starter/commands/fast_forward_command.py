@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from starter.console.exit_codes import ExitCode
-from starter.console.terminal import execute, write
+from starter.console.terminal import command, write
 
 
-def fast_forward(
+@command
+async def fast_forward(
     session: Annotated[
         str | None,
         typer.Argument(
@@ -22,12 +23,8 @@ def fast_forward(
     branch: Annotated[
         str | None, typer.Option(help="Branch to move. Default: the one that is checked out.")
     ] = None,
-) -> None:
+) -> ExitCode:
     """Fast-forward your branch to a session's branch, if that is safe."""
-    execute(_fast_forward(repo, session, branch))
-
-
-async def _fast_forward(repo: Path, session: str | None, branch: str | None) -> ExitCode:
     from starter.follow import fast_forward_offer
 
     write(await fast_forward_offer.go(await fast_forward_offer.find_way(repo, session, branch)))

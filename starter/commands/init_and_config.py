@@ -1,10 +1,9 @@
 """Commands of the configuration: `init`, and `config show`, `check`, `schema` and `migrate`."""
 
-import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,7 +13,7 @@ from starter.commands import run
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.program_name import program
-from starter.console.terminal import execute, shown, write
+from starter.console.terminal import command, shown, write
 from starter.input.session_options import JsonOption
 
 if TYPE_CHECKING:
@@ -33,20 +32,50 @@ FileArgument = Annotated[
 ]
 
 
-def init(
+@command
+async def init(
     *,
     repo: RepoOption = Path(),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the file without writing it.")
     ] = False,
-) -> None:
+) -> ExitCode:
     """Write a blueflame.yaml with the gates found here and models for your keys."""
-    execute(_init(repo.absolute(), force=force, dry_run=dry_run))
+    from starter.commands import file_writing
+    from starter.configuration import initial_configuration
+    from starter.configuration.file_shape import FILE_NAME
+    from starter.machine import repository_look
+    from starter.machine.own_environment.own_lines import own_lines
+
+    repository = await repository_look.examine(repo.absolute(), None)
+    if repository.is_bare:
+        raise CommandError(
+            f"repository {str(repository.root)!r} has no checkout to write into; run `init` in a "
+            "clone of it"
+        )
+    path = repository.root / FILE_NAME
+    if os.path.lexists(path) and not (force or dry_run):  # noqa: ASYNC240 (one stat)
+        raise CommandError(
+            f"{str(path)!r} is there already; `config check` judges it, --force replaces it"
+        )
+    proposal = await repository_look.proposal(repository)
+    findings = initial_configuration.find(
+        proposal, os.environ, has_own_models=_has_own_models(), own_line=own_lines(proposal)
+    )
+    text = initial_configuration.text(findings)
+    if dry_run:
+        sys.stdout.write(text)
+        _note(_found(findings))
+        return ExitCode.COMPLETE
+    file_writing.replace(path, text) if force else file_writing.create(path, text)
+    write((*_found(findings), f"Written   {shown(str(path))}", *_next(repository.root)))
+    return ExitCode.COMPLETE
 
 
 @config.command()
-def show(  # noqa: PLR0913 (the options of `run` that say settings)
+@command
+async def show(  # noqa: PLR0913 (the options of `run` that say settings)
     *,
     repo: RepoOption = Path(),
     config: Annotated[
@@ -62,92 +91,87 @@ def show(  # noqa: PLR0913 (the options of `run` that say settings)
         bool, typer.Option("--origin", help="Show where each value comes from.")
     ] = False,
     json: JsonOption = False,
-) -> None:
+) -> ExitCode:
     """Print the configuration that a session here would use."""
+    from starter.configuration import shown_configuration
+    from starter.console import json_output
+
     options = run.RunOptions(
-        "",
-        repo,
-        config,
-        None,
-        pacing,
-        auto_approve,
-        playbook,
+        repo=repo,
+        config=config,
+        pacing=pacing,
+        auto_approve=auto_approve,
+        playbook=playbook,
         budget=budget,
         decisions=decisions,
     )
-    execute(_show(options, origin=origin, json=json), json=json)
+    found = shown_configuration.shown_configuration(await _layers(options), os.environ)
+    if json:
+        return json_output.write(found)
+    write(map(shown, shown_configuration.lines(found, with_origins=origin)))
+    return ExitCode.COMPLETE
 
 
 @config.command()
-def check(file: FileArgument = None, *, repo: RepoOption = Path()) -> None:
+@command
+async def check(file: FileArgument = None, *, repo: RepoOption = Path()) -> ExitCode:
     """Check FILE, or the configuration that applies here; list all mistakes."""
-    execute(_check(file, repo))
+    from starter.configuration import effective_configuration
+
+    layers = await _layers(run.RunOptions(repo=repo)) if file is None else await _layers_of(file)
+    effective_configuration.settle(layers, os.environ)
+    if not layers:
+        write(["no configuration file is here; the defaults hold (`config show`)"])
+    for layer in layers:
+        keys = len(layer.values)
+        write([shown(f"ok: {layer.origin.source}, {keys} {'key' if keys == 1 else 'keys'}")])
+    return ExitCode.COMPLETE
 
 
 @config.command()
-def schema() -> None:
+@command
+async def schema() -> ExitCode:
     """Print the JSON Schema of blueflame.yaml."""
-    execute(_schema())
+    from starter.configuration import json_schema
+
+    sys.stdout.write(json_schema.text())
+    return ExitCode.COMPLETE
 
 
 @config.command()
-def migrate(
+@command
+async def migrate(
     file: Annotated[Path, typer.Argument(metavar="[FILE]")] = Path("blueflame.yaml"),
     *,
     in_place: Annotated[
         bool, typer.Option("--write", help="Write the result back to the file.")
     ] = False,
-) -> None:
+) -> ExitCode:
     """Convert FILE to the current format and print it, with its comments."""
-    execute(_migrate(file, in_place=in_place))
+    from starter.commands.file_writing import replace
+    from starter.configuration.file_shape import VERSION
+    from starter.configuration.layers import read_text
+    from starter.configuration.migration import migrate
 
-
-# --- init -----------------------------------------------------------------------------------------
-
-
-async def _init(repo: Path, *, force: bool, dry_run: bool) -> ExitCode:
-    from starter.commands import file_writing
-    from starter.configuration import initial_configuration
-    from starter.configuration.file_shape import FILE_NAME
-    from starter.machine import repository_look
-    from starter.machine.own_environment.own_lines import own_lines
-
-    repository = await repository_look.examine(repo, None)
-    if repository.is_bare:
-        raise CommandError(
-            f"repository {str(repository.root)!r} has no checkout to write into; run `init` in a "
-            "clone of it"
-        )
-    path = repository.root / FILE_NAME
-    if not (force or dry_run):
-        _refuse_to_replace(path)
-    proposal = await repository_look.proposal(repository)
-    findings = initial_configuration.find(
-        proposal, os.environ, has_own_models=_has_own_models(), own_line=own_lines(proposal)
-    )
-    text = initial_configuration.text(findings)
-    if dry_run:
-        sys.stdout.write(text)
-        _note(_found(findings))
-        return ExitCode.COMPLETE
-    file_writing.replace(path, text) if force else file_writing.create(path, text)
-    write((*_found(findings), f"Written   {shown(str(path))}", *_next(repository.root)))
+    done = migrate(read_text(file, str(file)), str(file))
+    if done.before == VERSION:
+        _note([f"{file} is of version {VERSION}: nothing to do"])
+    if not in_place:
+        sys.stdout.write(done.text)
+    elif done.before != VERSION:
+        replace(file, done.text)
+        write([f"{file} is of version {VERSION} now; see `{program()} config check {file}`"])
     return ExitCode.COMPLETE
 
 
-def _refuse_to_replace(path: Path) -> None:
-    if os.path.lexists(path):
-        raise CommandError(
-            f"{str(path)!r} is there already; `config check` judges it, --force replaces it"
-        )
+# --- init -----------------------------------------------------------------------------------------
 
 
 def _has_own_models() -> bool:
     from starter.configuration.effective_configuration import user_file
     from starter.configuration.layers import Sources, read_layers
 
-    with _complaining():
-        layers = read_layers(Sources(user=user_file()))
+    layers = read_layers(Sources(user=user_file()))
     return any(key.startswith("models.") for layer in layers for key in layer.values)
 
 
@@ -188,33 +212,6 @@ def _next(root: Path) -> list[str]:
 # --- config ---------------------------------------------------------------------------------------
 
 
-async def _show(options: run.RunOptions, *, origin: bool, json: bool) -> ExitCode:
-    from starter.configuration import shown_configuration
-    from starter.console import json_output
-
-    layers = await _layers(options)
-    with _complaining():
-        found = shown_configuration.shown_configuration(layers, os.environ)
-    if json:
-        return json_output.write(found)
-    write(map(shown, shown_configuration.lines(found, with_origins=origin)))
-    return ExitCode.COMPLETE
-
-
-async def _check(file: Path | None, repo: Path) -> ExitCode:
-    from starter.configuration import effective_configuration
-
-    layers = await _layers(_no_options(repo)) if file is None else await _layers_of(file)
-    with _complaining():
-        effective_configuration.settle(layers, os.environ)
-    if not layers:
-        write(["no configuration file is here; the defaults hold (`config show`)"])
-    for layer in layers:
-        keys = len(layer.values)
-        write([shown(f"ok: {layer.origin.source}, {keys} {'key' if keys == 1 else 'keys'}")])
-    return ExitCode.COMPLETE
-
-
 async def _layers(options: run.RunOptions) -> "tuple[Layer, ...]":
     from starter.configuration.layers import read_layers
     from starter.machine import repository_look
@@ -223,12 +220,7 @@ async def _layers(options: run.RunOptions) -> "tuple[Layer, ...]":
     root = await repository_look.find_root(options.repo)
     if root is None and options.repo != Path():
         raise CommandError(f"{str(options.repo)!r} is not in a git repository; --repo names one")
-    with _complaining():
-        return read_layers(run.sources(options, root, settings_as_they_are()))
-
-
-def _no_options(repo: Path) -> run.RunOptions:
-    return run.RunOptions("", repo, None, None, None, auto_approve=False, playbook=None)
+    return read_layers(run.sources(options, root, settings_as_they_are()))
 
 
 async def _layers_of(file: Path) -> "tuple[Layer, ...]":
@@ -238,59 +230,15 @@ async def _layers_of(file: Path) -> "tuple[Layer, ...]":
     from starter.machine import repository_look
     from starter.machine.engine import settings_as_they_are, with_own_providers
 
-    if file.name == FILE_NAME and _is_file(file):
+    if file.name == FILE_NAME and file.is_file():  # noqa: ASYNC240 (one stat)
         root = await repository_look.find_root(file.parent)
-        if root is not None and _is_same(file, root / FILE_NAME):
-            return await _layers(_no_options(root))
+        own = None if root is None else root / FILE_NAME
+        if own is not None and own.exists() and file.samefile(own):  # noqa: ASYNC240 (two)
+            return await _layers(run.RunOptions(repo=own.parent))
     known = with_own_providers(settings_as_they_are()).providers
-    with _complaining():
-        return (read_layer(file, "config", known),)
-
-
-def _is_file(file: Path) -> bool:
-    return file.is_file()
-
-
-def _is_same(file: Path, other: Path) -> bool:
-    return other.exists() and file.samefile(other)
-
-
-async def _schema() -> ExitCode:
-    from starter.configuration import json_schema
-
-    sys.stdout.write(json_schema.text())
-    return ExitCode.COMPLETE
-
-
-async def _migrate(file: Path, *, in_place: bool) -> ExitCode:
-    from starter.commands.file_writing import replace
-    from starter.configuration.file_shape import VERSION
-    from starter.configuration.layers import read_text
-    from starter.configuration.migration import migrate
-
-    with _complaining():
-        done = migrate(read_text(file, str(file)), str(file))
-    if done.before == VERSION:
-        _note([f"{file} is of version {VERSION}: nothing to do"])
-    if not in_place:
-        sys.stdout.write(done.text)
-    elif done.before != VERSION:
-        replace(file, done.text)
-        write([f"{file} is of version {VERSION} now; see `{program()} config check {file}`"])
-    return ExitCode.COMPLETE
+    return (read_layer(file, "config", known),)
 
 
 def _note(lines: Iterable[str]) -> None:
     """Write lines for people beside an output that a program may read."""
     sys.stderr.write("".join(f"{shown(line)}\n" for line in lines))
-
-
-@contextlib.contextmanager
-def _complaining() -> Generator[None]:
-    """Turn what is wrong with a configuration into what a command says."""
-    from starter.configuration.configuration_errors import ConfigurationError
-
-    try:
-        yield
-    except ConfigurationError as error:
-        raise CommandError(str(error)) from error

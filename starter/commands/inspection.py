@@ -8,7 +8,7 @@ import typer
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.program_name import program
-from starter.console.terminal import execute, write
+from starter.console.terminal import command, write
 from starter.input.session_options import (
     JsonOption,
     LinesOption,
@@ -25,56 +25,13 @@ if TYPE_CHECKING:
     from workflows.domain.session.session_values import ChangesetLine
 
 
-def ls(
+@command
+async def ls(
     *,
     json: JsonOption = False,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of sessions.")] = 20,
-) -> None:
+) -> ExitCode:
     """List sessions, newest first."""
-    execute(_ls(limit, json=json), json=json)
-
-
-def status(session: SessionArgument = None, *, json: JsonOption = False) -> None:
-    """Show the state of a session. Needs the server, but no worker."""
-    execute(_status(session, json=json), json=json)
-
-
-def watch(
-    session: SessionArgument = None,
-    *,
-    wait: Annotated[
-        bool,
-        typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),
-    ] = False,
-    json: LinesOption = False,
-) -> None:
-    """Follow a session until it ends, and answer its questions."""
-    execute(_watch(session, patient=wait, json=json), json=json)
-
-
-def task(
-    task: Annotated[str, typer.Argument(help="The task's id.")],
-    session: SessionOption = None,
-    *,
-    json: JsonOption = False,
-) -> None:
-    """Show one task in full: criteria, state, findings, decisions."""
-    execute(_task(task, session, json=json), json=json)
-
-
-def diff(
-    changeset: Annotated[
-        str | None, typer.Argument(help="Changeset id. Default: the only one waiting.")
-    ] = None,
-    session: SessionOption = None,
-    *,
-    json: JsonOption = False,
-) -> None:
-    """Print the diff of a changeset."""
-    execute(_diff(changeset, session, json=json), json=json)
-
-
-async def _ls(limit: int, *, json: bool) -> ExitCode:
     from starter.console import json_output
     from starter.views import session_list
 
@@ -88,16 +45,18 @@ async def _ls(limit: int, *, json: bool) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-async def _status(wanted: str | None, *, json: bool) -> ExitCode:
+@command
+async def status(session: SessionArgument = None, *, json: JsonOption = False) -> ExitCode:
+    """Show the state of a session. Needs the server, but no worker."""
     from starter.console import json_output
     from starter.follow import kept_work
     from starter.machine.engine import read_settings
     from starter.views import session_words
 
-    sessions, session = await one_session(wanted, json=json)
-    view = await sessions.view(session)
+    sessions, found = await one_session(session, json=json)
+    view = await sessions.view(found)
     if view.outcome is None:
-        view = view.with_waits(await sessions.waits(session))
+        view = view.with_waits(await sessions.waits(found))
     if json:
         return json_output.write(view)
     write(session_words.status(view, program()), session_words.style)
@@ -105,33 +64,48 @@ async def _status(wanted: str | None, *, json: bool) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-async def _watch(wanted: str | None, *, patient: bool, json: bool) -> ExitCode:
+@command
+async def watch(
+    session: SessionArgument = None,
+    *,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),
+    ] = False,
+    json: LinesOption = False,
+) -> ExitCode:
+    """Follow a session until it ends, and answer its questions."""
     from starter.follow.watching import Watch
     from starter.machine.engine import read_settings
     from starter.views import worker_words
     from workers.server.supervisor import read_state
 
-    sessions, session = await one_session(wanted, json=json)
+    sessions, found = await one_session(session, json=json)
     try:
-        watch = Watch(sessions, session, patient=patient, json=json)
-        return await watch.follow()
+        return await Watch(sessions, found, patient=wait, json=json).follow()
     except asyncio.CancelledError:
-        goes_on = read_state(read_settings()) is not None
-        if json:
-            raise
-        write(worker_words.detached(session, program(), goes_on=goes_on))
+        if not json:
+            goes_on = read_state(read_settings()) is not None
+            write(worker_words.detached(found, program(), goes_on=goes_on))
         raise
 
 
-async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
+@command
+async def task(
+    task: Annotated[str, typer.Argument(help="The task's id.")],
+    session: SessionOption = None,
+    *,
+    json: JsonOption = False,
+) -> ExitCode:
+    """Show one task in full: criteria, state, findings, decisions."""
     from starter.console import json_output
     from starter.views import decision_words, plan_words, safety_labels, session_words
 
-    sessions, session = await one_session(wanted, json=json)
-    record = await sessions.task(session, name)
+    sessions, found = await one_session(session, json=json)
+    record = await sessions.task(found, task)
     if record is None:
-        raise await _no_task(sessions, session, name)
-    view = await sessions.view(session)
+        raise await _no_task(sessions, found, task)
+    view = await sessions.view(found)
     decisions = decision_words.about(view, record.task.id)
     if json:
         return json_output.write_object(
@@ -139,6 +113,34 @@ async def _task(name: str, wanted: str | None, *, json: bool) -> ExitCode:
         )
     lines = [*plan_words.record(record, safety_labels.of(view)), *decision_words.section(decisions)]
     write(lines, session_words.style)
+    return ExitCode.COMPLETE
+
+
+@command
+async def diff(
+    changeset: Annotated[
+        str | None, typer.Argument(help="Changeset id. Default: the only one waiting.")
+    ] = None,
+    session: SessionOption = None,
+    *,
+    json: JsonOption = False,
+) -> ExitCode:
+    """Print the diff of a changeset."""
+    from starter.console import json_output
+    from starter.follow import changeset_diff
+    from starter.machine.engine import read_settings
+    from starter.views import safety_labels
+
+    sessions, found = await one_session(session, json=json)
+    view = await sessions.view(found)
+    chosen = _chosen(view, changeset)
+    diffs = await changeset_diff.diffs_of(sessions, found, chosen, read_settings())
+    if json:
+        tasks = [{"id": task, "diff": text} for task, text in diffs.items()]
+        return json_output.write_object(
+            **safety_labels.document(view), changeset=chosen, tasks=tasks
+        )
+    changeset_diff.show(view, chosen, diffs)
     return ExitCode.COMPLETE
 
 
@@ -155,25 +157,6 @@ async def _no_task(sessions: "Sessions", session: "SessionId", name: str) -> Com
     return CommandError(
         f"task {name!r} does not exist in session {session!r}; there are: {', '.join(known)}"
     )
-
-
-async def _diff(wanted: str | None, session_wanted: str | None, *, json: bool) -> ExitCode:
-    from starter.console import json_output
-    from starter.follow import changeset_diff
-    from starter.machine.engine import read_settings
-    from starter.views import safety_labels
-
-    sessions, session = await one_session(session_wanted, json=json)
-    view = await sessions.view(session)
-    changeset = _chosen(view, wanted)
-    found = await changeset_diff.diffs_of(sessions, session, changeset, read_settings())
-    if json:
-        tasks = [{"id": task, "diff": text} for task, text in found.items()]
-        return json_output.write_object(
-            **safety_labels.document(view), changeset=changeset, tasks=tasks
-        )
-    changeset_diff.show(view, changeset, found)
-    return ExitCode.COMPLETE
 
 
 def _chosen(view: "ShownSession", wanted: str | None) -> "ChangesetLine":

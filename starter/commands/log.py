@@ -6,14 +6,15 @@ import typer
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
-from starter.console.terminal import execute
+from starter.console.terminal import command
 from starter.input.session_options import SessionArgument, open_sessions, say_choice
 
 if TYPE_CHECKING:
     from starter.sessions.session_client import Chosen, Sessions
 
 
-def log(
+@command
+async def log(
     session: SessionArgument = None,
     task: Annotated[
         str | None,
@@ -24,34 +25,30 @@ def log(
         bool, typer.Option("--follow", "-f", help="Keep printing new turns until the session ends.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
-) -> None:
+) -> ExitCode:
     """Show the agents' turns: text, tool calls, short results, cost and time."""
-    execute(_log(session, task, follow=follow, json=json), json=json)
-
-
-async def _log(wanted: str | None, task: str | None, *, follow: bool, json: bool) -> ExitCode:
     from starter.follow.turn_log import TurnLog
 
     sessions = await open_sessions()
-    chosen, task = await _meant(sessions, wanted, task)
+    chosen, task = await _meant(sessions, session, task)
     if not json:
         say_choice(chosen)
-    session = chosen.session
+    found = chosen.session
     # Asked first, so that a session that does not exist is an error and not an empty log.
-    is_open = await sessions.is_open(session)
-    told = TurnLog(sessions, await sessions.view(session), json=json)
+    is_open = await sessions.is_open(found)
+    told = TurnLog(sessions, await sessions.view(found), json=json)
     told.begin()
-    turns = sessions.turns(session, task)
+    turns = sessions.turns(found, task)
     if not (follow and is_open):
         past = await turns.past()
         if not past and task is not None:
-            raise CommandError(f"no agent of session {session!r} worked on {task!r} so far")
+            raise CommandError(f"no agent of session {found!r} worked on {task!r} so far")
         for happening in past:
             await told.tell(happening)
         return ExitCode.COMPLETE
 
     async def is_over() -> bool:
-        return not await sessions.is_open(session)
+        return not await sessions.is_open(found)
 
     async for happening in turns.follow(is_over):
         await told.tell(happening)

@@ -1,17 +1,15 @@
 """`models`: which models would be asked, what is known of them, and a tiny call to each."""
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.nested_session import refuse_inside
-from starter.console.terminal import execute, write
+from starter.console.terminal import command, write
 from starter.input.session_options import JsonOption
 
 if TYPE_CHECKING:
@@ -19,7 +17,8 @@ if TYPE_CHECKING:
     from workers.model_trial import TrialReport
 
 
-def models(
+@command
+async def models(
     action: Annotated[
         Literal["list", "test"],
         typer.Argument(help="`list` (default), or `test`: one tiny paid call to each."),
@@ -34,19 +33,13 @@ def models(
         Path | None, typer.Option(help="Use this playbook, as `run` would.")
     ] = None,
     json: JsonOption = False,
-) -> None:
-    """List the configured models, or test each with one tiny call."""
-    if action == "test":
-        refuse_inside("models test")
-    execute(_models(action, repo, config, playbook, json=json), json=json)
-
-
-async def _models(
-    action: str, repo: Path, config: Path | None, playbook: Path | None, *, json: bool
 ) -> ExitCode:
+    """List the configured models, or test each with one tiny call."""
     from starter.console import json_output
     from starter.machine import model_list
 
+    if action == "test":
+        refuse_inside("models test")
     lines = _configured(repo, config, playbook)
     if action == "list":
         if json:
@@ -63,34 +56,22 @@ async def _models(
 
 
 def _configured(repo: Path, config: Path | None, playbook: Path | None) -> "tuple[ModelLine, ...]":
-    from starter.configuration.configuration_errors import ConfigurationError
     from starter.configuration.effective_configuration import load_configuration, user_file
     from starter.configuration.layers import Sources
     from starter.machine.engine import settings_as_they_are
     from starter.machine.model_list import model_lines
 
+    here = repo.absolute()
+    root = next((path for path in (here, *here.parents) if (path / ".git").exists()), None)
     sources = Sources(
         user=user_file(),
-        repository=_root(repo),
+        repository=root,
         config=config,
         playbook=playbook is not None,
         providers=settings_as_they_are().providers,
     )
-    try:
-        configuration = load_configuration(sources, os.environ)
-    except ConfigurationError as error:
-        raise CommandError(str(error)) from error
+    configuration = load_configuration(sources, os.environ)
     return model_lines(configuration, os.environ, datetime.now(UTC))
-
-
-def _root(repo: Path) -> Path | None:
-    """Return the top of the repository around a folder; None where there is none."""
-    return next((path for path in _upwards(repo.absolute()) if (path / ".git").exists()), None)
-
-
-def _upwards(path: Path) -> Iterator[Path]:
-    yield path
-    yield from path.parents
 
 
 async def _tried(lines: "tuple[ModelLine, ...]", playbook: Path | None) -> "TrialReport":

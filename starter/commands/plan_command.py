@@ -9,7 +9,7 @@ from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.nested_session import refuse_inside
 from starter.console.program_name import program
-from starter.console.terminal import execute, fail, is_interactive, write
+from starter.console.terminal import command, is_interactive, write
 from starter.input.session_options import JsonOption, one_session
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from workflows.domain.plan import Plan
 
 
-def plan(
+@command
+async def plan(
     session: Annotated[
         str | None,
         typer.Argument(
@@ -34,23 +35,19 @@ def plan(
         Path | None, typer.Option(help="Replace the plan with this YAML file and approve it.")
     ] = None,
     json: JsonOption = False,
-) -> None:
+) -> ExitCode:
     """Print the plan (tasks, dependencies, claims, criteria), or replace it."""
-    if sum((edit, file is not None, json)) > 1:
-        fail(CommandError("--edit, --file and --json exclude each other"), json=json)
-    if edit or file is not None:
-        refuse_inside("plan")
-        execute(_replace(session, file))
-    execute(_plan(session, json=json), json=json)
-
-
-async def _plan(wanted: str | None, *, json: bool) -> ExitCode:
     from starter.console import json_output
     from starter.views import plan_words, safety_labels, session_words
 
-    sessions, session = await one_session(wanted, json=json)
+    if sum((edit, file is not None, json)) > 1:
+        raise CommandError("--edit, --file and --json exclude each other")
+    if edit or file is not None:
+        refuse_inside("plan")
+        return await _replace(session, file)
+    sessions, meant = await one_session(session, json=json)
     # Looked at first, so that a session that does not exist is said to be none.
-    view = await sessions.view(session)
+    view = await sessions.view(meant)
     found = await _found(sessions, view)
     if json:
         return json_output.write_object(**safety_labels.document(view), plan=found)
@@ -73,8 +70,7 @@ async def _found(sessions: "Sessions", view: "ShownSession") -> "Plan":
 async def _replace(wanted: str | None, file: Path | None) -> ExitCode:
     from starter.decisions import decision_checks
     from starter.input import plan_files
-    from starter.sessions.sent_decisions import send
-    from starter.sessions.session_client import decider
+    from starter.sessions.sent_decisions import decider, send
     from starter.views import safety_labels, session_words
     from workflows.domain.session.session_values import ReplacePlan
     from workflows.policy.money.amounts_in_words import counted

@@ -12,7 +12,7 @@ import typer
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.program_name import program
-from starter.console.terminal import execute, fail, write
+from starter.console.terminal import command, write
 from starter.input.session_options import LinesOption
 
 if TYPE_CHECKING:
@@ -32,17 +32,18 @@ if TYPE_CHECKING:
 class RunOptions:
     """What a person typed after `run`."""
 
-    goal: str | None
-    repo: Path
-    config: Path | None
-    base: str | None
-    pacing: str | None
-    auto_approve: bool
-    playbook: Path | None
+    goal: str | None = None
+    repo: Path = Path()
+    config: Path | None = None
+    base: str | None = None
+    pacing: str | None = None
+    auto_approve: bool = False
+    playbook: Path | None = None
     file: Path | None = None
     budget: str | None = None
     decisions: Path | None = None
     json: bool = False
+    allow_unjudged_base: bool = False
 
 
 _Goal = Annotated[
@@ -63,6 +64,10 @@ _AutoApprove = Annotated[
     bool,
     typer.Option("--auto-approve", help="Approve the plan and green changesets; stop at the cap."),
 ]
+_AllowUnjudgedBase = Annotated[
+    bool,
+    typer.Option("--allow-unjudged-base", help="Go on even where no gate can judge the base."),
+]
 _Budget = Annotated[
     str | None, typer.Option(metavar="USD", help="The session's cap, such as 12.50.")
 ]
@@ -82,7 +87,8 @@ _DryRun = Annotated[
 ]
 
 
-def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
+@command
+async def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     goal: _Goal = None,
     *,
     file: _File = None,
@@ -91,6 +97,7 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     base: _Base = None,
     pacing: _Pacing = None,
     auto_approve: _AutoApprove = False,
+    allow_unjudged_base: _AllowUnjudgedBase = False,
     budget: _Budget = None,
     decisions: _Decisions = None,
     playbook: _Playbook = None,
@@ -98,25 +105,41 @@ def run(  # noqa: PLR0913 (one parameter for each thing that a person may type)
     wait: _Wait = False,
     dry_run: _DryRun = False,
     json: LinesOption = False,
-) -> None:
+) -> ExitCode:
     """Start a session for GOAL and follow it."""
+    from starter.follow.interrupted_start import told_if_interrupted
+
     options = RunOptions(
-        goal, repo, config, base, pacing, auto_approve, playbook, file, budget, decisions, json
+        goal,
+        repo,
+        config,
+        base,
+        pacing,
+        auto_approve,
+        playbook,
+        file,
+        budget,
+        decisions,
+        json,
+        allow_unjudged_base,
     )
     _check_combination(options, detach=detach, dry_run=dry_run)
     if dry_run:
-        execute(_dry_run(options))
-    execute(_begun(options, detach=detach, patient=wait), json=json)
+        return await _dry_run(options)
+    with told_if_interrupted(program(), beside=json) as beginning:
+        if detach:
+            return await _detached(options, beginning)
+        return await _run(options, beginning, patient=wait)
 
 
 def _check_combination(options: RunOptions, *, detach: bool, dry_run: bool) -> None:
-    """Leave with code 2 where options conflict."""
+    """Refuse options that conflict."""
     if options.json and dry_run:
         other = "--dry-run: `config show --json` says what it would show"
-        fail(CommandError(f"--json cannot go with {other}"), json=True)
+        raise CommandError(f"--json cannot go with {other}")
     if options.decisions is not None and (detach or options.auto_approve):
         other = "--detach: someone has to follow it" if detach else "--auto-approve: choose one"
-        fail(CommandError(f"--decisions cannot go with {other}"), json=options.json)
+        raise CommandError(f"--decisions cannot go with {other}")
 
 
 # --- run ------------------------------------------------------------------------------------------
@@ -137,15 +160,6 @@ async def _dry_run(options: RunOptions) -> ExitCode:
     lines = session_words.dry_run(request, repository.base, origins, names)
     write([*lines, *session_words.warnings(repository.warnings)])
     return ExitCode.COMPLETE
-
-
-async def _begun(options: RunOptions, *, detach: bool, patient: bool) -> ExitCode:
-    from starter.follow.interrupted_start import told_if_interrupted
-
-    with told_if_interrupted(program(), beside=options.json) as beginning:
-        if detach:
-            return await _detached(options, beginning)
-        return await _run(options, beginning, patient=patient)
 
 
 async def _detached(options: RunOptions, beginning: "Beginning") -> ExitCode:
@@ -204,9 +218,9 @@ async def _is_served_elsewhere(settings: "Settings") -> bool:
 def _watch(
     client: "Client", request: "SessionRequest", options: RunOptions, *, patient: bool
 ) -> "Watch":
-    from starter.decisions.decisions_file import read_decisions
     from starter.decisions.unattended import Unattended
     from starter.follow.watching import Watch
+    from starter.input.yaml_files import read_decisions
     from starter.sessions.session_client import Sessions
 
     sessions = Sessions(client)
@@ -215,11 +229,7 @@ def _watch(
         decisions = read_decisions(options.decisions)
         unattended = Unattended(sessions, request.session, decisions, options.decisions.name)
     return Watch(
-        sessions,
-        request.session,
-        patient=patient,
-        json=options.json,
-        unattended=unattended,
+        sessions, request.session, patient=patient, json=options.json, unattended=unattended
     )
 
 
@@ -252,8 +262,14 @@ async def _start(
 
     await Sessions(client).start(request)
     if json:
-        facts = safety_labels.planned_facts(request.config)
-        json_output.write_line({"schema_version": 1, "session": request.session, **facts})
+        told = {
+            "schema_version": json_output.SCHEMA_VERSION,
+            "session": request.session,
+            "scripted": safety_labels.is_scripted(request.config),
+            # Which sandbox it is, only the workers know.
+            "sandbox": "none" if request.config.sandbox == "none" else "",
+        }
+        json_output.write_line(told)
         return
     server = None if settings.has_external_server else read_server_file(settings)
     write(session_words.started(request.session, program(), server.ui if server else None))
@@ -262,9 +278,11 @@ async def _start(
 async def _request(
     options: RunOptions,
 ) -> "tuple[Repository, SessionRequest, Configuration]":
+    from starter.configuration.effective_configuration import load_configuration
     from starter.input.goal_text import read_goal
-    from starter.input.run_arguments import check_playbook
+    from starter.input.yaml_files import check_playbook
     from starter.machine import repository_look
+    from starter.machine.engine import read_settings
     from starter.sessions.session_client import make_id
     from workflows.domain.session.session_values import SessionRequest
 
@@ -272,7 +290,8 @@ async def _request(
     if options.playbook is not None:
         check_playbook(options.playbook)
     repository = await repository_look.examine(options.repo.absolute(), options.base)
-    configuration = _configuration(options, repository.root)
+    found = sources(options, repository.root, read_settings())
+    configuration = load_configuration(found, os.environ)
     request = SessionRequest(
         session=make_id(),
         goal=goal,
@@ -281,18 +300,6 @@ async def _request(
         config=configuration.session,
     )
     return repository, request, configuration
-
-
-def _configuration(options: RunOptions, root: Path) -> "Configuration":
-    from starter.configuration.configuration_errors import ConfigurationError
-    from starter.configuration.effective_configuration import load_configuration
-    from starter.machine.engine import read_settings
-
-    try:
-        found = sources(options, root, read_settings())
-        return load_configuration(found, os.environ)
-    except ConfigurationError as error:
-        raise CommandError(str(error)) from error
 
 
 def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "Sources":
@@ -310,6 +317,8 @@ def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "So
     if options.auto_approve:
         decided = ("approvals.plan", "approvals.changeset", "on_cap")
         by |= dict.fromkeys(decided, "--auto-approve")
+    if options.allow_unjudged_base:
+        by["approvals.unjudged_base"] = "--allow-unjudged-base"
     if options.decisions is not None:
         by["on_cap"] = "--decisions"
     return Sources(
@@ -334,12 +343,14 @@ def _flags(options: RunOptions) -> dict[str, object]:
             # No one watches: a pause at the cap would wait for ever.
             "on_cap": "stop",
         }
+    if options.allow_unjudged_base:
+        flags["approvals.unjudged_base"] = "allow"
     if options.budget is not None:
         from starter.input.typed_amounts import read_amount
 
         flags["budget.stop_usd"] = read_amount(options.budget)
     if options.decisions is not None:
-        from starter.decisions.decisions_file import read_decisions
+        from starter.input.yaml_files import read_decisions
 
         decided = read_decisions(options.decisions)
         is_plain = decided.cap == "stop" and decided.raise_cap_to_usd is None
@@ -349,7 +360,7 @@ def _flags(options: RunOptions) -> dict[str, object]:
 
 
 def _settings(options: RunOptions, configuration: "Configuration", root: Path) -> "Settings":
-    from starter.machine.engine import read_settings, with_own_toolchains
+    from starter.machine.engine import read_settings, with_own_registries, with_own_toolchains
     from starter.machine.own_environment.toolchain_look import check_toolchains
 
     settings = read_settings().evolve(providers=configuration.providers)
@@ -361,7 +372,8 @@ def _settings(options: RunOptions, configuration: "Configuration", root: Path) -
     wanted = configuration.session.environment.toolchains
     if not settings.has_external_server:  # else its workers may be on another machine
         check_toolchains(wanted, settings, root)
-    return with_own_toolchains(settings, wanted)
+    told = with_own_registries(settings, configuration.session.environment.access)
+    return with_own_toolchains(told, wanted)
 
 
 def _check_sandbox(settings: "Settings") -> None:

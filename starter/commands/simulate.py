@@ -10,10 +10,11 @@ import typer
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
-from starter.console.terminal import execute, fail, shown, write
+from starter.console.terminal import command, shown, write
 
 
-def simulate(
+@command
+async def simulate(
     playbook: Annotated[Path, typer.Argument(help="YAML file to play or to record.")],
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port on 127.0.0.1.")] = 8765,
     *,
@@ -28,26 +29,21 @@ def simulate(
     force: Annotated[
         bool, typer.Option("--force", help="With --record: overwrite an existing file.")
     ] = False,
-) -> None:
+) -> ExitCode:
     """Serve the providers' HTTP APIs from a playbook, or record one."""
-    if record:
-        execute(_record(playbook, port, tuple(to or ()), force=force))
-    if to or force:
-        fail(CommandError("--to and --force need --record"))
-    if not playbook.is_file():
-        fail(CommandError(f"playbook {str(playbook)!r} is not a file"))
-    execute(_simulate(playbook, port))
-
-
-async def _simulate(playbook: Path, port: int) -> ExitCode:
     from activities.yaml_documents.model_reader import DocumentError
-    from starter.views import session_words
     from workers.local.playbook_server import serve_playbook
 
+    if record:
+        await _record(playbook, port, tuple(to or ()), force=force)
+        return ExitCode.COMPLETE
+    if to or force:
+        raise CommandError("--to and --force need --record")
+    if not playbook.is_file():
+        raise CommandError(f"playbook {str(playbook)!r} is not a file")
     try:
-        await serve_playbook(
-            playbook, port, lambda _url: write(session_words.simulating(str(playbook), port))
-        )
+        said = f"SCRIPTED: {shown(str(playbook))} plays on http://127.0.0.1:{port}; Ctrl-C ends it"
+        await serve_playbook(playbook, port, lambda _url: write([said]))
     except DocumentError as error:
         raise CommandError(str(error)) from None
     except OSError as error:
@@ -55,7 +51,7 @@ async def _simulate(playbook: Path, port: int) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-async def _record(playbook: Path, port: int, to: tuple[str, ...], *, force: bool) -> ExitCode:
+async def _record(playbook: Path, port: int, to: tuple[str, ...], *, force: bool) -> None:
     from starter.input import recording_options
     from starter.machine.engine import settings_as_they_are, with_own_providers
     from workers.local.playbook_server import PlaybookRecording
@@ -63,7 +59,11 @@ async def _record(playbook: Path, port: int, to: tuple[str, ...], *, force: bool
     recording_options.require_place(playbook, force=force)
     given = recording_options.given_addresses(to)
     settings = with_own_providers(settings_as_they_are())
-    recording = PlaybookRecording(settings, playbook, port, given, _warn)
+
+    def warn(message: str) -> None:
+        sys.stderr.write(f"warning: {shown(message)}\n")
+
+    recording = PlaybookRecording(settings, playbook, port, given, warn)
     recording_options.refuse_itself(recording.loops)
     async with AsyncExitStack() as stack:
         try:
@@ -76,11 +76,6 @@ async def _record(playbook: Path, port: int, to: tuple[str, ...], *, force: bool
         finally:
             await stack.aclose()
             write(recording_options.ended(str(playbook), recording.recorded))
-    return ExitCode.COMPLETE
-
-
-def _warn(message: str) -> None:
-    sys.stderr.write(f"warning: {shown(message)}\n")
 
 
 def _taken(port: int, error: OSError) -> CommandError:

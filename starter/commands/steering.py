@@ -1,4 +1,4 @@
-"""Commands that change a session's course: one signal each, checked against its state first."""
+"""Commands that change a session's course: one decision each, checked against its state first."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -6,7 +6,7 @@ import typer
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
-from starter.console.terminal import execute, write
+from starter.console.terminal import command, write
 from starter.input.session_options import ActingArgument, ActingOption, one_session
 
 if TYPE_CHECKING:
@@ -15,136 +15,120 @@ if TYPE_CHECKING:
 _Task = Annotated[str, typer.Argument(help="The task's id.")]
 
 
-def skip(
+@command
+async def skip(
     task: _Task,
     session: ActingOption = None,
     *,
     satisfies: Annotated[
         bool, typer.Option("--satisfies", help="Let tasks that depend on it start anyway.")
     ] = False,
-) -> None:
+) -> ExitCode:
     """Skip a task."""
-    execute(_skip(task, session, satisfies=satisfies))
+    from starter.sessions.sent_decisions import decider
+    from workflows.domain.session.session_values import SkipTask
+
+    content = SkipTask(id=task, satisfies=satisfies, by=decider())
+    return await _send_to_task(session, task, "skip_task", content)
 
 
-def retry(
+@command
+async def retry(
     task: _Task,
     notes: Annotated[str, typer.Option(help="What the next attempt should know.")] = "",
     session: ActingOption = None,
-) -> None:
+) -> ExitCode:
     """Give a task another attempt."""
-    execute(_retry(task, notes, session))
+    from starter.sessions.sent_decisions import decider
+    from workflows.domain.session.session_values import RetryTask
+
+    content = RetryTask(id=task, notes=notes, by=decider())
+    return await _send_to_task(session, task, "retry_task", content)
 
 
-def steer(
+@command
+async def steer(
     task: _Task,
     text: Annotated[str, typer.Argument(help="Message to the agent, delivered at its next turn.")],
     session: ActingOption = None,
-) -> None:
+) -> ExitCode:
     """Send a message to a task's agent."""
-    execute(_steer(task, text, session))
+    from starter.sessions.sent_decisions import decider
+    from workflows.domain.session.session_values import SteerTask
+
+    content = SteerTask(id=task, text=text, by=decider())
+    return await _send_to_task(session, task, "steer_task", content)
 
 
-def priority(
+@command
+async def priority(
     task: _Task,
     n: Annotated[
         int, typer.Argument(min=-100, max=100, help="Tasks with a higher number start first.")
     ],
     session: ActingOption = None,
-) -> None:
+) -> ExitCode:
     """Set a task's priority."""
-    execute(_priority(task, n, session))
-
-
-def budget(
-    usd: Annotated[str, typer.Argument(help="The session's new cap in USD, such as 12.50.")],
-    session: ActingOption = None,
-) -> None:
-    """Set the total that a session may spend."""
-    execute(_budget(usd, session))
-
-
-def proceed(session: ActingArgument = None) -> None:
-    """Close the wave early and continue with the finished tasks."""
-    execute(_plain("proceed", session))
-
-
-def pause(session: ActingArgument = None) -> None:
-    """Pause a session when its agents finish their current turn."""
-    execute(_plain("pause", session))
-
-
-def resume(session: ActingArgument = None) -> None:
-    """Resume a paused session."""
-    execute(_plain("resume", session))
-
-
-def stop(session: ActingArgument = None) -> None:
-    """Stop a session. Merged and unfinished work is kept."""
-    execute(_plain("stop", session))
-
-
-async def _skip(task: str, wanted: str | None, *, satisfies: bool) -> ExitCode:
-    from starter.sessions.session_client import decider
-    from workflows.domain.session.session_values import SkipTask
-
-    return await _to_task(
-        wanted, task, "skip_task", SkipTask(id=task, satisfies=satisfies, by=decider())
-    )
-
-
-async def _retry(task: str, notes: str, wanted: str | None) -> ExitCode:
-    from starter.sessions.session_client import decider
-    from workflows.domain.session.session_values import RetryTask
-
-    return await _to_task(wanted, task, "retry_task", RetryTask(id=task, notes=notes, by=decider()))
-
-
-async def _steer(task: str, text: str, wanted: str | None) -> ExitCode:
-    from starter.sessions.session_client import decider
-    from workflows.domain.session.session_values import SteerTask
-
-    return await _to_task(wanted, task, "steer_task", SteerTask(id=task, text=text, by=decider()))
-
-
-async def _priority(task: str, n: int, wanted: str | None) -> ExitCode:
-    from starter.sessions.session_client import decider
+    from starter.sessions.sent_decisions import decider
     from workflows.domain.session.session_values import SetPriority
 
-    return await _to_task(wanted, task, "set_priority", SetPriority(id=task, n=n, by=decider()))
+    content = SetPriority(id=task, n=n, by=decider())
+    return await _send_to_task(session, task, "set_priority", content)
 
 
-async def _budget(usd: str, wanted: str | None) -> ExitCode:
+@command
+async def budget(
+    usd: Annotated[str, typer.Argument(help="The session's new cap in USD, such as 12.50.")],
+    session: ActingOption = None,
+) -> ExitCode:
+    """Set the total that a session may spend."""
     from starter.input.typed_amounts import read_amount
-    from starter.sessions.sent_decisions import send
-    from starter.sessions.session_client import decider
-    from starter.views import safety_labels, session_words
+    from starter.sessions.sent_decisions import decider
     from workflows.policy.money.amounts_in_words import money
 
     amount = read_amount(usd)
-    sessions, session = await one_session(wanted, acts=True)
     content = {"usd": float(amount), "by": decider()}
-    view = await sessions.view(session)
-    await send(sessions, view, "set_budget", content)
-    told = session_words.told(f"budget {money(amount)}", session)
-    write([*told, *safety_labels.of(view)], session_words.style)
-    return ExitCode.COMPLETE
+    return await _send(session, "set_budget", content, f"budget {money(amount)}")
 
 
-async def _plain(signal: str, wanted: str | None) -> ExitCode:
-    from starter.sessions.sent_decisions import send
-    from starter.sessions.session_client import decider
-    from starter.views import safety_labels, session_words
+@command
+async def proceed(session: ActingArgument = None) -> ExitCode:
+    """Close the wave early and continue with the finished tasks."""
+    return await _send_nothing(session, "proceed")
+
+
+@command
+async def pause(session: ActingArgument = None) -> ExitCode:
+    """Pause a session when its agents finish their current turn."""
+    return await _send_nothing(session, "pause")
+
+
+@command
+async def resume(session: ActingArgument = None) -> ExitCode:
+    """Resume a paused session."""
+    return await _send_nothing(session, "resume")
+
+
+@command
+async def stop(session: ActingArgument = None) -> ExitCode:
+    """Stop a session. Merged and unfinished work is kept."""
+    return await _send_nothing(session, "stop")
+
+
+async def _send_nothing(wanted: str | None, name: str) -> ExitCode:
+    from starter.sessions.sent_decisions import decider
     from workflows.domain.session.session_values import Nothing
 
-    sessions, session = await one_session(wanted, acts=True)
-    view = await sessions.view(session)
-    await send(sessions, view, signal, Nothing(by=decider()))
-    write([*session_words.told(signal, session), *safety_labels.of(view)], session_words.style)
-    return ExitCode.COMPLETE
+    return await _send(wanted, name, Nothing(by=decider()), name)
 
 
-async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseModel") -> ExitCode:
+async def _send_to_task(wanted: str | None, task: str, name: str, content: "BaseModel") -> ExitCode:
+    return await _send(wanted, name, content, f"{name.replace('_', ' ')} {task}", task)
+
+
+async def _send(
+    wanted: str | None, name: str, content: object, told: str, task: str | None = None
+) -> ExitCode:
     from starter.sessions.sent_decisions import send
     from starter.views import safety_labels, session_words
 
@@ -152,12 +136,11 @@ async def _to_task(wanted: str | None, task: str, signal: str, content: "BaseMod
     view = await sessions.view(session)
     known = [t.id for t in view.tasks]
     # Without a worker the tasks are not known: the session itself will judge.
-    if view.live and task not in known:
+    if task is not None and view.live and task not in known:
         names = ", ".join(known) or "none yet"
         raise CommandError(
             f"task {task!r} does not exist in session {session!r}; there are: {names}"
         )
-    await send(sessions, view, signal, content)
-    told = session_words.told(f"{signal.replace('_', ' ')} {task}", session)
-    write([*told, *safety_labels.of(view)], session_words.style)
+    await send(sessions, view, name, content)
+    write([*session_words.told(told, session), *safety_labels.of(view)], session_words.style)
     return ExitCode.COMPLETE

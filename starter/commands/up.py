@@ -7,48 +7,56 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starter.console.exit_codes import ExitCode
-from starter.console.terminal import execute, write
+from starter.console.terminal import command, write
 
 if TYPE_CHECKING:
     from workers.settings import Settings
 
 
-def up(
+@command
+async def up(
     *,
     playbook: Annotated[
         Path | None, typer.Option(help="Run a scripted model from this file, as in `run`.")
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
     stop: Annotated[bool, typer.Option("--stop", help="Stop what runs in the background.")] = False,
-) -> None:
+) -> ExitCode:
     """Keep the bundled Temporal server and the workers running."""
+    from starter.machine import engine
+
     if stop:
-        execute(_stop_background())
-    execute(_up_in_background(playbook) if detach else _up(playbook))
+        was_there = await engine.stop_supervisor(engine.read_settings())
+        write(["ended" if was_there else "nothing was running here"])
+    elif detach:
+        await _up_in_background(_up_settings(playbook))
+    else:
+        await _up(_up_settings(playbook))
+    return ExitCode.COMPLETE
 
 
 def _up_settings(playbook: Path | None) -> "Settings":
-    from starter.input.run_arguments import check_playbook
+    from starter.input.yaml_files import check_playbook
     from starter.machine import engine
 
     settings = engine.with_own_toolchains(engine.with_own_providers(engine.read_settings()))
+    settings = engine.with_own_registries(settings)
     if playbook is not None:
         check_playbook(playbook)
         settings = settings.evolve(playbook=playbook.resolve())
     return settings
 
 
-async def _up(playbook: Path | None) -> ExitCode:
+async def _up(settings: "Settings") -> None:
     from starter.machine import engine
     from starter.views import session_words, worker_words
     from workers.server.supervisor import read_state
     from workers.temporal.connection import read_server_file
 
-    settings = _up_settings(playbook)
     state = read_state(settings)
     kept = settings if state is None else state
     if state is not None:
-        write(worker_words.standing_by(state.pid))
+        write([f"process {state.pid} keeps server and workers already; standing by until it ends"])
     async with engine.running(settings) as supervisor:
         server = read_server_file(settings)
         if server is not None and not settings.has_external_server:
@@ -57,25 +65,13 @@ async def _up(playbook: Path | None) -> ExitCode:
         await supervisor.workers_ready.wait()
         write(worker_words.WORKERS_READY)
         await asyncio.Event().wait()
-    return ExitCode.COMPLETE
 
 
-async def _up_in_background(playbook: Path | None) -> ExitCode:
+async def _up_in_background(settings: "Settings") -> None:
     from starter.machine import engine
     from starter.views import session_words, worker_words
 
-    settings = _up_settings(playbook)
     engine.check_workers(settings)
     state = await engine.ensure_background(settings)
-    write(worker_words.in_background(state.pid))
+    write([f"process {state.pid} keeps server and workers; `up --stop` ends it"])
     write(worker_words.workers_marks(state.playbook, state.sandbox), session_words.style)
-    return ExitCode.COMPLETE
-
-
-async def _stop_background() -> ExitCode:
-    from starter.machine import engine
-    from starter.views import worker_words
-
-    stopped = await engine.stop_supervisor(engine.read_settings())
-    write(worker_words.stopped(was_there=stopped))
-    return ExitCode.COMPLETE

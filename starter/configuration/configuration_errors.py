@@ -1,11 +1,14 @@
 """What can be wrong with a configuration. Messages are for the person and say what to do next.
 
-ConfigurationError       the file, a key or a flag is wrong
-└── NoModelsError        nothing is wrong, but no model is configured
+CommandError
+└── ConfigurationError       the file, a key or a flag is wrong
+    └── NoModelsError        nothing is wrong, but no model is configured
 """
 
+from starter.console.command_errors import CommandError
 
-class ConfigurationError(Exception):
+
+class ConfigurationError(CommandError):
     """The configuration cannot be used; one complaint a line, each with its place."""
 
 

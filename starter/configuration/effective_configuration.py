@@ -40,7 +40,7 @@ from starter.configuration.model_routes import (
 from starter.configuration.repository_limits import joined, limit_faults
 from starter.configuration.value_types import texts
 from workflows.domain.agent.model_values import GivenFacts, Provider
-from workflows.domain.environment import ProjectEnvironment
+from workflows.domain.environment import ProjectEnvironment, RegistryAccess
 from workflows.domain.session.session_config import SessionConfig
 
 _CATALOGUE: Final = TypeAdapter(dict[str, GivenFacts])
@@ -131,6 +131,20 @@ def load_toolchains(file: Path, variables: Mapping[str, str]) -> tuple[str, ...]
     named = read_layer(file, "user").values.get("environment.toolchains", ())
     told = ProjectEnvironment(toolchains=texts(named))
     return expanded(told, variables).toolchains
+
+
+def load_registries(file: Path, variables: Mapping[str, str]) -> RegistryAccess:
+    """Return what a person's own file says of registries; the file need not exist.
+
+    Raises:
+        ConfigurationError: the file is wrong.
+    """
+    if not is_there(file):
+        return RegistryAccess()
+    said = entries_of("environment", read_layer(file, "user").values)
+    keys = RegistryAccess.model_fields
+    told = ProjectEnvironment.model_validate({key: said[key] for key in keys if key in said})
+    return expanded(told, variables).access
 
 
 def settle(layers: Sequence[Layer], environment: Mapping[str, str]) -> Settled:

@@ -6,6 +6,7 @@ Pure: whether a place is there and may be shown is looked at where the workers r
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
+from urllib.parse import urlsplit
 
 from starter.configuration.configuration_errors import ConfigurationError
 from workflows.domain.environment import ProjectEnvironment
@@ -26,6 +27,27 @@ def toolchain_fault(path: str) -> str | None:
         return "a toolchain is named by its whole path, or from your home on by '~/'"
     if ".." in path.split("/") or set(path) & {":", "\0", "\n"}:
         return "'..', ':' and line breaks have no place in it"
+    return None
+
+
+def ca_file_fault(path: str) -> str | None:
+    """Say why a text cannot name a file of certificates; None where it can."""
+    if not path.startswith(("/", _HOME)) or "\0" in path:
+        return "name it by its whole path, or from your home on by '~/'"
+    return None
+
+
+def upstream_proxy_fault(address: str) -> str | None:
+    """Say why a text cannot name the proxy above; None where it can. It repeats no part of it."""
+    parts = urlsplit(address)
+    try:
+        has_port = parts.port is not None
+    except ValueError:
+        has_port = False
+    if "@" in address:
+        return "no name and no password stand here: put them into your ~/.netrc, by its host"
+    if parts.scheme != "http" or not parts.hostname or not has_port or parts.path not in {"", "/"}:
+        return "write it as 'http://proxy.example.org:3128'"
     return None
 
 
@@ -52,7 +74,7 @@ def expanded(environment: ProjectEnvironment, variables: Mapping[str, str]) -> P
         ConfigurationError: there is no home.
     """
     home = variables.get("HOME", "")
-    texts = (*environment.toolchains, *environment.variables.values())
+    texts = (*environment.toolchains, *environment.variables.values(), environment.ca_file or "")
     if not home.startswith("/") and any(map(_is_in_home, texts)):
         raise ConfigurationError(
             "environment: '~/' cannot be told, for HOME is not set; write the whole path"
@@ -60,6 +82,10 @@ def expanded(environment: ProjectEnvironment, variables: Mapping[str, str]) -> P
     return ProjectEnvironment(
         toolchains=tuple(_expanded(path, home) for path in environment.toolchains),
         variables={name: _expanded(text, home) for name, text in environment.variables.items()},
+        registries=environment.registries,
+        upstream_proxy=environment.upstream_proxy,
+        no_proxy=environment.no_proxy,
+        ca_file=None if environment.ca_file is None else _expanded(environment.ca_file, home),
     )
 
 

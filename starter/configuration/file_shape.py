@@ -30,14 +30,17 @@ from activities.yaml_documents.model_reader import (
 from activities.yaml_documents.value_wording import brief
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.value_types import (
+    CaFile,
     CheckedCommand,
     CheckedHost,
     CheckedPath,
     Command,
     Duration,
     GateName,
+    RegistryEntry,
     Route,
     ToolchainPath,
+    UpstreamProxy,
     VariableName,
     VariableValue,
 )
@@ -131,6 +134,10 @@ class EnvironmentSection(BaseModel, frozen=True, extra="forbid"):
 
     toolchains: Annotated[tuple[ToolchainPath, ...], Field(max_length=50)] | None = None
     variables: Annotated[dict[VariableName, VariableValue], Field(max_length=100)] | None = None
+    registries: Annotated[tuple[RegistryEntry, ...], Field(max_length=50)] | None = None
+    upstream_proxy: UpstreamProxy | None = None
+    no_proxy: Annotated[tuple[CheckedHost, ...], Field(max_length=100)] | None = None
+    ca_file: CaFile | None = None
 
 
 class _Described(BaseModel, frozen=True, extra="ignore"):
@@ -267,10 +274,6 @@ def read_file(
     Raises:
         ConfigurationError: with file, line and column in each complaint.
     """
-    if len(text) > MAX_FILE_BYTES:
-        raise ConfigurationError(
-            f"{name}:1:1: over {MAX_FILE_BYTES} bytes; no configuration is so long"
-        )
     if not text.strip():
         raise ConfigurationError(f"{name}:1:1: empty; write at least 'version: {VERSION}'")
     kind: type[ConfigurationFile] = RepositoryFile if from_repository else ConfigurationFile

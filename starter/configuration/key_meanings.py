@@ -15,6 +15,8 @@ MEANINGS: Final = {
     "gate judged, where none found something new",
     "approvals.unjudged": "what `auto_if_green` and a decisions file do with work that no gate "
     "judged: leave it to you, or take it as green",
+    "approvals.unjudged_base": "what a session does where no gate judges the base: stop before a "
+    "model is paid, or go on ([environments](environments.md#a-base-that-no-gate-judges))",
     "concurrency.plan": "planners that run at once",
     "concurrency.develop": "developers that run at once",
     "concurrency.validate": "tasks that are validated at once",
@@ -70,6 +72,17 @@ MEANINGS: Final = {
     "you list yourself",
     "environment.variables": "variables that commands in the sandbox are given, as "
     "`{RUSTUP_HOME: ~/.rustup}`; agents can read them",
+    "environment.registries": "what you know about package registries that `worktree.network` "
+    "lists, as `[{host: mirror.example.org, private: true}]` "
+    "([environments](environments.md#registries)); refused in a file that was found in the "
+    "repository",
+    "environment.upstream_proxy": "the HTTP proxy through which set-up reaches other hosts than "
+    "private registries, as `http://proxy.example.org:3128`; its name and password stand in your "
+    "`~/.netrc`; refused in a file that was found in the repository",
+    "environment.no_proxy": "hosts that set-up reaches without that proxy; refused in a file that "
+    "was found in the repository",
+    "environment.ca_file": "certificates in PEM form that set-up trusts besides the system's; "
+    "refused in a file that was found in the repository",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
     "command_timeout": "the longest time that one command of an agent may run",

@@ -13,8 +13,8 @@ from typing import Final, Literal
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from activities.ports.endpoints import ProviderEntry
-from activities.text.text_files import NotAFileError, read_bounded
-from activities.yaml_documents.source_places import DocumentError, Places, decode
+from activities.text.text_files import TextFileError, decode_text, read_bounded
+from activities.yaml_documents.source_places import Places
 from activities.yaml_documents.value_wording import word
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.file_shape import (
@@ -22,7 +22,6 @@ from starter.configuration.file_shape import (
     MAX_FILE_BYTES,
     VERSION,
     ConfigurationFile,
-    GateEntry,
     read_file,
 )
 from starter.configuration.model_routes import PLAYBOOK_ROUTES, ROLES
@@ -140,31 +139,23 @@ def read_layer(
 
 
 def read_text(path: Path, name: str) -> str:
-    """Return a file's text, or the beginning of one that is longer than any configuration.
+    """Return a file's text.
 
     Args:
         path: the file.
         name: how messages call it.
 
     Raises:
-        ConfigurationError: it is not a file, cannot be read, or is not UTF-8.
+        ConfigurationError: it is not a file, cannot be read, is longer than any configuration, or
+            is not UTF-8.
     """
     try:
         path.stat()
-        return _decode(read_bounded(path, MAX_FILE_BYTES), name)
-    except NotAFileError as error:
-        raise ConfigurationError(f"{error}; name a YAML file") from None
+        return decode_text(read_bounded(path, MAX_FILE_BYTES), MAX_FILE_BYTES, name)
+    except TextFileError as error:
+        raise ConfigurationError(str(error)) from None
     except OSError as error:
         raise ConfigurationError(f"{str(path)!r} cannot be read: {error.strerror}") from error
-
-
-def _decode(data: bytes, name: str) -> str:
-    if len(data) > MAX_FILE_BYTES:  # refused unread; its end may be half of a character
-        return data.decode("latin-1")
-    try:
-        return decode(data, name)
-    except DocumentError as error:
-        raise ConfigurationError(str(error)) from error
 
 
 def described(values: Mapping[str, object]) -> dict[Provider, ProviderEntry]:
@@ -262,7 +253,10 @@ def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
     values.update({f"providers.{key}": entry for key, entry in (file.providers or {}).items()})
     values.update({f"catalogue.{key}": entry for key, entry in (file.catalogue or {}).items()})
     if file.gates is not None:
-        values["gates"] = _gates(file.gates)
+        values["gates"] = tuple(
+            GateSpec(name=name, argv=entry.run, timeout=entry.timeout)
+            for name, entry in file.gates.items()
+        )
     said = {key: value for key, value in values.items() if value is not None}
     origins = {
         key: Origin(layer=origin.layer, source=origin.source, line=place[0], column=place[1])
@@ -270,10 +264,3 @@ def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
         if (place := places.get(tuple(key.split(".", 1))))
     }
     return Layer(origin, said, origins)
-
-
-def _gates(entries: Mapping[str, GateEntry]) -> tuple[GateSpec, ...]:
-    return tuple(
-        GateSpec(name=name, argv=entry.run, timeout=entry.timeout)
-        for name, entry in entries.items()
-    )

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from activities.yaml_documents.source_places import DocumentError, Source
 from activities.yaml_documents.value_wording import brief
 from starter.configuration.configuration_errors import ConfigurationError
-from starter.configuration.file_shape import MAX_FILE_BYTES, VERSION
+from starter.configuration.file_shape import VERSION
 
 _WIDEST: Final = 100_000
 """No line is folded that was not."""
@@ -42,10 +42,6 @@ def migrate(text: str, name: str) -> Migrated:
     Raises:
         ConfigurationError: it is not a mapping in YAML, or of a newer version; with its place.
     """
-    if len(text) > MAX_FILE_BYTES:
-        raise ConfigurationError(
-            f"{name}:1:1: over {MAX_FILE_BYTES} bytes; no configuration is so long"
-        )
     source = Source(name)
     try:
         data = source.read(text)

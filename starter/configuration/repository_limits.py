@@ -23,7 +23,14 @@ _REMEDY = (
 )
 _NUMBER: Final = TypeAdapter(Decimal | int)
 _ASKING: Final = "ask"
-_PERSONAL: Final = ("providers.", "catalogue.")
+_PERSONAL: Final = (
+    "providers.",
+    "catalogue.",
+    "environment.registries",
+    "environment.upstream_proxy",
+    "environment.no_proxy",
+    "environment.ca_file",
+)
 _DENYING: Final = ("policy.deny_commands", "policy.blocked_paths", "policy.protected_paths")
 """Lists that every layer adds to: more of them only ever denies more."""
 _WIDENING: Final = tuple(
@@ -40,6 +47,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "approvals.plan": Approvals().plan,
     "approvals.changeset": Approvals().changeset,
     "approvals.unjudged": Approvals().unjudged,
+    "approvals.unjudged_base": Approvals().unjudged_base,
     "on_cap": SessionConfig.model_fields["on_cap"].default,
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
     _NETWORK: WorktreeConfig().network,
@@ -75,6 +83,8 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     | `limits.…`         |                                                            |
     | `providers.…`      | what the person says: it would say where keys and code go  |
     | `catalogue.…`      | what the person says: it would say what the cap counts     |
+    | `environment.registries`, `….upstream_proxy`, `….no_proxy`, `….ca_file` | what the person   \
+      says: it would open the person's network, or say whom set-up trusts |
     | `worktree.network` | hosts that the person lists, in the same words             |
     | `environment.toolchains` | toolchains that the person lists, in the same words  |
     | lists of `policy`  | the same, or less; what denies may be added to             |

@@ -19,13 +19,19 @@ from pydantic import (
 )
 
 from activities.yaml_documents.value_wording import brief
-from starter.configuration.environment_values import toolchain_fault, variable_fault
+from starter.configuration.environment_values import (
+    ca_file_fault,
+    toolchain_fault,
+    upstream_proxy_fault,
+    variable_fault,
+)
 from starter.configuration.gate_commands import check_arguments, parse_command
 from workflows.domain.agent.model_values import BUILT_IN
 from workflows.domain.agent.tool_policy import CommandPattern, PathPattern
+from workflows.domain.environment import Registry
 from workflows.domain.session.session_config import HostPattern, ModelName
 from workflows.policy.commands.patterns import pattern_fault
-from workflows.policy.network.host_list import entry_fault
+from workflows.policy.network.host_list import entry_fault, registry_fault
 from workflows.policy.plan.claims import claim_fault
 
 _DURATION = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?", re.ASCII)
@@ -84,6 +90,18 @@ def _without_fault(fault_of: Callable[[str], str | None]) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _upstream_proxy(address: str) -> str:
+    if (fault := upstream_proxy_fault(address)) is not None:
+        raise ValueError(f"an upstream proxy cannot be taken: {fault}")
+    return address.rstrip("/")
+
+
+def _checked_registry(registry: Registry) -> Registry:
+    if (fault := registry_fault(registry.host)) is not None:
+        raise ValueError(f"host {registry.host!r} cannot be taken: {fault}")
+    return registry
+
+
 Duration = Annotated[
     timedelta,
     BeforeValidator(parse_duration),
@@ -113,6 +131,9 @@ VariableName = Annotated[
     _without_fault(variable_fault),
 ]
 VariableValue = Annotated[str, StringConstraints(max_length=10_000, pattern=r"^[^\x00]*$")]
+UpstreamProxy = Annotated[str, StringConstraints(max_length=300), AfterValidator(_upstream_proxy)]
+CaFile = Annotated[str, StringConstraints(max_length=1_000), _without_fault(ca_file_fault)]
+RegistryEntry = Annotated[Registry, AfterValidator(_checked_registry)]
 CheckedHost = Annotated[HostPattern, _without_fault(entry_fault)]
 CheckedPath = Annotated[PathPattern, _without_fault(claim_fault)]
 CheckedCommand = Annotated[CommandPattern, _without_fault(pattern_fault)]

@@ -21,14 +21,9 @@ def program() -> str:
     if typed.parts[-2:] == ("starter", "__main__.py"):
         words = sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1]
         return shlex.join(words)
-    if typed.name != NAME or _is_on_path(typed):
-        return NAME
-    return shlex.quote(sys.argv[0])
-
-
-def _is_on_path(typed: Path) -> bool:
     found = shutil.which(NAME)
-    return found is not None and typed.exists() and Path(found).samefile(typed)
+    is_on_path = found is not None and typed.exists() and Path(found).samefile(typed)
+    return NAME if typed.name != NAME or is_on_path else shlex.quote(sys.argv[0])
 
 
 def as_typed(message: str) -> str:

@@ -5,12 +5,13 @@ markup nor control characters in it have any effect.
 """
 
 import asyncio
+import functools
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Coroutine, Iterable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, ParamSpec
 
 from starter.console.command_errors import CommandError, explained
 from starter.console.exit_codes import ExitCode
@@ -19,6 +20,9 @@ from workflows.policy.text.visible_text import ON_A_TERMINAL, escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+P = ParamSpec("P")
 
 
 def shown(text: str) -> str:
@@ -78,6 +82,19 @@ def make_streams_forgiving() -> None:
             reconfigure(errors="backslashreplace")
 
 
+def command(body: Callable[P, Coroutine[None, None, ExitCode]]) -> Callable[P, NoReturn]:
+    """Return a command that runs `body` to its end and leaves with its exit code.
+
+    With its option `json` an error is written as a document too.
+    """
+
+    @functools.wraps(body)
+    def run(*args: P.args, **kwargs: P.kwargs) -> NoReturn:
+        execute(body(*args, **kwargs), json=kwargs.get("json") is True)
+
+    return run
+
+
 def execute(command: Coroutine[None, None, ExitCode], *, json: bool = False) -> NoReturn:
     """Run a command to its end and leave with its exit code.
 
@@ -108,7 +125,8 @@ def _say(error: CommandError, *, json: bool) -> None:
         from starter.console.json_output import write_error
 
         write_error(message, error.code)
-    say_error(message)
+    first, *rest = shown(message).split("\n")
+    sys.stderr.write("\n".join([f"error: {first}", *rest]) + "\n")
 
 
 def _outcome(command: Coroutine[None, None, ExitCode], *, json: bool) -> ExitCode:
@@ -149,12 +167,6 @@ async def _until_told(command: Coroutine[None, None, ExitCode]) -> ExitCode:
         # another Ctrl-C in between would be told as a bad file descriptor.
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
-
-
-def say_error(message: str) -> None:
-    """Write an error for a person to the error stream."""
-    first, *rest = shown(message).split("\n")
-    sys.stderr.write("\n".join([f"error: {first}", *rest]) + "\n")
 
 
 async def read_line() -> str | None:

@@ -1,21 +1,17 @@
 """The decisions file: what a person decided before an unattended session came to ask.
 
-Shape and judgement only, both pure; `starter.decisions.unattended` sends what comes of it. A rule
+Shape and judgement only, both pure: `starter.input.yaml_files` reads the file, and
+`starter.decisions.unattended` sends what comes of it. A rule
 fits where all that it names holds; the first rule that fits decides; where none does, nothing is
 decided.
 """
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, Field, StrictInt
 
-from activities.text.text_files import NotAFileError, read_bounded
-from activities.yaml_documents.model_reader import DocumentError, parse_document
-from starter.configuration.file_shape import MAX_FILE_BYTES
-from starter.console.command_errors import CommandError
 from workflows.domain.plan import Task, TaskKind
 from workflows.policy.money.grants import MAX_USD
 
@@ -68,26 +64,6 @@ class Decisions(BaseModel, frozen=True, extra="forbid"):
     cap: Literal["wait", "stop"] = "stop"
     raise_cap_to_usd: Amount | None = None
     """Before that, and once: the cap is set to this."""
-
-
-def read_decisions(path: Path) -> Decisions:
-    """Read a decisions file.
-
-    Raises:
-        CommandError: it cannot be read, or is invalid; each complaint has line and column.
-    """
-    try:
-        data = read_bounded(path, MAX_FILE_BYTES)
-    except NotAFileError as error:
-        raise CommandError(f"decisions file {error}") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise CommandError(f"{path}: over {MAX_FILE_BYTES} bytes; shorten it")
-    try:
-        return parse_document(Decisions, data.decode("utf-8-sig"), str(path))
-    except UnicodeDecodeError:
-        raise CommandError(f"{path}: not UTF-8; save the file as UTF-8") from None
-    except DocumentError as error:
-        raise CommandError(str(error)) from error
 
 
 def on_plan(decisions: Decisions, tasks: Sequence[Task]) -> PlanRule | None:

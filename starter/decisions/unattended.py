@@ -37,7 +37,7 @@ class Unattended:
         self, sessions: "Sessions", session: "SessionId", decisions: Decisions, name: str
     ) -> None:
         """Args: `name`: how the session's records call the file, beside who started it."""
-        from starter.sessions.session_client import decider
+        from starter.sessions.sent_decisions import decider
 
         self._sessions = sessions
         self._session = session
@@ -64,7 +64,8 @@ class Unattended:
     async def _plan(self, now: ShownSession) -> list[str]:
         tasks = await self._tasks([task.id for task in now.tasks])
         rule = on_plan(self._decisions, tasks) if tasks else None
-        if rule is None or rule.decide == "wait" or not self._is_new(_question(tasks)):
+        question = "plan " + " ".join(f"{task.id} {task.title}" for task in tasks)
+        if rule is None or rule.decide == "wait" or not self._is_new(question):
             return []
         if rule.decide == "reject":
             self._rejected += 1
@@ -77,7 +78,12 @@ class Unattended:
         line = next(c for c in now.changesets if c.id == name)
         tasks = await self._tasks(line.tasks)
         rule = on_changeset(self._decisions, name, tasks) if tasks else None
-        if work_words.is_unjudged(line) and now.unjudged == "ask" and _approves(rule):
+        if (
+            work_words.is_unjudged(line)
+            and now.unjudged == "ask"
+            and rule
+            and rule.decide == "approve"
+        ):
             return []  # the session would refuse it: a person has to look
         if rule is None or rule.decide == "wait" or not self._is_new(f"{name} {ask.digest}"):
             return []
@@ -147,11 +153,3 @@ class Unattended:
         is_new = question not in self._settled
         self._settled.add(question)
         return is_new
-
-
-def _approves(rule: PlanRule | None) -> bool:
-    return rule is not None and rule.decide == "approve"
-
-
-def _question(tasks: "Sequence[Task]") -> str:
-    return "plan " + " ".join(f"{task.id} {task.title}" for task in tasks)

@@ -100,7 +100,7 @@ class Course:
             new = [task for task in moved if task.state is state and self._has_entered(task)]
             if new:
                 names = [wording.named(task.id, task.attempt) for task in new]
-                self._say([wording.entered(word, names)])
+                self._say([wording.step(word, ", ".join(names))])
         self._before = {task.id: task for task in now.tasks}
         for notice in now.notices:
             if notice.text not in self._told:
@@ -141,11 +141,11 @@ class Course:
         records = [await self._sessions.task(self._session, task.id) for task in now.tasks]
         self._say(wording.plan([record.task for record in records if record is not None]))
         await asyncio.sleep(2 * self._pace.pause_s)
-        self._say([wording.plan_approved()])
+        self._say([wording.step("approve", "the plan, by Update approve_plan")])
         await self._approve(ask)
 
     async def _approve(self, ask: decision_checks.Ask) -> None:
-        from starter.sessions.session_client import decider
+        from starter.sessions.sent_decisions import decider
 
         self._decided.add(ask)
         signal, content = decision_checks.approval(ask, decider())

@@ -11,7 +11,7 @@ import typer
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.program_name import program
-from starter.console.terminal import console, execute
+from starter.console.terminal import command, console
 
 if TYPE_CHECKING:
     from starter.demo.stage import Stage
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _WORKERS_SECONDS = 180
 
 
-def demo(
+@command
+async def demo(
     *,
     pacing: Annotated[
         Literal["wave", "flow"], typer.Option(help="When tasks with dependencies start.")
@@ -30,9 +31,23 @@ def demo(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep server and workers running until Ctrl-C.")
     ] = False,
-) -> None:
+) -> ExitCode:
     """Run a whole session on a sample repository, offline, with a scripted model."""
-    execute(_demo(pacing, keep=keep))
+    from starter.demo import stage, wording
+    from starter.machine import engine
+
+    teller = _Teller()
+    teller.plain(wording.introduction(engine.read_settings().sandbox))
+    played = await stage.set_up()
+    teller.course(wording.begun(played, await stage.run_suite(played, "main")))
+    settings = _settings(played)
+    async with engine.running(settings) as supervisor:
+        await _workers(supervisor, settings)
+        code = await _play(played, settings, pacing, teller)
+        if keep:
+            teller.plain(wording.STAYS)
+            await _until_told()
+    return code
 
 
 class _Teller:
@@ -59,24 +74,6 @@ class _Teller:
         self._out.print(line, soft_wrap=True)
 
 
-async def _demo(pacing: Literal["wave", "flow"], *, keep: bool) -> ExitCode:
-    from starter.demo import stage, wording
-    from starter.machine import engine
-
-    teller = _Teller()
-    teller.plain(wording.introduction(engine.read_settings().sandbox))
-    played = await stage.set_up()
-    teller.course(wording.begun(played, await stage.run_suite(played, "main")))
-    settings = _settings(played)
-    async with engine.running(settings) as supervisor:
-        await _workers(supervisor, settings)
-        code = await _play(played, settings, pacing, teller)
-        if keep:
-            teller.plain(wording.STAYS)
-            await _until_told()
-    return code
-
-
 async def _play(
     played: "Stage", settings: "Settings", pacing: Literal["wave", "flow"], teller: _Teller
 ) -> ExitCode:
@@ -84,13 +81,17 @@ async def _play(
     from starter.demo.course import Course
     from starter.machine import engine
     from starter.sessions.session_client import Sessions
+    from starter.views import session_words
+    from workers.temporal.connection import read_server_file
 
     client = await engine.connected(settings)
     sessions = Sessions(client)
     request = _request(played, settings, pacing)
-    page = _page(settings, request.session)
+    server = read_server_file(settings)
+    page = session_words.web_page(server.ui, request.session) if server else None
     await sessions.start(request)
-    teller.course(wording.session_started(request.session, page))
+    watched = [wording.step("", page)] if page else []
+    teller.course([wording.step("session", request.session), *watched])
     view = await Course(sessions, request.session, teller.course).follow()
     proof = wording.Proof(
         session=view,
@@ -137,14 +138,6 @@ async def _workers(supervisor: "Supervisor", settings: "Settings") -> None:
         raise CommandError(
             f"the workers do not come up; see {str(settings.logs_dir)!r}", ExitCode.UNAVAILABLE
         ) from error
-
-
-def _page(settings: "Settings", session: str) -> str | None:
-    from starter.views import session_words
-    from workers.temporal.connection import read_server_file
-
-    server = read_server_file(settings)
-    return session_words.web_page(server.ui, session) if server else None
 
 
 async def _until_told() -> None:

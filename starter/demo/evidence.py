@@ -66,7 +66,12 @@ async def gather(client: "Client", session: SessionId) -> Seen:
                 refused += [each for each in items if isinstance(each, Refused)]
             case "MergeWave":
                 merged = client.get_workflow_handle(child.id, result_type=MergeResult)
-                conflicts += _conflicts(await merged.result())
+                returned = (await merged.result()).items
+                conflicts += [
+                    each
+                    for each in returned
+                    if isinstance(each, ReturnedChangeset) and each.by == "conflict"
+                ]
             case _:
                 pass
     return Seen(
@@ -80,11 +85,6 @@ async def gather(client: "Client", session: SessionId) -> Seen:
 
 async def _events(client: "Client", workflow: str) -> "list[HistoryEvent]":
     return list((await client.get_workflow_handle(workflow).fetch_history()).events)
-
-
-def _conflicts(result: MergeResult) -> list[ReturnedChangeset]:
-    returned = [each for each in result.items if isinstance(each, ReturnedChangeset)]
-    return [each for each in returned if each.by == "conflict"]
 
 
 def decision_names(events: "Iterable[HistoryEvent]") -> tuple[str, ...]:

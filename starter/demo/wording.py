@@ -6,7 +6,6 @@ Pure: values in, lines out. Foreign text passes `one_line` or `shown`.
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Final
 
 from starter.console.terminal import one_line, shown
@@ -62,11 +61,6 @@ def begun(stage: Stage, before: SuiteRun) -> list[str]:
     ]
 
 
-def session_started(session: str, page: str | None) -> list[str]:
-    """Say which session it is and where it can be watched."""
-    return [step("session", session), *([step("", page)] if page else [])]
-
-
 def plan(tasks: Sequence[Task]) -> list[str]:
     """Show a plan, two lines a task."""
     lines = [step("plan", f"{len(tasks)} tasks wait for approval")]
@@ -80,21 +74,11 @@ def plan(tasks: Sequence[Task]) -> list[str]:
     return lines
 
 
-def plan_approved() -> str:
-    """Say that the plan was approved."""
-    return step("approve", "the plan, by Update approve_plan")
-
-
 def changeset_approved(changeset: ChangesetLine) -> str:
     """Say that a changeset was approved."""
     digest = (changeset.digest or "")[:12]
     tasks = ", ".join(changeset.tasks)
     return step("approve", f"{changeset.id} ({tasks}) {digest}, by Update approve_changeset")
-
-
-def entered(word: str, tasks: Sequence[str]) -> str:
-    """Say that tasks entered a stage, by their names with attempts."""
-    return step(word, ", ".join(tasks))
 
 
 def named(task: str, attempt: int) -> str:
@@ -175,20 +159,18 @@ def _reason(notes: str) -> str:
 
 
 def _conflicts(seen: Seen) -> str:
-    told = [f"{c.task}: {_conflict(c.notes)}" for c in seen.conflicts]
-    return (
-        f"conflict, then reworked on the new head: {'; '.join(told)}" if told else "conflict: none"
-    )
-
-
-def _conflict(notes: str) -> str:
-    lines = notes.splitlines() or [""]
-    return next((line for line in lines if line.startswith("CONFLICT")), lines[0])
+    told: list[str] = []
+    for each in seen.conflicts:
+        lines = each.notes.splitlines() or [""]
+        said = next((line for line in lines if line.startswith("CONFLICT")), lines[0])
+        told.append(f"{each.task}: {said}")
+    what = "conflict, then reworked on the new head"
+    return f"{what}: {'; '.join(told)}" if told else "conflict: none"
 
 
 def ending(proof: Proof, stage: Stage, elapsed_s: float) -> list[str]:
     """Show what came out, what was seen, and what it cost."""
-    session = proof.session
+    session, spent = proof.session, money(proof.session.spent_usd)
     title = f"Done in {elapsed_s:.0f} s." if proof.is_whole else "NOT all that the demo promises:"
     unconfined = [f"Sandbox   {NO_SANDBOX}"] if session.sandbox == "none" else []
     return [
@@ -197,7 +179,7 @@ def ending(proof: Proof, stage: Stage, elapsed_s: float) -> list[str]:
         *(line for ok, text in proof.findings for line in _finding(text, was_seen=ok)),
         "",
         f"Branch    {shown(session.branch or '(none)')} in {stage.repository}",
-        f"Cost      {_cost(session.spent_usd)}",
+        f"Cost      {spent} (SCRIPTED: the playbook's invented prices; nothing is billed)",
         *unconfined,
     ]
 
@@ -205,10 +187,6 @@ def ending(proof: Proof, stage: Stage, elapsed_s: float) -> list[str]:
 def _finding(text: str, *, was_seen: bool) -> list[str]:
     first, *rest = textwrap.wrap(one_line(text, _WIDTH * _LINES), _WIDTH)
     return [f"  [{'x' if was_seen else ' '}] {first}", *(f"      {line}" for line in rest)]
-
-
-def _cost(spent: Decimal) -> str:
-    return f"{money(spent)} (SCRIPTED: the playbook's invented prices; nothing is billed)"
 
 
 def look_further(stage: Stage, session: str, page: str | None, program: str) -> list[str]:

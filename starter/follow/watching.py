@@ -116,7 +116,8 @@ class Watch:
         from temporalio.service import RPCError
 
         for _ in range(_PATIENT_LOOKS):
-            self._tell_disk()
+            if self._disk is not None:  # where documents are lines, it stands beside them
+                write(self._disk.news(), session_words.style, beside=self._json)
             try:
                 return await self._whole()
             except RPCError as error:
@@ -124,11 +125,6 @@ class Watch:
                     raise
                 await asyncio.sleep(_LOOK_SECONDS)
         return await self._whole()
-
-    def _tell_disk(self) -> None:
-        # Where documents are lines, it stands beside them.
-        if self._disk is not None:
-            write(self._disk.news(), session_words.style, beside=self._json)
 
     async def _whole(self) -> ShownSession:
         now = await self._sessions.view(self._session)
@@ -198,7 +194,7 @@ class Watch:
         ]
 
     async def _decide(self, question: str, ask: Ask, seen: ChangesetLine | None = None) -> None:
-        from starter.sessions.session_client import decider
+        from starter.sessions.sent_decisions import decider
 
         choices = "ynl" if seen is None else "ynld"
         while (answer := await _answer(question, choices)) == "d" and seen is not None:
@@ -212,7 +208,6 @@ class Watch:
 
     async def _show_diff(self, changeset: ChangesetLine) -> None:
         from starter.follow.changeset_diff import diffs_of, lines
-        from starter.machine.engine import read_settings
 
         try:
             found = await diffs_of(self._sessions, self._session, changeset, read_settings())

@@ -8,11 +8,10 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from activities.text.text_files import NotAFileError, read_bounded
+from activities.text.surrogates import clean
+from activities.text.text_files import TextFileError, decode_text, read_bounded
 from starter.console.command_errors import CommandError
-from starter.input.run_arguments import goal_text
 
-_STANDARD_INPUT: Final = "-"
 _MOST_BYTES: Final = 400_000
 """More than any goal may have; the session's own limit is told by its model."""
 
@@ -33,21 +32,31 @@ async def read_goal(goal: str | None, file: Path | None) -> str:
             f'{how}: run "GOAL" with the words, run - to read it from the standard input, '
             "or run --file FILE"
         )
-    if file is not None:
-        text = _read(file)
-    else:
-        text = await _standard_input() if goal == _STANDARD_INPUT else goal or ""
-    return goal_text(text)
-
-
-def _read(file: Path) -> str:
+    if file is None and goal != "-":
+        return _as_text(goal or "")
     try:
-        return _decode(read_bounded(file, _MOST_BYTES), str(file))
-    except NotAFileError as error:
-        raise CommandError(f"goal file {error}") from None
+        data = read_bounded(file, _MOST_BYTES) if file else await _standard_input()
+        name = str(file) if file else "the standard input"
+        return _as_text(decode_text(data, _MOST_BYTES, name))
+    except TextFileError as error:
+        raise CommandError(f"goal: {error}") from None
 
 
-async def _standard_input() -> str:
+def _as_text(typed: str) -> str:
+    if not typed.strip():
+        raise CommandError("the goal is empty; say what you want in a sentence")
+    if clean(typed) == typed:
+        return typed
+    try:
+        # Under an ASCII locale what is not ASCII comes as single bytes.
+        return os.fsencode(typed).decode()
+    except UnicodeDecodeError as error:
+        raise CommandError(
+            "the goal is not UTF-8 text; type it in a terminal that writes UTF-8"
+        ) from error
+
+
+async def _standard_input() -> bytes:
     """Read beside the loop: a read that blocks it would keep Ctrl-C waiting."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[bytes | Exception] = loop.create_future()
@@ -65,7 +74,7 @@ async def _standard_input() -> str:
     outcome = await done
     if isinstance(outcome, Exception):
         raise CommandError(f"the standard input cannot be read: {outcome}") from outcome
-    return _decode(outcome, "the standard input")
+    return outcome
 
 
 def _all_of_standard_input() -> bytes | Exception:
@@ -79,12 +88,3 @@ def _all_of_standard_input() -> bytes | Exception:
     except OSError as error:
         return error
     return bytes(data)
-
-
-def _decode(data: bytes, name: str) -> str:
-    if len(data) > _MOST_BYTES:
-        raise CommandError(f"the goal in {name} has over {_MOST_BYTES} bytes; shorten it")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CommandError(f"the goal in {name} is not UTF-8; save it as UTF-8") from error

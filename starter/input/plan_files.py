@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from activities.process_end import end_child
-from activities.text.text_files import NotAFileError, read_bounded
-from activities.yaml_documents.model_reader import DocumentError, parse_document
+from activities.text.text_files import TextFileError, read_bounded
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
+from starter.input.yaml_files import read_yaml_file
 from workflows.domain.plan import Plan
 from workflows.policy.plan.plan_check import plan_faults
 
@@ -45,18 +45,7 @@ def read_plan_file(path: Path) -> Plan:
     Raises:
         CommandError: it is not a file, no plan, or has faults; each complaint says which.
     """
-    try:
-        data = read_bounded(path, _MOST_BYTES)
-    except NotAFileError as error:
-        raise CommandError(f"plan {error}") from None
-    if len(data) > _MOST_BYTES:
-        raise CommandError(f"{path}: over {_MOST_BYTES} bytes; shorten it")
-    try:
-        plan = parse_document(Plan, data.decode("utf-8-sig"), str(path))
-    except UnicodeDecodeError:
-        raise CommandError(f"{path}: not UTF-8; save the file as UTF-8") from None
-    except DocumentError as error:
-        raise CommandError(str(error)) from error
+    plan = read_yaml_file(Plan, path, _MOST_BYTES, "plan")
     if faults := plan_faults(plan):
         raise CommandError("\n".join(f"{path}: {fault.text}" for fault in faults))
     return plan
@@ -95,9 +84,9 @@ async def edited(plan: Plan, again: str) -> Plan | None:
 def _is_meant(path: Path, before: str) -> bool:
     """Tell whether a person left a text of their own: not the first one, nor none."""
     try:
-        after = path.read_text("utf-8", "surrogateescape")
-    except FileNotFoundError:
-        return False
+        after = read_bounded(path, _MOST_BYTES).decode(errors="replace")
+    except TextFileError:
+        return os.path.lexists(path)  # reading it says what is wrong
     return after != before and bool(after.strip())
 
 

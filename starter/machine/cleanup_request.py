@@ -75,7 +75,9 @@ async def _request(
         if each.close_time is not None
     }
     running = [each async for each in client.list_workflows('ExecutionStatus = "Running"')]
-    starts = [_began(each) for each in running]
+    starts = [each.start_time.astimezone(UTC) for each in running]
+    # A continuation has a later start of its own: the session's id holds the first.
+    starts += filter(None, (began_at(_session(each)) for each in running))
     return CleaningRequest(
         now=now,
         before=before,
@@ -88,12 +90,6 @@ async def _request(
 
 def _session(execution: WorkflowExecution) -> str:
     return execution.id.removeprefix(_PREFIX).split("/")[0]
-
-
-def _began(execution: WorkflowExecution) -> datetime:
-    """Return when a workflow was started first: a continuation has a later start of its own."""
-    start = execution.start_time.astimezone(UTC)
-    return min(start, began_at(_session(execution)) or start)
 
 
 def _logs(settings: "Settings", before: datetime, *, dry_run: bool) -> list[int]:

@@ -4,11 +4,11 @@ Which directories it has, `workers.hosting.data_layout` decides.
 """
 
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from starter.console.command_errors import CommandError
+from starter.console.disk_space import free_bytes
 
 if TYPE_CHECKING:
     from workers.settings import Settings
@@ -60,8 +60,7 @@ def prepare(settings: "Settings") -> None:
 
 
 def _require_room(directory: Path) -> None:
-    place = next(place for place in (directory, *directory.parents) if place.exists())
-    free = shutil.disk_usage(place).free
+    free = free_bytes(directory)
     if free < _LEAST_BYTES:
         raise CommandError(
             f"data directory {str(directory)!r} is on a disk with {free / 1e6:.0f} MB free, and "

@@ -6,6 +6,7 @@ A command that works on sessions calls `connected`; one that must keep them goin
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import signal
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
 
     from workers.server.supervisor import Supervisor, SupervisorState
     from workers.settings import Settings
+    from workflows.domain.environment import ProjectEnvironment, RegistryAccess
     from workflows.domain.session.session_values import SessionRequest
 
 _START: Final = timedelta(minutes=4)
 """Long enough for a busy machine; what fails is told at once."""
 _POLL_SECONDS: Final = 0.1
+_SDK_LOGGER: Final = "blueflame.sdk"
 
 
 def read_settings() -> "Settings":
@@ -77,16 +80,12 @@ def with_own_providers(settings: "Settings") -> "Settings":
     """Return the settings with the providers that the person's own file describes.
 
     Raises:
-        CommandError: the file is wrong.
+        ConfigurationError: the file is wrong.
     """
-    from starter.configuration.configuration_errors import ConfigurationError
     from starter.configuration.effective_configuration import load_providers, user_file
 
     file = user_file()
-    try:
-        own = {} if file is None else load_providers(file)
-    except ConfigurationError as error:
-        raise CommandError(str(error)) from error
+    own = {} if file is None else load_providers(file)
     return settings.evolve(providers={**own, **settings.providers})
 
 
@@ -94,35 +93,74 @@ def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Set
     """Return the settings with the toolchains of the person's own file and those named here.
 
     Raises:
-        CommandError: the file is wrong.
+        ConfigurationError: the file is wrong.
     """
-    from starter.configuration.configuration_errors import ConfigurationError
     from starter.configuration.effective_configuration import load_toolchains, user_file
 
     file = user_file()
-    try:
-        own = () if file is None else load_toolchains(file, os.environ)
-    except ConfigurationError as error:
-        raise CommandError(str(error)) from error
+    own = () if file is None else load_toolchains(file, os.environ)
     toolchains = {name: Path(name) for name in (*own, *named)}
     return settings.evolve(toolchains={**toolchains, **settings.toolchains})
+
+
+def with_own_registries(settings: "Settings", wanted: "RegistryAccess | None" = None) -> "Settings":
+    """Return the settings with the registries that a session wants, or those of the person's file.
+
+    What BLUEFLAME_REGISTRIES says goes before both.
+
+    Args:
+        settings: of this process.
+        wanted: the session's; None: there is none yet.
+
+    Raises:
+        CommandError: the file is wrong.
+    """
+    from starter.configuration.effective_configuration import load_registries, user_file
+
+    if "registries" in settings.model_fields_set:
+        return settings
+    file = user_file()
+    own = wanted or (None if file is None else load_registries(file, os.environ))
+    return settings if own is None else settings.evolve(registries=own)
+
+
+@functools.cache
+def _keep_sdk_off_the_terminal() -> None:
+    """Send what the library's core notes of its own retries to the logger `_SDK_LOGGER`; once.
+
+    A person hears of a server that does not answer, or of a full disk, in Blue Flame's words.
+    """
+    from temporalio.runtime import (
+        LogForwardingConfig,
+        LoggingConfig,
+        Runtime,
+        TelemetryConfig,
+        TelemetryFilter,
+    )
+
+    logger = logging.getLogger(_SDK_LOGGER)
+    logger.propagate = False
+    # Without any handler Python would write warnings to the error stream.
+    logger.addHandler(logging.NullHandler())
+    logged = LoggingConfig(
+        filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
+        forwarding=LogForwardingConfig(logger=logger),
+    )
+    Runtime.set_default(
+        Runtime(telemetry=TelemetryConfig(logging=logged)), error_if_already_set=False
+    )
 
 
 async def connected(settings: "Settings") -> "Client":
     """Return a client of the server that is there.
 
     Raises:
-        CommandError: there is none.
+        TemporalUnavailableError: there is none.
     """
-    from starter.machine.sdk_log import keep_off_the_terminal
     from workers.temporal.connection import connect
-    from workers.temporal.temporal_errors import TemporalUnavailableError
 
-    keep_off_the_terminal()
-    try:
-        return await connect(settings)
-    except TemporalUnavailableError as error:
-        raise CommandError(str(error), ExitCode.UNAVAILABLE) from error
+    _keep_sdk_off_the_terminal()
+    return await connect(settings)
 
 
 @contextlib.asynccontextmanager
@@ -132,10 +170,9 @@ async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
     Raises:
         CommandError: the server does not come up.
     """
-    from starter.machine.sdk_log import keep_off_the_terminal
     from workers.server.supervisor import Supervisor
 
-    keep_off_the_terminal()
+    _keep_sdk_off_the_terminal()
     _log_to_file(settings)
     supervisor = Supervisor(settings, {**os.environ, **settings.as_environment()})
     keeping = asyncio.create_task(supervisor.keep())
@@ -172,7 +209,6 @@ def _prepare(settings: "Settings") -> None:
 
 def _log_to_file(settings: "Settings") -> None:
     """Write what the supervisor notes beside the other logs; a person sees only what is serious."""
-    from starter.machine.sdk_log import LOGGER
     from workers.worker_log import LosingFile
 
     _prepare(settings)
@@ -186,7 +222,7 @@ def _log_to_file(settings: "Settings") -> None:
     for before in log.handlers:
         before.close()
     log.handlers = [noted, said]
-    logging.getLogger(LOGGER).handlers = [noted]
+    logging.getLogger(_SDK_LOGGER).handlers = [noted]
     log.setLevel(logging.INFO)
 
 
@@ -240,9 +276,8 @@ def _workers_fault(
         return None
     if state.sandbox == "none" and request.config.sandbox == "required":
         return "confine nothing (`sandbox: none`), which your configuration does not say"
-    for name in request.config.environment.toolchains:
-        if name not in state.toolchains:
-            return f"do not show the toolchain {name!r}, which your configuration names"
+    if fault := _environment_fault(request.config.environment, state):
+        return fault
     routes = request.config.routes
     names = {name.partition("/")[0] for name in (*routes.planner, *routes.developer)}
     names |= {name.partition("/")[0] for name in routes.reviewer}
@@ -250,6 +285,20 @@ def _workers_fault(
     for name in sorted(wanted):
         if state.providers.get(name) != wanted[name]:
             return f"do not know the provider {name!r} as your configuration describes it"
+    return None
+
+
+def _environment_fault(environment: "ProjectEnvironment", state: "SupervisorState") -> str | None:
+    for name in environment.toolchains:
+        if name not in state.toolchains:
+            return f"do not show the toolchain {name!r}, which your configuration names"
+    told, wanted = state.registries, environment.access
+    for registry in wanted.registries:
+        if registry not in told.registries:
+            return f"do not know the registry {registry.host!r} as your configuration describes it"
+    for key in ("upstream_proxy", "no_proxy", "ca_file"):
+        if getattr(wanted, key) and getattr(wanted, key) != getattr(told, key):
+            return f"do not know 'environment.{key}' as your configuration says it"
     return None
 
 

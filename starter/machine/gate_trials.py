@@ -62,6 +62,8 @@ def checks_of(report: "TrialReport", session: "SessionConfig", proposal: "Propos
 
 
 def _judged(tried: "TriedGate", advice: str) -> Check:
+    from workflows.policy.gates.base_notices import why_nothing_there
+
     result, name = tried.result, f"gate {tried.result.gate}"
     took = f"in {tried.seconds:.1f} s"
     if result.result == "passed":
@@ -72,7 +74,7 @@ def _judged(tried: "TriedGate", advice: str) -> Check:
             f" ({named}{' …' if len(result.failures) > _FAILURES_NAMED else ''})" if named else ""
         )
         return Check(name, "well", f"can judge, but fails on the base {took}{told}")
-    return Check(name, "missing", f"cannot judge: {result.reason}{advice}")
+    return Check(name, "missing", f"cannot judge: {why_nothing_there(result)}{advice}")
 
 
 def _advice(session: "SessionConfig", proposal: "Proposal") -> str:
@@ -89,7 +91,11 @@ def _advice(session: "SessionConfig", proposal: "Proposal") -> str:
         lines.append(f"blueflame.yaml:         environment: {{variables: {variables}}}")
     is_told = bool(session.environment.toolchains)
     own = own_lines(proposal).splitlines()
-    wanted = [line for line in own if not (is_told and line.startswith("environment"))]
+    wanted = [
+        line
+        for line in own
+        if not (is_told and line.startswith("environment") and "registries" not in line)
+    ]
     if session.worktree.network:
         wanted = [line for line in wanted if not line.startswith("worktree")]
     lines += [f"your own configuration: {line}" for line in wanted]

@@ -4,7 +4,6 @@ A check only looks; it fixes nothing and starts nothing that stays. What depends
 in `repository_checks`.
 """
 
-import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
 from starter.console.command_errors import CommandError
+from starter.console.disk_space import free_bytes
 from starter.console.program_name import as_typed
 from starter.console.terminal import shown
 from starter.machine.data_directory import prepare
@@ -116,11 +116,8 @@ async def _data(settings: "Settings") -> Check:
 
 
 async def _disk(settings: "Settings") -> Check:
-    place = settings.data_dir
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    free = shutil.disk_usage(place).free
-    text = f"{free / 1e9:.1f} GB free at {place}"
+    free = free_bytes(settings.data_dir)
+    text = f"{free / 1e9:.1f} GB free at {settings.data_dir}"
     if free < _ENOUGH_BYTES:
         return Check("disk", "note", f"{text}; worktrees of a large repository need more")
     return Check("disk", "well", text)

@@ -9,14 +9,13 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from activities.ports.endpoints import ProviderEntries
 from starter.configuration.effective_configuration import Configuration
 from starter.configuration.model_routes import available_providers, key_names
 from starter.console.terminal import one_line, shown
 from starter.views.safety_labels import SCRIPTED
 from workers.local.model_facts import model_facts
 from workers.model_trial import Trial
-from workflows.domain.agent.model_values import ModelFacts, Provider, Role
+from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.policy.money.amounts_in_words import money
 
 Key = Literal["set", "missing", "not needed"]
@@ -49,19 +48,16 @@ def model_lines(
             name=name,
             roles=tuple(roles[name]),
             facts=model_facts(name, entries, at, session.catalogue.get(name)),
-            key=_key(_provider(name), entries, has_key=_provider(name) in available),
-            variables=key_names(_provider(name), entries),
+            key=_key(variables, has_key=name.partition("/")[0] in available),
+            variables=variables,
         )
         for name in roles
+        for variables in (key_names(name.partition("/")[0], entries),)
     )
 
 
-def _provider(name: str) -> Provider:
-    return name.partition("/")[0]
-
-
-def _key(provider: Provider, entries: ProviderEntries, *, has_key: bool) -> Key:
-    if not key_names(provider, entries):
+def _key(variables: tuple[str, ...], *, has_key: bool) -> Key:
+    if not variables:
         return "not needed"
     return "set" if has_key else "missing"
 

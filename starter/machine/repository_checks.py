@@ -51,7 +51,12 @@ async def repository_checks(
     session = _session(repository, environment, settings)
     gates = await _gates(repository, session)
     toolchains = _toolchains(repository, session, settings)
-    return [looked_at, keys, *toolchains, gates, *_confinement(configuration)]
+    checks = [looked_at, keys, *toolchains, gates]
+    if not isinstance(configuration, CommandError) and configuration.session.sandbox == "none":
+        origin = configuration.origins["sandbox"]
+        said = f"Sandbox {NO_SANDBOX}, by 'sandbox: none' of {origin}"
+        checks.append(Check("commands", "note", said))
+    return checks
 
 
 async def trial_checks(
@@ -65,7 +70,7 @@ async def trial_checks(
         settings: of this process.
     """
     from starter.machine import repository_look
-    from starter.machine.engine import with_own_toolchains
+    from starter.machine.engine import with_own_registries, with_own_toolchains
     from starter.machine.gate_trials import gate_checks
     from starter.machine.own_environment.toolchain_look import toolchain_faults
 
@@ -82,7 +87,8 @@ async def trial_checks(
         session.environment.toolchains, settings, repository.root
     ):
         return []
-    told = with_own_toolchains(settings, session.environment.toolchains)
+    told = with_own_registries(settings, session.environment.access)
+    told = with_own_toolchains(told, session.environment.toolchains)
     proposal = await repository_look.proposal(repository)
     return await gate_checks(str(repository.root), session, told, proposal)
 
@@ -104,14 +110,6 @@ def _session(
         return None
 
 
-def _confinement(configuration: "Configuration | CommandError") -> list[Check]:
-    """Say where the configuration switches the sandbox off."""
-    if isinstance(configuration, CommandError) or configuration.session.sandbox != "none":
-        return []
-    origin = configuration.origins["sandbox"]
-    return [Check("commands", "note", f"Sandbox {NO_SANDBOX}, by 'sandbox: none' of {origin}")]
-
-
 def _configuration(
     repository: "Repository | None", environment: Mapping[str, str], providers: "ProviderEntries"
 ) -> "Configuration | CommandError":
@@ -125,7 +123,7 @@ def _configuration(
     try:
         return load_configuration(sources, environment)
     except NoModelsError as error:
-        return CommandError(str(error))
+        return error
     except ConfigurationError as error:
         return CommandError(f"the configuration is wrong: {error}")
 

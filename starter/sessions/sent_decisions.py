@@ -6,6 +6,8 @@ left as a signal: the session judges it later, and what it cannot do becomes a n
 """
 
 import asyncio
+import getpass
+import socket
 import uuid
 from datetime import timedelta
 from typing import Final, Protocol
@@ -26,8 +28,17 @@ from workflows.domain.session.decision import DecisionOutcome
 _ANSWER: Final = timedelta(seconds=15)
 """How long one call waits for the answer."""
 _CALLS: Final = 4
-_GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
+GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
 _PASSING: Final = {RPCStatusCode.UNAVAILABLE, RPCStatusCode.RESOURCE_EXHAUSTED}
+
+
+def decider() -> str:
+    """Return who decides, for approvals: `user@host`."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"[:200]
 
 
 class Receiver(Protocol):
@@ -89,7 +100,7 @@ async def execute(
             if isinstance(error.__cause__, asyncio.CancelledError):
                 raise error.__cause__ from None
         except RPCError as error:
-            if error.status in _GONE:
+            if error.status in GONE:
                 # An earlier call may have arrived, with its answer lost.
                 sent = "nothing was sent" if call == 0 else "see `status` for what it did"
                 raise CommandError(

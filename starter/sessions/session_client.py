@@ -5,9 +5,7 @@ workflow's memo and result. Nothing is rendered here.
 """
 
 import asyncio
-import getpass
 import secrets
-import socket
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -32,7 +30,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.sessions.provider_waits import provider_waits
-from starter.sessions.sent_decisions import execute
+from starter.sessions.sent_decisions import GONE, execute
 from starter.sessions.short_ids import fits, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.sessions.turn_history import Turns
@@ -65,11 +63,12 @@ _UNANSWERED: Final = {RPCStatusCode.CANCELLED, RPCStatusCode.DEADLINE_EXCEEDED}
 _GLANCE_SECONDS: Final = 2.0
 """A list waits no longer for the sessions that it shows."""
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-_GONE: Final = {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}
 
 
 def make_id(now: float | None = None, chance: int | None = None) -> SessionId:
     """Return a new session's id: 26 characters, sorted by time, as a lower-case ULID.
+
+    Made here: a library's ids are of upper case, and taking one would save these three lines only.
 
     Args:
         now: seconds since 1970; None: the clock's.
@@ -78,15 +77,6 @@ def make_id(now: float | None = None, chance: int | None = None) -> SessionId:
     milliseconds = int((time.time() if now is None else now) * 1000)
     bits = (milliseconds << 80) | (secrets.randbits(80) if chance is None else chance)
     return SessionId("".join(_ALPHABET[(bits >> shift) & 31] for shift in range(125, -1, -5)))
-
-
-def decider() -> str:
-    """Return who decides, for approvals: `user@host`."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = "unknown"
-    return f"{user}@{socket.gethostname()}"[:200]
 
 
 class Chosen(NamedTuple):
@@ -224,7 +214,7 @@ class Sessions:
         try:
             await self._handle(session).signal(name, content)
         except RPCError as error:
-            if error.status in _GONE:
+            if error.status in GONE:
                 raise CommandError(
                     f"session {session!r} has ended or does not exist; nothing was sent",
                     ExitCode.STALE,
@@ -261,7 +251,7 @@ class Sessions:
         try:
             return await self._handle(session).describe()
         except RPCError as error:
-            if error.status in _GONE:
+            if error.status in GONE:
                 raise CommandError(f"there is no session {session!r}; `ls` lists them") from error
             raise
 

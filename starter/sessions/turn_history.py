@@ -140,12 +140,12 @@ class Turns:
         query = (
             f'WorkflowType = "{_WORKFLOW}" AND WorkflowId STARTS_WITH "session/{self._session}/"'
         )
-        runs = [run async for run in self._client.list_workflows(query)]
-        return sorted(filter(self._is_wanted, runs), key=lambda run: run.start_time)
-
-    def _is_wanted(self, run: WorkflowExecution) -> bool:
-        agent = _agent(run.id)
-        return self._wanted is None or self._wanted in {agent, task_of(agent)}
+        runs = [
+            run
+            async for run in self._client.list_workflows(query)
+            if self._wanted in {None, _agent(run.id), task_of(_agent(run.id))}
+        ]
+        return sorted(runs, key=lambda run: run.start_time)
 
     async def _of_run(self, run: WorkflowExecution, *, follow: bool) -> AsyncGenerator[Happening]:
         handle = self._client.get_workflow_handle(run.id, run_id=run.run_id)

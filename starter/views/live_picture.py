@@ -4,12 +4,10 @@ Pure. Where there are too few rows, tasks that are done make room for those that
 says how many are not shown; what no one may overlook (no sandbox, a scripted model) always stays.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from starter.sessions.shown_session import ShownSession
 from starter.views import session_words, work_words
-from workflows.domain.session.session_values import ChangesetLine, TaskLine
 from workflows.domain.task import TaskState
 
 _SETTLED: Final = {TaskState.MERGED, TaskState.SKIPPED, TaskState.CANCELLED}
@@ -29,28 +27,24 @@ def picture(session: ShownSession, program: str, width: int, height: int) -> lis
     """
     whole = session_words.status(session, program)
     lines = whole if len(whole) <= height else _shortened(session, program, height)
-    return [_cut(line, width) for line in lines[:height]]
+    return [
+        (line if len(line) <= width else f"{line[: max(width - 3, 0)]}...")
+        for line in lines[:height]
+    ]
 
 
 def _shortened(session: ShownSession, program: str, height: int) -> list[str]:
     head = [line for line in session_words.header(session) if not line.startswith(_LESS)]
     asks = session_words.asks(session, program)
     notices = [session_words.notice_line(each) for each in session.notices[-_FEW:]]
-    unsettled = [each for each in session.changesets if not _is_settled(each)]
+    unsettled = [each for each in session.changesets if each.state not in {"merged", "dropped"}]
     changesets = _limited(work_words.changeset_lines(unsettled), _FEW)
     rest = [line for part in (changesets, notices, asks) for line in part]
     room = max(height - len(head) - 1 - len(rest), 1)
-    tasks = _limited(work_words.task_lines(_by_interest(session.tasks)), room)
+    tasks = _limited(
+        work_words.task_lines(sorted(session.tasks, key=lambda task: task.state in _SETTLED)), room
+    )
     return [*head, session_words.counts(session.tasks), *tasks, *rest]
-
-
-def _by_interest(tasks: Sequence[TaskLine]) -> list[TaskLine]:
-    """Put what is settled last; the plan's order otherwise."""
-    return sorted(tasks, key=lambda task: task.state in _SETTLED)
-
-
-def _is_settled(changeset: ChangesetLine) -> bool:
-    return changeset.state in {"merged", "dropped"}
 
 
 def _limited(lines: list[str], room: int) -> list[str]:
@@ -58,8 +52,3 @@ def _limited(lines: list[str], room: int) -> list[str]:
         return lines
     kept = lines[: max(room - 1, 0)]
     return [*kept, f"  ... {len(lines) - len(kept)} more"]
-
-
-def _cut(line: str, width: int) -> str:
-    # `one_line` would join the columns; the line is safe already.
-    return line if len(line) <= width else f"{line[: max(width - 3, 0)]}..."

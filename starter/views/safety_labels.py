@@ -22,12 +22,6 @@ def planned(config: SessionConfig) -> list[str]:
     return _lines(scripted=is_scripted(config), sandbox=config.sandbox)
 
 
-def planned_facts(config: SessionConfig) -> dict[str, object]:
-    """Return the same for programs; the name of a sandbox is not known yet."""
-    sandbox = "none" if config.sandbox == "none" else ""
-    return {"scripted": is_scripted(config), "sandbox": sandbox}
-
-
 def document(session: ShownSession) -> dict[str, object]:
     """Return the keys that each JSON document about a part of a session begins with."""
     return {"session": session.session, "scripted": session.scripted, "sandbox": session.sandbox}

@@ -25,10 +25,10 @@ def summary(one: SessionSummary, seen: ShownSession | None) -> SessionSummary:
 
 def _line(one: SessionSummary) -> str:
     goal = one_line(one.goal, 100)
-    marks = [name for name, holds in _marks(one).items() if holds]
+    marks = [
+        name
+        for name, holds in {"SCRIPTED": one.scripted, "sandbox NONE": one.sandbox == "none"}.items()
+        if holds
+    ]
     marked = f"  ({', '.join(marks)})" if marks else ""
     return f"{one.session}  {one.state:<10} {one.started_at:%Y-%m-%d %H:%M}  {goal}{marked}"
-
-
-def _marks(one: SessionSummary) -> dict[str, bool]:
-    return {"SCRIPTED": one.scripted, "sandbox NONE": one.sandbox == "none"}

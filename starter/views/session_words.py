@@ -355,11 +355,6 @@ def told(what: str, session: str) -> list[str]:
     return [f"{shown(what)}: sent to session {session}"]
 
 
-def simulating(playbook: str, port: int) -> list[str]:
-    """Return what `simulate` says before it serves."""
-    return [f"SCRIPTED: {shown(playbook)} plays on http://127.0.0.1:{port}; Ctrl-C ends it"]
-
-
 # --- looks ---------------------------------------------------------------------------------------
 
 _STYLES: Final = {

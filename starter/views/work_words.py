@@ -43,7 +43,8 @@ def changeset_line(changeset: ChangesetLine, state: int = 0, wide: int = 0) -> s
     """
     by = f", approved by {one_line(changeset.approved_by, 100)}" if changeset.approved_by else ""
     first = f"  {_state(changeset):<{max(state, _STATE)}} {_pinned(changeset):<{wide}}"
-    return f"{first}  ({shown(', '.join(changeset.tasks))}){by}{_and_judged(changeset)}"
+    text = judged(changeset)
+    return f"{first}  ({shown(', '.join(changeset.tasks))}){by}{f', {text}' if text else ''}"
 
 
 def judged(changeset: ChangesetLine) -> str:
@@ -58,11 +59,6 @@ def judged(changeset: ChangesetLine) -> str:
 def is_unjudged(changeset: ChangesetLine) -> bool:
     """Tell whether work is validated that no gate judged."""
     return bool(changeset.not_judged) and not changeset.judged_by
-
-
-def _and_judged(changeset: ChangesetLine) -> str:
-    text = judged(changeset)
-    return f", {text}" if text else ""
 
 
 def _name(task: TaskLine) -> str:

@@ -51,18 +51,3 @@ def workers_marks(playbook: Path | None, sandbox: str) -> list[str]:
 def serving(address: str, ui: str) -> list[str]:
     """Return where the bundled server is."""
     return [f"Temporal   {address}", f"Web UI     {ui}"]
-
-
-def standing_by(pid: int) -> list[str]:
-    """Return what `up` says where another process keeps the workers."""
-    return [f"process {pid} keeps server and workers already; standing by until it ends"]
-
-
-def in_background(pid: int) -> list[str]:
-    """Return what `up --detach` says."""
-    return [f"process {pid} keeps server and workers; `up --stop` ends it"]
-
-
-def stopped(*, was_there: bool) -> list[str]:
-    """Return what `up --stop` says."""
-    return ["ended" if was_there else "nothing was running here"]

@@ -104,7 +104,7 @@ class Watch:
 
     def asks(self) -> list[Ask]:
         """Return all asks of this session so far."""
-        entries = self._stage.simulator.log.entries[self._first :]
+        entries: Any = self._stage.simulator.log.entries[self._first :]
         return [Ask(*(entry[field] for field in Ask._fields)) for entry in entries]
 
     def look(self) -> int:

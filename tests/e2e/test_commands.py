@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from activities.adapters.blob_store import LocalStore
 from starter.cli import app
 from starter.console.exit_codes import ExitCode
-from starter.sessions.session_client import decider
+from starter.sessions.sent_decisions import decider
 from starter.sessions.shown_session import ShownSession
 from starter.views.safety_labels import SCRIPTED
 from tests.e2e.fake_session import TITLE

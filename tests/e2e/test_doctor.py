@@ -10,6 +10,7 @@ import pytest
 
 from tests.dropped import ROOT
 from tests.e2e.processes import repository
+from tests.security.company import wheel
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sandbox]
 
@@ -78,7 +79,10 @@ def judged_by_own_tools(person: Person) -> None:
     assert checks["gate own"][0] == "well"
     assert checks["gate made"][0] == "well"
     state, text = checks["gate no"]
-    assert (state, text.startswith("cannot judge: 'absent-one'")) == ("missing", True)
+    assert (state, text.startswith("cannot judge: could not start ('absent-one'")) == (
+        "missing",
+        True,
+    )
 
 
 def test_gates_run_with_the_toolchains_of_a_closed_home(person: Person):
@@ -88,6 +92,37 @@ def test_gates_run_with_the_toolchains_of_a_closed_home(person: Person):
 @pytest.mark.root
 def test_gates_run_with_them_also_where_root_asks(person: Person):
     judged_by_own_tools(person)
+
+
+def installed_from_an_index_of_a_closed_home(person: Person):
+    packages = person.top / "packages"
+    packages.mkdir()
+    (packages / "inhouse-1.0-py3-none-any.whl").write_bytes(wheel())
+    pip = person.home / ".config" / "pip"
+    pip.mkdir(parents=True)
+    (pip / "pip.conf").write_text(f"[global]\nfind-links = {packages}\nno-index = true\n")
+    person.says(
+        f"environment: {{toolchains: [{packages}]}}\nworktree: {{network: [mirror.example.org]}}"
+    )
+    install = "python3 -m venv .venv && .venv/bin/pip install --disable-pip-version-check inhouse"
+    checks = person.doctor(
+        {
+            ".gitignore": ".venv/\n",
+            "blueflame.yaml": f"version: 1\nworktree: {{setup: ['{install}']}}\n"
+            "gates: {own: {run: .venv/bin/python -c 'import inhouse'}}\n",
+        }
+    )
+    assert checks["set-up"][0] == "well", checks["set-up"][1]
+    assert checks["gate own"][0] == "well"
+
+
+def test_set_up_finds_packages_where_the_persons_pip_does(person: Person):
+    installed_from_an_index_of_a_closed_home(person)
+
+
+@pytest.mark.root
+def test_set_up_finds_them_also_where_root_asks(person: Person):
+    installed_from_an_index_of_a_closed_home(person)
 
 
 def test_a_gate_that_fails_on_the_base_can_judge(person: Person):
@@ -103,7 +138,7 @@ def test_what_a_gate_lacks_is_a_line_to_add(person: Person):
     assert state == "missing"
     assert "no module 'pytest'" in text
     assert "blueflame.yaml:         worktree: {setup: [" in text
-    assert "your own configuration: worktree: {network: []}  # add the hosts" in text
+    assert "your own configuration: worktree: {network: [" in text
 
 
 def test_a_set_up_that_fails_is_told_and_no_gate_runs(person: Person):

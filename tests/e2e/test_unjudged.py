@@ -78,7 +78,7 @@ def place(tmp_path: Path) -> Place:
 @pytest.mark.e2e
 @pytest.mark.parametrize("pacing", some([Pacing.WAVE, Pacing.FLOW], 2))
 def test_unattended_nothing_merges_and_the_end_says_why(place: Place, pacing: Pacing) -> None:
-    ended = place.runs("--auto-approve", "--pacing", pacing)
+    ended = place.runs("--auto-approve", "--allow-unjudged-base", "--pacing", pacing)
     assert ended.returncode == ExitCode.FAILED, ended.stdout + ended.stderr
     assert "no gate judges the base" in ended.stdout
     assert "no gate judged note: tests: could not start" in ended.stdout
@@ -88,11 +88,23 @@ def test_unattended_nothing_merges_and_the_end_says_why(place: Place, pacing: Pa
 
 
 @pytest.mark.e2e
+def test_a_session_ends_before_it_plans_where_no_gate_can_judge_the_base(place: Place) -> None:
+    ended = place.runs("--auto-approve", "--json")
+    assert ended.returncode == ExitCode.FAILED, ended.stdout + ended.stderr
+    last = json.loads(ended.stdout.splitlines()[-1])
+    assert "no gate can judge the base, so nothing was planned" in json.dumps(last)
+    assert "'a-runner-that-is-not-there' cannot be run" in json.dumps(last)
+    assert "blueflame doctor --repo" in json.dumps(last)
+    assert place.branches() == ["main"]
+
+
+@pytest.mark.e2e
 @pytest.mark.parametrize("pacing", some([Pacing.FLOW, Pacing.WAVE], 2))
 def test_a_decisions_file_leaves_to_a_person_what_no_gate_judged(
     place: Place, pacing: Pacing
 ) -> None:
-    left = place.runs("--decisions", str(place.decisions), "--pacing", pacing, "--json")
+    decided = ("--decisions", str(place.decisions), "--allow-unjudged-base")
+    left = place.runs(*decided, "--pacing", pacing, "--json")
     assert left.returncode == ExitCode.WAITING, left.stdout + left.stderr
     (line,) = json.loads(left.stdout.splitlines()[-1])["changesets"]
     assert (line["state"], line["judged_by"]) == ("awaiting_approval", [])

@@ -13,10 +13,13 @@ from decimal import Decimal
 from typing import Any
 
 from tests.waiting import ends
-from workflows.contracts import host_contracts, land_contracts, model_contracts
+from workflows.contracts import (
+    host_contracts,
+    land_contracts,
+    merging_contracts,
+    model_contracts,
+)
 from workflows.contracts.host_contracts import (
-    AdvanceBranch,
-    Advanced,
     CheckEvidence,
     ClaimHost,
     DiffText,
@@ -27,9 +30,6 @@ from workflows.contracts.host_contracts import (
     ImportBase,
     ImportedBase,
     LastCheckpoint,
-    MergeCommits,
-    MergedCommits,
-    MergeOutcome,
     Observation,
     PrepareWorktree,
     ReadDiff,
@@ -43,6 +43,15 @@ from workflows.contracts.host_contracts import (
     WorktreeReady,
 )
 from workflows.contracts.land_contracts import DeliverBranch, Delivered, DeliveryOutcome, ExportBase
+from workflows.contracts.merging_contracts import (
+    AdvanceBranch,
+    Advanced,
+    MergeCommits,
+    MergedCommits,
+    MergeOutcome,
+    RebasedWork,
+    RebaseWork,
+)
 from workflows.contracts.model_contracts import (
     CallModel,
     ModelAnswered,
@@ -156,6 +165,8 @@ class World:
         self.finish: Callable[[FinishTask], FinishOutcome | None] = lambda _: None
         self.gate_fails: Callable[[RunGates], bool] = lambda _: False
         self.merge: Callable[[MergeCommits], MergeOutcome | None] = lambda _: None
+        self.rebased: list[RebaseWork] = []
+        self.rebase: Callable[[RebaseWork], RebasedWork | None] = lambda _: None
         self.holds = True
 
     # --- scripts ---
@@ -266,6 +277,12 @@ class World:
         commit = Commit(name_of(request.head, *request.commits))
         return MergedCommits(commit=commit, tree=Tree(name_of(commit)))
 
+    async def rebase_work(self, request: RebaseWork) -> RebasedWork:
+        self.rebased.append(request)
+        if (other := self.rebase(request)) is not None:
+            return other
+        return RebasedWork(commit=Commit(name_of("rebased", request.work, request.base)))
+
     async def advance(self, request: AdvanceBranch) -> Advanced:
         return Advanced(bundle=Digest("2" * 64))
 
@@ -309,8 +326,9 @@ class World:
             host_contracts.RUN_GATES.name: self.run_gates,
             host_contracts.READ_DIFF.name: self.diff,
             host_contracts.CHECK_EVIDENCE.name: self.evidence,
-            host_contracts.MERGE_COMMITS.name: self.merge_commits,
-            host_contracts.ADVANCE_BRANCH.name: self.advance,
+            merging_contracts.MERGE_COMMITS.name: self.merge_commits,
+            merging_contracts.REBASE_WORK.name: self.rebase_work,
+            merging_contracts.ADVANCE_BRANCH.name: self.advance,
             model_contracts.RESOLVE_MODELS.name: self.resolve,
             model_contracts.CALL_MODEL.name: self.call,
         }

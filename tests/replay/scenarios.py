@@ -14,7 +14,7 @@ from temporalio.service import RPCError
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Playing, Theatre
 from tests.waiting import ends, until
-from workflows.contracts.host_contracts import MergeCommits, MergeConflict
+from workflows.contracts.merging_contracts import MergeCommits, MergeConflict
 from workflows.contracts.model_contracts import CallModel
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role

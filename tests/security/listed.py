@@ -66,7 +66,7 @@ async def listed(folder: Path) -> AsyncGenerator[Listed]:
     Args:
         folder: for the key of the encrypted server.
     """
-    context, certificate = _identity(folder)
+    context, certificate = identity(folder)
     world = Listed(0, 0, certificate)
     plain = await asyncio.start_server(world.serve, "127.0.0.1", 0)
     encrypted = await asyncio.start_server(world.serve, "127.0.0.1", 0, ssl=context)
@@ -75,7 +75,8 @@ async def listed(folder: Path) -> AsyncGenerator[Listed]:
         yield world
 
 
-def _identity(folder: Path) -> tuple[ssl.SSLContext, bytes]:
+def identity(folder: Path) -> tuple[ssl.SSLContext, bytes]:
+    """Return a server certificate for `NAME`, signed by itself, and its PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
     now = datetime.now(UTC)

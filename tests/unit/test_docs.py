@@ -31,7 +31,7 @@ from activities.toolset.tool_schemas import schema, tools_for
 from starter.cli import app
 from starter.configuration.file_shape import read_file
 from starter.console.exit_codes import ExitCode
-from starter.decisions.decisions_file import read_decisions
+from starter.input.yaml_files import read_decisions
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.model_values import Prices, Role, Usage
 from workflows.domain.changeset import ChangesetState

@@ -9,7 +9,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.theatre import Theatre
-from workers.temporal.step_deadline import patient
+from workers.worker_serving import patient
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -10,14 +10,9 @@ from starter.sessions.session_client import Sessions
 from tests.effort import some
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Playing, Theatre, played, request, states
-from workflows.contracts.host_contracts import (
-    FinishTask,
-    MergeCommits,
-    MergeConflict,
-    RunGates,
-    WorkRefused,
-)
+from workflows.contracts.host_contracts import FinishTask, RunGates, WorkRefused
 from workflows.contracts.land_contracts import DeliverBranch, DeliveryOutcome, DeliveryRefused
+from workflows.contracts.merging_contracts import MergeCommits, MergeConflict
 from workflows.contracts.model_contracts import CallModel
 from workflows.domain.agent.messages import ToolCall, UserMessage
 from workflows.domain.agent.model_values import Role

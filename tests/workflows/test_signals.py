@@ -564,7 +564,8 @@ async def test_proceed_closes_the_wave_and_the_rest_goes_on_from_its_checkpoint(
         result = await session.result()
     assert states(result) == {"a": ("merged", 1), "b": ("merged", 2)}
     again = next(each for each in world.prepared if each.worktree.agent == "dev.b.2")
-    assert again.start == name_of("dev.b.1", 1)
+    checkpoint = name_of("dev.b.1", 1)
+    assert again.start == name_of("rebased", checkpoint, world.finished[-1].base)
     assert [each.task for each in world.finished] == ["a", "b"]
 
 

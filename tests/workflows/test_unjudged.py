@@ -15,9 +15,9 @@ from workflows.domain.session.session_config import Approvals, Pacing
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-UNATTENDED = Approvals(plan="auto", changeset="auto_if_green")
+UNATTENDED = Approvals(plan="auto", changeset="auto_if_green", unjudged_base="allow")
 ALLOWED = Approvals(plan="auto", changeset="auto_if_green", unjudged="allow")
-ATTENDED = Approvals(plan="auto", changeset="ask")
+ATTENDED = Approvals(plan="auto", changeset="ask", unjudged_base="allow")
 ONE = (GateSpec(name="tests", argv=("true",)),)
 PACINGS = pytest.mark.parametrize("pacing", list(Pacing))
 ONE_PACING = pytest.mark.parametrize("pacing", some(list(Pacing), 2))

@@ -105,6 +105,7 @@ async def attempt(settings: Settings, request: TrialRequest) -> TrialReport:
             session=request.session,
             key=base.key,
             bundle=base.bundle,
+            names=base.names,
             shallow=base.shallow,
             commit=base.commit,
             gates=request.gates,

@@ -8,6 +8,7 @@ from activities.adapters.sandbox.shown_programs import worker_prefixes
 from workers.hosting.data_layout import packages_root
 from workers.hosting.offered_toolchains import offered_toolchains
 from workers.hosting.privileges import PrivilegePlan, enter, prepare_data_dir
+from workers.hosting.told_registries import PREFIXES, hand_over, person_settings
 from workers.settings import Settings
 
 
@@ -15,7 +16,8 @@ def become_host_user(settings: Settings, module: str, arguments: Sequence[str]) 
     """Give up root for good by executing a module again; return at once where we are not root.
 
     Toolchains are resolved before, with root's eyes: afterwards a closed home is covered, and only
-    what they lead to is left of it. The process that follows is told what was found.
+    what they lead to is left of it. So are the person's settings of package tools. The process that
+    follows is told what was found.
 
     Args:
         settings: of this process.
@@ -38,6 +40,10 @@ def become_host_user(settings: Settings, module: str, arguments: Sequence[str]) 
             readable=(packages_root(), *worker_prefixes(), *toolchains.places.values()),
             uid=settings.host_uid,
             gid=settings.host_gid,
-            env=(("BLUEFLAME_TOOLCHAINS", told.toolchains_json()),),
+            env=(
+                ("BLUEFLAME_TOOLCHAINS", told.toolchains_json()),
+                ("BLUEFLAME_TOOL_SETTINGS_FD", str(hand_over(person_settings(settings)))),
+            ),
+            dropped_env=PREFIXES,
         )
     )

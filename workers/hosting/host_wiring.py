@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from workers.hosting import data_layout
 from workers.hosting.cgroup_delegation import place_of
 from workers.hosting.offered_toolchains import offered_toolchains
+from workers.hosting.told_registries import told_registries
 from workers.settings import Settings
 from workflows.queues import host_queue
 
 if TYPE_CHECKING:
     from activities.adapters.git.repository_locks import Locking
     from activities.ports.host_repository import HostRepository
+    from activities.ports.registry_access import Registries
     from activities.ports.sandbox_port import Sandbox
     from activities.ports.toolchain_places import Toolchains
     from activities.repository.host_data import Host
@@ -61,15 +63,17 @@ def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
         return opened[key]
 
     toolchains = offered_toolchains(settings)
+    registries = told_registries(settings)
     name = data_layout.host_name(settings)
     return Host(
         name=name,
         queue=host_queue(name),
         store=LocalStore(settings.store_dir),
-        sandbox=_sandbox(settings, toolchains),
+        sandbox=_sandbox(settings, toolchains, registries),
         repository=repository,
         fail_point=fail_point,
         toolchains=toolchains,
+        registries=registries,
     )
 
 
@@ -88,14 +92,16 @@ def _sweeping(
     return exclusive(path, wait)
 
 
-def _sandbox(settings: Settings, toolchains: "Toolchains") -> "Sandbox":
+def _sandbox(settings: Settings, toolchains: "Toolchains", registries: "Registries") -> "Sandbox":
     from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+    from activities.adapters.sandbox.egress.egress_proxy import Outside
     from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 
     cgroup = place_of(settings.cgroup)
     if settings.sandbox == "none":
         return UnconfinedSandbox(cgroup=cgroup, offered=toolchains)
-    return BubblewrapSandbox(cgroup=cgroup, offered=toolchains)
+    outside = Outside(registries=registries)
+    return BubblewrapSandbox(cgroup=cgroup, offered=toolchains, outside=outside)
 
 
 class FailPoint:

@@ -48,6 +48,8 @@ class PrivilegePlan(BaseModel, frozen=True, extra="forbid"):
     gid: int = Field(default=DROPPED_ID, gt=0)
     env: tuple[tuple[str, str], ...] = ()
     """Added to the environment."""
+    dropped_env: tuple[str, ...] = ()
+    """Beginnings of names, in capitals, of which the environment keeps none."""
 
 
 def prepare_data_dir(
@@ -82,7 +84,12 @@ def enter(plan: PrivilegePlan) -> None:
     _require_owner(plan)
     _hide_and_bind(plan)
     os.chdir(plan.cwd)
-    env = {name: value for name, value in os.environ.items() if name not in _PERSONAL}
+    dropped = tuple(plan.dropped_env)
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _PERSONAL and not name.upper().startswith(dropped)
+    }
     env |= {"HOME": str(plan.writable[0]) if plan.writable else "/", **dict(plan.env)}
     _become(plan, env)
 

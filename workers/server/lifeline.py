@@ -58,7 +58,7 @@ def _wait(
     try:
         first, has_come = _line(pipe)
         if has_come:
-            loop.call_soon_threadsafe(_settle, line, first)
+            loop.call_soon_threadsafe(lambda: line.done() or line.set_result(first))
             os.read(pipe, 1)
         loop.call_soon_threadsafe(stop.set)
     except RuntimeError:
@@ -76,8 +76,3 @@ def _line(pipe: int) -> tuple[str, bool]:
         if end:
             return line.decode(), True
     return "", False
-
-
-def _settle(line: "asyncio.Future[str]", text: str) -> None:
-    if not line.done():
-        line.set_result(text)

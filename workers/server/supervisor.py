@@ -29,6 +29,7 @@ from workers.server.kept_processes import Program, keep_running
 from workers.settings import Settings
 from workers.temporal.connection import target
 from workflows.domain.agent.model_values import Provider
+from workflows.domain.environment import RegistryAccess
 
 _log = logging.getLogger(__name__)
 
@@ -139,6 +140,7 @@ class Supervisor:
             sandbox=self._settings.sandbox,
             providers=self._settings.providers,
             toolchains=tuple(self._settings.toolchains),
+            registries=self._settings.registries,
         )
         replace_text(_state_path(self._settings), state.model_dump_json())
 
@@ -190,6 +192,8 @@ class SupervisorState(BaseModel, frozen=True, extra="ignore"):
     """What these workers know of providers."""
     toolchains: tuple[str, ...] = ()
     """What these workers were told of, by name."""
+    registries: RegistryAccess = RegistryAccess()
+    """The same, of registries."""
 
 
 def read_state(settings: Settings) -> SupervisorState | None:
@@ -220,8 +224,4 @@ async def _kept(work: Coroutine[None, None, None]) -> AsyncGenerator[asyncio.Tas
     finally:
         task.cancel()
         # Even if it is cancelled: the lock is held until nothing runs any more.
-        await uninterrupted(_end(task))
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    await asyncio.wait([task])
+        await uninterrupted(asyncio.wait([task]))

@@ -5,10 +5,8 @@ stands in `<data>/server.json`. Nothing is started here; `workers.server.dev_ser
 """
 
 import asyncio
-import contextlib
 import dataclasses
 import re
-from collections.abc import Generator
 from datetime import timedelta
 from pathlib import Path
 
@@ -104,13 +102,16 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
         TemporalUnavailableError: it does not answer in time, or refuses.
     """
     config = _connect_config(settings)
+    remedy = "`blueflame up --detach` starts the bundled one again"
+    if settings.has_external_server:
+        remedy = "check TEMPORAL_ADDRESS, its certificates and the network"
     try:
         async with asyncio.timeout(wait.total_seconds()):
             client = await _first_answer(config, settings)
     except (RPCError, RuntimeError, TimeoutError, ValueError) as error:
         raise TemporalUnavailableError(
             f"the Temporal server at {config.get('target_host')!r} does not answer"
-            f"{_reason(error)}; {_remedy(settings)}"
+            f"{_reason(error)}; {remedy}"
         ) from error
     # Not before: what fails leaves nothing behind.
     if not settings.store_dir.is_dir():
@@ -120,19 +121,13 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
 
 async def _first_answer(config: ClientConnectConfig, settings: Settings) -> Client:
     while True:
-        with _bearing_with_a_server_that_starts():
+        try:
             return await Client.connect(**config, data_converter=data_converter(settings))
+        except RuntimeError as error:
+            # A server that starts opens its port before its services are there.
+            if "not healthy yet" not in str(error):
+                raise
         await asyncio.sleep(_POLL_SECONDS)
-
-
-@contextlib.contextmanager
-def _bearing_with_a_server_that_starts() -> Generator[None]:
-    """Pass over the refusal of a server whose port is open before its services are."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "not healthy yet" not in str(error):
-            raise
 
 
 def _connect_config(settings: Settings) -> ClientConnectConfig:
@@ -173,9 +168,3 @@ def _reason(error: BaseException) -> str:
     found = re.search(r'message: "([^"]+)"', str(error))
     text = found[1] if found else str(error).strip().partition("\n")[0][:200]
     return f" ({text})" if text else ""
-
-
-def _remedy(settings: Settings) -> str:
-    if settings.has_external_server:
-        return "check TEMPORAL_ADDRESS, its certificates and the network"
-    return "`blueflame up --detach` starts the bundled one again"

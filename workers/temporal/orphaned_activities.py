@@ -10,7 +10,7 @@ import contextlib
 import logging
 import shutil
 import uuid
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -91,11 +91,9 @@ class _JournalledActivity(ActivityInboundInterceptor):
             return await super().execute_activity(input)
         finally:
             # The result is sent only after we return; dying between must not lose the token.
-            asyncio.get_running_loop().call_later(_LINGER_SECONDS, _forget, path)
-
-
-def _forget(path: Path) -> None:
-    path.unlink(missing_ok=True)
+            asyncio.get_running_loop().call_later(
+                _LINGER_SECONDS, partial(path.unlink, missing_ok=True)
+            )
 
 
 async def fail_orphans(client: Client, directory: Path) -> int:
@@ -116,7 +114,7 @@ async def fail_orphans(client: Client, directory: Path) -> int:
         try:
             # An owner that ends in order removes it, maybe just now: nothing is open then.
             with contextlib.suppress(FileNotFoundError):
-                for token in _tokens(journal):
+                for token in (path for path in sorted(journal.iterdir()) if path.name != _LOCK):
                     failed += await _fail(client, token.read_bytes())
                     token.unlink(missing_ok=True)
             shutil.rmtree(journal, ignore_errors=True)
@@ -138,10 +136,6 @@ def _take(lock: FileLock) -> bool:
     with contextlib.suppress(FileNotFoundError):
         return lock.try_acquire()
     return False
-
-
-def _tokens(journal: Path) -> Iterator[Path]:
-    return (path for path in sorted(journal.iterdir()) if path.name != _LOCK)
 
 
 async def _fail(client: Client, token: bytes) -> int:

@@ -47,6 +47,8 @@ class ImportBase(BaseModel, frozen=True, extra="forbid"):
     session: SessionId
     key: str
     bundle: Digest
+    names: Digest | None = None
+    """Tags and remote-tracking names to be readable in worktrees; None: there are none."""
     shallow: tuple[Commit, ...]
     commit: Commit
     gates: tuple[GateSpec, ...] | None
@@ -127,6 +129,10 @@ class FinishTask(BaseModel, frozen=True, extra="forbid"):
     title: str
     attempt: int
     base: Commit
+    first_base: Commit | None = None
+    """What the task's first attempt was based on; None: `base`."""
+    task_text: str = ""
+    """All that the task says: merged lines that it quotes may be removed."""
     checkpoint: Commit
     claims: tuple[str, ...]
     policy: ToolPolicy = ToolPolicy()
@@ -250,54 +256,6 @@ class EvidenceChecked(BaseModel, frozen=True, extra="forbid"):
     holds: tuple[bool, ...]
 
 
-class MergeCommits(BaseModel, frozen=True, extra="forbid"):
-    """Merge task commits onto a head, in order, by merge-tree; no worktree is involved."""
-
-    session: SessionId
-    key: str
-    head: Commit
-    commits: tuple[Commit, ...] = Field(min_length=1)
-    title: str
-    at: datetime
-
-
-class MergedCommits(BaseModel, frozen=True, extra="forbid"):
-    """They merge cleanly."""
-
-    kind: Literal["merged"] = "merged"
-    commit: Commit
-    tree: Tree
-
-
-class MergeConflict(BaseModel, frozen=True, extra="forbid"):
-    """One of them does not."""
-
-    kind: Literal["conflict"] = "conflict"
-    commit: Commit
-    paths: tuple[str, ...]
-    text: str
-    """Git's messages by kind (content, modify/delete, …), at most 4,000 characters."""
-
-
-MergeOutcome = Annotated[MergedCommits | MergeConflict, Field(discriminator="kind")]
-
-
-class AdvanceBranch(BaseModel, frozen=True, extra="forbid"):
-    """Move the session's own ref by compare-and-swap, and bundle it for landing."""
-
-    session: SessionId
-    key: str
-    base: Commit
-    old: Commit
-    new: Commit
-
-
-class Advanced(BaseModel, frozen=True, extra="forbid"):
-    """The ref holds `new`."""
-
-    bundle: Digest
-
-
 CLAIM_HOST = Contract[ClaimHost, HostClaim](
     "hosts.claim", ClaimHost, HostClaim, queues.HOST, timedelta(minutes=2), retry(5)
 )
@@ -363,22 +321,4 @@ READ_DIFF = Contract[ReadDiff, DiffText](
 )
 CHECK_EVIDENCE = Contract[CheckEvidence, EvidenceChecked](
     "reviews.evidence", CheckEvidence, EvidenceChecked, queues.HOST, timedelta(minutes=5), retry(5)
-)
-MERGE_COMMITS = Contract[MergeCommits, MergeOutcome](
-    "merging.merge",
-    MergeCommits,
-    MergeOutcome,
-    queues.HOST,
-    timedelta(minutes=10),
-    retry(PATIENT),
-    HEARTBEAT,
-)
-ADVANCE_BRANCH = Contract[AdvanceBranch, Advanced](
-    "merging.advance",
-    AdvanceBranch,
-    Advanced,
-    queues.HOST,
-    timedelta(minutes=10),
-    retry(PATIENT),
-    HEARTBEAT,
 )

@@ -1,12 +1,56 @@
 """A project's environment: what its commands find in the sandbox beside its own files."""
 
-from pydantic import BaseModel, Field
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, StringConstraints
+
+RegistryHost = Annotated[
+    str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00]+$")
+]
+"""`mirror.example.org`, or with a port; no pattern: `policy.network.host_list` reads it."""
+TokenSource = Literal["pip", "uv", "npm", "cargo", "netrc"]
 
 
-class ProjectEnvironment(BaseModel, frozen=True, extra="forbid"):
-    """The same for set-up, agents and gates; a host shows only toolchains that it was told of."""
+class Registry(BaseModel, frozen=True, extra="forbid"):
+    """What a person says of one host from which set-up takes packages."""
+
+    host: RegistryHost
+    private: bool = False
+    """It may lead to an address that is not public: private, loopback or reserved."""
+    token_from: TokenSource | None = None
+    """The tool whose settings hold its credentials; the proxy adds them. None: it wants none."""
+
+
+class RegistryAccess(BaseModel, frozen=True, extra="forbid"):
+    """How set-up reaches hosts that `worktree.network` lists; it lists none itself."""
+
+    registries: Annotated[tuple[Registry, ...], Field(max_length=50)] = ()
+    upstream_proxy: Annotated[str, StringConstraints(max_length=300)] | None = None
+    """`http://proxy.example.org:3128`, without credentials; private registries are reached
+    directly."""
+    no_proxy: Annotated[tuple[RegistryHost, ...], Field(max_length=100)] = ()
+    """Hosts that are reached directly as well."""
+    ca_file: Annotated[str, StringConstraints(max_length=1_000)] | None = None
+    """Certificates that set-up trusts besides the system's: a PEM file, by its absolute path."""
+
+
+class ProjectEnvironment(RegistryAccess, frozen=True, extra="forbid"):
+    """The same for set-up, agents and gates; a host shows only toolchains that it was told of.
+
+    How registries are reached concerns set-up only.
+    """
 
     toolchains: tuple[str, ...] = ()
     """Absolute prefixes on the host, shown read-only; their `bin` on PATH in this order."""
     variables: dict[str, str] = Field(default_factory=dict[str, str])
     """Set for every command, over the sandbox's own."""
+
+    @property
+    def access(self) -> RegistryAccess:
+        """How set-up reaches its hosts, alone."""
+        return RegistryAccess(
+            registries=self.registries,
+            upstream_proxy=self.upstream_proxy,
+            no_proxy=self.no_proxy,
+            ca_file=self.ca_file,
+        )

@@ -21,6 +21,8 @@ class Base(BaseModel, frozen=True, extra="forbid"):
     key: str
     """Its name on hosts."""
     bundle: Digest
+    names: Digest | None = None
+    """Its tags and remote-tracking names, as a bundle; None where there are none."""
     shallow: tuple[Commit, ...] = ()
     """Where a shallow clone's history ends."""
     commit: Commit

@@ -64,6 +64,8 @@ class TaskChanges(TypedDict, total=False):
     state: TaskState
     attempt: int
     attempts_allowed: int
+    reworks: int
+    first_base: Commit | None
     base: Commit | None
     commit: Commit | None
     tree: Tree | None
@@ -88,8 +90,13 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     attempt: int = Field(default=0, ge=0)
     """Attempts started so far; the current attempt's number while one runs."""
     attempts_allowed: int = Field(default=3, ge=1)
+    reworks: int = Field(default=0, ge=0)
+    """How often its work came back because it conflicts with what was merged; these use up no
+    attempt."""
+    first_base: Commit | None = None
+    """What its first attempt was based on: what was merged since then, no attempt may undo."""
     base: Commit | None = None
-    """What the current attempt's work is based on."""
+    """What the last work is based on."""
     commit: Commit | None = None
     """The task commit: the submitted work as one commit on `base`."""
     tree: Tree | None = None
@@ -100,7 +107,7 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     weakened: tuple[str, ...] = ()
     """Tests that the validated work deletes, skips or weakens."""
     restart_from: Commit | None = None
-    """Where the next attempt starts: the last work where that helps, None for the base."""
+    """The last work, which the next attempt goes on from; None: there is none yet."""
     notes: tuple[str, ...] = ()
     """What failed so far, and what persons said; given to the next attempt."""
     steers: tuple[str, ...] = ()

@@ -23,6 +23,11 @@ class DiffRule(StrEnum):
     COLLISION = "collision"
     SECRET = "secret"  # noqa: S105 -- a rule's name
     EMPTY = "empty"
+    MARKER = "conflict-marker"
+    LOST_LINE = "lost-line"
+    """Merged by others since the task began, and gone from its work."""
+    STRUCTURE = "structure"
+    """A structured file that was sound and cannot be read any more, or holds a key twice."""
 
 
 class Violation(BaseModel, frozen=True, extra="forbid"):

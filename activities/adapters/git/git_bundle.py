@@ -5,6 +5,7 @@
 Header and pack apart (gitformat-bundle) need only `pack-objects` and `index-pack`.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from activities.adapters.git import loose_objects
@@ -20,6 +21,8 @@ class Bundle:
     needs: tuple[Commit, ...]
     """Commits that must be there before."""
     tips: tuple[Commit, ...]
+    names: tuple[tuple[str, Commit], ...]
+    """The ref of each tip, with it."""
     pack: bytes
 
 
@@ -34,14 +37,17 @@ def parse(data: bytes) -> Bundle:
     if not gap or lines[0] not in (b"# v2 git bundle", b"# v3 git bundle"):
         raise BundleError(f"not a git bundle (begins with {data[:20]!r}); export it again")
     needs: list[Commit] = []
-    tips: list[Commit] = []
+    names: list[tuple[str, Commit]] = []
     for line in lines[1:]:
         if line.startswith(b"@object-format="):
             continue
         if line.startswith(b"@"):
             raise BundleError(f"bundle with the unknown capability {line!r}; export it again")
-        (needs if line.startswith(b"-") else tips).append(_name(line))
-    return Bundle(tuple(needs), tuple(tips), pack)
+        if line.startswith(b"-"):
+            needs.append(_name(line))
+        else:
+            names.append((line.partition(b" ")[2].decode("utf-8", "replace"), _name(line)))
+    return Bundle(tuple(needs), tuple(tip for _, tip in names), tuple(names), pack)
 
 
 def _name(line: bytes) -> Commit:
@@ -76,10 +82,43 @@ async def create(
     options = ["--revs", "--stdout", "-q", "--delta-base-offset"] + ["--thin"] * bool(exclude)
     scope = replace(scope, limit_seconds=LIMIT_SECONDS)
     packed = await git.run(scope, "pack-objects", *options, stdin=wanted.encode())
-    sha256 = "# v3 git bundle\n@object-format=sha256\n"
-    head = sha256 if loose_objects.is_sha256(tip) else "# v2 git bundle\n"
+    head = _head(tip)
     head += "".join(f"-{name}\n" for name in exclude) + f"{tip} refs/blueflame/bundle\n\n"
     return head.encode() + packed.stdout
+
+
+def _head(like: Commit) -> str:
+    sha256 = "# v3 git bundle\n@object-format=sha256\n"
+    return sha256 if loose_objects.is_sha256(like) else "# v2 git bundle\n"
+
+
+async def create_names(
+    git: Git, scope: Scope, names: Mapping[str, Commit], objects: Sequence[str]
+) -> bytes:
+    """Bundle names of what the receiver has, with some objects.
+
+    Args:
+        git: the program.
+        scope: the repository.
+        names: what each ref names; at least one.
+        objects: those to bring along, without what they lead to.
+    """
+    wanted = "".join(f"{name}\n" for name in objects).encode()
+    packed = await git.run(scope, "pack-objects", "--stdout", "-q", stdin=wanted)
+    lines = "".join(f"{target} {name}\n" for name, target in sorted(names.items()))
+    return (_head(next(iter(names.values()))) + lines + "\n").encode() + packed.stdout
+
+
+async def unpack_objects(git: Git, scope: Scope, bundle: Bundle) -> None:
+    """Store a bundle's objects without asking what they lead to.
+
+    Raises:
+        BundleError: it is damaged.
+    """
+    try:
+        await git.run(scope, "index-pack", "--stdin", stdin=bundle.pack)
+    except GitCommandError as error:
+        raise BundleError(f"bundle cannot be unpacked, export it again: {error}") from error
 
 
 async def unpack(git: Git, scope: Scope, bundle: Bundle, *, strict: bool) -> None:

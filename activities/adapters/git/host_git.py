@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from activities.adapters.git import added_lines, commit_comparison, loose_objects
+from activities.adapters.git import (
+    added_lines,
+    base_names,
+    commit_comparison,
+    loose_objects,
+    tree_links,
+    work_rebase,
+)
 from activities.adapters.git import commit_merge as merging
 from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.bare_repository import Bare, Layout
@@ -33,6 +40,8 @@ from activities.ports.host_repository import (
     Finding,
     MergeOutcome,
     MergePart,
+    Rebase,
+    Rebased,
     TaskCommit,
     WorktreePlace,
 )
@@ -41,17 +50,13 @@ from workflows.domain.ids import Commit, SessionId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
 
-def _nothing(_: str) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class Seams:
     """Where tests of crashes take hold; ordinary runs leave them as they are."""
 
     locking: Locking = exclusive
     """How a worktree is locked."""
-    fail_point: Callable[[str], None] = _nothing
+    fail_point: Callable[[str], None] = lambda _: None
     """Called with `after-commit`: the checkpoint's commit exists and its ref has not moved."""
 
 
@@ -94,6 +99,11 @@ class GitHostRepository:
             await self._bare.add_shallow(base.shallow)
             await bundles.unpack(self._git, self._bare.scope(), parsed, strict=False)
         await self._bare.update_ref(f"refs/blueflame/{session}/base", commit, None)
+
+    async def import_names(self, names: bytes) -> None:
+        """Take in tags and remote-tracking names."""
+        if names:
+            await base_names.take_in(self._bare, names)
 
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
         """Make a worktree, or find it whole."""
@@ -175,6 +185,10 @@ class GitHostRepository:
         """Merge `parts` in order into `head`."""
         return await merging.merge(self._bare, head, parts, when)
 
+    async def rebase(self, request: Rebase) -> Rebased:
+        """Bring work onto another base."""
+        return await work_rebase.rebase(self._bare, request)
+
     async def advance(self, ref: str, new: Commit, old: Commit | None) -> None:
         """Move a ref by compare-and-swap."""
         await self._bare.update_ref(ref, new, old)
@@ -197,6 +211,14 @@ class GitHostRepository:
     async def added_lines(self, base: Commit, commit: Commit) -> tuple[AddedLines, ...]:
         """Return the lines that `commit` adds."""
         return await added_lines.added_lines(self._bare, base, commit)
+
+    async def new_markers(self, base: Commit, commit: Commit) -> tuple[str, ...]:
+        """List files with new conflict markers."""
+        return await merging.new_markers(self._bare, base, commit)
+
+    async def link_faults(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
+        """List links that lead outside."""
+        return await tree_links.link_faults(self._bare, base, commit)
 
     async def paths(self, commit: Commit) -> tuple[str, ...]:
         """List every file of `commit`."""

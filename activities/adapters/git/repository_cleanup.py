@@ -11,7 +11,7 @@ import shutil
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -135,15 +135,14 @@ class Cleanup:
         """
         size = size_of(self._layout.bare)
         async with _held(self._bare.mutex()):
-            if await self.refs() or self._touched() >= before:
+            if await self.refs():
+                return 0
+            bare = self._layout.bare
+            places = [bare, *bare.iterdir(), *(bare / "objects").iterdir()]
+            if max(place.stat().st_mtime for place in places) >= before.timestamp():
                 return 0
             await asyncio.to_thread(delete, self._layout.bare)
         return size
-
-    def _touched(self) -> datetime:
-        bare = self._layout.bare
-        places = [bare, *bare.iterdir(), *(bare / "objects").iterdir()]
-        return datetime.fromtimestamp(max(place.stat().st_mtime for place in places), UTC)
 
 
 @asynccontextmanager

@@ -110,7 +110,9 @@ def resolve(
         Its facts; `prices` is None where the data does not know the model.
     """
     if provider == "scripted":
-        return _facts(provider, model, _WINDOWS[provider], scripted or _free())
+        zero = Decimal(0)
+        free = Prices(input_usd=zero, cached_input_usd=zero, cache_write_usd=zero, output_usd=zero)
+        return _facts(provider, model, _WINDOWS[provider], scripted or free)
     known = _find(model, provider_id=provider)
     if known is None:
         return _facts(provider, model, _WINDOWS[provider], None)
@@ -176,17 +178,13 @@ def _find(
         return None
 
 
-def _free() -> Prices:
-    zero = Decimal(0)
-    return Prices(input_usd=zero, cached_input_usd=zero, cache_write_usd=zero, output_usd=zero)
-
-
 def _prices(found: "ModelPrice") -> Prices | None:
     """Take the highest tier, and beside it the lowest where there are two."""
     from genai_prices.types import TieredPrices
 
     tiered = [value for value in found.__dict__.values() if isinstance(value, TieredPrices)]
-    long, short = _rates(found, _highest), _rates(found, _lowest)
+    long = _rates(found, lambda price: price.tiers[-1].price if price.tiers else price.base)
+    short = _rates(found, lambda price: price.base)
     if long is None or short is None or not tiered:
         return None if long is None else Prices(**long.model_dump())
     return Prices(
@@ -194,14 +192,6 @@ def _prices(found: "ModelPrice") -> Prices | None:
         short_prompt=short,
         short_prompt_tokens=min(price.tiers[0].start for price in tiered),
     )
-
-
-def _highest(price: "TieredPrices") -> Decimal:
-    return price.tiers[-1].price if price.tiers else price.base
-
-
-def _lowest(price: "TieredPrices") -> Decimal:
-    return price.base
 
 
 def _rates(found: "ModelPrice", pick: "Callable[[TieredPrices], Decimal]") -> Rates | None:

@@ -11,8 +11,11 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from activities.adapters.models.dialects.gemini_content import read_reply, wire_request
-from activities.adapters.models.dialects.gemini_stream import ContentAssembly
+from activities.adapters.models.dialects.gemini_content import (
+    ContentAssembly,
+    read_reply,
+    wire_request,
+)
 from activities.adapters.models.error_classes import Reported, decide
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import parse_wait, retry_after

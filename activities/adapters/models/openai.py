@@ -7,8 +7,12 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from activities.adapters.models.dialects.openai_responses import failure, read_reply, wire_request
-from activities.adapters.models.dialects.openai_stream import ResponseAssembly
+from activities.adapters.models.dialects.openai_responses import (
+    ResponseAssembly,
+    failure,
+    read_reply,
+    wire_request,
+)
 from activities.adapters.models.error_classes import Reported, decide
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.retry_after import retry_after

@@ -35,9 +35,11 @@ from activities.adapters.sandbox.child_process import (
 from activities.adapters.sandbox.descriptors import Descriptors
 from activities.adapters.sandbox.egress.egress_proxy import Egress, Outside
 from activities.adapters.sandbox.egress.network_socket import VARIABLES, answered, through
+from activities.adapters.sandbox.egress.set_up_means import SetUpMeans
 from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
 from activities.adapters.sandbox.pid_namespace import Namespace
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
+from activities.ports.registry_access import RegistryError
 from activities.ports.sandbox_port import (
     SandboxCommand,
     SandboxProbe,
@@ -132,11 +134,13 @@ class BubblewrapSandbox:
         toolchain = {**self._toolchain, **_wanted(self._offered, command.workspace)}
         program = self._located()
         with Descriptors() as fds:
-            door = _Door(command, self.outside, fds) if command.network else None
-            variables = tuple(command.workspace.environment.variables.items())
+            door = self._door(command, fds) if command.network else None
+            told = {} if door is None else door.means.variables(toolchain)
+            variables = (*told.items(), *command.workspace.environment.variables.items())
             added = (*variables, *command.env, *(() if door is None else VARIABLES))
             env = environment(toolchain.values(), added)
-            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data)
+            files = {} if door is None else door.means.files
+            plan = Plan(command.workspace, toolchain, env, command.limits, fds.data, files)
             options = [
                 *arguments(plan),
                 "--seccomp",
@@ -160,6 +164,17 @@ class BubblewrapSandbox:
                 refusals = tuple(door.egress.refusals)
                 return _result(ended, refusals)
 
+    def _door(self, command: SandboxCommand, fds: Descriptors) -> "_Door":
+        try:
+            reachable = self.outside.registries.wanted(command.workspace.environment.access)
+        except RegistryError as error:
+            raise SandboxUnavailableError(f"{error}.") from error
+        means = SetUpMeans(reachable)
+        egress = Egress(
+            command.network, self.outside, registries=reachable, authority=means.authority
+        )
+        return _Door(command.argv, egress, means, fds)
+
     def _located(self) -> str:
         found = shutil.which(self._program, path=_PROGRAMS)
         if found is None:
@@ -179,10 +194,13 @@ def _wanted(offered: Toolchains, workspace: Workspace) -> dict[str, Path]:
 class _Door:
     """The way out of one sandbox."""
 
-    def __init__(self, command: SandboxCommand, outside: Outside, fds: Descriptors) -> None:
+    def __init__(
+        self, argv: tuple[str, ...], egress: Egress, means: SetUpMeans, fds: Descriptors
+    ) -> None:
+        self.means = means
         self.channel, inherited = fds.channel()
-        self.egress = Egress(command.network, outside)
-        self.argv = through(inherited, command.argv)
+        self.egress = egress
+        self.argv = through(inherited, argv)
 
 
 async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:

@@ -10,7 +10,7 @@ import functools
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from activities.adapters.sandbox.shown_programs import own_programs
@@ -57,7 +57,7 @@ _FILES = {
 
 _GIT_PARTS = ("HEAD", "config", "objects", "packed-refs", "shallow", "info")
 """What of a bare repository is shown. Not FETCH_HEAD and logs (they name the user's paths), not
-hooks, not other worktrees, and no refs: a detached HEAD is all that a task needs to see."""
+hooks, not other worktrees, and no refs but tags and remote-tracking names (`packed-refs`)."""
 
 _ENVIRONMENT = {
     "HOME": HOME,
@@ -141,6 +141,8 @@ class Plan:
     env: dict[str, str]
     limits: Limits
     data: Data
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What else is shown, read-only, by its absolute path inside."""
 
 
 def arguments(plan: Plan) -> list[str]:
@@ -154,7 +156,7 @@ def arguments(plan: Plan) -> list[str]:
         *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *("--uid", str(_ID), "--gid", str(_ID), "--hostname", "sandbox"),
         *_system(),
-        *_files(plan.data),
+        *_files(plan.data, plan.files),
         *_processes(),
         *("--dev", "/dev", *_tmpfs("/dev/shm", plan.limits.memory_bytes // 8)),  # noqa: S108
         *("--remount-ro", "/dev"),
@@ -200,8 +202,8 @@ def _roots() -> Iterator[str]:
             yield from ("--ro-bind", path, path)
 
 
-def _files(data: Data) -> Iterator[str]:
-    for path, content in _FILES.items():
+def _files(data: Data, more: Mapping[str, str]) -> Iterator[str]:
+    for path, content in {**_FILES, **more}.items():
         yield from _file(path, content, "0444", data)
     yield from _file(f"{_STUBS}/stub", _STUB, "0555", data)
 

@@ -26,14 +26,13 @@ from workflows.contracts.host_contracts import (
     FinishOutcome,
     FinishTask,
     ImportBase,
-    MergeCommits,
-    MergeOutcome,
     PrepareWorktree,
     RunGates,
     RunTools,
     TaskCommitted,
 )
 from workflows.contracts.land_contracts import ExportBase
+from workflows.contracts.merging_contracts import MergeCommits, MergeOutcome
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
@@ -156,6 +155,7 @@ class Situation:
             session=SESSION,
             key=KEY,
             bundle=base.bundle,
+            names=base.names,
             shallow=base.shallow,
             commit=base.commit,
             gates=None,
@@ -181,6 +181,7 @@ class Situation:
         make(self.home)
         exported = await self.home.user.export(self.home.path, self.home.base)
         await self.home.host.import_base(exported, self.home.base, SESSION)
+        await self.home.host.import_names(exported.names)
         agents = [Agent(self._host, self.home.base, task, claims) for task in tasks]
         for agent in agents:
             await agent.prepare(copied, set_up)

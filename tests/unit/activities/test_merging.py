@@ -11,7 +11,7 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.merging import MergingActivities
 from activities.repository.host_data import Host
 from tests.unit.activities.adapters.git.home import SESSION, Home
-from workflows.contracts.host_contracts import AdvanceBranch
+from workflows.contracts.merging_contracts import AdvanceBranch
 from workflows.domain.ids import Commit, Digest
 
 KEY = "k" * 32

@@ -11,7 +11,8 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.user_repository import FastForwardRequest, Landed
 from tests.unit.activities.adapters.git.home import Home
 from tests.unit.activities.situations import Situation, bash
-from workflows.contracts.host_contracts import MergedCommits, WorkRefused
+from workflows.contracts.host_contracts import TaskCommitted, WorkRefused
+from workflows.contracts.merging_contracts import MergedCommits
 from workflows.domain.repository import CopiedFile
 
 pytestmark = pytest.mark.sandbox
@@ -256,3 +257,56 @@ async def test_r42_a_tool_that_does_not_exist_is_answered_with_all_that_do(situa
     (told,) = await agent.turn(("browser", {"url": "x"}))
     tools = "bash, read, edit, write, apply_patch, submit"
     assert told == f"There is no tool 'browser' here. Tools: {tools}."
+
+
+def released(home: Home) -> None:
+    """A repository with tags and a remote, of which the base holds some."""
+    home.make({"f": "1\n"})
+    home.run("tag", "-a", "v1.0", "-m", "The first")
+    home.run("update-ref", "refs/remotes/origin/main", "HEAD")
+    home.commit({"f": "2\n"})
+    home.run("tag", "v1.1-rc")
+    base = home.commit({"f": "3\n"})
+    home.run("checkout", "-q", "-b", "other")
+    home.commit({"secret": "theirs\n"})
+    home.run("tag", "-a", "v2.0", "-m", "Not in the base")
+    home.run("update-ref", "refs/remotes/origin/other", "HEAD")
+    home.run("checkout", "-q", "main")
+    home.base = base
+
+
+async def test_g24_tags_and_remote_names_of_the_base_are_readable_for_agents_and_gates(
+    situation: Situation,
+):
+    (agent,) = await situation.begin(released, "a")
+    short = situation.home.base[:7]
+    asked = "git describe; git describe --tags; git diff --name-only origin/main...HEAD"
+    assert await agent.turn(bash(asked)) == (
+        f"v1.0-2-g{short}\nv1.1-rc-1-g{short}\nf\n[exit code 0]",
+    )
+    names = "git for-each-ref --format='%(refname)'; git cat-file -e v2.0 || echo none"
+    (seen,) = await agent.turn(bash(names))
+    assert seen.splitlines()[:3] == [
+        "refs/remotes/origin/main",
+        "refs/tags/v1.0",
+        "refs/tags/v1.1-rc",
+    ]
+    assert "none" in seen
+    assert "blueflame" not in seen
+    result = await situation.gate(situation.home.base, "git", "describe", "--tags")
+    assert (result.result, result.exit_code) == ("passed", 0)
+    await agent.turn(bash("echo 4 > f"))
+    assert isinstance(await agent.submit(), TaskCommitted)
+
+
+async def test_g24_names_are_taken_in_again_where_the_base_is_there_already(situation: Situation):
+    await situation.begin(released)
+    home = situation.home
+    home.run("tag", "v1.2")
+    home.run("tag", "-f", "v1.1-rc")
+    base, _ = await situation.known()
+    assert base.commit == home.base
+    listed = home.of_host("for-each-ref", "--format=%(refname) %(objectname)", "refs/tags")
+    assert f"refs/tags/v1.2 {home.base}" in listed
+    assert f"refs/tags/v1.1-rc {home.base}" in listed
+    assert "v1.0" in listed

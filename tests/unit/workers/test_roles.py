@@ -27,7 +27,15 @@ ENVIRONMENT = {
 def test_no_key_reaches_a_role_that_speaks_to_no_model(role: Role) -> None:
     given = environment_for([role], ENVIRONMENT)
     assert not [name for name, value in given.items() if value.startswith("canary")]
-    assert set(given) == {"PATH", "HOME", "LC_ALL", "BLUEFLAME_DATA_DIR", "TEMPORAL_ADDRESS"}
+    shared = {"PATH", "HOME", "LC_ALL", "BLUEFLAME_DATA_DIR", "TEMPORAL_ADDRESS"}
+    assert set(given) == (shared | {"https_proxy"} if role is Role.HOST else shared)
+
+
+def test_where_packages_are_reaches_the_hosts_alone() -> None:
+    told = {"PIP_INDEX_URL": "x", "npm_config_registry": "x", "UV_INDEX": "x", "GOPROXY": "x"}
+    assert environment_for([Role.HOST], told) == told
+    for role in (Role.WORKFLOWS, Role.MODELS, Role.LAND):
+        assert environment_for([role], told) == {}
 
 
 def test_role_models_gets_the_providers_keys_and_no_other_secret() -> None:

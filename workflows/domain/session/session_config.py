@@ -34,6 +34,9 @@ class Approvals(BaseModel, frozen=True, extra="forbid"):
     changeset: Literal["ask", "auto_if_green"] = "ask"
     unjudged: Literal["ask", "allow"] = "ask"
     """What a rule does with work that no gate judged: leave it to a person, or take it as green."""
+    unjudged_base: Literal["stop", "allow"] = "stop"
+    """What a session does where gates ran on the base and none judged it: end before anything is
+    paid, or go on."""
 
 
 class Concurrency(BaseModel, frozen=True, extra="forbid"):

@@ -77,9 +77,23 @@ class Assignment(BaseModel, frozen=True, extra="forbid"):
     base: Commit | None = None
     """Set when the attempt goes on from earlier work: that work's base."""
     restart_from: Commit | None = None
+    """The earlier work; it is brought onto the new base first."""
+    first_base: Commit | None = None
+    """What the task's first attempt was based on; None: this is the first."""
     notes: tuple[str, ...] = ()
     steers: tuple[str, ...] = ()
     """What persons said to the task's agents so far."""
+
+
+class Start(BaseModel, frozen=True, extra="forbid"):
+    """What an attempt's worktree holds at first."""
+
+    base: Commit
+    commit: Commit
+    work: Commit | None = None
+    """The task's earlier work, if there is some: `commit` is that work on `base`."""
+    conflicts: str = ""
+    """One line for each path where that work conflicts with the base."""
 
 
 class DevelopRequest(BaseModel, frozen=True, extra="forbid"):

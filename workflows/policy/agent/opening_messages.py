@@ -11,6 +11,7 @@ from typing import Final
 
 from workflows.domain.gate import GateSpec
 from workflows.domain.plan import Task
+from workflows.domain.session.wave_values import Start
 
 WRAP_UP: Final = (
     "You have used 80 % of what this attempt may use (turns, time or money). "
@@ -62,7 +63,7 @@ def developer(
     commands = "\n".join(f"- {gate.name}: {' '.join(gate.argv)}" for gate in gates)
     parts = [
         f"Role: developer\nTask: {task.id}\nAttempt: {attempt}",
-        data("task", _task_text(task), nonce),
+        data("task", task_text(task), nonce),
         f"You may write only: {', '.join(task.claims)}",
         f"Your work must pass these checks:\n{commands}" if commands else "",
         *(
@@ -72,6 +73,37 @@ def developer(
         "Do the task, then call `submit`.",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def with_earlier_work(opening: str, start: Start, nonce: str) -> str:
+    """Say before what is asked where an attempt starts that goes on from earlier work.
+
+    | earlier work | what is said                                      |
+    |--------------|---------------------------------------------------|
+    | none         | nothing                                           |
+    | on the base  | go on from it                                     |
+    | conflicts    | the same, where, and whose side is whose          |
+    """
+    if start.work is None:
+        return opening
+    rest, _, asked = opening.rpartition("\n\n")
+    where = (
+        "The worktree holds your earlier work on this task, on top of all that is merged so far. "
+        f"Go on from it; `git diff {start.base}` shows it."
+    )
+    parts = [rest, where, _conflicts(start, nonce), asked]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _conflicts(start: Start, nonce: str) -> str:
+    if not start.conflicts:
+        return ""
+    return (
+        "It conflicts with what is merged. Between conflict markers, `merged work` is what is "
+        "merged and `your earlier work` is yours: keep what both sides add, and leave no marker. "
+        f"`git show {start.work}:PATH` shows a file as you left it.\n"
+        f"{data('conflicts', start.conflicts, nonce)}"
+    )
 
 
 def reviewer(task: Task, attempt: int, diff: str, nonce: str, weakened: Sequence[str] = ()) -> str:
@@ -86,7 +118,7 @@ def reviewer(task: Task, attempt: int, diff: str, nonce: str, weakened: Sequence
     """
     parts = [
         f"Role: reviewer\nTask: {task.id}\nAttempt: {attempt}",
-        data("task", _task_text(task), nonce),
+        data("task", task_text(task), nonce),
         data("diff", diff, nonce),
         _weakened(weakened, nonce),
         "The worktree holds the submitted work. Judge it, then call `submit_verdict`.",
@@ -133,6 +165,7 @@ def steered(text: str) -> str:
     return f"The person who leads this project says:\n{text}"
 
 
-def _task_text(task: Task) -> str:
+def task_text(task: Task) -> str:
+    """Return all that a task says."""
     criteria = "\n".join(f"{n}. {text}" for n, text in enumerate(task.acceptance_criteria, 1))
     return f"{task.title}\n\n{task.description}\n\nAcceptance criteria:\n{criteria}".strip()

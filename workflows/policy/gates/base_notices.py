@@ -1,14 +1,35 @@
-"""What is said of the gates' results on the base, before any work is judged."""
+"""What is said of the gates' results on the base, before any work is judged.
+
+| on the base                                  | `approvals`               | the session      |
+|----------------------------------------------|---------------------------|------------------|
+| there are no gates                           | any                       | goes on, told so |
+| at least one gate passed or failed by itself | any                       | goes on, told so |
+| every gate judged nothing                    | `unjudged: allow`         | goes on, told so |
+| every gate judged nothing                    | `unjudged_base: allow`    | goes on, told so |
+| every gate judged nothing                    | `ask` and `stop`          | ends, unpaid     |
+
+A gate that fails on the base may pass on what is done, so it is no reason to end.
+"""
 
 import re
 from typing import Final
 
-from workflows.domain.gate import GateReport, GateResult
+from workflows.domain.gate import GateReport, GateResult, WhyNothing
+from workflows.domain.session.session_config import Approvals
 from workflows.policy.gates.gate_comparison import MAX_NAMED
 from workflows.policy.gates.green_rule import NOTHING_MERGES, why_nothing
 
 _CAUSE: Final = re.compile(r"[Ee]rror\b|not found|No such|[Cc]annot|[Mm]issing")
 _CHARACTERS: Final = 160
+_NONE_JUDGES: Final = "no gate can judge the base, so nothing was planned and no model was paid:"
+_GO_ON: Final = (
+    "`blueflame doctor --repo PATH` runs the gates and names the lines to add; to go on all the "
+    "same, give `run --allow-unjudged-base`, and what no gate judges waits for you"
+)
+_WATCHES: Final = (
+    "a command that watches for changes never ends: give one that runs once, or raise the gate's "
+    "`timeout`"
+)
 
 
 def base_notices(report: GateReport) -> tuple[str, ...]:
@@ -27,6 +48,21 @@ def base_notices(report: GateReport) -> tuple[str, ...]:
     return told
 
 
+def base_refusal(report: GateReport, approvals: Approvals) -> str:
+    """Say why a session ends unpaid, by the table above; empty where it goes on."""
+    judged = [result for result in report.results if result.result != "judged_nothing"]
+    if judged or not report.results or "allow" in {approvals.unjudged, approvals.unjudged_base}:
+        return ""
+    lines = [f"gate {each.gate!r}: {why_nothing_there(each)}" for each in report.results]
+    return "\n".join((_NONE_JUDGES, *lines, _GO_ON))
+
+
+def why_nothing_there(result: GateResult) -> str:
+    """Say why a gate judges nothing on the base, with the usual cause of a time-out."""
+    watched = f"; {_WATCHES}" if result.why == WhyNothing.TIMED_OUT else ""
+    return f"{why_nothing(result)}{watched}"
+
+
 def _judges(result: GateResult) -> bool:
     """Whether work that changes nothing would be judged by the gate."""
     is_comparable = bool(result.failures) and not result.cut_short
@@ -35,7 +71,7 @@ def _judges(result: GateResult) -> bool:
 
 def _lack(result: GateResult) -> str:
     if result.result == "judged_nothing":
-        return f"judges nothing on the base: {why_nothing(result)}"
+        return f"judges nothing on the base: {why_nothing_there(result)}"
     if not result.failures:
         cause = f" ({said})" if (said := _cause(result)) else ""
         return f"fails on the base and names no tests{cause}: as long as it does, it judges nothing"

@@ -138,6 +138,25 @@ def host_refusal(host: str, port: int, entries: Iterable[str]) -> Refusal | None
     )
 
 
+def registry_fault(host: str) -> str | None:
+    """Say why a text cannot name a registry's host; None where it can."""
+    if host.startswith(_BELOW):
+        return "a registry is one host; write its whole name"
+    return entry_fault(host)
+
+
+def covers(entry: str, host: str, port: int) -> bool:
+    """Whether an entry that stands alone means this host and port.
+
+    Args:
+        entry: as in the list; one that cannot be taken means nothing.
+        host: its normal name.
+        port: what is asked for.
+    """
+    parsed = _parse(entry)
+    return isinstance(parsed, HostEntry) and _covers(parsed, host) and port in parsed.ports
+
+
 def _covers(entry: HostEntry, name: str) -> bool:
     return name.endswith(f".{entry.name}") if entry.below else name == entry.name
 

@@ -2,9 +2,10 @@
 
 A list of names is worth little if a name may lead into the person's own network: the owner of
 a listed name's DNS would reach what listens there. So every address that a name resolves to is
-judged here, those inside of other addresses (IPv4-mapped, NAT64, 6to4) as well. The tables follow
-IANA's registries of special-purpose addresses (RFC 6890 and its successors); they stand here and
-are not asked of `ipaddress`, whose answers differ between versions of Python.
+judged here, those inside of other addresses (IPv4-mapped, NAT64, 6to4) as well. A registry that
+the person calls private may be anywhere, but for the places where no one serves packages. The
+tables follow IANA's registries of special-purpose addresses (RFC 6890 and its successors); they
+stand here and are not asked of `ipaddress`, whose answers differ between versions of Python.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -45,6 +46,24 @@ _SIX: Final = tuple(
         ("3fff::/20", "for documentation"),
     )
 )
+_NEVER_FOUR: Final = tuple(
+    map(
+        IPv4Network,
+        (
+            "0.0.0.0/8",
+            "100.100.100.200/32",
+            "168.63.129.16/32",
+            "169.254.0.0/16",
+            "192.0.0.0/24",
+            "224.0.0.0/4",
+            "240.0.0.0/4",
+        ),
+    )
+)
+_NEVER_SIX: Final = tuple(
+    map(IPv6Network, ("::/128", "fd00:ec2::/32", "fe80::/10", "fec0::/10", "ff00::/8"))
+)
+"""Not even for a private registry: no machine is there, or a cloud's metadata."""
 _GLOBAL: Final = IPv6Network("2000::/3")
 """All of IPv6 that is given to single machines of the world."""
 _EMBEDDING: Final = (
@@ -68,6 +87,27 @@ def address_fault(address: str) -> str | None:
     return _four(parsed) if isinstance(parsed, IPv4Address) else _six(parsed)
 
 
+def private_address_fault(address: str) -> str | None:
+    """Say why not even a private registry is reached at an address; None where it may be.
+
+    Args:
+        address: as in `address_fault`.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return "no address"
+    if isinstance(parsed, IPv6Address):
+        if parsed.scope_id is not None or any(parsed in each for each in _NEVER_SIX):
+            return address_fault(address) or "a cloud's metadata"
+        inner = _inner(parsed)
+        if inner is None:
+            return None
+        parsed = inner
+    is_never = any(parsed in each for each in _NEVER_FOUR)
+    return (_four(parsed) or "reserved") if is_never else None
+
+
 def _four(address: IPv4Address) -> str | None:
     return next((kind for network, kind in _FOUR if address in network), None)
 
@@ -75,10 +115,17 @@ def _four(address: IPv4Address) -> str | None:
 def _six(address: IPv6Address) -> str | None:
     if address.scope_id is not None:
         return "link-local"
-    for network, behind in _EMBEDDING:
-        if address in network:
-            inner = IPv4Address(int(address) >> behind & 0xFFFFFFFF)
-            kind = _four(inner)
-            return None if kind is None else f"{kind} ({inner} within it)"
+    inner = _inner(address)
+    if inner is not None:
+        kind = _four(inner)
+        return None if kind is None else f"{kind} ({inner} within it)"
     named = next((kind for network, kind in _SIX if address in network), None)
     return named or (None if address in _GLOBAL else "reserved")
+
+
+def _inner(address: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address within an IPv6 one; None where there is none."""
+    for network, behind in _EMBEDDING:
+        if address in network:
+            return IPv4Address(int(address) >> behind & 0xFFFFFFFF)
+    return None

@@ -75,7 +75,7 @@ def judge_files(
     """
     found = [
         *_denied(changes, denies),
-        *_collisions([each.path for each in changes if each.status == "added"], paths),
+        *collisions([each.path for each in changes if each.status == "added"], paths),
         *_submodules(changes),
         *_binaries(changes, claims),
         *_sizes(changes, limits),
@@ -127,8 +127,13 @@ def _denied(
             yield Violation(rule=DiffRule.WRITE, path=each.path, text=rule)
 
 
-def _collisions(added: Sequence[str], paths: Sequence[str]) -> Iterable[Violation]:
-    """Find new names that some file system takes for others: by case, or by Unicode's forms."""
+def collisions(added: Sequence[str], paths: Sequence[str]) -> Iterable[Violation]:
+    """Find new names that some file system takes for others: by case, or by Unicode's forms.
+
+    Args:
+        added: paths that are new.
+        paths: of every file, the new ones among them.
+    """
     wanted = {_folded(part) for path in added for part in _prefixes(path)}
     spelled: dict[str, set[str]] = {}
     for path in paths:

@@ -257,7 +257,7 @@ def _retry(case: _Case, signal: RetryTask) -> Applied:
         return case.not_possible(signal.id, text)
     notes = (*record.notes, f"a person says: {signal.notes}") if signal.notes else record.notes
     allowed = max(record.attempts_allowed, record.attempt + 1)
-    again = record.evolve(notes=notes, attempts_allowed=allowed, waived=False)
+    again = record.evolve(notes=notes, attempts_allowed=allowed, reworks=0, waived=False)
     again = move(again, TaskEvent.RETRIED, "retried by a person")
     state = wave_outcomes.put(case.state, again)
     if record.waived:

@@ -229,6 +229,9 @@ def ending(state: SessionState, config: SessionConfig) -> Ending:
     | all merged, or skipped by a person     | complete           | complete    |
     | a changeset awaits its approval        | waits              | incomplete  |
     | some failed, blocked, timed out        | waits              | incomplete  |
+
+    Where no one decides, a changeset that lacks a task's work waits for no approval: no rule
+    merges a part of it.
     """
     left = [each for each in state.records.values() if each.state not in _DONE]
     if not left:
@@ -244,12 +247,22 @@ def ending(state: SessionState, config: SessionConfig) -> Ending:
     reason = _not_done(left)
     if is_attended and _can_be_retried(left):
         return Ending(kind="waits", reason=f"{reason}; retry, skip or stop")
-    if waiting:
-        reason = f"no one was there to approve {waiting}{_not_judged(waits)}; {reason}"
+    if partial := [each for each in waits if _lacks_work(state, each)]:
+        told = ", ".join(f"{each.id} {each.reason}" for each in partial[:_NAMED])
+        reason = f"no rule merges {told}; {reason}"
+    if whole := [each for each in waits if each not in partial]:
+        waiting = ", ".join(each.id for each in whole)
+        reason = f"no one was there to approve {waiting}{_not_judged(whole)}; {reason}"
     return Ending(kind="incomplete", reason=reason)
 
 
 _DONE = frozenset({TaskState.MERGED, TaskState.SKIPPED})
+
+
+def _lacks_work(state: SessionState, changeset: Changeset) -> bool:
+    """Whether a task of a changeset ended without work, and not because a person skipped it."""
+    ended = (state.records[task].state for task in changeset.tasks)
+    return any(each in FINAL - _DONE for each in ended)
 
 
 def _is_undelivered(state: SessionState) -> bool:

@@ -39,6 +39,8 @@ from workflows.policy.session import notice_grouping
 from workflows.policy.session.changeset_states import move_changeset
 from workflows.policy.session.task_states import FINAL, can_move, move
 
+REWORKS_ALLOWED = 10
+"""How often a task's work may come back because of conflicts, which use up no attempt."""
 _NOTES_KEPT = 6
 _GREEN_KEPT = 50
 _NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.PROVIDER, AgentEnd.CAP})
@@ -160,6 +162,7 @@ def _developed(
     state: SessionState, record: TaskRecord, item: Developed, at: datetime
 ) -> SessionState:
     record = record.evolve(
+        first_base=record.first_base or item.base,
         base=item.base,
         commit=item.commit,
         tree=item.tree,
@@ -178,6 +181,7 @@ def _developed(
 def _not_developed(
     state: SessionState, record: TaskRecord, item: NotDeveloped, at: datetime
 ) -> SessionState:
+    record = record.evolve(first_base=record.first_base or item.base)
     if item.checkpoint is not None:
         record = record.evolve(base=item.base, restart_from=item.checkpoint)
     if item.end in _NOT_ITS_FAULT:
@@ -296,15 +300,23 @@ def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> Ses
         return state  # it stands on the returned task, and was reset with it
     if task != item.task:
         return put(state, move(record, TaskEvent.HELD))
-    reason = (
-        "its work conflicts with what was merged before"
-        if item.by == "conflict"
-        else ("the checks fail on the merged tree")
-    )
-    # On the new head, not on its old base: the conflict would only come again there.
-    record = _note(record.evolve(base=None, restart_from=None), item.notes)
-    state = put(state, _again(move(record, TaskEvent.RETURNED, reason)))
+    record = _note(record, item.notes)
+    if item.by == "conflict":
+        record = move(record, TaskEvent.RETURNED, "its work conflicts with what was merged before")
+        state = put(state, _reworked(record))
+    else:
+        record = move(record, TaskEvent.RETURNED, "the checks fail on the merged tree")
+        state = put(state, _again(record))
     return reset_dependants(state, task)
+
+
+def _reworked(record: TaskRecord) -> TaskRecord:
+    """Send a task's work back without using up an attempt, as often as is allowed."""
+    if record.reworks >= REWORKS_ALLOWED:
+        reason = f"conflicts again after {counted(record.reworks, 'rework')}; retry or skip it"
+        return move(record, TaskEvent.GAVE_UP, reason)
+    more = record.evolve(reworks=record.reworks + 1, attempts_allowed=record.attempts_allowed + 1)
+    return move(more, TaskEvent.REWORK, record.reason)
 
 
 def send_back(state: SessionState, task: TaskId, reason: str) -> SessionState:
@@ -315,7 +327,7 @@ def send_back(state: SessionState, task: TaskId, reason: str) -> SessionState:
     record = state.records[task]
     if record.state is not TaskState.VALIDATED:
         return state  # it stands on a task that was sent back before, and was reset with it
-    record = record.evolve(attempts_allowed=max(record.attempts_allowed, record.attempt + 1))
+    record = record.evolve(attempts_allowed=record.attempts_allowed + 1)
     record = _note(record, f"a person rejected the work: {reason}")
     state = put(state, move(record, TaskEvent.REWORK, "rejected by a person"))
     return reset_dependants(state, task)
@@ -336,9 +348,7 @@ def reset_dependants(
         if task in record.task.depends_on and can_move(record, TaskEvent.RESET):
             if record.state is TaskState.READY and record.attempt == 0:
                 continue
-            again = record.evolve(
-                base=None, restart_from=None, attempts_allowed=record.attempts_allowed + 1
-            )
+            again = record.evolve(attempts_allowed=record.attempts_allowed + 1)
             reason = f"task {task!r}, on which it stands, {because}"
             state = put(state, move(again, TaskEvent.RESET, reason))
             state = reset_dependants(state, dependant)

@@ -147,6 +147,7 @@ def assignment(state: SessionState, task: TaskId) -> Assignment:
         dependencies=_unmerged(state, record),
         base=record.base if record.restart_from else None,
         restart_from=record.restart_from,
+        first_base=record.first_base,
         notes=record.notes,
         steers=record.steers,
     )

@@ -8,6 +8,7 @@ way is told.
 
 from pathlib import Path
 
+from activities.adapters.git import base_names
 from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.git_command import Git, Scope
 from activities.adapters.git.user import repository_preflight
@@ -51,6 +52,7 @@ class GitUserRepository:
         found = await find(path)
         try:
             data = await bundles.create(self._git, found.scope(), commit)
+            known = await base_names.export(self._git, found.scope(), commit)
         except GitCommandError as error:
             if "ermission denied" in error.stderr:
                 raise RepositoryUnreadableError(
@@ -63,7 +65,8 @@ class GitUserRepository:
             ) from error
         boundary = found.common_dir / "shallow"
         names = boundary.read_text().split() if boundary.exists() else []
-        return BaseBundle(bundle=data, shallow=tuple(Commit(name) for name in names))
+        shallow = tuple(Commit(name) for name in names)
+        return BaseBundle(bundle=data, names=known, shallow=shallow)
 
     async def land(self, request: LandRequest) -> LandOutcome:
         """Store commits and move one ref."""

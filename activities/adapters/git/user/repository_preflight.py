@@ -4,13 +4,14 @@ Changes nothing, not even the index's record of times: what needs a fresh index 
 """
 
 import os
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from activities.adapters.git.git_command import Git, Scope
-from activities.adapters.git.user.git_messages import damaged, refusal
 from activities.adapters.git.user.user_checkouts import under_way
 from activities.adapters.git.user.user_git import Found, find, resolve, without_programs
 from activities.adapters.git.worktrees import lfs
@@ -21,6 +22,9 @@ from activities.ports.git_errors import (
     EmptyRepositoryError,
     GitCommandError,
     PartialCloneError,
+    RepositoryDamagedError,
+    RepositoryRefusedError,
+    RepositoryUnreadableError,
     UnusableNameError,
 )
 from activities.ports.user_repository import RepositoryFacts
@@ -40,6 +44,15 @@ OPERATIONS = {
     "sequencer": "series of picks",
 }
 """What a person calls the operations; a lock of the index is none that was left unfinished."""
+_MENDS: Final = (
+    (r"unknown repository extension|Expected git repo version", "a newer git may know the format"),
+    (r"bad config|bad numeric config|bad boolean config", "fix that file (`git config --edit`)"),
+    (r"index file|index uses", "`git read-tree HEAD` in it makes the index again"),
+    (r"alternate|object directory", "its file `.git/objects/info/alternates` leads nowhere"),
+)
+_ELSE: Final = "`git fsck` in it tells more, and a fresh clone may fix it"
+_PLACE: Final = re.compile(r"/\S*/blueflame-[^/]+/")
+"""The folder of a copy that we read instead, which no person can find."""
 
 
 @dataclass(frozen=True)
@@ -246,3 +259,32 @@ def copy_index(scope: Scope, folder: Path) -> Scope:
         # With its times: git tells by them which entries it has to look at again.
         shutil.copy2(index, folder / "index")
     return scope.having(GIT_INDEX_FILE=str(folder / "index"))
+
+
+def refusal(found: Found, error: GitCommandError) -> RepositoryRefusedError:
+    """Return what a failed look at the repository means.
+
+    Only for looking, before anything is made: there each failure of git means that the repository
+    cannot be worked on, and trying again would not help.
+
+    Raises:
+        GitCommandError: git itself was ended, which says nothing about the repository.
+    """
+    if error.code < 0:
+        raise error
+    said = _PLACE.sub(".git/", error.stderr.strip())
+    if "ermission denied" in said:
+        return RepositoryUnreadableError(
+            f"{str(found.root)!r} belongs to {found.owner} and cannot be read ({said}); give the "
+            "account that runs Blue Flame read access, or start it as the owner"
+        )
+    return damaged(found, said)
+
+
+def damaged(found: Found, said: str) -> RepositoryDamagedError:
+    """Return the refusal of a repository that git itself cannot read."""
+    # What git gave up with; what it noted before that is seldom of use to a person.
+    last = " ".join(said.split()).removeprefix("error: ").split("fatal: ")[-1]
+    short = last[:300] or "it does not say why"
+    fix = next((fix for pattern, fix in _MENDS if re.search(pattern, said)), _ELSE)
+    return RepositoryDamagedError(f"git cannot read {str(found.root)!r} ({short}); {fix}")

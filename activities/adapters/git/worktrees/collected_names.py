@@ -2,7 +2,7 @@
 
 import os
 import re
-import stat
+from collections.abc import Callable
 
 from workflows.policy.text.visible_text import IN_A_FILE_NAME, escaped
 
@@ -73,7 +73,17 @@ def link_fault(root: bytes, path: bytes) -> str | None:
         root: the worktree.
         path: the link, relative to it.
     """
-    target = os.readlink(os.path.join(root, path))
+    return fault_of_link(path, lambda place: _target(root, place))
+
+
+def fault_of_link(path: bytes, target_of: Callable[[bytes], bytes | None]) -> str | None:
+    """Return why a symlink leads where it must not; None if it stays inside.
+
+    Args:
+        path: the link, relative to the root.
+        target_of: the target of the link at a path; None where there is no link.
+    """
+    target = target_of(path) or b""
     if target.startswith(b"/"):
         return "its target is absolute"
     done, rest = path.split(b"/")[:-1], target.split(b"/")
@@ -81,14 +91,23 @@ def link_fault(root: bytes, path: bytes) -> str | None:
         if not rest:
             return "it leads into .git" if done and is_dot_git(done[0]) else None
         part, *rest = rest
-        hop = _hop(root, done, part)
+        hop = _hop(target_of, done, part)
         if isinstance(hop, str):
             return hop
         rest = [*hop, *rest]
     return "it leads in a circle"
 
 
-def _hop(root: bytes, done: list[bytes], part: bytes) -> list[bytes] | str:
+def _target(root: bytes, place: bytes) -> bytes | None:
+    try:
+        return os.readlink(os.path.join(root, place))
+    except OSError:
+        return None
+
+
+def _hop(
+    target_of: Callable[[bytes], bytes | None], done: list[bytes], part: bytes
+) -> list[bytes] | str:
     """Take one part of a target; return what a link there adds, or the fault."""
     if part in (b"", b"."):
         return []
@@ -97,13 +116,8 @@ def _hop(root: bytes, done: list[bytes], part: bytes) -> list[bytes] | str:
             return "it leads out of the repository"
         done.pop()
         return []
-    here = os.path.join(root, *done, part)
-    try:
-        is_link = stat.S_ISLNK(os.lstat(here).st_mode)
-        target = os.readlink(here) if is_link else b""
-    except OSError:
-        is_link, target = False, b""
-    if not is_link:
+    target = target_of(b"/".join((*done, part)))
+    if target is None:
         done.append(part)
         return []
     return "it leads to an absolute link" if target.startswith(b"/") else target.split(b"/")

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from activities.adapters.models.dialects.chat_usage import read_usage
 from activities.adapters.models.dialects.neutral_messages import (
     NO_ANSWER,
     NO_OUTPUT,
@@ -27,7 +26,7 @@ from activities.ports.model_provider import (
     OutcomeUnknownError,
     Stop,
 )
-from activities.text.foreign_json import Json, table, tables, text
+from activities.text.foreign_json import Json, count, table, tables, text
 from activities.text.surrogates import clean, clean_json
 from workflows.domain.agent.messages import (
     AssistantMessage,
@@ -38,6 +37,7 @@ from workflows.domain.agent.messages import (
     ToolResult,
     UserMessage,
 )
+from workflows.domain.agent.model_values import Usage
 from workflows.policy.money.call_cost import cost_usd
 
 _STOPS: dict[str, Stop] = {
@@ -54,6 +54,8 @@ _STOPS: dict[str, Stop] = {
 }
 """What OpenAI says and, beside it, what servers of others say for the same."""
 
+_BYTES_PER_TOKEN = 3
+"""An ordinary text's; a little less than it mostly is, so that an estimate is rather too high."""
 _REFUSALS = range(400, 600)
 """Statuses that gateways give as the code of an error within an answer."""
 
@@ -112,7 +114,7 @@ def read_reply(request: ModelRequest, body: Json, abilities: Abilities) -> Model
         raise OutcomeUnknownError(f"the answer ends without a reason that is known: {reason!r}")
     message = dict(table(choice.get("message")))
     calls = _take_calls(message, request.messages, is_cut=stop == "truncated")
-    usage = read_usage(body, message, wire_request(request, abilities))
+    usage = _usage(body, message, sent=wire_request(request, abilities))
     return ModelReply(
         message=AssistantMessage(
             text=clean(_said(message)),
@@ -270,3 +272,50 @@ def _result(result: ToolResult) -> Json:
     output = clean(result.text) if result.text.strip() else NO_OUTPUT
     said = f"error: {output}" if result.is_error else output
     return {"role": "tool", "tool_call_id": result.call_id, "content": said}
+
+
+def _usage(body: Json, message: Json, sent: Json) -> Usage:
+    """Read the usage of one answer; where it says nothing, measure the texts.
+
+    A count that is absent, or zero where there was something to count, is estimated and marked so:
+    a budget must never take it for nothing. Prices are not known here.
+
+    Args:
+        body: the whole answer.
+        message: what the model said, with its reasoning and calls.
+        sent: the request's body.
+
+    Returns:
+        Input with the cached part in it, output with reasoning; marked where it is an estimate.
+    """
+    usage = table(body.get("usage"))
+    counted = count(usage.get("prompt_tokens"))
+    prompt = counted or _estimate(sent)
+    # Some servers count reasoning in the total alone.
+    beyond = count(usage.get("total_tokens")) - counted if counted else 0
+    output = max(count(usage.get("completion_tokens")), beyond)
+    is_guessed = output == 0 and any(value for key, value in message.items() if key != "role")
+    details = table(usage.get("prompt_tokens_details"))
+    return Usage(
+        input_tokens=prompt,
+        cached_input_tokens=_cached(usage, details),
+        cache_write_tokens=count(details.get("cache_write_tokens")),
+        output_tokens=_estimate(message) if is_guessed else output,
+        is_estimated=counted == 0 or is_guessed,
+    )
+
+
+def _cached(usage: Json, details: Json) -> int:
+    """OpenAI's field, or what others had before they took it over (DeepSeek, Moonshot)."""
+    found = (
+        details.get("cached_tokens"),
+        usage.get("prompt_cache_hit_tokens"),
+        usage.get("cached_tokens"),
+    )
+    return max(count(each) for each in found)
+
+
+def _estimate(value: Json) -> int:
+    return -(
+        -len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")) // _BYTES_PER_TOKEN
+    )

@@ -34,6 +34,8 @@ from workflows.domain.agent.messages import (
 from workflows.domain.agent.model_values import Usage
 from workflows.policy.money.call_cost import cost_usd
 
+_LAST = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_SILENT = frozenset({"response.created", "response.queued", "response.in_progress"})
 _CACHE_KEY_CHARS = 64
 _NO_REASONING = re.compile(r"gpt-[34]|chatgpt")
 
@@ -209,3 +211,32 @@ def _usage(usage: Json) -> Usage:
         cache_write_tokens=count(details.get("cache_write_tokens")),
         output_tokens=count(usage.get("output_tokens")),
     )
+
+
+class ResponseAssembly:
+    """One streamed response; implements `activities.adapters.models.streams.Assembly`.
+
+    The last event holds the whole answer, the others say that it moves.
+    """
+
+    def __init__(self) -> None:
+        self.is_whole = False
+        self.has_begun = False
+        self._response: Json = {}
+
+    def take(self, event: Json) -> None:
+        """See the protocol; an event of type `error` has the error's fields beside its type."""
+        kind = text(event.get("type"))
+        if kind == "error":
+            raise decide(failure(event))
+        if kind == "response.failed" and self.has_begun:
+            raise decide(failure(table(table(event.get("response")).get("error"))))
+        if kind in _LAST:
+            self._response = table(event.get("response"))
+            self.is_whole = True
+        elif kind.startswith("response.") and kind not in _SILENT:
+            self.has_begun = True
+
+    def body(self) -> Json:
+        """See the protocol."""
+        return self._response

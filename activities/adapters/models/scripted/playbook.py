@@ -225,8 +225,8 @@ def read_playbook(path: Path) -> Playbook:
     """Read a playbook from its file.
 
     Raises:
-        DocumentError: with file, line and column of up to ten mistakes; or it is not a text, or
-            longer than `MAX_PLAYBOOK_BYTES`.
+        DocumentError: with file, line and column of up to ten mistakes; or it is missing, not a
+            text, or longer than `MAX_PLAYBOOK_BYTES`.
         OSError: the file cannot be read.
     """
     try:

@@ -24,7 +24,6 @@ from activities.text.foreign_json import Json, tables, text
 from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
-    ToolCall,
     ToolMessage,
     ToolResult,
     UserMessage,
@@ -167,7 +166,7 @@ class _Reader:
         for use in uses:
             self._take_use(use)
         said = [text(block.get("text")) for block in blocks if block.get("type") == "text"]
-        calls = tuple(_call(use) for use in uses)
+        calls = tuple(called(text(use["id"]), text(use.get("name")), use["input"]) for use in uses)
         self.messages.append(AssistantMessage(text="\n".join(said), tool_calls=calls))
         self._turns += 1
 
@@ -184,10 +183,6 @@ _ORPHAN_USE = "`tool_use` ids were found without `tool_result` blocks immediatel
 
 def _blocks(content: object) -> list[Json]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else tables(content)
-
-
-def _call(use: Json) -> ToolCall:
-    return called(text(use["id"]), text(use.get("name")), use["input"])
 
 
 def _result(block: Json, names: Mapping[str, str]) -> ToolResult:

@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict, Unpack
+from typing import TYPE_CHECKING, NamedTuple
 
 from activities.adapters.models.scripted.playbook import (
     STREAM_FAULTS,
@@ -45,59 +45,26 @@ WRONG_KEY = "wrong"
 _STREAMED = "streamGenerateContent"
 
 
-class Where(TypedDict, total=False):
-    """Which turn of which agent asked; empty where the request does not say."""
-
-    role: str
-    task: str | None
-    attempt: int
-    turn: int
-    is_compaction: bool
-
-
-class Outcome(TypedDict):
-    """How a request ended."""
-
-    outcome: str
-    why: NotRequired[str]
-    signatures: NotRequired[int]
-
-
-class Entry(Where, Outcome):
-    """One request in the log."""
-
-    dialect: str
-    model: str
-
-
 class Log:
     """What was asked, in order."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[Json] = []
         self._places: Counter[Place] = Counter()
 
-    def add(self, dialect: str, model: str, place: Place | None, **how: Unpack[Outcome]) -> None:
-        """Note one request and how it ended."""
-        entry: Entry = {"dialect": dialect, "model": model, **how}
+    def add(
+        self, dialect: str, model: str, place: Place | None, outcome: str, **more: object
+    ) -> None:
+        """Note one request, which turn of which agent asked where it says so, and how it ended."""
+        entry: Json = {"dialect": dialect, "model": model, "outcome": outcome, **more}
         if place is not None:
             self._places[place] += 1
-            entry = {**entry, **_entry_of(place)}
+            entry |= place._asdict()
         self.entries.append(entry)
 
     def counts(self) -> list[Json]:
         """Count requests for each role, task, attempt and turn."""
         return [{**place._asdict(), "count": number} for place, number in self._places.items()]
-
-
-def _entry_of(place: Place) -> Where:
-    return {
-        "role": place.role,
-        "task": place.task,
-        "attempt": place.attempt,
-        "turn": place.turn,
-        "is_compaction": place.is_compaction,
-    }
 
 
 class RawAnswer(NamedTuple):

@@ -3,8 +3,10 @@
 It runs in the host worker and accepts on a socket that listens inside the sandbox (`doorway`). A
 host's name is judged by `policy.hosts`, then resolved here, once; where any of the addresses is not
 public (`policy.addresses`) nothing is connected, and what is connected is one of those addresses,
-not the name again. Bytes are passed on unread: what an allowed host is told is not looked at.
-It deliberately knows no proxy above itself, and keeps nothing open after its one command.
+not the name again. Only a registry that the person calls private may lead elsewhere. Bytes are
+passed on unread: what an allowed host is told is not looked at. The exception are registries that
+want credentials: there the proxy ends the encryption itself (`inner_authority`), and adds them to
+each request. It keeps nothing open after its one command.
 """
 
 import asyncio
@@ -12,13 +14,29 @@ import contextlib
 import errno
 import functools
 import socket
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from activities.adapters.sandbox.egress.proxy_request import Asked, BadHeadError, read_head
+from activities.adapters.sandbox.egress import upstream_proxy
+from activities.adapters.sandbox.egress.answer_redaction import AnswerRedaction
+from activities.adapters.sandbox.egress.inner_authority import InnerAuthority
+from activities.adapters.sandbox.egress.proxy_request import (
+    Asked,
+    BadHeadError,
+    read_head,
+    read_inner_head,
+)
+from activities.adapters.sandbox.egress.upstream_proxy import UpstreamError, authorization_lines
+from activities.ports.registry_access import (
+    Credential,
+    ReachableRegistries,
+    Registries,
+    ready_line,
+)
 from workflows.policy.network.host_list import host_refusal, normal_name
-from workflows.policy.network.public_addresses import address_fault
+from workflows.policy.network.public_addresses import address_fault, private_address_fault
 
 _CHUNK_BYTES = 1 << 16
 _MOST_ADDRESSES = 16
@@ -61,6 +79,8 @@ class Outside:
 
     resolve: Callable[[str], Awaitable[tuple[str, ...]]] = resolve
     fault: Callable[[str], str | None] = address_fault
+    private_fault: Callable[[str], str | None] = private_address_fault
+    registries: Registries = field(default_factory=Registries)
 
 
 @dataclass(frozen=True)
@@ -94,6 +114,9 @@ class Egress:
     entries: tuple[str, ...]
     outside: Outside = field(default_factory=Outside)
     bounds: Bounds = field(default_factory=Bounds)
+    registries: ReachableRegistries = field(default_factory=ReachableRegistries)
+    authority: InnerAuthority | None = None
+    """Vouches for registries with credentials; None: there is none."""
     refusals: dict[str, None] = field(default_factory=dict[str, None])
     """What was not reached, and why; in order, each once."""
     _looking: asyncio.Semaphore = field(init=False)
@@ -120,7 +143,7 @@ class Egress:
         """Answer one connection; what goes wrong on it is its own."""
         with contextlib.suppress(OSError):  # a time-out is one, too
             limit = self.bounds.head_bytes
-            async with _closing(await asyncio.open_connection(sock=client, limit=limit)) as streams:
+            async with _closing(await _opened(client, limit)) as streams:
                 try:
                     await self._pass_on(streams, await self._asked(streams[0]))
                 except _RefusedError as refused:
@@ -130,31 +153,85 @@ class Egress:
 
     async def _asked(self, reader: asyncio.StreamReader) -> Asked:
         try:
+            return read_head(await self._head(reader))
+        except BadHeadError as error:
+            raise _RefusedError("400 Not a request for this proxy", str(error)) from error
+
+    async def _head(self, reader: asyncio.StreamReader) -> bytes:
+        try:
             async with asyncio.timeout(self.bounds.head_s):
-                return read_head(await reader.readuntil(b"\r\n\r\n"))
+                return await reader.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError as error:
             raise ConnectionResetError from error
         except asyncio.LimitOverrunError as error:
             text = f"the proxy of set-up reads heads of at most {self.bounds.head_bytes} bytes"
             raise _RefusedError("431 Head too large", text) from error
-        except BadHeadError as error:
-            raise _RefusedError("400 Not a request for this proxy", str(error)) from error
 
     async def _pass_on(self, inside: Streams, asked: Asked) -> None:
         if refusal := host_refusal(asked.host, asked.port, self.entries):
             raise _RefusedError("403 Host is not in worktree.network", refusal.text)
         name = normal_name(asked.host).name
-        async with _closing(await self._connected(name, asked.port)) as outside:
-            if asked.path:  # one request, one answer: nothing more of the client is passed on
-                outside[1].write(asked.forwarded(name))
-                await self._relay((outside[0], inside[1]))
-            else:
+        if asked.path:
+            await self._plain(inside, asked, name)
+        elif credential := self.registries.credential(name, asked.port):
+            await self._with_credentials(inside, name, credential)
+        else:
+            async with _closing(await self._connected(name, asked.port)) as outside:
                 inside[1].write(_ESTABLISHED)
                 await self._relay((inside[0], outside[1]), (outside[0], inside[1]))
 
+    async def _plain(self, inside: Streams, asked: Asked, name: str) -> None:
+        """Pass on one request and its answer; nothing more of the client's."""
+        above = self.registries.is_behind_proxy(name, asked.port)
+        connecting = self._upstream() if above else self._connected(name, asked.port)
+        async with _closing(await connecting) as outside:
+            lines = authorization_lines(self.registries.tools.proxy_authorization)
+            head = asked.above(name, lines) if above else asked.forwarded(name)
+            outside[1].write(head)
+            await self._relay((outside[0], inside[1]))
+
+    async def _with_credentials(self, inside: Streams, name: str, credential: Credential) -> None:
+        """Answer for a registry inside, and ask it outside with its credentials."""
+        assert self.authority is not None
+        inside[1].write(_ESTABLISHED)
+        try:
+            await inside[1].start_tls(self.authority.context(name))
+        except OSError:
+            self._note(
+                f"a program of set-up does not trust the proxy, which stands for the registry "
+                f"{name!r}: it has to read its certificates from SSL_CERT_FILE"
+            )
+            raise
+        head = await self._head(inside[0])
+        try:
+            asked = read_inner_head(head, name, credential.port)
+        except BadHeadError as error:
+            raise _RefusedError("405 Registries are only read", str(error)) from error
+        async with _closing(await self._connected(name, credential.port)) as outside:
+            await self._encrypted(outside, name)
+            outside[1].write(asked.authorized(name, credential.authorization))
+            clean = AnswerRedaction((*credential.secrets, credential.authorization))
+            await self._relay((outside[0], inside[1]), redaction=clean)
+
+    async def _encrypted(self, outside: Streams, name: str) -> None:
+        context = ssl.create_default_context()
+        if authorities := self.registries.tools.authorities:
+            context.load_verify_locations(cadata=authorities)
+        try:
+            await outside[1].start_tls(context, server_hostname=name)
+        except OSError as error:
+            said = getattr(error, "verify_message", "") or error.strerror or "it gives no answer"
+            text = (
+                f"registry {name!r} is not trusted: {said}; name your company's certificates by "
+                "'environment.ca_file' in your own configuration"
+            )
+            raise _RefusedError("502 Registry is not trusted", text) from error
+
     async def _connected(self, name: str, port: int) -> Streams:
         """Connect to one of a name's addresses, once all of them were judged."""
-        addresses = await self._judged(name)
+        if self.registries.is_behind_proxy(name, port):
+            return await self._tunnelled(name, port)
+        addresses = await self._judged(name, port)
         said = "it has no address"
         for address in addresses[:_MOST_ADDRESSES]:
             opening = asyncio.open_connection(address, port, flags=socket.AI_NUMERICHOST)
@@ -166,7 +243,34 @@ class Egress:
         text = f"host {name!r} is in 'worktree.network', but port {port} is not reached: {said}"
         raise _RefusedError("502 Host does not answer", text)
 
-    async def _judged(self, name: str) -> tuple[str, ...]:
+    async def _upstream(self) -> Streams:
+        address = self.registries.access.upstream_proxy
+        assert address is not None
+        try:
+            async with asyncio.timeout(self.bounds.connect_s):
+                return await upstream_proxy.connect(address)
+        except (UpstreamError, TimeoutError) as error:
+            text = f"{error}" or f"the upstream proxy {address!r} does not answer in time"
+            raise _RefusedError("502 Upstream proxy does not answer", text) from error
+
+    async def _tunnelled(self, name: str, port: int) -> Streams:
+        """Have the upstream proxy connect; it resolves the name."""
+        address = self.registries.access.upstream_proxy
+        assert address is not None
+        streams = await self._upstream()
+        authorization = self.registries.tools.proxy_authorization
+        try:
+            async with asyncio.timeout(self.bounds.connect_s):
+                await upstream_proxy.tunnel(streams, address, f"{name}:{port}", authorization)
+        except BaseException as error:
+            streams[1].transport.abort()
+            if not isinstance(error, UpstreamError | OSError):
+                raise
+            text = f"{error}" or f"the upstream proxy {address!r} does not answer in time"
+            raise _RefusedError("502 Upstream proxy refuses", text) from error
+        return streams
+
+    async def _judged(self, name: str, port: int) -> tuple[str, ...]:
         try:
             async with asyncio.timeout(self.bounds.connect_s), self._looking:
                 addresses = await self.outside.resolve(name)
@@ -175,20 +279,36 @@ class Egress:
             text = f"host {name!r} is in 'worktree.network', but has no address here: {said}"
             raise _RefusedError("502 Host has no address", text) from error
         for address in addresses:
-            if kind := self.outside.fault(address):
-                text = (
-                    f"host {name!r} is in 'worktree.network', but leads to the address {address}, "
-                    f"which is not public ({kind}); set-up reaches public addresses only"
-                )
-                raise _RefusedError("403 Address is not public", text)
+            if (kind := self.outside.fault(address)) is not None:
+                self._check_private(name, port, address, kind)
         return addresses
 
-    async def _relay(self, *ways: Streams) -> None:
+    def _check_private(self, name: str, port: int, address: str, kind: str) -> None:
+        """Refuse an address that is not public, unless it is that of a private registry."""
+        leads = (
+            f"host {name!r} is in 'worktree.network', but leads to the address {address}, which is "
+            f"not public ({kind})"
+        )
+        if not self.registries.is_private(name, port):
+            line = ready_line(name, port)
+            text = f"{leads}; if it is a mirror of yours, add `{line}` to your own configuration"
+            raise _RefusedError("403 Address is not public", text)
+        if self.outside.private_fault(address) is not None:
+            text = f"{leads}; even a private registry is never reached there"
+            raise _RefusedError("403 Address is never reached", text)
+        if port in self.registries.own_ports:
+            text = f"{leads}; Blue Flame itself listens on port {port}, which set-up never reaches"
+            raise _RefusedError("403 Port is never reached", text)
+
+    async def _relay(self, *ways: Streams, redaction: AnswerRedaction | None = None) -> None:
         """Pass bytes on each way until its end, or until nothing moved for long."""
         loop, idle_s = asyncio.get_running_loop(), self.bounds.idle_s
         async with asyncio.timeout(idle_s) as idle:
-            pumps = [_pump(way, lambda: idle.reschedule(loop.time() + idle_s)) for way in ways]
-            await asyncio.gather(*pumps)
+
+            def moved() -> None:
+                idle.reschedule(loop.time() + idle_s)
+
+            await asyncio.gather(*(_pump(way, moved, redaction) for way in ways))
 
     def _note(self, text: str) -> None:
         if len(self.refusals) < MOST_REFUSALS:
@@ -213,14 +333,31 @@ def _ended(client: socket.socket, free: asyncio.Semaphore, _: asyncio.Task[None]
     free.release()
 
 
-async def _pump(way: Streams, moved: Callable[[], None]) -> None:
+async def _opened(client: socket.socket, limit: int) -> Streams:
+    """Open an accepted connection so that it can become the server's end of an encrypted one."""
+    loop = asyncio.get_running_loop()
+    opened: asyncio.Future[Streams] = loop.create_future()
+    reader = asyncio.StreamReader(limit)
+    protocol = asyncio.StreamReaderProtocol(
+        reader, lambda reader, writer: opened.set_result((reader, writer))
+    )
+    await loop.connect_accepted_socket(lambda: protocol, client)
+    return await opened
+
+
+async def _pump(
+    way: Streams, moved: Callable[[], None], redaction: AnswerRedaction | None = None
+) -> None:
     reader, writer = way
     try:
         while data := await reader.read(_CHUNK_BYTES):
             moved()
-            writer.write(data)
+            writer.write(data if redaction is None else redaction.next(data))
             await writer.drain()
-        writer.write_eof()
+        if redaction is not None:
+            writer.write(redaction.end())
+        if writer.can_write_eof():
+            writer.write_eof()
     except OSError:  # one side is gone; the other way ends with it
         writer.transport.abort()
 

@@ -9,6 +9,11 @@ import re
 from typing import Final, NamedTuple
 
 _HTTP_PORT: Final = 80
+_HTTPS_PORT: Final = 443
+_ORIGIN: Final = re.compile(r"/[^#]*", re.ASCII)
+_CREDENTIALS: Final = frozenset({"authorization", "cookie", "accept-encoding"})
+"""Never passed on to a registry: what it is told is what the proxy adds. Nor the encodings, for
+what is compressed could not be looked through."""
 _LINE: Final = re.compile(r"([A-Za-z]{1,20}) ([\x21-\x7e]+) (HTTP/1\.[01])", re.ASCII)
 _AUTHORITY: Final = re.compile(r"([^@/?#\\:]+|\[[^@/?#\\]*\])(?::([0-9]{1,5}))?", re.ASCII)
 _ABSOLUTE: Final = re.compile(r"http://([^/?#]+)(/[^#]*|\?[^#]*)?", re.ASCII | re.IGNORECASE)
@@ -42,10 +47,43 @@ class Asked(NamedTuple):
         Args:
             host: its name as it was judged.
         """
-        place = host if self.port == _HTTP_PORT else f"{host}:{self.port}"
-        headers = (("Host", place), *self.headers, ("Connection", "close"))
-        lines = (f"{self.method} {self.path} {self.version}", *(f"{n}: {v}" for n, v in headers))
-        return "".join(f"{line}\r\n" for line in (*lines, "")).encode("latin-1")
+        return self._head(self.path, self._place(host, _HTTP_PORT), self.headers)
+
+    def above(self, host: str, authorization: tuple[str, ...]) -> bytes:
+        """Return the same for a proxy that is asked for it.
+
+        Args:
+            host: its name as it was judged.
+            authorization: lines for the proxy itself.
+        """
+        place = self._place(host, _HTTP_PORT)
+        return self._head(f"http://{place}{self.path}", place, self.headers, authorization)
+
+    def authorized(self, host: str, authorization: str) -> bytes:
+        """Return the head for a registry, with its credentials in place of any that came.
+
+        Args:
+            host: its name as it was judged.
+            authorization: the value of the header.
+        """
+        kept = tuple(each for each in self.headers if each[0] not in _CREDENTIALS)
+        headers = (*kept, ("accept-encoding", "identity"), ("Authorization", authorization))
+        return self._head(self.path, self._place(host, _HTTPS_PORT), headers)
+
+    def _place(self, host: str, usual: int) -> str:
+        return host if self.port == usual else f"{host}:{self.port}"
+
+    def _head(
+        self,
+        target: str,
+        place: str,
+        headers: tuple[tuple[str, str], ...],
+        lines: tuple[str, ...] = (),
+    ) -> bytes:
+        named = (("Host", place), *headers, ("Connection", "close"))
+        first = f"{self.method} {target} {self.version}"
+        whole = (first, *(f"{name}: {value}" for name, value in named), *lines, "")
+        return "".join(f"{line}\r\n" for line in whole).encode("latin-1")
 
 
 def read_head(head: bytes) -> Asked:
@@ -67,6 +105,29 @@ def read_head(head: bytes) -> Asked:
         host, port = _authority(target, default=None)
         return Asked(host, port, method, "", version, ())
     return _plain((method, target, version), headers)
+
+
+def read_inner_head(head: bytes, host: str, port: int) -> Asked:
+    """Read the head of a request within a tunnel that the proxy ended itself.
+
+    Args:
+        head: up to and with the empty line.
+        host: to which the tunnel leads, by its normal name.
+        port: the same.
+
+    Raises:
+        BadHeadError: it is none, names another host, or would do more than read.
+    """
+    first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
+    match = _LINE.fullmatch(first)
+    if match is None or _ORIGIN.fullmatch(match[2]) is None:
+        raise BadHeadError("the proxy of set-up does not read this request to a registry")
+    headers = [_header(line) for line in lines]
+    named = [value.lower() for name, value in headers if name == "host"]
+    if len(named) != 1 or named[0].removesuffix(f":{port}").removesuffix(".") != host:
+        raise BadHeadError(f"a request to the registry {host!r} names another host, or none")
+    asked = _plain((match[1], f"http://{host}{match[2]}", match[3]), headers)
+    return asked._replace(host=host, port=port)
 
 
 def _plain(line: tuple[str, str, str], headers: list[tuple[str, str]]) -> Asked:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.ports.host_repository import Rebase
 from activities.repository.diff_check import check_diff
 from tests.unit.activities.adapters.git.home import WHEN, Home, write
 from workflows.contracts.host_contracts import FinishTask
@@ -83,3 +84,41 @@ async def test_a_thousand_files(home: Home):
     write(place, {f"src/d{n % 40}/f{n}.py": f"x = {n}\n" * 20 for n in range(1_000)})
     write(place, {"src/d7/key.py": f"\n\n{KEY}\n"})
     assert await checked(home) == ([("secret", "src/d7/key.py", 3)], ())
+
+
+async def test_g20_a_merged_line_that_the_work_takes_away_is_named(home: Home):
+    first = home.base
+    home.commit({"src/a.py": "x = 1\ny = 2\n", "src/b.py": "z = 3\n"})
+    place = await home.start()
+    write(place, {"src/a.py": "x = 1\nw = 5\n"})
+    assert await checked(home, first_base=first) == ([("lost-line", "src/a.py", None)], ())
+    assert await checked(home, first_base=first, task_text="replace `y = 2`") == ([], ())
+    assert await checked(home) == ([], ())
+
+
+async def test_what_a_merge_leaves_in_files_is_found(home: Home):
+    home.commit({"src/a.json": '{"a": 1}\n', "src/up": "x\n"})
+    place = await home.start()
+    write(place, {"src/a.py": "<<<<<<< merged work\nx = 1\n=======\nx = 2\n>>>>>>> yours\n"})
+    write(place, {"src/a.json": '{"a": 1, "a": 2}\n', "src/new.json": "{\n"})
+    found, _ = await checked(home)
+    assert sorted(found) == [
+        ("conflict-marker", "src/a.py", None),
+        ("structure", "src/a.json", None),
+    ]
+
+
+async def test_g26_a_link_that_leads_outside_through_a_merged_one_is_found(home: Home):
+    """It stood in the worktree from the start, so that collecting does not look at it."""
+    place = await home.start()
+    (place / "src/out").symlink_to("../up/../x")
+    work = await home.commit_work()
+    other = (await home.host.create_worktree("t2", home.base)).path
+    (other / "up").symlink_to("src/..")
+    merged = await home.commit_work("t2")
+    again = Rebase(base=merged, work=work, work_base=home.base, message="m", when=WHEN)
+    start = (await home.host.rebase(again)).commit
+    async with home.host.lock("t1"):
+        await home.host.restore("t1", start)
+    home.base = merged
+    assert await checked(home) == ([("symlink", "src/out", None)], ())

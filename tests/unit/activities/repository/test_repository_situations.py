@@ -13,7 +13,8 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.user_repository import Landed
 from tests.unit.activities.adapters.git.home import BRANCH, Home, plain_git, write
 from tests.unit.activities.situations import Situation, bash
-from workflows.contracts.host_contracts import MergeConflict, MergedCommits, WorkRefused
+from workflows.contracts.host_contracts import WorkRefused
+from workflows.contracts.merging_contracts import MergeConflict, MergedCommits
 from workflows.domain.ids import Commit
 
 pytestmark = pytest.mark.sandbox

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.text.text_files import NotAFileError, read_bounded
+from activities.text.text_files import TextFileError, read_bounded
 
 
 @pytest.mark.parametrize(("size", "read"), [(0, 0), (9, 9), (10, 10), (11, 11), (10_000, 11)])
@@ -19,6 +19,6 @@ def test_refuses_what_is_not_a_file(tmp_path: Path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (tmp_path, pipe, tmp_path / "missing"):
-        with pytest.raises(NotAFileError) as refused:
+        with pytest.raises(TextFileError) as refused:
             read_bounded(path, 10)
         assert str(refused.value) == f"{str(path)!r} is not a file"

@@ -3,8 +3,9 @@
 import pytest
 
 from tests.unit.policy.gates.results import a_report, failed, passed, unfinished
-from workflows.domain.gate import GateResult
-from workflows.policy.gates.base_notices import base_notices
+from workflows.domain.gate import GateReport, GateResult
+from workflows.domain.session.session_config import Approvals
+from workflows.policy.gates.base_notices import base_notices, base_refusal
 from workflows.policy.gates.gate_comparison import MAX_NAMED, is_green
 
 
@@ -51,3 +52,31 @@ def test_a_base_that_no_gate_judges_is_told_what_follows(result: GateResult):
 
 def test_without_gates_the_base_says_nothing():
     assert base_notices(a_report()) == ()
+
+
+NONE_JUDGES = a_report(unfinished(), unfinished(gate="lint"))
+
+
+@pytest.mark.parametrize(
+    ("report", "approvals", "ends"),
+    [
+        (a_report(), Approvals(), False),
+        (a_report(passed(), unfinished(gate="lint")), Approvals(), False),
+        (a_report(failed(), unfinished(gate="lint")), Approvals(), False),
+        (NONE_JUDGES, Approvals(unjudged="allow"), False),
+        (NONE_JUDGES, Approvals(unjudged_base="allow"), False),
+        (NONE_JUDGES, Approvals(), True),
+    ],
+)
+def test_a_session_ends_unpaid_only_where_every_gate_judged_nothing(
+    report: GateReport, approvals: Approvals, ends: bool
+):
+    assert bool(base_refusal(report, approvals)) is ends
+
+
+def test_the_refusal_names_each_gate_and_what_to_do():
+    told = base_refusal(NONE_JUDGES, Approvals())
+    assert "gate 'tests': timed out (time-out after 2 s)" in told
+    assert "gate 'lint': timed out" in told
+    assert "blueflame doctor --repo" in told
+    assert "--allow-unjudged-base" in told

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.policy.network.host_list import entry_fault, host_refusal, normal_name
-from workflows.policy.network.public_addresses import address_fault
+from workflows.policy.network.host_list import (
+    covers,
+    entry_fault,
+    host_refusal,
+    normal_name,
+    registry_fault,
+)
+from workflows.policy.network.public_addresses import address_fault, private_address_fault
 
 LIST = (
     "pkg.example",
@@ -234,3 +240,50 @@ def test_what_python_knows_as_local_is_never_reached(
         address = getattr(address, "sixtofour", None) or address
         local = (address.is_loopback, address.is_link_local, address.is_private)
         assert not any((*local, address.is_multicast, address.is_unspecified))
+
+
+@pytest.mark.parametrize(
+    ("entry", "host", "port", "is_meant"),
+    [
+        ("mirror.example.org", "mirror.example.org", 443, True),
+        ("mirror.example.org", "mirror.example.org", 80, True),
+        ("mirror.example.org", "mirror.example.org", 8443, False),
+        ("mirror.example.org:8443", "mirror.example.org", 8443, True),
+        ("mirror.example.org:8443", "mirror.example.org", 443, False),
+        ("mirror.example.org", "a.mirror.example.org", 443, False),
+        ("10.0.0.1", "10.0.0.1", 443, False),
+    ],
+)
+def test_a_registry_is_exactly_its_host_and_port(entry: str, host: str, port: int, is_meant: bool):
+    assert covers(entry, host, port) is is_meant
+
+
+@pytest.mark.parametrize("host", ["*.example.org", "10.0.0.1", "localhost", "https://a.example"])
+def test_a_registry_is_one_host_by_its_name(host: str):
+    assert registry_fault(host) is not None
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("10.1.2.3", "192.168.0.9", "172.16.0.1", "127.0.0.1", "203.0.113.80", "100.64.0.1"),
+        *("::1", "fd12::1", "::ffff:10.0.0.1", "64:ff9b::a00:1"),
+        *("8.8.8.8", "2606:4700::1111", "198.18.0.1"),
+    ],
+)
+def test_a_private_registry_may_be_at_any_machine(address: str):
+    assert private_address_fault(address) is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1"),
+        *("fe80::1", "fe80::1%eth0", "fd00:ec2::254", "168.63.129.16", "100.100.100.200"),
+        *("192.0.0.192", "0.0.0.0", "::", "224.0.0.1", "ff02::1", "255.255.255.255", "fec0::1"),
+        "text",
+    ],
+)
+def test_not_even_a_private_registry_is_reached_where_metadata_is_kept_or_no_one_is(address: str):
+    assert private_address_fault(address)
+    assert address_fault(address)

@@ -45,6 +45,20 @@ def test_only_who_is_waited_for_is_told_what_to_do(
     assert (end.kind, end.reason) == (kind, reason)
 
 
+def test_g21_what_lacks_a_task_waits_for_no_one_where_no_one_decides() -> None:
+    state = SessionState(started_at=NOON, cap_usd=Decimal(10))
+    state = scheduling.adopt(state, a_plan(a_task("a", group="g"), a_task("b", group="g")), AUTO)
+    facts = {"state": TaskState.VALIDATED, "commit": Commit("1" * 40)}
+    a, b = (state.records[TaskId(name)] for name in ("a", "b"))
+    state = wave_outcomes.put(state, a.model_copy(update=facts))
+    state = wave_outcomes.put(state, b.model_copy(update={"state": TaskState.FAILED}))
+    end = scheduling.ending(scheduling.settle(state, AUTO, NOON), AUTO)
+    assert end.kind == "incomplete"
+    assert end.reason == (
+        "no rule merges g without b (failed); not done: a (validated), b (failed)"
+    )
+
+
 def test_what_is_merged_or_skipped_is_complete() -> None:
     """Field report R40."""
     assert scheduling.ending(ended_as(TaskState.MERGED, TaskState.SKIPPED), ASK).kind == "complete"

@@ -283,7 +283,7 @@ def test_rejects_bytes_that_are_not_text(tmp_path: Path):
     path.write_bytes(b"\xef\xbb\xbfversion: 1\nturns: 7\n")
     assert load_configuration(Sources(config=path), KEYS).session.turns == 7
     path.write_bytes(b"#" * (MAX_FILE_BYTES * 2))
-    with pytest.raises(ConfigurationError, match="no configuration is so long"):
+    with pytest.raises(ConfigurationError, match="over 65,536 bytes; shorten it"):
         load_configuration(Sources(config=path), KEYS)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from activities.yaml_documents.source_places import Source
 from starter.configuration.configuration_errors import ConfigurationError
-from starter.configuration.file_shape import MAX_FILE_BYTES, VERSION, read_file
+from starter.configuration.file_shape import VERSION, read_file
 from starter.configuration.migration import migrate
 from tests.unit.broken_yaml import yaml_texts
 
@@ -82,7 +82,6 @@ def test_a_file_of_today_stays_as_it_is():
         ("a: [\n", "x.yaml:2:1: "),
         ("!!int x: 1\n", "x.yaml:1:1: cannot be rewritten without a change of what it says; write"),
         ("0x0F: 1\nTrue: 2\n", "x.yaml:1:1: cannot be rewritten without a change of what it says"),
-        ("#" * (MAX_FILE_BYTES + 1), "x.yaml:1:1: over 65536 bytes"),
     ],
 )
 def test_what_cannot_be_migrated_is_told(text: str, expected: str):

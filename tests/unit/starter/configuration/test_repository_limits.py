@@ -7,6 +7,7 @@ from starter.configuration.effective_configuration import combine
 from starter.configuration.layers import Layer, Origin
 from starter.configuration.repository_limits import limit_faults
 from tests.unit.starter.configuration.test_effective_configuration import KEYS
+from workflows.domain.environment import Registry
 
 OWN = Origin(layer="user", source="own.yaml")
 NAMED = Origin(layer="config", source="named.yaml")
@@ -96,3 +97,13 @@ def test_a_toolchain_that_a_repository_asks_for_is_a_line_to_copy():
     assert "`environment: {toolchains: [~/.cargo, ~/.rustup, /opt/go]}`" in fault
     assert limit_faults({"environment.toolchains": ("~/.cargo",)}, own) == ()
     assert limit_faults({"environment.variables": {"NODE_ENV": "test"}}, {}) == ()
+
+
+def test_a_repository_names_no_registry_of_the_person():
+    mirror = (Registry(host="mirror.example.org", private=True),)
+    asked = {"environment.registries": mirror}
+    (fault,) = limit_faults(asked, {})
+    assert fault.startswith("environment.registries: you do not say this yourself")
+    assert limit_faults(asked, asked) == ()
+    own = Layer(OWN, asked)
+    assert combine((own,), KEYS).session.environment.registries == mirror

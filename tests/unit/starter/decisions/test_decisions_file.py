@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from starter.console.command_errors import CommandError
-from starter.decisions.decisions_file import Decisions, on_changeset, on_plan, read_decisions
+from starter.decisions.decisions_file import Decisions, on_changeset, on_plan
+from starter.input.yaml_files import read_decisions
 from workflows.domain.plan import Task
 
 WHOLE = """

@@ -15,7 +15,8 @@ from temporalio.service import RPCError, RPCStatusCode
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.input.session_options import say_choice
-from starter.sessions.session_client import Sessions, decider, ended, make_id
+from starter.sessions.sent_decisions import decider
+from starter.sessions.session_client import Sessions, ended, make_id
 from starter.sessions.shown_session import SessionSummary
 from tests.unit.starter.shown import changeset, session, task
 from workflows.domain.changeset import ChangesetState

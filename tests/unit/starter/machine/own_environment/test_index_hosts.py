@@ -34,6 +34,9 @@ def test_an_address_that_is_none_names_no_host(tmp_path: Path):
 
 def test_what_is_missing_is_a_line_to_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / ".pyenv" / "versions" / "3.12.8" / "bin").mkdir(parents=True)
+    for name in ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CERT", "/nonexistent")  # over what this machine's pip.conf says
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("GOPROXY", "https://go.example")
     need = ToolchainNeed(language="python", version="3.12", evidence="x")

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 
 from activities.adapters.sandbox.egress.egress_proxy import MOST_REFUSALS, Bounds, Egress, Outside
 from activities.adapters.sandbox.egress.proxy_request import BadHeadError, read_head
+from activities.ports.registry_access import ReachableRegistries
 from tests.descriptors import only_descriptors
 from tests.waiting import until
+from workflows.domain.environment import Registry, RegistryAccess
 
 HOST = "files.example.org"
 
@@ -82,10 +84,12 @@ async def proxy(
     bounds: Bounds | None = None,
     fault: Callable[[str], str | None] = reachable,
     entries: tuple[str, ...] = (),
+    registries: ReachableRegistries | None = None,
 ) -> AsyncGenerator[tuple[Egress, int]]:
     """A proxy that listens, and its port."""
     listed = entries or (f"{HOST}:{world.port}",)
-    egress = Egress(listed, Outside(world.resolve, fault), bounds or Bounds())
+    reachable = registries or ReachableRegistries()
+    egress = Egress(listed, Outside(world.resolve, fault), bounds or Bounds(), reachable)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         serving = asyncio.ensure_future(egress.serve(server))
@@ -235,6 +239,60 @@ async def test_a_listed_name_that_leads_inside_is_refused(world: World, addresse
     assert answer.startswith(b"HTTP/1.1 403 Address is not public")
     (refusal,) = egress.refusals
     assert "which is not public" in refusal
+    assert world.seen == []
+
+
+def known(host: str, *, own_port: int = 0) -> ReachableRegistries:
+    """A session's private registry."""
+    access = RegistryAccess(registries=(Registry(host=host, private=True),))
+    return ReachableRegistries(access, frozenset({own_port}))
+
+
+async def test_a_private_registry_is_reached_where_it_is(world: World):
+    registries = known(f"{HOST}:{world.port}")
+    async with proxy(world, fault=Outside().fault, registries=registries) as (egress, port):
+        answer = await ask(port, f"GET http://{HOST}:{world.port}/ HTTP/1.1\r\n\r\n".encode())
+    assert answer.endswith(b"hello")
+    assert not egress.refusals
+
+
+async def test_a_host_that_is_private_is_refused_with_the_line_that_allows_it(world: World):
+    entries = (f"{HOST}:{world.port}",)
+    for other in (known(HOST), known(f"other.example.org:{world.port}"), None):
+        async with proxy(world, fault=Outside().fault, registries=other) as (egress, port):
+            await ask(port, connect(HOST, world.port))
+        (refusal,) = egress.refusals
+        line = f'environment: {{registries: [{{host: "{entries[0]}", private: true}}]}}'
+        assert f"add `{line}` to your own configuration" in refusal
+    assert world.seen == []
+
+
+async def test_a_private_registry_has_to_be_listed(world: World):
+    registries = known(f"{HOST}:{world.port}")
+    entries = ("other.example.org",)
+    async with proxy(world, entries=entries, registries=registries) as (_, port):
+        answer = await ask(port, connect(HOST, world.port))
+    assert answer.startswith(b"HTTP/1.1 403 Host is not in worktree.network")
+    assert world.asked == []
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [["169.254.169.254"], ["10.0.0.1", "169.254.169.254"], ["fd00:ec2::254"], ["fe80::1%eth0"]],
+)
+async def test_not_even_a_private_registry_leads_to_metadata(world: World, addresses: list[str]):
+    world.answers = (addresses,)
+    registries = known(f"{HOST}:{world.port}")
+    async with proxy(world, fault=Outside().fault, registries=registries) as (_, port):
+        answer = await ask(port, connect(HOST, world.port))
+    assert answer.startswith(b"HTTP/1.1 403 Address is never reached")
+
+
+async def test_not_even_a_private_registry_leads_to_blue_flames_own_ports(world: World):
+    registries = known(f"{HOST}:{world.port}", own_port=world.port)
+    async with proxy(world, fault=Outside().fault, registries=registries) as (_, port):
+        answer = await ask(port, connect(HOST, world.port))
+    assert answer.startswith(b"HTTP/1.1 403 Port is never reached")
     assert world.seen == []
 
 
