@@ -78,7 +78,13 @@ def opening_of(role: Role) -> str:
             text = opening_messages.developer(_TASK, 1, _GATES, (), NONCE)
             return opening_messages.with_repository(text, BRIEF, NONCE)
         case Role.REVIEWER:
-            return opening_messages.reviewer(_TASK, 1, "+    return round(price, 2)", NONCE)
+            work = opening_messages.Submitted(
+                diff="+    return round(price, 2)",
+                summary="Prices are rounded as banks do; the tests cover halves.",
+                gates="tests: passed (12 tests ran)",
+            )
+            text = opening_messages.reviewer(_TASK, 1, work, NONCE)
+            return opening_messages.with_repository(text, BRIEF, NONCE)
 
 
 class Captured:

@@ -107,7 +107,7 @@ class AgentWorkflow:
             await self._account.ask_ahead()
         results = await self._run_calls(move.run)
         if move.submitted is not None:
-            results.append(self._submit(move.submitted))
+            results.append(self._submit(move.submitted, move.fault))
             results.extend(_unheard(call) for call in move.unheard)
         self._agent.update(pending=(ToolMessage(results=tuple(results)),), reminders=0)
         self._check_progress(answer.tool_calls, results)
@@ -159,9 +159,9 @@ class AgentWorkflow:
             at=workflow.now(),
         )
 
-    def _submit(self, call: ToolCall) -> ToolResult:
+    def _submit(self, call: ToolCall, contradiction: str) -> ToolResult:
         """End the agent with an acceptable submission, or answer what is wrong with it."""
-        fault = submission_check.fault(self._request.role, call.arguments)
+        fault = contradiction or submission_check.fault(self._request.role, call.arguments)
         if fault is None:
             raise Ended(AgentEnd.SUBMITTED, submission=call.arguments)
         if self._agent.state.repairs >= _REPAIRS:

@@ -29,6 +29,7 @@ from workflows.contracts.host_contracts import (
 )
 from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.agent.model_values import ModelFacts, Role
+from workflows.domain.budget import AccountClosed
 from workflows.domain.ids import AgentId, Commit
 from workflows.domain.session.wave_values import Grounds
 from workflows.errors import FailureType
@@ -124,6 +125,14 @@ async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
         if is_cancelled():
             raise
         workflow.logger.warning("worktree of %r not removed: %s", order.agent, error.cause)
+
+
+async def give_up_account(grounds: Grounds, agent: AgentId) -> None:
+    """Close a lost agent's account: what it was granted counts as spent."""
+    closed = AccountClosed(agent=agent, settled_usd=None)
+    ledger = workflow.get_external_workflow_handle(grounds.ledger)
+    with contextlib.suppress(ApplicationError):  # the session has ended already
+        await ledger.signal("close_account", closed)
 
 
 def failure_text(error: FailureError) -> str:

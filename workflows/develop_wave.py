@@ -1,12 +1,11 @@
 """The develop wave: one agent an assignment, in worktrees of their own, a few at a time."""
 
 import asyncio
-import contextlib
+from typing import Final
 
 from temporalio import workflow
 from temporalio.exceptions import (
     ActivityError,
-    ApplicationError,
     ChildWorkflowError,
 )
 
@@ -16,6 +15,7 @@ from workflows.agent_lifecycle import (
     Agents,
     all_done,
     failure_text,
+    give_up_account,
     remove_worktree,
     start_agent,
     tell,
@@ -37,7 +37,7 @@ from workflows.contracts.merging_contracts import (
 )
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
 from workflows.domain.agent.model_values import Role
-from workflows.domain.budget import AccountClosed, Bill
+from workflows.domain.budget import Bill
 from workflows.domain.ids import AgentId, Commit, TaskId
 from workflows.domain.session.wave_values import (
     Assignment,
@@ -54,6 +54,8 @@ from workflows.policy.agent import opening_messages
 from workflows.policy.agent.agent_limits import limits_for
 from workflows.policy.commands.protection import gate_files
 from workflows.policy.review.diff_rules import told
+
+_SUMMARY_CHARACTERS: Final = 4_000
 
 
 @workflow.defn(name="DevelopWave", failure_exception_types=[Exception])
@@ -124,15 +126,8 @@ class DevelopWave:
             except (ActivityError, ChildWorkflowError) as error:
                 if is_cancelled():
                     raise
-                await self._give_up_account(assignment)
+                await give_up_account(self._request.grounds, _agent(assignment))
                 return _not_developed(assignment, None, AgentEnd.HOST, failure_text(error))
-
-    async def _give_up_account(self, assignment: Assignment) -> None:
-        """Close a lost agent's account: what it was granted counts as spent."""
-        closed = AccountClosed(agent=_agent(assignment), settled_usd=None)
-        ledger = workflow.get_external_workflow_handle(self._request.grounds.ledger)
-        with contextlib.suppress(ApplicationError):  # the session has ended already
-            await ledger.signal("close_account", closed)
 
     async def _develop(self, assignment: Assignment) -> DevelopItem:
         task = assignment.task.id
@@ -284,10 +279,16 @@ def _developed(
         commit=done.commit,
         tree=done.tree,
         family=outcome.family,
+        summary=_summary(outcome),
         ignored=done.ignored,
         notices=done.notices,
         bill=outcome.bill,
     )
+
+
+def _summary(outcome: AgentOutcome) -> str:
+    said = (outcome.submission or {}).get("summary")
+    return said[:_SUMMARY_CHARACTERS] if isinstance(said, str) else ""
 
 
 def _agent(assignment: Assignment) -> AgentId:

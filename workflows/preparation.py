@@ -32,7 +32,7 @@ from workflows.policy.gates.green_rule import NOTHING_MERGES
 from workflows.policy.money.disk_need import estimate_bytes
 from workflows.policy.money.grants import quote
 from workflows.policy.plan.plan_check import plan_faults
-from workflows.policy.review.verdict_rules import route_fault
+from workflows.policy.review.review_course import family_warning
 from workflows.policy.session.wave_requests import grounds, prepared
 
 
@@ -92,6 +92,8 @@ async def prepare(request: SessionRequest) -> Preparation:
     if not imported.gates:
         text = f"no gates are configured and none were found, so {NOTHING_MERGES}"
         warnings.append((NoticeKind.GATE, text))
+    if warning := family_warning(routes.developer, routes.reviewer):
+        warnings.append((NoticeKind.REVIEWER, warning))
     if request.config.worktree.network and claim.sandbox == "none":
         text = "without a sandbox `worktree.network` holds no one back: set-up reaches every host"
         warnings.append((NoticeKind.REPOSITORY, text))
@@ -115,8 +117,6 @@ def _wish(request: SessionRequest) -> ClaimHost:
 
 
 def _check_routes(routes: ResolvedRoutes) -> None:
-    if fault := route_fault(routes.developer, routes.reviewer):
-        raise ApplicationError(fault, type="RoutesRefused", non_retryable=True)
     for model in (*routes.planner, *routes.developer, *routes.reviewer):
         if model.prices is None:
             text = (

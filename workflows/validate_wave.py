@@ -1,4 +1,4 @@
-"""The validate wave: gates on a fresh checkout, then a reviewer of another family."""
+"""The validate wave: gates on a fresh checkout, then reviewers of another family if there are."""
 
 import asyncio
 
@@ -10,6 +10,7 @@ from workflows.agent_lifecycle import (
     Agents,
     all_done,
     failure_text,
+    give_up_account,
     remove_worktree,
     start_agent,
 )
@@ -37,15 +38,15 @@ from workflows.domain.session.wave_values import (
     ValidateRequest,
     ValidateResult,
 )
-from workflows.domain.verdict import Submission, Verdict
+from workflows.domain.verdict import EvidencePlace, Submission, Verdict
 from workflows.policy.agent import opening_messages
 from workflows.policy.agent.agent_limits import limits_for
+from workflows.policy.agent.opening_messages import Submitted
 from workflows.policy.gates.gate_comparison import judge_gates
 from workflows.policy.gates.weakened_tests import MAX_TOLD, fewer_tests, stopped_tests
-from workflows.policy.review.verdict_rules import judge, pick_reviewer, read_submission
-
-_REVIEWS = 2
-"""How often a reviewer is asked: an abstention gets one more try, never a pass."""
+from workflows.policy.review.gate_lines import gate_lines
+from workflows.policy.review.review_course import Ask, Heard, next_step, reviewers_of
+from workflows.policy.review.verdict_rules import abstention, judge, read_submission
 
 
 class _Cost:
@@ -106,12 +107,15 @@ class ValidateWave:
         if is_own and (stopped := stopped_tests(decision.missing, diff.paths)):
             return _refused(candidate, "gate", _stopped_notes(stopped), cost)
         fewer = fewer_tests(self._request.baseline, report) if is_own else ()
-        weakened = (*diff.weakened, *fewer)
-        diff = DiffText(text=diff.text, whole=diff.whole, paths=diff.paths, weakened=weakened)
-        verdict = await self._review(candidate, diff, cost)
-        if verdict.decision == "abstain":
-            by = "cap" if cost.is_at_cap else "abstention"
-            return _refused(candidate, by, f"no verdict: {verdict.reason}", cost)
+        work = Submitted(
+            diff=diff.text,
+            summary=candidate.summary,
+            gates=gate_lines(report, decision.remarks),
+            weakened=(*diff.weakened, *fewer),
+        )
+        verdict = await self._review(candidate, work, cost)
+        if cost.is_at_cap and verdict.decision == "abstain":
+            return _refused(candidate, "cap", f"no verdict: {verdict.reason}", cost)
         if verdict.decision == "reject":
             return _refused(candidate, "reviewer", _findings(verdict), cost)
         return Validated(
@@ -120,7 +124,7 @@ class ValidateWave:
             tree=report.tree,
             diff=diff.whole,
             judgement=decision.judgement,
-            weakened=weakened,
+            weakened=work.weakened,
             gate_remarks=decision.remarks,
             verdict=verdict,
             bill=cost.bill,
@@ -139,17 +143,19 @@ class ValidateWave:
             return on_head
         return self._request.baseline
 
-    async def _review(self, candidate: Candidate, diff: DiffText, cost: _Cost) -> Verdict:
-        reviewer = pick_reviewer(self._request.route, candidate.family)
-        if reviewer is None:
-            reason = f"no reviewer of another family than {candidate.family!r} is configured"
-            return Verdict(decision="abstain", reviewer="", family="", reason=reason)
-        verdict = await self._one_review(candidate, reviewer, diff, 1, cost)
-        for number in range(2, _REVIEWS + 1):
-            if verdict.decision != "abstain" or cost.is_at_cap:
-                break
-            verdict = await self._one_review(candidate, reviewer, diff, number, cost)
-        return verdict
+    async def _review(self, candidate: Candidate, work: Submitted, cost: _Cost) -> Verdict:
+        """Ask one model after another, as `review_course` says."""
+        reviewers = reviewers_of(self._request.route, candidate.family)
+        first = (candidate.validation - 1) * (len(reviewers) + 1)
+        heard: list[Heard] = []
+        while isinstance(step := next_step(len(reviewers), heard), Ask):
+            left = reviewers[step.model :]
+            order = self._order(candidate, left, work, first + len(heard) + 1)
+            review = await self._one_review(candidate, order, cost)
+            heard.append(review.later(step.model))
+            if cost.is_at_cap:
+                return review.verdict
+        return step
 
     async def _diff(self, candidate: Candidate) -> DiffText:
         grounds = self._request.grounds
@@ -157,28 +163,34 @@ class ValidateWave:
         summary = f"diff of {candidate.task.id}"
         return await READ_DIFF.ask(request, summary, queue=grounds.host_queue)
 
-    async def _one_review(
-        self, candidate: Candidate, reviewer: ModelFacts, diff: DiffText, number: int, cost: _Cost
-    ) -> Verdict:
-        order = self._order(candidate, reviewer, diff, number)
-        outcome = await self._heard(order, f"review of {candidate.task.id}")
+    async def _one_review(self, candidate: Candidate, order: AgentOrder, cost: _Cost) -> Heard:
+        """Return one review, its model's place counted in the order's route."""
+        try:
+            outcome = await self._heard(order, f"review of {candidate.task.id}")
+        except (ActivityError, ChildWorkflowError) as error:
+            if is_cancelled():
+                raise
+            await give_up_account(self._request.grounds, order.agent)
+            return Heard(model=0, verdict=abstention(order.route[0], failure_text(error)))
         cost.add(outcome)
         await remove_worktree(self._request.grounds, order)
+        names = [f"{each.provider}/{each.model}" for each in order.route]
+        place = names.index(outcome.model)
+        verdict = await self._verdict(candidate, outcome, order.route[place])
+        is_refusal = outcome.end is AgentEnd.REFUSAL
+        return Heard(model=place, verdict=verdict, is_refusal=is_refusal)
+
+    async def _verdict(
+        self, candidate: Candidate, outcome: AgentOutcome, reviewer: ModelFacts
+    ) -> Verdict:
         if outcome.end is not AgentEnd.SUBMITTED:
             reason = f"the reviewer ended without a verdict ({outcome.end}): {outcome.detail}"
-            return Verdict(
-                decision="abstain", reviewer=outcome.model, family=reviewer.family, reason=reason
-            )
+            return abstention(reviewer, reason)
         submission = read_submission(outcome.submission)
         if isinstance(submission, str):
-            return Verdict(
-                decision="abstain",
-                reviewer=outcome.model,
-                family=reviewer.family,
-                reason=submission,
-            )
-        holds = await self._holds(candidate, submission)
-        return judge(submission, candidate.task.acceptance_criteria, holds, reviewer)
+            return abstention(reviewer, submission)
+        places = await self._places(candidate, submission)
+        return judge(submission, candidate.task.acceptance_criteria, places, reviewer)
 
     async def _heard(self, order: AgentOrder, summary: str) -> AgentOutcome:
         end_if_cancelled()
@@ -186,28 +198,32 @@ class ValidateWave:
         handle = await start_agent(self._request.grounds, order, summary)
         return await self._agents.attend(order.agent, handle)
 
-    async def _holds(self, candidate: Candidate, submission: Submission) -> tuple[bool, ...]:
+    async def _places(
+        self, candidate: Candidate, submission: Submission
+    ) -> tuple[EvidencePlace, ...]:
         if not submission.evidence:
             return ()
         grounds = self._request.grounds
         check = CheckEvidence(
-            key=grounds.key, commit=candidate.commit, evidence=submission.evidence
+            key=grounds.key,
+            base=candidate.base,
+            commit=candidate.commit,
+            evidence=submission.evidence,
         )
         summary = f"check the evidence on {candidate.task.id}"
-        return (await CHECK_EVIDENCE.ask(check, summary, queue=grounds.host_queue)).holds
+        return (await CHECK_EVIDENCE.ask(check, summary, queue=grounds.host_queue)).places
 
     def _order(
-        self, candidate: Candidate, reviewer: ModelFacts, diff: DiffText, number: int
+        self, candidate: Candidate, route: tuple[ModelFacts, ...], work: Submitted, number: int
     ) -> AgentOrder:
         task = candidate.task
         nonce = workflow.uuid4().hex[:12]
+        opening = opening_messages.reviewer(task, candidate.attempt, work, nonce)
         return AgentOrder(
             agent=AgentId(f"review.{task.id}.{candidate.attempt}.{number}"),
             role=Role.REVIEWER,
-            route=(reviewer,),
-            opening=opening_messages.reviewer(
-                task, candidate.attempt, diff.text, nonce, diff.weakened
-            ),
+            route=route,
+            opening=opening_messages.with_repository(opening, self._request.brief, nonce),
             start=candidate.commit,
             limits=limits_for(Role.REVIEWER, task.kind, self._request.grounds.turns),
         )

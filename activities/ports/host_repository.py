@@ -321,6 +321,16 @@ class CommitReader(Protocol):
         """List path and fault of the links of `commit` that lead outside, and not in `base`."""
         ...
 
+    async def changed_lines(
+        self, base: Commit, commit: Commit, path: str
+    ) -> tuple[tuple[int, int], ...]:
+        """Return the first and last line of each change that `commit` makes to a file.
+
+        Lines are counted from 1, in the new file. Where lines were only taken away, the two are
+        those around the gap; the first can be 0.
+        """
+        ...
+
     async def paths(self, commit: Commit) -> tuple[str, ...]:
         """List every file of `commit`; names that are not UTF-8 are left out."""
         ...

@@ -114,6 +114,10 @@ class _Evidence(_Arguments, frozen=True):
     line_start: int = Field(ge=1)
     line_end: int = Field(ge=1)
     quote: _Text = Field(description="These lines, word for word; checked against the file.")
+    unchanged_because: str = Field(
+        default="",
+        description="Only where the work did not change these lines: why they prove the criterion.",
+    )
 
 
 class _Finding(_Arguments, frozen=True):

@@ -37,12 +37,20 @@ async def retry(
     task: _Task,
     notes: Annotated[str, typer.Option(help="What the next attempt should know.")] = "",
     session: ActingOption = None,
+    *,
+    review: Annotated[
+        bool, typer.Option("--review", help="Review the same work again instead.")
+    ] = False,
 ) -> ExitCode:
-    """Give a task another attempt."""
+    """Give a task another attempt, or its work another review."""
     from starter.sessions.sent_decisions import decider
     from workflows.domain.session.session_values import RetryTask
 
-    content = RetryTask(id=task, notes=notes, by=decider())
+    if review and notes:
+        raise CommandError(
+            "--notes are for a next attempt, and --review starts none; leave one of them out"
+        )
+    content = RetryTask(id=task, notes=notes, review=review, by=decider())
     return await _send_to_task(session, task, "retry_task", content)
 
 

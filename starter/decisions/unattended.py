@@ -78,12 +78,8 @@ class Unattended:
         line = next(c for c in now.changesets if c.id == name)
         tasks = await self._tasks(line.tasks)
         rule = on_changeset(self._decisions, name, tasks) if tasks else None
-        if (
-            work_words.is_unjudged(line)
-            and now.unjudged == "ask"
-            and rule
-            and rule.decide == "approve"
-        ):
+        is_unjudged = work_words.is_unjudged(line) and now.unjudged == "ask"
+        if (is_unjudged or line.not_reviewed) and rule and rule.decide == "approve":
             return []  # the session would refuse it: a person has to look
         if rule is None or rule.decide == "wait" or not self._is_new(f"{name} {ask.digest}"):
             return []

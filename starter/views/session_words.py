@@ -171,6 +171,10 @@ def asks(session: ShownSession, program: str) -> list[str]:
     for changeset in waiting(session):
         if work_words.is_unjudged(changeset):
             lines.append(f"  {changeset.id}: {work_words.judged(changeset)}")
+        if why := work_words.unreviewed(changeset):
+            lines.append(f"  {changeset.id}: {why}")
+            task = changeset.not_reviewed.partition(":")[0]
+            lines.append(f"  {program} retry --review {shown(task)} {at}")
         lines.append(f"  {program} diff {changeset.id} {at}")
         lines.append(f"  {program} approve {changeset.id} --digest {changeset.digest} {at}")
         lines.append(f'  {program} reject {changeset.id} --notes "..." {at}')

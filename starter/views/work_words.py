@@ -13,6 +13,7 @@ _WIDEST: Final = 32
 """Characters of a column at most: a longer name pushes out only its own line."""
 _STATE: Final = 11
 NOT_JUDGED: Final = "not judged"
+NOT_REVIEWED: Final = "no reviewer gave a verdict"
 
 
 def task_lines(tasks: Sequence[TaskLine]) -> list[str]:
@@ -43,8 +44,8 @@ def changeset_line(changeset: ChangesetLine, state: int = 0, wide: int = 0) -> s
     """
     by = f", approved by {one_line(changeset.approved_by, 100)}" if changeset.approved_by else ""
     first = f"  {_state(changeset):<{max(state, _STATE)}} {_pinned(changeset):<{wide}}"
-    text = judged(changeset)
-    return f"{first}  ({shown(', '.join(changeset.tasks))}){by}{f', {text}' if text else ''}"
+    told = "".join(f", {text}" for text in (judged(changeset), unreviewed(changeset)) if text)
+    return f"{first}  ({shown(', '.join(changeset.tasks))}){by}{told}"
 
 
 def judged(changeset: ChangesetLine) -> str:
@@ -59,6 +60,12 @@ def judged(changeset: ChangesetLine) -> str:
 def is_unjudged(changeset: ChangesetLine) -> bool:
     """Tell whether work is validated that no gate judged."""
     return bool(changeset.not_judged) and not changeset.judged_by
+
+
+def unreviewed(changeset: ChangesetLine) -> str:
+    """Return on which work no reviewer gave a verdict, and why; empty where one did."""
+    why = one_line(changeset.not_reviewed, 200)
+    return f"{NOT_REVIEWED}: {why}" if why else ""
 
 
 def _name(task: TaskLine) -> str:

@@ -64,6 +64,7 @@ from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.repository import Base
 from workflows.domain.session.session_state import ResolvedRoutes
+from workflows.domain.verdict import EvidencePlace
 
 _OUTPUT_TOKENS = 1_000
 
@@ -167,7 +168,7 @@ class World:
         self.merge: Callable[[MergeCommits], MergeOutcome | None] = lambda _: None
         self.rebased: list[RebaseWork] = []
         self.rebase: Callable[[RebaseWork], RebasedWork | None] = lambda _: None
-        self.holds = True
+        self.place = EvidencePlace.CHANGED
 
     # --- scripts ---
 
@@ -269,7 +270,8 @@ class World:
         return DiffText(text="+a", whole=Digest("1" * 64), paths=("a",))
 
     async def evidence(self, request: CheckEvidence) -> EvidenceChecked:
-        return EvidenceChecked(holds=tuple(self.holds for _ in request.evidence))
+        places = tuple(self.place for _ in request.evidence)
+        return EvidenceChecked(places=places)
 
     async def merge_commits(self, request: MergeCommits) -> MergeOutcome:
         if (other := self.merge(request)) is not None:

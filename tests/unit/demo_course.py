@@ -72,7 +72,9 @@ class Course:
         """Play the review of a commit."""
         self.git("checkout", "--detach", commit)
         diff = self.git("show", commit)
-        opening = opening_messages.reviewer(self.task(task), attempt, diff, "0")
+        opening = opening_messages.reviewer(
+            self.task(task), attempt, opening_messages.Submitted(diff), "0"
+        )
         submission = read_submission(await self.play(Role.REVIEWER, opening, ()))
         assert isinstance(submission, Submission), submission
         assert self.git("status", "--porcelain") == ""

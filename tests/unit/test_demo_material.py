@@ -14,6 +14,7 @@ from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.plan import Plan
 from workflows.domain.session.session_config import Pacing
 from workflows.domain.task import TaskRecord, TaskState
+from workflows.domain.verdict import EvidencePlace
 from workflows.policy.plan.plan_check import form_changesets, read_plan
 from workflows.policy.review.verdict_rules import judge
 from workflows.policy.session.readiness import next_batch
@@ -142,7 +143,8 @@ async def approved(course: Course, task: str, attempt: int, start: str, notes: s
     criteria = course.task(task).acceptance_criteria
     holds = [course.stands(commit, each) for each in submission.evidence]
     assert holds == [True] * len(criteria), submission.evidence
-    assert judge(submission, criteria, holds, REVIEWER).decision == "approve"
+    verdict = judge(submission, criteria, [EvidencePlace.CHANGED] * len(holds), REVIEWER)
+    assert verdict.decision == "approve"
     return commit
 
 

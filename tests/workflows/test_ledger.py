@@ -9,12 +9,11 @@ from temporalio.client import WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
 from tests.effort import some
-from tests.fakes.world import Hold, World, planned, tool
+from tests.fakes.world import Hold, World, planned
 from tests.theatre import Theatre, states
 from tests.waiting import until
 from workflows.contracts.host_contracts import RunTools
-from workflows.contracts.model_contracts import CallModel, ModelOutcome
-from workflows.domain.agent.messages import ToolCall
+from workflows.contracts.model_contracts import ModelOutcome
 from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import (
     AccountClosed,
@@ -207,23 +206,6 @@ async def test_a_provider_that_cannot_be_used_halts_the_session(theatre: Theatre
         world.on_call = lambda _: None
         await session.say("resume")
         assert states(await session.result()) == {"a": ("merged", 2)}
-
-
-async def test_an_abstention_fails_the_task_without_another_attempt(theatre: Theatre):
-    """Field report R42."""
-    world = World(planned({"id": "a"}))
-
-    def script(call: CallModel) -> list[ToolCall]:
-        if call.role is Role.REVIEWER:
-            return [tool("submit_verdict", approve="false", summary="text for a truth value")]
-        return list(world.usual(call))
-
-    world.script = script
-    async with theatre.session(world, attempts=3) as session:
-        result = await session.result()
-        assert NoticeKind.ABSTENTION in kinds(await session.view())
-    assert states(result) == {"a": ("failed", 1)}
-    assert [a for a in world.agents() if a.startswith("dev")] == ["dev.a.1"]
 
 
 async def test_an_agent_that_is_lost_costs_its_grant_and_is_tried_again(theatre: Theatre):

@@ -109,7 +109,7 @@ async def test_r53_a_reviewer_who_quotes_a_megabyte_abstains_in_words(theatre: T
     verdict = [tool("submit_verdict", approve=True, summary="ok", evidence=[quote])]
     world.script = lambda call: verdict if call.role is Role.REVIEWER else world.usual(call)
     async with theatre.session(world, attempts=1) as session:
-        assert states(await session.result()) == {"a": ("failed", 1)}
+        assert states(await session.result()) == {"a": ("cancelled", 1)}
         told = [n.text for n in (await session.view()).notices if n.kind is NoticeKind.ABSTENTION]
         found = await sizes(theatre, session)
     assert ["evidence[0].quote: must have at most 2000 characters" in text for text in told] == [

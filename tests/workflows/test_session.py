@@ -22,6 +22,7 @@ from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import SessionId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Approvals, Pacing, WorktreeConfig
+from workflows.domain.verdict import EvidencePlace
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -176,10 +177,10 @@ async def test_approval_without_evidence_that_holds_is_never_a_pass(
     theatre: Theatre,
 ) -> None:
     world = World(planned({"id": "a"}))
-    world.holds = False
+    world.place = EvidencePlace.ABSENT
     result = await played(theatre, world, attempts=1)
     assert result.outcome == "incomplete"
-    assert states(result) == {"a": ("failed", 1)}
+    assert states(result) == {"a": ("cancelled", 1)}
     assert [a for a in world.agents() if a.startswith("review")] == ["review.a.1.1", "review.a.1.2"]
 
 

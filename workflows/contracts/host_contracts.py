@@ -17,7 +17,7 @@ from workflows.domain.ids import Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.repository import CopiedFile
 from workflows.domain.session.session_config import HostPattern
 from workflows.domain.session.wave_values import Grounds
-from workflows.domain.verdict import Evidence
+from workflows.domain.verdict import Evidence, EvidencePlace
 from workflows.domain.violation import DiffLimits, Violation
 
 
@@ -246,14 +246,16 @@ class CheckEvidence(BaseModel, frozen=True, extra="forbid"):
     """Look each citation up in the commit."""
 
     key: str
+    base: Commit
+    """What the work stands on: what differs from it, the work changed."""
     commit: Commit
     evidence: tuple[Evidence, ...]
 
 
 class EvidenceChecked(BaseModel, frozen=True, extra="forbid"):
-    """For each citation, in order: do its words stand at (or within 3 lines of) its lines?"""
+    """For each citation, in order: where its words stand, at (or within 3 lines of) its lines."""
 
-    holds: tuple[bool, ...]
+    places: tuple[EvidencePlace, ...]
 
 
 CLAIM_HOST = Contract[ClaimHost, HostClaim](

@@ -80,3 +80,7 @@ class Changeset(BaseModel, frozen=True, extra="forbid"):
     def evolve(self, **changes: Unpack[_ChangesetChanges]) -> Self:
         """Return it with some fields replaced."""
         return evolve(self, changes)
+
+    def without_approval(self) -> Self:
+        """Return it as one whose commits no one has approved: they need an approval again."""
+        return self.evolve(approved_digest=None, approved_by="")

@@ -123,6 +123,12 @@ class Judgement(BaseModel, frozen=True, extra="forbid"):
     """Gates that judged it and found nothing new, in order."""
     nothing: tuple[str, ...] = ()
     """`gate: reason` of each that judged nothing."""
+    unreviewed: tuple[str, ...] = ()
+    """`task: reason` where no reviewer gave a verdict; only a person may approve such work."""
+
+    def without_review(self, why: str) -> "Judgement":
+        """Return it for work that no reviewer judged. Args: `why`: `task: reason`."""
+        return Judgement(by=self.by, nothing=self.nothing, unreviewed=(why,))
 
 
 class GateDecision(BaseModel, frozen=True, extra="forbid"):

@@ -39,6 +39,8 @@ class TaskEvent(StrEnum):
     SUBMITTED = "submitted"
     VALIDATION_STARTED = "validation_started"
     PASSED = "passed"
+    ABSTAINED = "abstained"
+    """No reviewer gave a verdict: a person decides on the work as it is."""
     REJECTED = "rejected"
     REWORK = "rework"
     GAVE_UP = "gave_up"
@@ -53,6 +55,8 @@ class TaskEvent(StrEnum):
     SKIPPED = "skipped"
     CANCELLED = "cancelled"
     RETRIED = "retried"
+    REVIEW = "review"
+    """A person wants another review of the same work."""
     RESET = "reset"
     """What the work stood on has moved away; it begins again on the new base."""
 
@@ -66,12 +70,14 @@ class TaskChanges(TypedDict, total=False):
     attempts_allowed: int
     reworks: int
     first_base: Commit | None
+    validations: int
     base: Commit | None
     commit: Commit | None
     tree: Tree | None
     diff: Digest | None
     judgement: Judgement | None
     weakened: tuple[str, ...]
+    summary: str
     restart_from: Commit | None
     notes: tuple[str, ...]
     steers: tuple[str, ...]
@@ -95,6 +101,8 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     attempt."""
     first_base: Commit | None = None
     """What its first attempt was based on: what was merged since then, no attempt may undo."""
+    validations: int = Field(default=0, ge=0)
+    """How often the current attempt's work was given to gates and reviewers."""
     base: Commit | None = None
     """What the last work is based on."""
     commit: Commit | None = None
@@ -106,6 +114,8 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     """Which gates judged the validated work; None as long as it is not validated."""
     weakened: tuple[str, ...] = ()
     """Tests that the validated work deletes, skips or weakens."""
+    summary: str = ""
+    """What the developer says of the submitted work."""
     restart_from: Commit | None = None
     """The last work, which the next attempt goes on from; None: there is none yet."""
     notes: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """A reviewer's judgement with its evidence."""
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -13,6 +14,19 @@ class Evidence(BaseModel, frozen=True, extra="forbid"):
     line_start: int = Field(ge=1)
     line_end: int = Field(ge=1)
     quote: str = Field(min_length=1, max_length=2_000)
+    unchanged_because: str = Field(default="", max_length=2_000)
+    """Why lines that the work leaves as they are show it; empty: the work changed them."""
+
+
+class EvidencePlace(StrEnum):
+    """Where the words of a piece of evidence were found."""
+
+    CHANGED = "changed"
+    """In lines that the work added, or beside lines that it took away."""
+    UNCHANGED = "unchanged"
+    """Only in lines that the work left as they were."""
+    ABSENT = "absent"
+    """Not at the lines that it names."""
 
 
 class Finding(BaseModel, frozen=True, extra="forbid"):
@@ -43,3 +57,6 @@ class Verdict(BaseModel, frozen=True, extra="forbid"):
     findings: tuple[Finding, ...] = ()
     reason: str = ""
     """Why it counts as an abstention."""
+    unchanged: tuple[int, ...] = ()
+    """Of an approval: the numbers of the criteria, from 1, that only lines prove which the work
+    left as they were. It counts only together with a second one."""

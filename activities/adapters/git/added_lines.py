@@ -65,6 +65,25 @@ async def added_lines(bare: Bare, base: Commit, commit: Commit) -> tuple[AddedLi
     return tuple(read_added(patch.stdout, names.records()))
 
 
+async def changed_lines(
+    bare: Bare, base: Commit, commit: Commit, path: str
+) -> tuple[tuple[int, int], ...]:
+    """Return the first and last line of each change to one file, as they are in `commit`.
+
+    Where lines were only taken away, the two are those around the gap.
+    """
+    scope = replace(bare.scope(), limit_bytes=DIFF_BYTES)
+    command = ("diff-tree", "-r", "-p", "-U0", "--no-renames", "--text", *SAFE, base, commit)
+    patch = (await bare.git.run(scope, *command, "--", path)).stdout
+    # Every line of content has its mark, so that no other line begins as a hunk does.
+    heads = (found for line in patch.split(b"\n") if (found := _HUNK.match(line)))
+    return tuple(_changed_range(int(head[2]), int(head[3] or 1)) for head in heads)
+
+
+def _changed_range(start: int, lines: int) -> tuple[int, int]:
+    return (start, start + lines - 1) if lines else (start, start + 1)
+
+
 def read_added(patch: bytes, paths: list[bytes]) -> Iterator[AddedLines]:
     """Read a patch without context lines.
 

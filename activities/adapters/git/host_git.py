@@ -220,6 +220,12 @@ class GitHostRepository:
         """List links that lead outside."""
         return await tree_links.link_faults(self._bare, base, commit)
 
+    async def changed_lines(
+        self, base: Commit, commit: Commit, path: str
+    ) -> tuple[tuple[int, int], ...]:
+        """Return where a file was changed."""
+        return await added_lines.changed_lines(self._bare, base, commit, path)
+
     async def paths(self, commit: Commit) -> tuple[str, ...]:
         """List every file of `commit`."""
         return await commit_comparison.paths(self._bare, commit)

@@ -14,6 +14,7 @@ class NoticeKind(StrEnum):
     UNKNOWN_SUBJECT = "unknown_subject"
     NOT_POSSIBLE = "not_possible"
     ABSTENTION = "abstention"
+    REVIEWER = "reviewer"
     CAP_WARNING = "cap_warning"
     CAP_REACHED = "cap_reached"
     BURN_RATE = "burn_rate"

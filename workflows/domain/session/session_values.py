@@ -98,9 +98,11 @@ class SkipTask(SaidOf, frozen=True, extra="forbid"):
 
 
 class RetryTask(SaidOf, frozen=True, extra="forbid"):
-    """`retry_task`: one more attempt."""
+    """`retry_task`: one more attempt, or another review of the same work."""
 
     notes: str = Field(default="", max_length=10_000)
+    review: bool = Field(default=False, strict=True)
+    """Another review, without a new attempt."""
 
 
 class SteerTask(SaidOf, frozen=True, extra="forbid"):
@@ -154,6 +156,8 @@ class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
     not_judged: str = ""
     """Why gates judged nothing of it, where some did; at most 200 characters, and fewer where many
     changesets have one."""
+    not_reviewed: str = ""
+    """`task: reason` where no reviewer gave a verdict; a person has to decide. Cut as the above."""
 
 
 class _ViewChanges(TypedDict, total=False):

@@ -118,6 +118,8 @@ class Developed(BaseModel, frozen=True, extra="forbid"):
     commit: Commit
     tree: Tree
     family: str
+    summary: str = ""
+    """What the developer says of the work, at most 4,000 characters."""
     ignored: tuple[str, ...]
     notices: tuple[str, ...] = ()
     """Of the check of the diff: allowed, but to be seen by a person."""
@@ -174,9 +176,13 @@ class Candidate(BaseModel, frozen=True, extra="forbid"):
 
     task: Task
     attempt: int
+    validation: int = 1
+    """Which validation of this attempt it is, from 1: no two of its reviewers share a name."""
     base: Commit
     commit: Commit
     family: str
+    summary: str = ""
+    """What the developer says of the work."""
 
 
 class ValidateRequest(BaseModel, frozen=True, extra="forbid"):
@@ -185,6 +191,8 @@ class ValidateRequest(BaseModel, frozen=True, extra="forbid"):
     grounds: Grounds
     route: tuple[ModelFacts, ...]
     candidates: tuple[Candidate, ...]
+    brief: str = ""
+    """The repository in short, for each reviewer's opening."""
     baseline: GateReport
     """The gates on the session's base: for work that does not stand on the head."""
     base: Commit | None = None
@@ -196,7 +204,7 @@ class ValidateRequest(BaseModel, frozen=True, extra="forbid"):
 
 
 class Validated(BaseModel, frozen=True, extra="forbid"):
-    """The gates show no new failure and the reviewer approves with evidence."""
+    """The gates show no new failure, and a reviewer approves with evidence, or all abstained."""
 
     kind: Literal["validated"] = "validated"
     task: TaskId
@@ -217,7 +225,10 @@ RefusedBy = Literal["gate", "reviewer", "abstention", "cap"]
 
 
 class Refused(BaseModel, frozen=True, extra="forbid"):
-    """A gate or the reviewer says no, or no reviewer gave a verdict; for want of money: `cap`."""
+    """A gate or the reviewer says no.
+
+    Or no one could judge it: for want of money (`cap`), or because the host failed (`abstention`).
+    """
 
     kind: Literal["refused"] = "refused"
     task: TaskId

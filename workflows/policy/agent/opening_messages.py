@@ -7,7 +7,7 @@ block.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from workflows.domain.gate import GateSpec
 from workflows.domain.plan import Task
@@ -23,6 +23,18 @@ COMPACTION: Final = (
     "Answer in text only, without tool calls: what was asked, what is done, what is left, which "
     "files matter and why, and what you tried that did not work."
 )
+
+
+class Submitted(NamedTuple):
+    """What a reviewer is shown of some work, beside its task."""
+
+    diff: str
+    summary: str = ""
+    """What its developer says of it."""
+    gates: str = ""
+    """What the checks came to."""
+    weakened: tuple[str, ...] = ()
+    """Tests that it deletes, skips or weakens."""
 
 
 def data(label: str, text: str, nonce: str) -> str:
@@ -106,21 +118,24 @@ def _conflicts(start: Start, nonce: str) -> str:
     )
 
 
-def reviewer(task: Task, attempt: int, diff: str, nonce: str, weakened: Sequence[str] = ()) -> str:
+def reviewer(task: Task, attempt: int, work: Submitted, nonce: str) -> str:
     """Open a reviewer's conversation on one task's submitted work.
 
     Args:
         task: as it was planned.
         attempt: which one the work is of.
-        diff: of the work.
+        work: what was submitted, and what the checks said of it.
         nonce: for the data marks.
-        weakened: tests that the work deletes, skips or weakens.
     """
+    said = f"What its developer says, which proves nothing:\n{data('summary', work.summary, nonce)}"
+    gates = f"What the checks came to:\n{data('checks', work.gates, nonce)}"
     parts = [
         f"Role: reviewer\nTask: {task.id}\nAttempt: {attempt}",
         data("task", task_text(task), nonce),
-        data("diff", diff, nonce),
-        _weakened(weakened, nonce),
+        said if work.summary else "",
+        gates if work.gates else "",
+        data("diff", work.diff, nonce),
+        _weakened(work.weakened, nonce),
         "The worktree holds the submitted work. Judge it, then call `submit_verdict`.",
     ]
     return "\n\n".join(part for part in parts if part)

@@ -22,6 +22,10 @@ SUBMITTING: Final = {
     Role.REVIEWER: "submit_verdict",
 }
 """The tool by which each role says that it is done."""
+_CONTRADICTION: Final = (
+    "not accepted: this answer holds verdicts that contradict each other. Decide, and call"
+    " `submit_verdict` once"
+)
 
 REMINDERS: Final = 2
 SAME_TURNS: Final = 3
@@ -48,6 +52,8 @@ class Move(BaseModel, frozen=True, extra="forbid"):
     """Calls for the host, in order."""
     submitted: ToolCall | None = None
     """The submission, after `run`."""
+    fault: str = ""
+    """What is wrong with the submission as a whole; it is answered with that, and not accepted."""
     unheard: tuple[ToolCall, ...] = ()
     """Calls that came after the submission; they are answered, not run."""
     text: str = ""
@@ -62,6 +68,7 @@ def next_move(role: Role, answer: Answer, reminders: int) -> Move:
     |-------------------------------|-----------------------------------------|
     | refusal                       | end: refusal                            |
     | tool calls                    | run those before a submission, then it  |
+    | two verdicts that contradict  | the same, and neither is accepted       |
     | none, two reminders given     | end: silence                            |
     | none, cut or paused or other  | remind, in words that fit               |
     """
@@ -77,8 +84,17 @@ def next_move(role: Role, answer: Answer, reminders: int) -> Move:
 def _run(submitting: str, calls: tuple[ToolCall, ...]) -> Move:
     for place, call in enumerate(calls):
         if call.name == submitting and call.malformed is None:
-            return Move(kind="run", run=calls[:place], submitted=call, unheard=calls[place + 1 :])
+            rest = calls[place + 1 :]
+            fault = _CONTRADICTION if _contradicts(call, rest) else ""
+            return Move(kind="run", run=calls[:place], submitted=call, unheard=rest, fault=fault)
     return Move(kind="run", run=calls)
+
+
+def _contradicts(verdict: ToolCall, rest: Sequence[ToolCall]) -> bool:
+    """Tell whether a later verdict in the same answer says the opposite; only verdicts can."""
+    others = [each for each in rest if each.name == verdict.name == SUBMITTING[Role.REVIEWER]]
+    said = verdict.arguments.get("approve")
+    return any(each.malformed is None and each.arguments.get("approve") != said for each in others)
 
 
 def _reminder(submitting: str, stop: str) -> str:

@@ -8,6 +8,7 @@ something new. A rule (`auto_if_green`, a decisions file) approves only green wo
 | judged by at least one gate | any                  | yes       | yes     |
 | judged by none              | `allow`              | yes       | yes     |
 | judged by none              | `ask`                | no        | yes     |
+| no reviewer gave a verdict  | any                  | no        | yes     |
 """
 
 from collections.abc import Iterable
@@ -25,7 +26,7 @@ _CHARACTERS: Final = 200
 
 def may_approve_by_rule(judgement: Judgement, unjudged: Literal["ask", "allow"]) -> bool:
     """Tell whether a rule may approve work, by the table above."""
-    return bool(judgement.by) or unjudged == "allow"
+    return not judgement.unreviewed and (bool(judgement.by) or unjudged == "allow")
 
 
 def joined(judgements: Iterable[Judgement]) -> Judgement:
@@ -37,7 +38,9 @@ def joined(judgements: Iterable[Judgement]) -> Judgement:
     every = list(judgements)
     shared = set[str](every[0].by).intersection(*(each.by for each in every[1:]))
     nothing = dict.fromkeys(line for each in every for line in each.nothing)
-    return Judgement(by=tuple(n for n in every[0].by if n in shared), nothing=tuple(nothing))
+    unreviewed = tuple(line for each in every for line in each.unreviewed)
+    by = tuple(name for name in every[0].by if name in shared)
+    return Judgement(by=by, nothing=tuple(nothing), unreviewed=unreviewed)
 
 
 def why_less(judgement: Judgement) -> str:
@@ -49,6 +52,13 @@ def why_not_judged(judgement: Judgement) -> str:
     """Say why no gate judged some work, in at most 200 characters; empty where one did."""
     text = "" if judgement.by else why_less(judgement)
     return text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 3]}..."
+
+
+def why_by_hand(judgement: Judgement) -> str:
+    """Say why a rule may not approve some work, and which setting would let it, if one could."""
+    if judgement.unreviewed:
+        return f"no reviewer gave a verdict ({judgement.unreviewed[0]})"
+    return f"no gate judged it ({why_not_judged(judgement)}), and `approvals.unjudged` is `ask`"
 
 
 def why_nothing(result: GateResult) -> str:

@@ -1,19 +1,20 @@
 """What a reviewer's submission is worth, and who may review whom.
 
 An approval counts only when every acceptance criterion has evidence that holds; all that is
-malformed, silent or unproven is an abstention, never a pass. Whether a piece of evidence holds
-(path, lines, quote) is checked by who can see the files.
+malformed, silent or unproven is an abstention, never a pass. Where the words of a piece of evidence
+stand (path, lines, quote) is checked by who can see the files. Whom an abstention leads to is
+`review_course`'s.
 """
 
 import json
 import re
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
 from workflows.domain.agent.model_values import ModelFacts
-from workflows.domain.verdict import Submission, Verdict
+from workflows.domain.verdict import EvidencePlace, Submission, Verdict
 from workflows.policy.plan.json_shape import shape_faults
 
 _MAX_FAULTS: Final = 5
@@ -39,37 +40,48 @@ def read_submission(arguments: JsonValue) -> Submission | str:
 
 
 def judge(
-    submission: Submission, criteria: Sequence[str], holds: Sequence[bool], reviewer: ModelFacts
+    submission: Submission,
+    criteria: Sequence[str],
+    places: Sequence[EvidencePlace],
+    reviewer: ModelFacts,
 ) -> Verdict:
     """Judge a submission by its evidence.
 
-    | says    | and                                                 | is      |
-    | approve | each criterion has at least one piece that holds    | approve |
-    | approve | anything less                                       | abstain |
-    | reject  | at least one finding                                | reject  |
-    | reject  | no finding                                          | abstain |
+    A piece of evidence holds where the work changed its lines, or where it says why lines that were
+    left as they are prove the criterion. The second kind counts less.
+
+    | says    | and                                                 | is                       |
+    |---------|-----------------------------------------------------|--------------------------|
+    | approve | each criterion has a piece in changed lines         | approve                  |
+    | approve | each has a piece that holds, some only in unchanged | approve with `unchanged` |
+    | approve | anything less                                       | abstain                  |
+    | reject  | at least one finding                                | reject                   |
+    | reject  | no finding                                          | abstain                  |
 
     Args:
         submission: what the reviewer submitted.
         criteria: the acceptance criteria, in the order in which it was shown them.
-        holds: for each piece of evidence, whether it was found where it says.
+        places: for each piece of evidence, where it was found.
         reviewer: the model that spoke.
 
     Returns:
         The verdict, with the reason where it is an abstention.
 
     Raises:
-        ValueError: `holds` does not match the evidence.
+        ValueError: `places` does not match the evidence.
     """
-    if len(holds) != len(submission.evidence):
+    if len(places) != len(submission.evidence):
         raise ValueError(
-            f"{len(submission.evidence)} pieces of evidence, {len(holds)} results: check each once"
+            f"{len(submission.evidence)} pieces of evidence, {len(places)} results: check each once"
         )
     decision: Literal["approve", "reject", "abstain"] = "reject"
     reason = "" if submission.findings else "rejection without a finding"
+    unchanged: tuple[int, ...] = ()
     if submission.approve:
         decision = "approve"
-        reason = _missing_evidence(submission, criteria, holds)
+        proof = _proof(submission, criteria, places)
+        reason = _missing_evidence(submission, criteria, proof)
+        unchanged = () if reason else proof.only_unchanged()
     return Verdict(
         decision="abstain" if reason else decision,
         reviewer=f"{reviewer.provider}/{reviewer.model}",
@@ -77,52 +89,67 @@ def judge(
         summary=submission.summary,
         findings=submission.findings,
         reason=reason,
+        unchanged=unchanged,
     )
 
 
-def pick_reviewer(route: Sequence[ModelFacts], author_family: str) -> ModelFacts | None:
-    """Pick the first model of a route that is of another family than the author; None: no such."""
-    author = author_family.casefold()
-    return next((model for model in route if model.family.casefold() != author), None)
+def abstention(reviewer: ModelFacts, reason: str) -> Verdict:
+    """Return the verdict of a reviewer that gave none, with the reason."""
+    name = f"{reviewer.provider}/{reviewer.model}"
+    return Verdict(decision="abstain", reviewer=name, family=reviewer.family, reason=reason)
 
 
-def route_fault(developers: Sequence[ModelFacts], reviewers: Sequence[ModelFacts]) -> str | None:
-    """Say whose work no one could review.
+class _Proof(NamedTuple):
+    """What the evidence is worth, as places in the list of criteria."""
 
-    Args:
-        developers: the developers' route.
-        reviewers: the reviewers' route.
+    changed: set[int]
+    """Proven in changed lines."""
+    unchanged: set[int]
+    """Proven in unchanged lines, with the reason why they do."""
+    unexplained: set[int]
+    """Cited in unchanged lines, without a reason."""
+    refuted: set[int]
 
-    Returns:
-        The reason in words, or None where each developer has a reviewer of another family.
-    """
-    for author in developers:
-        if pick_reviewer(reviewers, author.family) is None:
-            return (
-                f"no reviewer is of another family than the developer"
-                f" {author.provider}/{author.model} (family {author.family!r}):"
-                " add a model of another family to routes.reviewer"
-            )
-    return None
+    def only_unchanged(self) -> tuple[int, ...]:
+        """Return the numbers, from 1, of the criteria that only unchanged lines prove."""
+        return tuple(place + 1 for place in sorted(self.unchanged - self.changed))
 
 
-def _missing_evidence(
-    submission: Submission, criteria: Sequence[str], holds: Sequence[bool]
-) -> str:
+def _proof(
+    submission: Submission, criteria: Sequence[str], places: Sequence[EvidencePlace]
+) -> _Proof:
+    proof = _Proof(set(), set(), set(), set())
+    for piece, place in zip(submission.evidence, places, strict=True):
+        # Without criteria all evidence speaks of the work as a whole.
+        number = _criterion_number(piece.criterion, criteria) if criteria else 0
+        if number is None:
+            continue
+        match place:
+            case EvidencePlace.CHANGED:
+                proof.changed.add(number)
+            case EvidencePlace.UNCHANGED:
+                is_explained = bool(piece.unchanged_because.strip())
+                (proof.unchanged if is_explained else proof.unexplained).add(number)
+            case EvidencePlace.ABSENT:
+                proof.refuted.add(number)
+    return proof
+
+
+def _missing_evidence(submission: Submission, criteria: Sequence[str], proof: _Proof) -> str:
     """Say what an approval lacks; empty where it stands."""
     if not submission.evidence:
         return "approval without evidence"
-    proven: set[int] = set()
-    refuted: set[int] = set()
-    for piece, stands in zip(submission.evidence, holds, strict=True):
-        number = _criterion_number(piece.criterion, criteria)
-        if number is not None:
-            (proven if stands else refuted).add(number)
-    for number, criterion in enumerate(criteria):
-        if number not in proven:
-            lack = "the evidence does not hold" if number in refuted else "there is no evidence"
+    for number, criterion in enumerate(criteria or ("the work as a whole",)):
+        if number not in proof.changed | proof.unchanged:
+            lack = _lack(number, proof)
             return f"approval unproven: {lack} for criterion {number + 1}, {criterion[:200]!r}"
-    return "" if any(holds) else "approval unproven: the evidence does not hold"
+    return ""
+
+
+def _lack(number: int, proof: _Proof) -> str:
+    if number in proof.unexplained:
+        return "the evidence is in lines that the work did not change, and does not say why,"
+    return "the evidence does not hold" if number in proof.refuted else "there is no evidence"
 
 
 def _criterion_number(cited: str, criteria: Sequence[str]) -> int | None:

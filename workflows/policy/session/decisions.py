@@ -32,7 +32,7 @@ from workflows.domain.session.session_values import (
     SteerTask,
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
-from workflows.policy.gates.green_rule import may_approve_by_rule, why_not_judged
+from workflows.policy.gates.green_rule import may_approve_by_rule, why_by_hand
 from workflows.policy.money.grants import read_usd
 from workflows.policy.plan.json_shape import shape_faults
 from workflows.policy.plan.plan_check import brief, plan_faults
@@ -207,8 +207,8 @@ def _accept(case: _Case, changeset: Changeset, signal: ApproveChangeset) -> Appl
         approved = approve_by_rule(changeset, by, needs_judged=needs_judged)
     else:
         text = (
-            f"no gate judged changeset {signal.id!r} ({why_not_judged(judged)}): a person has to "
-            "approve it, unless `approvals.unjudged` is `allow`"
+            f"no rule may approve changeset {signal.id!r}, a person has to approve it: "
+            f"{why_by_hand(judged)}"
         )
         return case.not_possible(signal.id, text)
     return Applied(state=wave_outcomes.put_changeset(case.state, approved))
@@ -252,6 +252,8 @@ def _retry(case: _Case, signal: RetryTask) -> Applied:
     record = case.record(signal.id)
     if record is None:
         return case.unknown("task", signal.id)
+    if signal.review:
+        return _review_again(case, record, signal)
     if not can_move(record, TaskEvent.RETRIED):
         text = f"task {signal.id!r} is {record.state}; only an ended task can be retried"
         return case.not_possible(signal.id, text)
@@ -263,6 +265,28 @@ def _retry(case: _Case, signal: RetryTask) -> Applied:
     if record.waived:
         state = wave_outcomes.reset_dependants(state, record.task.id, "is to be done after all")
     return Applied(state=state)
+
+
+def _review_again(case: _Case, record: TaskRecord, signal: RetryTask) -> Applied:
+    """Have the same work reviewed again; an approval of its changeset is withdrawn."""
+    if signal.notes:
+        text = "notes are for a next attempt, and another review starts none: leave one of them out"
+        return case.not_possible(signal.id, text)
+    if not can_move(record, TaskEvent.REVIEW) or not _has_whole_work(record):
+        text = (
+            f"task {signal.id!r} is {record.state} and has no submitted work that could be reviewed"
+            " again"
+        )
+        return case.not_possible(signal.id, text)
+    again = move(record, TaskEvent.REVIEW, "a person asks for another review")
+    state = wave_outcomes.put(case.state, again.evolve(judgement=None))
+    home = next(each for each in state.changesets if record.task.id in each.tasks)
+    return Applied(state=wave_outcomes.put_changeset(state, home.without_approval()))
+
+
+def _has_whole_work(record: TaskRecord) -> bool:
+    """Tell whether the last attempt submitted its work, and nothing moved away below it."""
+    return None not in (record.commit, record.base) and record.restart_from == record.commit
 
 
 def _steer(case: _Case, signal: SteerTask) -> Applied:

@@ -276,7 +276,17 @@ def _can_be_retried(left: list[TaskRecord]) -> bool:
 
 
 def _not_judged(waiting: list[Changeset]) -> str:
-    """Say why a person has to approve what no gate judged; the first reason stands for all."""
+    """Say why a person has to approve what no gate or no reviewer judged.
+
+    The first reason stands for all.
+    """
+    if abstained := [line for each in waiting for line in _unreviewed(each)]:
+        task, _, reason = abstained[0].partition(": ")
+        more = f"; {len(abstained) - 1} more" if len(abstained) > 1 else ""
+        return (
+            f" (the reviewers abstained: approve, reject, or `retry --review {task}`{more};"
+            f" {reason})"
+        )
     reasons = [(each.id, why_not_judged(each.judgement or Judgement())) for each in waiting]
     unjudged = [(name, reason) for name, reason in reasons if reason]
     if not unjudged:
@@ -284,6 +294,10 @@ def _not_judged(waiting: list[Changeset]) -> str:
     name, reason = unjudged[0]
     more = f" and {len(unjudged) - 1} more" if len(unjudged) > 1 else ""
     return f" (no gate judged {name}{more}: {reason})"
+
+
+def _unreviewed(changeset: Changeset) -> tuple[str, ...]:
+    return changeset.judgement.unreviewed if changeset.judgement else ()
 
 
 def _not_done(left: list[TaskRecord]) -> str:
@@ -301,6 +315,7 @@ def start(state: SessionState, starts: StageStart) -> SessionState:
             record = record.evolve(attempt=record.attempt + 1)
             state = put(state, move(record, TaskEvent.DEVELOPMENT_STARTED))
         else:
+            record = record.evolve(validations=record.validations + 1)
             state = put(state, move(record, TaskEvent.VALIDATION_STARTED))
     for changeset in state.changesets:
         if changeset.id in starts.changesets:

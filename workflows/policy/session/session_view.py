@@ -116,6 +116,7 @@ def _changeset_line(changeset: Changeset, room: int) -> ChangesetLine:
         approved_by=changeset.approved_by if is_approved else "",
         judged_by=judged.by if judged else (),
         not_judged=_cut(why_less(judged), room) if judged else "",
+        not_reviewed=_cut("; ".join(judged.unreviewed), room) if judged else "",
     )
 
 
@@ -155,9 +156,12 @@ def _judged(changeset: Changeset) -> str:
     if judged is None:
         return ""
     less = why_less(judged)
+    lacks = "; ".join(judged.unreviewed)
+    review = f", **not reviewed**: {_code(lacks)}" if lacks else ""
     if not judged.by:
-        return f", **not judged**: {_code(less)}"
-    return f", judged by: {', '.join(judged.by)}{f' (less {_code(less)})' if less else ''}"
+        return f", **not judged**: {_code(less)}{review}"
+    by = ", ".join(judged.by)
+    return f", judged by: {by}{f' (less {_code(less)})' if less else ''}{review}"
 
 
 def _decided(decision: Decision) -> str:

@@ -23,6 +23,7 @@ _COURSE: Final = {
     (Is.DEVELOPING, On.SUBMITTED): Is.DEVELOPED,
     (Is.DEVELOPED, On.VALIDATION_STARTED): Is.VALIDATING,
     (Is.VALIDATING, On.PASSED): Is.VALIDATED,
+    (Is.VALIDATING, On.ABSTAINED): Is.VALIDATED,
     (Is.VALIDATED, On.MERGE_STARTED): Is.MERGING,
     (Is.MERGING, On.MERGED): Is.MERGED,
     # the work is not good enough: the agent ended without any, a check, a reviewer, a person
@@ -39,6 +40,9 @@ _COURSE: Final = {
     # the judgement or the merge did not happen, and not because of this task's work
     (Is.VALIDATING, On.HELD): Is.DEVELOPED,
     (Is.MERGING, On.HELD): Is.VALIDATED,
+    # a person wants the same work reviewed again
+    (Is.VALIDATED, On.REVIEW): Is.DEVELOPED,
+    (Is.FAILED, On.REVIEW): Is.DEVELOPED,
     # what the work stands on has moved away: it begins again, and lets go of its claims
     (Is.READY, On.RESET): Is.PENDING,
     (Is.DEVELOPING, On.RESET): Is.PENDING,

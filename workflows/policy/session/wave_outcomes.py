@@ -8,7 +8,7 @@ from datetime import datetime
 
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.changeset import Changeset, ChangesetEvent
-from workflows.domain.gate import GateReport
+from workflows.domain.gate import GateReport, Judgement
 from workflows.domain.ids import ChangesetId, TaskId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_state import SessionState
@@ -168,6 +168,8 @@ def _developed(
         tree=item.tree,
         restart_from=item.commit,
         author_family=item.family,
+        summary=item.summary,
+        validations=0,
     )
     if item.ignored:
         text = f"the agent wrote ignored files, which are not part of the work: {item.ignored}"
@@ -209,11 +211,8 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
             # No one has judged it: it waits as it is, and is validated once there is money again.
             return put(state, move(record, TaskEvent.HELD, item.notes[:200]))
         case Refused(by="abstention"):
-            # The work may be good: another attempt at it would fix nothing.
-            state = notice(state, NoticeKind.ABSTENTION, item.task, item.notes, at)
-            rejected = move(record, TaskEvent.REJECTED)
-            reason = f"no reviewer gave a verdict: {item.notes}"
-            return put(state, move(rejected, TaskEvent.GAVE_UP, reason[:200]))
+            nothing = Judgement(nothing=(item.notes[:200],))
+            return _unreviewed(state, record, nothing, item.notes, at)
         case Refused():
             text = f"attempt {item.attempt} was refused by the {item.by}"
             record = _note(record, f"{text}: {item.notes}")
@@ -231,7 +230,31 @@ def _validated(
         text = f"tests are deleted, skipped or weakened: {'; '.join(item.weakened)}"
         state = notice(state, NoticeKind.GATE, item.task, text, at)
     record = record.evolve(diff=item.diff, judgement=item.judgement, weakened=item.weakened)
+    if item.verdict.decision == "abstain":
+        return _unreviewed(state, record, item.judgement, item.verdict.reason, at)
+    if item.verdict.unchanged:
+        numbers = ", ".join(map(str, item.verdict.unchanged))
+        text = f"approved by two reviews, though only unchanged lines prove criterion {numbers}"
+        state = notice(state, NoticeKind.REVIEWER, item.task, text, at)
     return put(state, move(record, TaskEvent.PASSED))
+
+
+def _unreviewed(
+    state: SessionState, record: TaskRecord, judgement: Judgement, reason: str, at: datetime
+) -> SessionState:
+    """Leave work to a person on which no reviewer gave a verdict.
+
+    It may be good: another attempt at it would fix nothing.
+    """
+    task = record.task.id
+    text = (
+        f"no reviewer gave a verdict; approve or reject its changeset, or `retry --review {task}`"
+        f" asks again: {reason}"
+    )
+    state = notice(state, NoticeKind.ABSTENTION, task, text, at)
+    told = judgement.without_review(f"{task}: {reason}"[:200])
+    reason = f"no reviewer gave a verdict: {reason}"[:200]
+    return put(state, move(record.evolve(judgement=told), TaskEvent.ABSTAINED, reason))
 
 
 def merge_result(state: SessionState, result: MergeResult, at: datetime) -> SessionState:

@@ -101,6 +101,7 @@ def _validate_request(
         grounds=grounds(request, state),
         route=prepared(state).routes.reviewer,
         candidates=tuple(candidate(state, each) for each in start.tasks),
+        brief=prepared(state).brief,
         baseline=_baseline(state),
         base=prepared(state).base.commit,
         head=state.head,
@@ -167,9 +168,11 @@ def candidate(state: SessionState, task: TaskId) -> Candidate:
     return Candidate(
         task=record.task,
         attempt=record.attempt,
+        validation=record.validations + 1,
         base=record.base,
         commit=record.commit,
         family=record.author_family,
+        summary=record.summary,
     )
 
 

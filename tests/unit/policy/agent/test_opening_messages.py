@@ -7,6 +7,7 @@ from workflows.domain.gate import GateSpec
 from workflows.domain.ids import Commit
 from workflows.domain.session.wave_values import Start
 from workflows.policy.agent import opening_messages
+from workflows.policy.agent.opening_messages import Submitted
 
 NONCE = "a1b2c3d4e5f6"
 BASE, WORK = Commit("1" * 40), Commit("2" * 40)
@@ -22,7 +23,7 @@ def test_each_opening_begins_with_who_and_what() -> None:
     task = a_task("a")
     planner = opening_messages.planner("the goal", "brief", (), 2, NONCE)
     developer = opening_messages.developer(task, 3, (), (), NONCE)
-    reviewer = opening_messages.reviewer(task, 4, "+x", NONCE)
+    reviewer = opening_messages.reviewer(task, 4, Submitted("+x"), NONCE)
     assert header(planner) == ["Role: planner", "Task: plan", "Attempt: 2"]
     assert header(developer) == ["Role: developer", "Task: a", "Attempt: 3"]
     assert header(reviewer) == ["Role: reviewer", "Task: a", "Attempt: 4"]
@@ -80,10 +81,11 @@ def test_a_conversation_that_begins_anew_keeps_its_header_and_adds_the_turn(
 
 
 def test_a_reviewer_hears_of_weakened_tests_as_data() -> None:
-    told = opening_messages.reviewer(a_task("a"), 1, "+x", NONCE, ("test_a.py: deleted", EVIL))
+    work = Submitted("+x", weakened=("test_a.py: deleted", EVIL))
+    told = opening_messages.reviewer(a_task("a"), 1, work, NONCE)
     assert "Reject it unless the task asks for that" in told
     assert opening_messages.data("weakened tests", f"test_a.py: deleted\n{EVIL}", NONCE) in told
-    assert "weakens tests" not in opening_messages.reviewer(a_task("a"), 1, "+x", NONCE)
+    assert "weakens tests" not in opening_messages.reviewer(a_task("a"), 1, Submitted("+x"), NONCE)
 
 
 @pytest.mark.parametrize(
@@ -106,3 +108,20 @@ def test_an_attempt_hears_what_of_its_earlier_work_is_there(
     assert text.count(f"</data {NONCE}>") == 2 + bool(conflicts)
     if conflicts:
         assert f"`git show {WORK}:PATH`" in text
+
+
+def test_a_reviewer_sees_what_the_developer_says_and_what_the_checks_came_to_as_data() -> None:
+    work = Submitted("+x", summary=f"done {EVIL}", gates=f"tests: passed {EVIL}")
+    told = opening_messages.reviewer(a_task("a"), 1, work, NONCE)
+    parts = [
+        opening_messages.data(label, text, NONCE)
+        for label, text in (("summary", work.summary), ("checks", work.gates), ("diff", "+x"))
+    ]
+    assert [part in told for part in parts] == [True] * 3
+    assert [told.index(part) for part in parts] == sorted(told.index(part) for part in parts)
+    assert told.count(EVIL) == 2
+
+
+def test_a_reviewer_is_not_told_of_what_is_not_there() -> None:
+    told = opening_messages.reviewer(a_task("a"), 1, Submitted("+x"), NONCE)
+    assert told.count(f"<data {NONCE}") == 2

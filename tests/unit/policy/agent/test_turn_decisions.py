@@ -59,6 +59,35 @@ def test_calls_run_up_to_the_first_readable_submission(
     assert (list(found.run), found.submitted, list(found.unheard)) == (run, submitted, unheard)
 
 
+NO, YES = call("submit_verdict", approve=False), call("submit_verdict", approve=True)
+TEXT = call("submit_verdict", approve="false")
+
+
+@pytest.mark.parametrize(
+    ("calls", "is_contradiction"),
+    [
+        ([YES], False),
+        ([YES, YES], False),
+        ([YES, NO], True),
+        ([NO, A, YES], True),
+        ([YES, YES, NO], True),
+        ([YES, TEXT], True),
+        ([YES, call("submit_verdict", "[", approve=False)], False),
+        ([YES, call("submit", approve=False)], False),
+    ],
+)
+def test_verdicts_that_contradict_each_other_are_not_accepted(
+    calls: list[ToolCall], is_contradiction: bool
+) -> None:
+    """Field report G09."""
+    found = move(*calls, role=Role.REVIEWER)
+    assert (found.submitted, bool(found.fault)) == (calls[0], is_contradiction)
+
+
+def test_only_verdicts_can_contradict_each_other() -> None:
+    assert move(call("submit", approve=True), call("submit", approve=False)).fault == ""
+
+
 @pytest.mark.parametrize(
     ("role", "name"),
     [

@@ -6,22 +6,35 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from tests.unit.policy.examples import a_model
-from workflows.domain.verdict import Evidence, Finding, Submission
-from workflows.policy.review.verdict_rules import judge, pick_reviewer, read_submission, route_fault
+from workflows.domain.verdict import Evidence, EvidencePlace, Finding, Submission
+from workflows.policy.review.verdict_rules import judge, read_submission
 
 CRITERIA = ("The parser reads dates.", "The parser refuses times.", "Docs say so.")
 REVIEWER = a_model("beta")
 
 
-def approval(*cited: str) -> Submission:
-    evidence = tuple(
-        Evidence(criterion=c, path="a.py", line_start=1, line_end=2, quote="x = 1") for c in cited
+CHANGED, UNCHANGED, ABSENT = EvidencePlace
+
+
+def cited(criterion: str, because: str = "") -> Evidence:
+    return Evidence(
+        criterion=criterion,
+        path="a.py",
+        line_start=1,
+        line_end=2,
+        quote="x = 1",
+        unchanged_because=because,
     )
+
+
+def approval(*criteria: str, because: str = "") -> Submission:
+    evidence = tuple(cited(each, because) for each in criteria)
     return Submission(approve=True, summary="fine", evidence=evidence)
 
 
 def verdict_on(submission: Submission, *holds: bool, criteria: tuple[str, ...] = CRITERIA):
-    return judge(submission, criteria, holds, REVIEWER)
+    places = [CHANGED if each else ABSENT for each in holds]
+    return judge(submission, criteria, places, REVIEWER)
 
 
 def a_submission(**fields: JsonValue) -> dict[str, JsonValue]:
@@ -150,19 +163,39 @@ def test_no_approval_without_proof_for_every_criterion(pieces: list[tuple[str, b
     assert (verdict.reason == "") is (verdict.decision == "approve")
 
 
-def test_the_reviewer_is_the_first_of_another_family():
-    route = (a_model("alpha"), a_model("beta"), a_model("gamma"))
-    assert pick_reviewer(route, "Alpha") == route[1]
-    assert pick_reviewer(route, "beta") == route[0]
-    assert pick_reviewer(route[:1], "alpha") is None
-    assert pick_reviewer((), "alpha") is None
+@pytest.mark.parametrize(
+    ("place", "because", "decision", "unchanged", "reason"),
+    [
+        (CHANGED, "", "approve", (), ""),
+        (CHANGED, "needless", "approve", (), ""),
+        (UNCHANGED, "the old loop reads them already", "approve", (2,), ""),
+        (UNCHANGED, "", "abstain", (), "did not change, and does not say why, for criterion 2"),
+        (UNCHANGED, " \n", "abstain", (), "did not change, and does not say why, for criterion 2"),
+        (ABSENT, "it is there", "abstain", (), "the evidence does not hold for criterion 2"),
+    ],
+)
+def test_evidence_in_unchanged_lines_must_say_why_and_counts_less(
+    place: EvidencePlace, because: str, decision: str, unchanged: tuple[int, ...], reason: str
+):
+    """Field report G46."""
+    evidence = (cited("1"), cited("2", because), cited("3"))
+    submission = Submission(approve=True, summary="fine", evidence=evidence)
+    verdict = judge(submission, CRITERIA, (CHANGED, place, CHANGED), REVIEWER)
+    assert (verdict.decision, verdict.unchanged) == (decision, unchanged)
+    assert reason in verdict.reason
 
 
-def test_a_route_is_at_fault_where_somebody_cannot_be_reviewed():
-    alpha, beta = a_model("alpha"), a_model("beta")
-    assert route_fault([alpha], [beta]) is None
-    assert route_fault([alpha, beta], [alpha, beta]) is None
-    fault = route_fault([alpha, beta], [beta])
-    assert fault is not None
-    assert "scripted/beta-1 (family 'beta')" in fault
-    assert route_fault([alpha], []) is not None
+def test_a_criterion_with_changed_lines_too_counts_in_full():
+    submission = approval("1", "1", "2", "3", because="as before")
+    verdict = judge(submission, CRITERIA, (UNCHANGED, CHANGED, CHANGED, CHANGED), REVIEWER)
+    assert (verdict.decision, verdict.unchanged) == ("approve", ())
+
+
+def test_without_criteria_unchanged_lines_count_less_as_well():
+    verdict = judge(approval("x", because="it is the config"), (), (UNCHANGED,), REVIEWER)
+    assert (verdict.decision, verdict.unchanged) == ("approve", (1,))
+
+
+def test_an_abstention_keeps_what_it_cites_to_itself():
+    verdict = judge(approval("1", because="so"), CRITERIA, (UNCHANGED,), REVIEWER)
+    assert (verdict.decision, verdict.unchanged) == ("abstain", ())

@@ -43,6 +43,27 @@ async def test_lines_with_their_numbers(home: Home):
     )
 
 
+async def test_where_a_file_was_changed(home: Home):
+    home.make({"a": "1\n2\n3\n4\n5\n6\n", "same": "x\n", "old": "1\n2\n", "cut": "1\n2\n"})
+    place = await home.start()
+    write(place, {"a": "new\n2\n4\n5\n6\n@@ -1 +1 @@\n", "new [x]": "1\n2\n", "cut": "2\n"})
+    (place / "old").rename(place / "moved")
+    commit = await home.commit_work()
+    ranges = {
+        path: await home.host.changed_lines(home.base, commit, path)
+        for path in ("a", "same", "new [x]", "old", "moved", "cut", "absent")
+    }
+    assert ranges == {
+        "a": ((1, 1), (2, 3), (6, 6)),  # 3 was taken away between the new lines 2 and 3
+        "same": (),
+        "new [x]": ((1, 2),),
+        "old": ((0, 1),),
+        "moved": ((1, 2),),
+        "cut": ((0, 1),),
+        "absent": (),
+    }
+
+
 async def test_nothing_changed_adds_nothing(home: Home):
     home.make({"a": "1\n"})
     await home.start()
