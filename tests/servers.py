@@ -20,6 +20,8 @@ from workers.temporal.connection import ServerAddress, connect
 
 _SHORT_RUNS = '--dynamic-config-value=history.workflowIdReuseMinimalInterval="1ms"'
 """Without it a run that continues as new within a second makes the next one wait for the rest."""
+LESS_COLLECTING = {"GOGC": "800"}
+"""Go collects garbage less often: a seventh less of the processor for a little more memory."""
 _STARTS = 3
 
 
@@ -48,7 +50,7 @@ def _started(address: ServerAddress, directory: Path, log: BinaryIO) -> "subproc
     for _ in range(_STARTS):
         process = subprocess.Popen(
             [*server_command(address, directory / "temporal.db"), _SHORT_RUNS],
-            env=server_environment(os.environ),
+            env={**server_environment(os.environ), **LESS_COLLECTING},
             stdout=log,
             stderr=log,
         )

@@ -26,6 +26,7 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from tests.all_contracts import CONTRACTS
 from tests.fakes.listener import Listener
@@ -36,7 +37,7 @@ from workers import wiring
 from workers.roles import Role as WorkerRole
 from workers.settings import Settings
 from workers.temporal.connection import connect
-from workers.worker_serving import patient, workflow_runner
+from workers.worker_serving import patient
 from workflows import queues
 from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.agent.model_values import Role
@@ -52,6 +53,9 @@ ROUTES = Routes(
 )
 ASK = Approvals()
 _BY_NAME = {contract.name: contract for contract in CONTRACTS}
+_LOADED_ONCE = SandboxRestrictions.default.with_passthrough_modules("workflows", "pydantic")
+"""All code of workflows is loaded once, not again for each of some thousand workflows. The tests of
+`tests/e2e` and `tests/replay` load it as workers do."""
 _BEAT_SECONDS = 0.05
 """Heartbeats bring cancellations; a test should not wait for them."""
 
@@ -209,8 +213,8 @@ class Playing:
         return next(each.state for each in (await self.view()).tasks if each.id == task)
 
     async def result(self) -> SessionResult:
-        """Wait for the end; time is skipped meanwhile."""
-        return await self.handle.result()
+        """Wait for the end."""
+        return await ends(self.handle.result(), f"the end of {self.handle.id!r}")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -269,7 +273,7 @@ async def serving(theatre: Theatre) -> AsyncGenerator[None]:
                     theatre.client,
                     task_queue=queues.WORKFLOWS,
                     workflows=[*wiring.workflows_for(WorkerRole.WORKFLOWS), Listener],
-                    workflow_runner=workflow_runner(),
+                    workflow_runner=SandboxedWorkflowRunner(restrictions=_LOADED_ONCE),
                     on_fatal_error=theatre.lose,
                 )
             )
@@ -279,8 +283,8 @@ async def serving(theatre: Theatre) -> AsyncGenerator[None]:
 
 async def _beat() -> None:
     while True:
-        activity.heartbeat()
         await asyncio.sleep(_BEAT_SECONDS)
+        activity.heartbeat()
 
 
 def request(
@@ -327,6 +331,11 @@ async def played(theatre: Theatre, world: World, **config: Any) -> SessionResult
     """Run a session to its end."""
     async with theatre.session(world, **config) as session:
         return await session.result()
+
+
+async def result_of(agent: WorkflowHandle[Any, AgentOutcome]) -> AgentOutcome:
+    """Wait for an agent's end."""
+    return await ends(agent.result(), f"the end of {agent.id!r}")
 
 
 def states(result: SessionResult) -> dict[str, tuple[str, int]]:

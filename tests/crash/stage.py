@@ -22,6 +22,7 @@ from temporalio.client import Client
 from activities.adapters.models.scripted.playbook import Playbook
 from activities.adapters.models.simulator.simulator_server import Simulator
 from tests.ports import kept_port
+from tests.servers import LESS_COLLECTING
 from tests.waiting import PATIENCE, ends, until
 from workers.hosting import data_layout
 from workers.roles import Role, environment_for
@@ -257,7 +258,7 @@ def _server_program(settings: Settings, address: ServerAddress) -> Program:
     return Program(
         name="temporal server",
         argv=(*tied, *server_command(address, settings.data_dir / "temporal.db")),
-        environment=server_environment(os.environ),
+        environment={**server_environment(os.environ), **LESS_COLLECTING},
         directory=settings.data_dir,
         log=settings.logs_dir / "temporal.log",
     )

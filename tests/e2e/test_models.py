@@ -14,6 +14,7 @@ from activities.adapters.models.scripted.playbook import parse_playbook
 from activities.adapters.models.simulator.simulator_server import Simulator
 from starter.console.exit_codes import ExitCode
 from tests.e2e.processes import ROOT
+from tests.waiting import ends
 
 pytestmark = pytest.mark.e2e
 CONFIGURATION = """
@@ -116,7 +117,7 @@ async def simulated(
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        out, _ = await process.communicate()
+        out, _ = await ends(process.communicate(), "the end of `models test`")
     return process.returncode, out.decode()
 
 

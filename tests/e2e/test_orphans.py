@@ -104,7 +104,7 @@ async def test_a_killed_workers_activity_is_tried_again_at_the_next_start(
         kill(worker.pid)
         worker.wait(PATIENCE)
     with _worker(temporal_settings):
-        assert await handle.result() == 2
+        assert await waiting.ends(handle.result(), "the end of the workflow") == 2
     assert await _why_again(handle) == "WorkerLost"
 
 
@@ -121,7 +121,7 @@ async def test_a_polite_end_leaves_nothing_to_hand_back(
     assert list(journal.iterdir()) == []
     # It finished its activity in the grace; another one takes the workflow to its end.
     async with _serving(temporal_settings):
-        assert await handle.result() == 1
+        assert await waiting.ends(handle.result(), "the end of the workflow") == 1
 
 
 async def test_a_living_workers_journal_is_left_alone(
@@ -167,7 +167,7 @@ async def test_an_activity_without_code_for_it_keeps_beating(
         await waiting.until(outlives_its_timeout, "an attempt lives by its heartbeats")
         await handle.cancel()
         with pytest.raises(WorkflowFailureError):
-            await handle.result()
+            await waiting.ends(handle.result(), "the end of the workflow")
 
 
 async def test_a_cancellation_arrives_by_heartbeat(
@@ -182,6 +182,6 @@ async def test_a_cancellation_arrives_by_heartbeat(
         await _began(began, "attempt 1")
         await handle.cancel()
         with pytest.raises(WorkflowFailureError) as ended:
-            await handle.result()
+            await waiting.ends(handle.result(), "the end of the workflow")
         assert isinstance(ended.value.cause, CancelledError)
         assert began.read_text() == "attempt 1\ncancelled\n"

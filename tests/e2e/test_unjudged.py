@@ -8,6 +8,7 @@ import pytest
 
 from starter.console.exit_codes import ExitCode
 from tests.e2e.processes import blueflame, repository
+from tests.effort import some
 from workers.settings import Settings
 from workflows.domain.session.session_config import Pacing
 
@@ -75,7 +76,7 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("pacing", list(Pacing))
+@pytest.mark.parametrize("pacing", some([Pacing.WAVE, Pacing.FLOW], 2))
 def test_unattended_nothing_merges_and_the_end_says_why(place: Place, pacing: Pacing) -> None:
     ended = place.runs("--auto-approve", "--allow-unjudged-base", "--pacing", pacing)
     assert ended.returncode == ExitCode.FAILED, ended.stdout + ended.stderr
@@ -98,7 +99,7 @@ def test_a_session_ends_before_it_plans_where_no_gate_can_judge_the_base(place: 
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("pacing", list(Pacing))
+@pytest.mark.parametrize("pacing", some([Pacing.FLOW, Pacing.WAVE], 2))
 def test_a_decisions_file_leaves_to_a_person_what_no_gate_judged(
     place: Place, pacing: Pacing
 ) -> None:

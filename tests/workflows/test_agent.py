@@ -11,8 +11,9 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, CancelledError
 
+from tests.effort import some
 from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
-from tests.theatre import Theatre, light_theatre, scheduled, until_in_history
+from tests.theatre import Theatre, light_theatre, result_of, scheduled, until_in_history
 from tests.waiting import until
 from workflows.contracts.host_contracts import RunTools, ToolsOutcome
 from workflows.contracts.model_contracts import CallModel, ModelAnswered, ModelOutcome, PrefixLost
@@ -60,7 +61,7 @@ class Scripted(World):
 
 async def ended(theatre: Theatre, world: World, **facts: Any) -> AgentOutcome:
     async with theatre.agent(world, **facts) as agent:
-        return await agent.result()
+        return await result_of(agent)
 
 
 def results(world: World, turn: int) -> list[tuple[str, str, bool]]:
@@ -186,7 +187,7 @@ async def test_stop_ends_it_at_once_and_keeps_the_work(theatre: Theatre, during:
     async with theatre.agent(world) as agent:
         await hold.arrived()
         await agent.signal("stop", "skipped by a person")
-        outcome = await agent.result()
+        outcome = await result_of(agent)
     assert (outcome.end, outcome.detail) == (AgentEnd.STOPPED, "skipped by a person")
     assert outcome.checkpoint == name_of("dev.a.1", 1)
 
@@ -213,7 +214,7 @@ async def test_a_call_that_is_stopped_counts_where_it_was_sent(
 
         await (until(is_waiting, "the call waits") if fails else hold.arrived())
         await agent.signal("stop", "enough")
-        outcome = await agent.result()
+        outcome = await result_of(agent)
     assert (outcome.end, outcome.bill.usd) == (AgentEnd.STOPPED, spent)
 
 
@@ -237,7 +238,7 @@ async def test_a_call_that_fails_while_it_is_stopped_is_stopped(
         await agent.signal("stop", "enough")
         await until_in_history(agent, is_activity_to_be_cancelled)
         hold.release()
-        outcome = await agent.result()
+        outcome = await result_of(agent)
     assert (outcome.end, outcome.detail) == (AgentEnd.STOPPED, "enough")
     assert outcome.bill.usd == spent
 
@@ -254,11 +255,11 @@ async def answers() -> None:
     "ends",
     [
         answers,
-        lambda: fail(FailureType.RATE_LIMITED),
         lambda: fail(FailureType.OUTCOME_UNKNOWN),
-        lambda: fail(FailureType.CREDIT_EXHAUSTED),
+        pytest.param(lambda: fail(FailureType.RATE_LIMITED), marks=pytest.mark.slow),
+        pytest.param(lambda: fail(FailureType.CREDIT_EXHAUSTED), marks=pytest.mark.slow),
     ],
-    ids=["answered", "rate-limited", "unknown", "no-credit"],
+    ids=["answered", "unknown", "rate-limited", "no-credit"],
 )
 async def test_a_cancellation_is_not_lost_on_a_call_that_ends_meanwhile(
     theatre: Theatre, ends: Callable[[], Awaitable[None]]
@@ -276,7 +277,7 @@ async def test_a_cancellation_is_not_lost_on_a_call_that_ends_meanwhile(
         await until_in_history(agent, is_activity_to_be_cancelled)
         hold.release()
         with pytest.raises(WorkflowFailureError) as failed:
-            await agent.result()
+            await result_of(agent)
     assert isinstance(failed.value.cause, CancelledError)
     assert len(world.calls) == 1
     assert world.tools == []
@@ -304,7 +305,7 @@ async def test_a_call_that_fails_while_its_agent_is_cancelled_counts_where_it_ma
         await until_in_history(agent, is_activity_to_be_cancelled)
         hold.release()
         with pytest.raises(WorkflowFailureError):
-            await agent.result()
+            await result_of(agent)
         view = await ledger.query("state", result_type=LedgerView)
     assert view.settled_usd == spent
 
@@ -323,13 +324,13 @@ async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Th
     async with theatre.agent(world) as agent:
         await hold.arrived()
         await agent.signal("stop", "enough")
-        outcome = await agent.result()
+        outcome = await result_of(agent)
     assert outcome.bill.usd == Decimal("0.10")
 
 
 @pytest.mark.parametrize(
     "kind",
-    [FailureType.INVALID_REQUEST, FailureType.CONTEXT_OVERFLOW],
+    some([FailureType.INVALID_REQUEST, FailureType.CONTEXT_OVERFLOW], 2),
 )
 async def test_provider_where_no_model_of_the_route_is_left(theatre: Theatre, kind: str):
     """Field report R44."""
@@ -342,7 +343,7 @@ async def test_provider_where_no_model_of_the_route_is_left(theatre: Theatre, ki
     assert len(world.calls) == 1
 
 
-@pytest.mark.parametrize("kind", [FailureType.FENCED, FailureType.SANDBOX_UNAVAILABLE])
+@pytest.mark.parametrize("kind", some([FailureType.FENCED, FailureType.SANDBOX_UNAVAILABLE], 2))
 async def test_host(theatre: Theatre, kind: str):
     world = Scripted()
 
@@ -418,7 +419,7 @@ async def test_an_answer_without_calls_is_answered_in_words_that_fit(
 # --- calls that fail ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [FailureType.OUTCOME_UNKNOWN, FailureType.WORKER_LOST])
+@pytest.mark.parametrize("kind", some([FailureType.OUTCOME_UNKNOWN, FailureType.WORKER_LOST], 2))
 async def test_an_unknown_outcome_costs_its_quote_and_is_asked_anew(theatre: Theatre, kind: str):
     world = Scripted([tool("bash", command="x")], [SUBMIT], usd_per_call=Decimal("0.10"))
     world.on_call = lambda _: fail(kind) if len(world.calls) in {1, 2, 4, 5} else None
@@ -432,7 +433,7 @@ async def test_three_unknown_outcomes_in_a_row_end_it_with_longer_waits_between(
     world = Scripted(usd_per_call=Decimal("0.10"))
     world.on_call = lambda _: fail(FailureType.OUTCOME_UNKNOWN)
     async with theatre.agent(world, back_off=timedelta(milliseconds=10)) as agent:
-        outcome = await agent.result()
+        outcome = await result_of(agent)
         waits = [
             event.timer_started_event_attributes.start_to_fire_timeout.ToTimedelta()
             async for event in agent.fetch_history_events()
@@ -452,11 +453,13 @@ async def test_stop_ends_the_wait_after_an_unknown_outcome(theatre: Theatre):
             agent, lambda event: event.event_type == EventType.EVENT_TYPE_TIMER_STARTED
         )
         await agent.signal("stop", "enough")
-        outcome = await agent.result()
+        outcome = await result_of(agent)
     assert (outcome.end, outcome.bill.usd) == (AgentEnd.STOPPED, Decimal("0.10"))
 
 
-@pytest.mark.parametrize("kind", [FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED])
+@pytest.mark.parametrize(
+    "kind", some([FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED], 2)
+)
 async def test_the_routes_next_model_takes_over(theatre: Theatre, kind: str):
     world = Scripted([tool("bash", command="x")], [SUBMIT])
     world.on_call = lambda call: fail(kind) if call.model.family == "alpha" else None
@@ -549,7 +552,7 @@ async def test_steers_during_continuations_arrive_once_and_in_order(theatre: The
         hold.release()
         for word in (*said, "the last."):
             await agent.signal("steer", word)
-        outcome = await agent.result()
+        outcome = await result_of(agent)
     assert outcome.end is AgentEnd.SUBMITTED
     heard = "".join(world.heard("dev.a.1", call.turn) for call in world.calls)
     places = [heard.index(word) for word in said]
@@ -582,7 +585,7 @@ async def test_a_pause_outlives_a_continuation(theatre: Theatre):
         assert await scheduled(agent) == []
         world.script = lambda _: [SUBMIT]
         await agent.signal("resume")
-        assert (await agent.result()).end is AgentEnd.SUBMITTED
+        assert (await result_of(agent)).end is AgentEnd.SUBMITTED
 
 
 def has_continued(event: HistoryEvent) -> bool:

@@ -21,7 +21,7 @@ from activities.gates.execution import Checkout, GateRunner
 from activities.ports.sandbox_port import Limits, Workspace
 from activities.toolset.tool_runner import Observation, Toolset
 from tests.fakes.world import Hold, World, answered, planned, tool
-from tests.theatre import Theatre, has_heard, scheduled, tools_are_done
+from tests.theatre import Theatre, has_heard, result_of, scheduled, tools_are_done
 from tests.waiting import PATIENCE
 from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.agent_values import AgentEnd
@@ -95,7 +95,7 @@ async def test_150k_tokens_of_noise_are_compacted(theatre: Theatre):
 
     world.on_call = answer
     async with theatre.agent(world) as agent:
-        outcome = await agent.result()
+        outcome = await result_of(agent)
     assert outcome.end is AgentEnd.SUBMITTED
     assert [call.prefix is None for call in world.calls].count(True) == 2
 
@@ -108,7 +108,7 @@ async def test_an_output_limit_of_ten_tokens_is_told_until_the_answer_fits(theat
 
     world.on_call = lambda call: cut(call) if len(world.calls) in {1, 2, 4} else None
     async with theatre.agent(world) as agent:
-        outcome = await agent.result()
+        outcome = await result_of(agent)
     assert outcome.end is AgentEnd.SUBMITTED
     assert "cut at the output limit" in world.heard("dev.a.1", 2)
 

@@ -13,7 +13,7 @@ from temporalio.worker import Worker
 
 from tests.fakes.generous_ledger import GenerousLedger
 from tests.fakes.world import World, planned, tool
-from tests.theatre import Theatre, light_theatre
+from tests.theatre import Theatre, light_theatre, result_of
 from workers import wiring
 from workers.roles import Role as WorkerRole
 from workers.worker_serving import workflow_runner
@@ -75,7 +75,7 @@ async def growth(world: World) -> float:
     """Return what turn 40 adds to the history over what turn 10 adds, where nothing compresses."""
     limits = AgentLimits.model_validate({"turns": TURNS, "wall": "PT1H", "usd": 3})
     async with light_theatre() as theatre, theatre.agent(world, limits=limits) as agent:
-        assert (await agent.result()).turns == TURNS
+        assert (await result_of(agent)).turns == TURNS
         history = await agent.fetch_history()
     sizes = bytes_of_turns(history)  # from turn 2 on
     return sizes[38 - 1] / sizes[10 - 2]
@@ -85,6 +85,7 @@ async def test_what_a_turn_adds_to_the_history_is_flat():
     assert 0.9 <= await growth(Wordy(has_store=True)) <= 1.1
 
 
+@pytest.mark.slow
 async def test_without_the_stored_chain_it_grows():
     assert await growth(Wordy(has_store=False)) > 1.1
 
@@ -134,6 +135,7 @@ async def test_eight_agents_at_once_never_pass_the_cap(theatre: Theatre):
     assert CAP - 4 * CALL <= await spend(theatre) <= CAP
 
 
+@pytest.mark.slow
 async def test_a_ledger_that_ignores_what_it_granted_lets_them_pass_it(theatre: Theatre):
     honest = [each for each in wiring.workflows_for(WorkerRole.WORKFLOWS) if each != SessionLedger]
     async with Worker(

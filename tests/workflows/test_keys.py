@@ -10,7 +10,7 @@ from temporalio.exceptions import ApplicationError
 
 from tests.effort import some
 from tests.fakes.world import World, planned
-from tests.theatre import Theatre, states, until_in_history
+from tests.theatre import Theatre, result_of, states, until_in_history
 from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.agent_values import AgentEnd, AgentState
 from workflows.domain.agent.model_values import Role
@@ -70,7 +70,7 @@ async def test_an_agent_holds_with_its_conversation_and_goes_on_with_the_same_ca
         assert (state.is_paused, state.turn) == (True, 1)
         world.is_mended = True
         await agent.signal("resume")
-        outcome = await agent.result()
+        outcome = await result_of(agent)
     assert outcome.end is AgentEnd.SUBMITTED
     assert [call.turn for call in world.calls] == [1, 2, 2]
     assert world.calls[1] == world.calls[2]
@@ -82,7 +82,7 @@ async def test_a_held_agent_can_be_stopped(theatre: Theatre) -> None:
     async with theatre.agent(world) as agent:
         await until_in_history(agent, _tells_of_the_key)
         await agent.signal("stop", "enough")
-        outcome = await agent.result()
+        outcome = await result_of(agent)
     assert outcome.end is AgentEnd.STOPPED
 
 

@@ -9,6 +9,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.theatre import Theatre
+from tests.waiting import ends
 from workers.worker_serving import patient
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -34,6 +35,6 @@ async def test_a_slow_step_is_no_deadlock(theatre: Theatre):
     )
     async with patient(worker):
         busy = await theatre.client.start_workflow(Busy.run, id=queue, task_queue=queue)
-        assert await busy.result() == "done"
+        assert await ends(busy.result(), "the end of the busy workflow") == "done"
     kinds = {event.event_type for event in (await busy.fetch_history()).events}
     assert EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED not in kinds

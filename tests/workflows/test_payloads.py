@@ -11,7 +11,7 @@ from temporalio.client import WorkflowHandle
 
 from activities.toolset.observations import WHOLE_CHARACTERS
 from tests.fakes.world import World, planned, tool
-from tests.theatre import ASK, Playing, Theatre, states
+from tests.theatre import ASK, Playing, Theatre, result_of, states
 from workflows.contracts.host_contracts import Observation, RunTools, ToolsOutcome
 from workflows.domain.agent.agent_values import AgentEnd, AgentLimits
 from workflows.domain.agent.model_values import Role
@@ -133,6 +133,6 @@ async def test_r53_three_hundred_turns_with_full_observations_pass(theatre: Thea
     world.script = lambda call: [tool("bash", command=f"command {call.turn}")]
     limits = AgentLimits(turns=TURNS, wall=timedelta(hours=9), usd=Decimal(3))
     async with theatre.agent(world, limits=limits) as agent:
-        outcome = await agent.result()
+        outcome = await result_of(agent)
         assert await largest_payload(agent) < LIMIT_BYTES
     assert (outcome.end, outcome.turns) == (AgentEnd.TURN_LIMIT, TURNS)

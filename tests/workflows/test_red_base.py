@@ -59,7 +59,7 @@ class RedBase(World):
         (["a"], True, ("failed", 1)),  # refused before anybody is asked: it stands on the head
         ([], True, ("failed", 1)),  # refused on the merged tree: alone it broke nothing
         ([], False, ("merged", 1)),  # what it failed is not its fault
-        (["a"], False, ("merged", 1)),
+        pytest.param(["a"], False, ("merged", 1), marks=pytest.mark.slow),
     ],
 )
 async def test_what_merged_work_has_mended_must_not_fail_again(

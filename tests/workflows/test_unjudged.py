@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from _pytest.mark import ParameterSet  # what `pytest.param` returns has no public name
 
+from tests.effort import pairs, some
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre, states
 from workflows.contracts.host_contracts import DiffText, ReadDiff, RunGates
@@ -18,6 +20,8 @@ ALLOWED = Approvals(plan="auto", changeset="auto_if_green", unjudged="allow")
 ATTENDED = Approvals(plan="auto", changeset="ask", unjudged_base="allow")
 ONE = (GateSpec(name="tests", argv=("true",)),)
 PACINGS = pytest.mark.parametrize("pacing", list(Pacing))
+ONE_PACING = pytest.mark.parametrize("pacing", some(list(Pacing), 2))
+"""The other one is a slow test."""
 
 Facts = dict[str, object]
 
@@ -71,12 +75,22 @@ class Gated(World):
         return GateReport(tree=Tree(f"{len(self.judged):040}"), results=results)
 
 
+def ways(*kinds: str) -> list[ParameterSet]:
+    """Pair each way with each pacing; ways that are not of these kinds are slow tests."""
+    rest = [way for way in WAYS if way not in kinds]
+    return [
+        *pairs(kinds, list(Pacing)),
+        *(pytest.param(way, pacing, marks=pytest.mark.slow) for way in rest for pacing in Pacing),
+    ]
+
+
 def always(facts: Facts) -> Callable[[RunGates], Facts]:
     return lambda _: facts
 
 
-@PACINGS
-@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.parametrize(
+    ("way", "pacing"), ways("could not start", "cut short", "red without names")
+)
 async def test_unattended_work_that_no_gate_judged_is_not_merged(
     theatre: Theatre, way: str, pacing: Pacing
 ):
@@ -97,7 +111,7 @@ async def test_unattended_work_that_no_gate_judged_is_not_merged(
     assert any("no gate judges the base" in text for text in told)
 
 
-@PACINGS
+@ONE_PACING
 async def test_without_gates_unattended_work_is_not_merged(theatre: Theatre, pacing: Pacing):
     world = Gated(always({}))
     async with theatre.session(world, approvals=UNATTENDED, gates=(), pacing=pacing) as session:
@@ -108,8 +122,7 @@ async def test_without_gates_unattended_work_is_not_merged(theatre: Theatre, pac
     assert any("nothing merges by itself" in text for text in told)
 
 
-@PACINGS
-@pytest.mark.parametrize("gates", [ONE, ()], ids=["one that could not start", "none"])
+@pytest.mark.parametrize(("gates", "pacing"), pairs([ONE, ()], list(Pacing)))
 async def test_a_person_may_let_rules_merge_what_no_gate_judged(
     theatre: Theatre, gates: tuple[GateSpec, ...], pacing: Pacing
 ):
@@ -122,8 +135,7 @@ async def test_a_person_may_let_rules_merge_what_no_gate_judged(
     assert line.not_judged
 
 
-@PACINGS
-@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.parametrize(("way", "pacing"), ways("could not start", "cut short"))
 async def test_a_person_sees_that_no_gate_judged_and_may_approve_by_hand(
     theatre: Theatre, way: str, pacing: Pacing
 ):
@@ -143,7 +155,7 @@ async def test_a_person_sees_that_no_gate_judged_and_may_approve_by_hand(
     assert (result.outcome, states(result)) == ("complete", {"a": ("merged", 1)})
 
 
-@PACINGS
+@ONE_PACING
 async def test_a_rule_may_approve_what_a_gate_judged(theatre: Theatre, pacing: Pacing):
     world = Gated(always({"result": "passed", "exit_code": 0}))
     async with theatre.session(world, approvals=ATTENDED, gates=ONE, pacing=pacing) as session:
@@ -156,7 +168,7 @@ async def test_a_rule_may_approve_what_a_gate_judged(theatre: Theatre, pacing: P
     assert result.outcome == "complete"
 
 
-@PACINGS
+@ONE_PACING
 async def test_a_gate_that_judges_only_the_change_counts(theatre: Theatre, pacing: Pacing):
     """The base had no tests; the change brings the first."""
 

@@ -16,6 +16,7 @@ from starter.sessions.session_client import Sessions
 from tests.e2e.processes import environment
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
+from tests.waiting import ends
 from workers.settings import Settings
 from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.ids import SessionId
@@ -103,7 +104,7 @@ async def _type(settings: Settings, server: str, *arguments: str) -> tuple[int, 
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await started.communicate()
+    said, _ = await ends(started.communicate(), f"the end of {arguments}")
     return started.returncode or 0, said.decode()
 
 

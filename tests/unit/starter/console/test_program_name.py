@@ -28,7 +28,11 @@ def typed(here: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     [
         # The folder could hide our packages, so it begins again with -P.
         ([sys.executable, "-m", "starter"], [sys.executable, "-P", "-m", "starter"]),
-        ([sys.executable, "-P", "-m", "starter"], [sys.executable, "-P", "-m", "starter"]),
+        pytest.param(
+            [sys.executable, "-P", "-m", "starter"],
+            [sys.executable, "-P", "-m", "starter"],
+            marks=pytest.mark.slow,
+        ),
         (["blueflame"], ["blueflame"]),
         (["on path/blueflame"], ["blueflame"]),
         (["not on it/blueflame"], ["not on it/blueflame"]),
