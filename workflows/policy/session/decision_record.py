@@ -8,6 +8,8 @@ from pydantic import JsonValue
 
 from workflows.domain.ids import TaskId
 from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import (
     AnswerQuestion,
@@ -24,8 +26,11 @@ from workflows.domain.session.session_values import (
     SkipTask,
     SteerTask,
 )
+from workflows.domain.task import TaskRecord
 from workflows.policy.money.amounts_in_words import counted, money
 from workflows.policy.money.grants import read_usd
+from workflows.policy.session import wave_outcomes
+from workflows.policy.session.effects import Applied
 
 MOST: Final = 100
 _CHARACTERS: Final = 200
@@ -160,3 +165,29 @@ def _weight(decision: Decision) -> int:
     if decision.source == "rule":
         return 0
     return 2 if decision.what in _JUDGING and not decision.refused else 1
+
+
+class Case:
+    """One decision's circumstances, and how it is refused."""
+
+    def __init__(self, state: SessionState, config: SessionConfig, at: datetime) -> None:
+        self.state = state
+        self.config = config
+        self.at = at
+
+    def notice(self, kind: NoticeKind, subject: str, text: str) -> Applied:
+        """Refuse it with a notice."""
+        state = wave_outcomes.notice(self.state, kind, subject, text, self.at)
+        return Applied(state=state, refused=text)
+
+    def record(self, task: str) -> TaskRecord | None:
+        """Return a task's record; None: there is no such task."""
+        return self.state.records.get(TaskId(task))
+
+    def unknown(self, what: str, name: str) -> Applied:
+        """Refuse it: it names something that is not there."""
+        return self.notice(NoticeKind.UNKNOWN_SUBJECT, name[:200], f"there is no {what} {name!r}")
+
+    def not_possible(self, subject: str, text: str) -> Applied:
+        """Refuse it: it cannot be done now."""
+        return self.notice(NoticeKind.NOT_POSSIBLE, subject, text)

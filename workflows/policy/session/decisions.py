@@ -52,6 +52,7 @@ from workflows.policy.session.changeset_states import (
     judge_approval,
     move_changeset,
 )
+from workflows.policy.session.decision_record import Case
 from workflows.policy.session.effects import (
     Answer,
     Applied,
@@ -93,39 +94,17 @@ def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) 
         return reported_events.take_question(state, config, sent.payload, at)
     if name not in _HANDLERS:
         text = f"there is no signal {name[:100]!r}; there are {', '.join(_HANDLERS)}"
-        return _Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name[:100], text)
+        return Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name[:100], text)
     if inputs != 1:
         text = f"{name!r} was not understood: it came with {inputs} inputs; send one JSON object"
-        return _Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name, text)
-    return _HANDLERS[name](_Case(state, config, at), name, sent.payload)
-
-
-class _Case:
-    """One signal's circumstances."""
-
-    def __init__(self, state: SessionState, config: SessionConfig, at: datetime) -> None:
-        self.state = state
-        self.config = config
-        self.at = at
-
-    def notice(self, kind: NoticeKind, subject: str, text: str) -> Applied:
-        state = wave_outcomes.notice(self.state, kind, subject, text, self.at)
-        return Applied(state=state, refused=text)
-
-    def record(self, task: str) -> TaskRecord | None:
-        return self.state.records.get(TaskId(task))
-
-    def unknown(self, what: str, name: str) -> Applied:
-        return self.notice(NoticeKind.UNKNOWN_SUBJECT, name[:200], f"there is no {what} {name!r}")
-
-    def not_possible(self, subject: str, text: str) -> Applied:
-        return self.notice(NoticeKind.NOT_POSSIBLE, subject, text)
+        return Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name, text)
+    return _HANDLERS[name](Case(state, config, at), name, sent.payload)
 
 
 # --- the plan -------------------------------------------------------------------------------
 
 
-def _approve_plan(case: _Case, signal: ApprovePlan) -> Applied:
+def _approve_plan(case: Case, signal: ApprovePlan) -> Applied:
     if case.state.is_plan_approved:
         return case.not_possible("", "the plan is approved already")
     if phase_beneath(case.state) is not SessionPhase.AWAITING_PLAN:
@@ -137,7 +116,7 @@ def _approve_plan(case: _Case, signal: ApprovePlan) -> Applied:
     return Applied(state=case.state.evolve(is_plan_approved=True, plan_approved_by=by))
 
 
-def _reject_plan(case: _Case, signal: RejectPlan) -> Applied:
+def _reject_plan(case: Case, signal: RejectPlan) -> Applied:
     if case.state.is_plan_approved or phase_beneath(case.state) is not SessionPhase.AWAITING_PLAN:
         return case.not_possible("", f"no plan waits for approval ({case.state.phase})")
     if case.state.plans_made >= case.config.plans:
@@ -148,7 +127,7 @@ def _reject_plan(case: _Case, signal: RejectPlan) -> Applied:
     return Applied(state=state, effects=(PlanAgain(),))
 
 
-def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
+def _replace_plan(case: Case, signal: ReplacePlan) -> Applied:
     if phase_beneath(case.state) is not SessionPhase.AWAITING_PLAN or case.state.is_plan_approved:
         text = f"a plan can be replaced while one waits for approval, not when {case.state.phase}"
         return case.not_possible("", text)
@@ -159,7 +138,7 @@ def _replace_plan(case: _Case, signal: ReplacePlan) -> Applied:
     return Applied(state=state.evolve(is_plan_approved=True, plan_approved_by=by))
 
 
-def _edit_plan(case: _Case, signal: EditPlan) -> Applied:
+def _edit_plan(case: Case, signal: EditPlan) -> Applied:
     plan = plan_edits.running_plan(case.state)
     if plan is None or phase_beneath(case.state) not in _WITH_PLAN:
         return case.not_possible("", f"there is no plan to change ({case.state.phase})")
@@ -179,11 +158,11 @@ def _edit_plan(case: _Case, signal: EditPlan) -> Applied:
 # --- changesets -----------------------------------------------------------------------------
 
 
-def _changeset(case: _Case, name: str) -> Changeset | None:
+def _changeset(case: Case, name: str) -> Changeset | None:
     return next((each for each in case.state.changesets if each.id == name), None)
 
 
-def _approve_changeset(case: _Case, signal: ApproveChangeset) -> Applied:
+def _approve_changeset(case: Case, signal: ApproveChangeset) -> Applied:
     changeset = _changeset(case, signal.id)
     if changeset is None:
         return case.unknown("changeset", signal.id)
@@ -202,7 +181,7 @@ def _approve_changeset(case: _Case, signal: ApproveChangeset) -> Applied:
             return case.not_possible(signal.id, text)
 
 
-def _accept(case: _Case, changeset: Changeset, signal: ApproveChangeset) -> Applied:
+def _accept(case: Case, changeset: Changeset, signal: ApproveChangeset) -> Applied:
     """Approve a changeset that waits; a rule may only approve what a gate judged."""
     by = signal.by or UNNAMED
     judged = changeset.judgement or Judgement()
@@ -220,7 +199,7 @@ def _accept(case: _Case, changeset: Changeset, signal: ApproveChangeset) -> Appl
     return Applied(state=wave_outcomes.put_changeset(case.state, approved))
 
 
-def _reject_changeset(case: _Case, signal: RejectChangeset) -> Applied:
+def _reject_changeset(case: Case, signal: RejectChangeset) -> Applied:
     changeset = _changeset(case, signal.id)
     if changeset is None:
         return case.unknown("changeset", signal.id)
@@ -238,7 +217,7 @@ def _reject_changeset(case: _Case, signal: RejectChangeset) -> Applied:
 # --- tasks ----------------------------------------------------------------------------------
 
 
-def _skip(case: _Case, signal: SkipTask) -> Applied:
+def _skip(case: Case, signal: SkipTask) -> Applied:
     record = case.record(signal.id)
     if record is None:
         return case.unknown("task", signal.id)
@@ -254,7 +233,7 @@ def _skip(case: _Case, signal: SkipTask) -> Applied:
     return Applied(state=state)
 
 
-def _retry(case: _Case, signal: RetryTask) -> Applied:
+def _retry(case: Case, signal: RetryTask) -> Applied:
     record = case.record(signal.id)
     if record is None:
         return case.unknown("task", signal.id)
@@ -273,7 +252,7 @@ def _retry(case: _Case, signal: RetryTask) -> Applied:
     return Applied(state=state)
 
 
-def _review_again(case: _Case, record: TaskRecord, signal: RetryTask) -> Applied:
+def _review_again(case: Case, record: TaskRecord, signal: RetryTask) -> Applied:
     """Have the same work reviewed again; an approval of its changeset is withdrawn."""
     if signal.notes:
         text = "notes are for a next attempt, and another review starts none: leave one of them out"
@@ -292,7 +271,7 @@ def _review_again(case: _Case, record: TaskRecord, signal: RetryTask) -> Applied
     return Applied(state=wave_outcomes.put_changeset(state, home.without_approval()))
 
 
-def _steer(case: _Case, signal: SteerTask) -> Applied:
+def _steer(case: Case, signal: SteerTask) -> Applied:
     record = case.record(signal.id)
     if record is None:
         return case.unknown("task", signal.id)
@@ -310,7 +289,7 @@ def _steer(case: _Case, signal: SteerTask) -> Applied:
     return Applied(state=state, effects=(Steer(task=record.task.id, text=signal.text),))
 
 
-def _answer(case: _Case, signal: AnswerQuestion) -> Applied:
+def _answer(case: Case, signal: AnswerQuestion) -> Applied:
     waiting = questions.open_questions(case.state)
     question = questions.open_about(waiting, signal.id)
     if question is None:
@@ -322,7 +301,7 @@ def _answer(case: _Case, signal: AnswerQuestion) -> Applied:
     return Applied(state=case.state.evolve(questions=left), effects=(answer,))
 
 
-def _prioritise(case: _Case, signal: SetPriority) -> Applied:
+def _prioritise(case: Case, signal: SetPriority) -> Applied:
     record = case.record(signal.id)
     if record is None:
         return case.unknown("task", signal.id)
@@ -333,7 +312,7 @@ def _prioritise(case: _Case, signal: SetPriority) -> Applied:
 # --- the session ----------------------------------------------------------------------------
 
 
-def _set_budget(case: _Case, signal: SetBudget) -> Applied:
+def _set_budget(case: Case, signal: SetBudget) -> Applied:
     usd = read_usd(signal.usd)
     if isinstance(usd, str):
         return case.notice(NoticeKind.BAD_SIGNAL, "set_budget", f"signal 'set_budget': {usd}")
@@ -341,39 +320,39 @@ def _set_budget(case: _Case, signal: SetBudget) -> Applied:
     effects = (SetCap(usd=usd),)
     if state.is_cap_reached and usd > state.spent_usd:
         state = state.evolve(is_cap_reached=False)
-        resumed = _resume(_Case(state, case.config, case.at), Nothing())
+        resumed = _resume(Case(state, case.config, case.at), Nothing())
         return Applied(state=resumed.state, effects=(*effects, *resumed.effects))
     return Applied(state=state, effects=effects)
 
 
-def _proceed(case: _Case, _: Nothing) -> Applied:
+def _proceed(case: Case, _: Nothing) -> Applied:
     if not any(each.state is TaskState.DEVELOPING for each in case.state.records.values()):
         return case.not_possible("", "no development runs that could be closed early")
     return Applied(state=case.state, effects=(TellWaves(signal="proceed"),))
 
 
-def _pause(case: _Case, _: Nothing) -> Applied:
+def _pause(case: Case, _: Nothing) -> Applied:
     return phase_changes.pause(case.state, "paused by a person")
 
 
-def _resume(case: _Case, _: Nothing) -> Applied:
+def _resume(case: Case, _: Nothing) -> Applied:
     if case.state.phase is not SessionPhase.PAUSED or case.state.resumes_to is None:
         return case.not_possible("", f"the session is not paused ({case.state.phase})")
     return phase_changes.resume(case.state)
 
 
-def _stop(case: _Case, signal: Nothing) -> Applied:
+def _stop(case: Case, signal: Nothing) -> Applied:
     return phase_changes.stop(case.state, f"stopped by {signal.by or 'a person'}")
 
 
 _Decision = TypeVar("_Decision", bound=Said)
-_Handler = Callable[[_Case, str, JsonValue], Applied]
+_Handler = Callable[[Case, str, JsonValue], Applied]
 
 
-def _reading(model: type[_Decision], handle: Callable[[_Case, _Decision], Applied]) -> _Handler:
+def _reading(model: type[_Decision], handle: Callable[[Case, _Decision], Applied]) -> _Handler:
     """Return what reads a payload as `model`, handles it, and keeps it in the record."""
 
-    def read_and_handle(case: _Case, name: str, payload: JsonValue) -> Applied:
+    def read_and_handle(case: Case, name: str, payload: JsonValue) -> Applied:
         try:
             read = model.model_validate({} if payload is None else payload)
         except ValidationError as error:
