@@ -180,7 +180,7 @@ def test_every_signal_is_sent_as_its_name_says(person: Person) -> None:
     by = decider()
     assert asyncio.run(_heard(person.settings, session)) == [
         ("skip_task", {"id": "t1", "satisfies": True, "by": by}),
-        ("retry_task", {"id": "t1", "notes": "n", "by": by}),
+        ("retry_task", {"id": "t1", "notes": "n", "review": False, "by": by}),
         ("steer_task", {"id": "t1", "text": "look there", "by": by}),
         ("set_priority", {"id": "t1", "n": -5, "by": by}),
         ("set_budget", {"usd": 12.5, "by": by}),
