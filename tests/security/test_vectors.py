@@ -165,7 +165,7 @@ def test_no_agent_has_a_tool_that_decides():
         Role.DEVELOPER: {"submit"},
         Role.REVIEWER: {"submit_verdict"},
     }
-    known = {"bash", "read", "edit", "write"}
+    known = {"bash", "read", "edit", "write", "ask"}
     assert all(names - submitting[role] <= known for role, names in tools.items())
 
 

@@ -131,7 +131,7 @@ async def test_a_tool_that_a_person_took_from_the_role_is_not_offered() -> None:
     asked = request().model_copy(update={"tools": ("read",)})
     with pytest.raises(ApplicationError, match="seen"):
         await ActivityEnvironment().run(activities.call, asked)
-    assert offered == ["read", "submit_plan"]
+    assert offered == ["read", "ask", "submit_plan"]
 
 
 MINUTES = timedelta(minutes=1)

@@ -12,8 +12,10 @@ from workflows.domain.agent.model_values import Role
 from workflows.domain.plan import Plan
 from workflows.policy.plan.plan_check import read_plan
 
-REPAIRS: Final = {Role.PLANNER: 2, Role.DEVELOPER: 1, Role.REVIEWER: 0}
-"""How often each role may submit again after a submission that was refused."""
+REPAIRS: Final = {Role.PLANNER: 2, Role.DEVELOPER: 1, Role.REVIEWER: 1}
+"""How often each role may submit again after a submission that was refused.
+
+A reviewer's is refused only where one answer holds verdicts that contradict each other."""
 
 
 def fault(role: Role, arguments: dict[str, JsonValue]) -> str | None:

@@ -28,7 +28,7 @@ READING = {
 }
 """Each with arguments that are right."""
 ACTING = {
-    "approve", "budget", "codec", "config check", "config migrate", "config schema", "demo",
+    "answer", "approve", "budget", "codec", "config check", "config migrate", "config schema", "demo",
     "fast-forward", "init",
     "pause", "priority", "proceed", "reject", "resume", "retry", "run", "simulate", "skip",
     "steer", "stop", "up",

@@ -21,6 +21,7 @@ ACTING = (
     ("skip", "t"),
     ("retry", "t"),
     ("steer", "t", "x"),
+    ("answer", "s", "t", "x"),
     ("priority", "t", "1"),
     ("budget", "5"),
     ("proceed",),
