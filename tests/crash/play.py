@@ -55,8 +55,8 @@ def limited(wait_s: int) -> Playbook:
     error = {"kind": "rate_limited", "retry_after": wait_s, "times": 1}
     write = {"calls": [{"write": {"path": "slow/log.txt", "content": "slow\n"}}], "error": error}
     developer: dict[str, Any] = {"role": "developer", "turns": [write, _SUBMIT]}
-    cited = {"criterion": "1", "path": "README.md", "line_start": 1, "line_end": 1}
-    reviewer = _reviewer("slow", {**cited, "quote": "# logs"})
+    cited = {"criterion": "1", "path": "slow/log.txt", "line_start": 1, "line_end": 1}
+    reviewer = _reviewer("slow", {**cited, "quote": "slow"})
     return _book(_planner({"slow": ()}), developer, reviewer)
 
 

@@ -147,7 +147,7 @@ class Nothing(Said, frozen=True, extra="forbid"):
 
 
 class TaskLine(BaseModel, frozen=True, extra="forbid"):
-    """One task in the whole picture; at most 300 bytes as JSON."""
+    """One task in the whole picture; at most 320 bytes as JSON."""
 
     id: TaskId
     state: TaskState
