@@ -28,8 +28,8 @@ READING = {
 }
 """Each with arguments that are right."""
 ACTING = {
-    "answer", "approve", "budget", "codec", "config check", "config migrate", "config schema", "demo",
-    "fast-forward", "init",
+    "answer", "approve", "budget", "codec", "config check", "config migrate", "config schema",
+    "demo", "fast-forward", "init",
     "pause", "priority", "proceed", "reject", "resume", "retry", "run", "simulate", "skip",
     "steer", "stop", "up",
 }  # fmt: skip
