@@ -19,7 +19,7 @@ def home(tmp_path: Path) -> Path:
     files = {
         ".config/pip/pip.conf": f"[global]\nindex-url = https://me:{SECRET}@pip.example/simple\n"
         "extra-index-url = file:///opt/index/simple\n    https://two.example/simple\n"
-        f"find-links = /opt/wheels\nconstraint = {tmp_path}/limits.txt\n",
+        f"find-links = /srv/packages\nconstraint = {tmp_path}/limits.txt\n",
         "limits.txt": f"a @ https://me:{SECRET}@pip.example/a.whl\nb<2\n",
         ".config/uv/uv.toml": '[[index]]\nname = "corp"\n'
         f'url = "https://me:{SECRET}@uv.example/simple"\n'
@@ -80,8 +80,8 @@ def test_set_up_is_told_of_indexes_without_credentials(home: Path):
 def test_a_local_index_that_is_not_shown_is_left_out(home: Path):
     found = read_tool_settings(RegistryAccess(), person(home))
     assert "PIP_FIND_LINKS" not in ReachableRegistries(tools=found).variables(())
-    shown = ReachableRegistries(tools=found).variables((Path("/opt/wheels"),))
-    assert shown["PIP_FIND_LINKS"] == "/opt/wheels"
+    shown = ReachableRegistries(tools=found).variables((Path("/srv/packages"),))
+    assert shown["PIP_FIND_LINKS"] == "/srv/packages"
 
 
 def test_a_variable_goes_before_a_file(home: Path):
