@@ -30,9 +30,8 @@ def show(view: "ShownSession", changeset: "ChangesetLine", found: Mapping[str, s
     obey them.
     """
     text, is_read = "".join(found.values()), sys.stdout.isatty()
-    judged = work_words.judged(changeset)
-    gates = [f"Gates      {judged}"] if judged else []
-    write([*safety_labels.of(view), *gates], style, beside=not is_read)
+    verdicts = work_words.verdict_lines(changeset)
+    write([*safety_labels.of(view), *verdicts], style, beside=not is_read)
     sys.stdout.write(shown(text) if is_read else text)
 
 

@@ -166,6 +166,9 @@ class Watch:
     async def _until_asked_or_ended(self, show: Callable[[ShownSession], None]) -> ShownSession:
         while True:
             now = await self._look()
+            if now.phase is SessionPhase.RUNNING:
+                # What went away and comes again, as after `retry --review`, is asked again.
+                self._asked &= _open_asks(now)
             if now.outcome or _open_asks(now) - self._asked:
                 return now
             show(now)
@@ -186,11 +189,14 @@ class Watch:
 
     def _summary(self, now: ShownSession, changeset: ChangesetLine) -> list[str]:
         tasks = {t.id: t for t in now.tasks}
+        at = f"--session {self._session}"
+        task = work_words.unreviewed_task(changeset)
         return [
             *safety_labels.of(now),
             work_words.changeset_line(changeset),
             *work_words.task_lines([tasks[name] for name in changeset.tasks if name in tasks]),
-            f"  {self._program} diff {changeset.id} --session {self._session}",
+            f"  {self._program} diff {changeset.id} {at}",
+            *([f"  {self._program} retry --review {task} {at}"] if task else []),
         ]
 
     async def _decide(self, question: str, ask: Ask, seen: ChangesetLine | None = None) -> None:

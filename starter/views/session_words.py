@@ -176,8 +176,7 @@ def asks(session: ShownSession, program: str) -> list[str]:
             lines.append(f"  {changeset.id}: {work_words.judged(changeset)}")
         if why := work_words.unreviewed(changeset):
             lines.append(f"  {changeset.id}: {why}")
-            task = changeset.not_reviewed.partition(":")[0]
-            lines.append(f"  {program} retry --review {shown(task)} {at}")
+            lines.append(f"  {program} retry --review {work_words.unreviewed_task(changeset)} {at}")
         lines.append(f"  {program} diff {changeset.id} {at}")
         lines.append(f"  {program} approve {changeset.id} --digest {changeset.digest} {at}")
         lines.append(f'  {program} reject {changeset.id} --notes "..." {at}')
@@ -350,11 +349,11 @@ def decided(how: str, ask: Ask, session: str) -> list[str]:
 
 
 def judged_note(session: ShownSession, ask: Ask) -> list[str]:
-    """Return which gates judged what a person decides on; nothing for the plan."""
+    """Return what gates and reviewers said of what a person decides on; nothing for the plan."""
     if isinstance(ask, PlanAsk):
         return []
-    found = (work_words.judged(each) for each in session.changesets if each.id == ask.id)
-    return [f"Gates      {text}" for text in found if text]
+    found = (each for each in session.changesets if each.id == ask.id)
+    return [line for each in found for line in work_words.verdict_lines(each)]
 
 
 def told(what: str, session: str) -> list[str]:

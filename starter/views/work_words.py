@@ -68,6 +68,17 @@ def unreviewed(changeset: ChangesetLine) -> str:
     return f"{NOT_REVIEWED}: {why}" if why else ""
 
 
+def unreviewed_task(changeset: ChangesetLine) -> str:
+    """Name the first task of those on which no reviewer gave a verdict."""
+    return shown(changeset.not_reviewed.partition(":")[0])
+
+
+def verdict_lines(changeset: ChangesetLine) -> list[str]:
+    """Return what gates and reviewers said of a changeset, one line each, where they did."""
+    said = {"Gates": judged(changeset), "Review": unreviewed(changeset)}
+    return [f"{who:<11}{text}" for who, text in said.items() if text]
+
+
 def _name(task: TaskLine) -> str:
     return f"{shown(task.id)} (attempt {task.attempt})" if task.attempt > 1 else shown(task.id)
 

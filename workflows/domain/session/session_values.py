@@ -172,8 +172,9 @@ class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
     not_judged: str = ""
     """Why gates judged nothing of it, where some did; at most 200 characters, and fewer where many
     changesets have one."""
-    not_reviewed: str = ""
-    """`task: reason` where no reviewer gave a verdict; a person has to decide. Cut as the above."""
+    not_reviewed: str = Field(default="", exclude_if=lambda text: not text)
+    """`task: reason` where no reviewer gave a verdict; a person has to decide. Cut as the above,
+    and left out where it is empty: there may be a thousand lines."""
 
 
 class _ViewChanges(TypedDict, total=False):

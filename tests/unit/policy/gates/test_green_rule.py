@@ -9,6 +9,7 @@ from workflows.domain.gate import Judgement
 from workflows.policy.gates.green_rule import (
     joined,
     may_approve_by_rule,
+    why_by_hand,
     why_not_judged,
     why_nothing,
 )
@@ -26,6 +27,8 @@ NOT = Judgement(nothing=("tests: could not start", "lint: timed out"))
         (NOT, "ask", False),
         (Judgement(), "ask", False),
         (NOT, "allow", True),
+        (JUDGED.without_review("a: silence"), "ask", False),
+        (JUDGED.without_review("a: silence"), "allow", False),
     ],
 )
 def test_a_rule_approves_only_what_a_gate_judged(
@@ -38,6 +41,24 @@ def test_work_that_is_approved_together_is_judged_by_the_gates_that_judged_each(
     both = joined([JUDGED, HALF])
     assert both == Judgement(by=("lint",), nothing=("tests: could not start",))
     assert joined([JUDGED, NOT]).by == ()
+
+
+def test_what_no_reviewer_judged_keeps_its_gates_and_says_so_together_with_the_rest():
+    left = HALF.without_review("a: silence")
+    assert (left.by, left.nothing) == (HALF.by, HALF.nothing)
+    both = joined([JUDGED, left, NOT.without_review("b: refusal")])
+    assert both.unreviewed == ("a: silence", "b: refusal")
+
+
+@pytest.mark.parametrize(
+    ("judgement", "reason"),
+    [
+        (JUDGED.without_review("a: silence"), "no reviewer gave a verdict (a: silence)"),
+        (NOT, "no gate judged it (tests: could not start; lint: timed out), and `approvals"),
+    ],
+)
+def test_why_a_rule_may_not_approve_is_said(judgement: Judgement, reason: str):
+    assert why_by_hand(judgement).startswith(reason)
 
 
 def test_why_nothing_judged_is_said_shortly():

@@ -8,11 +8,12 @@ import pytest
 
 from tests.unit.policy.examples import a_plan, a_preparation, a_task
 from workflows.domain.budget import Bill
+from workflows.domain.gate import Judgement
 from workflows.domain.ids import Commit, SessionId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
-from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.session_values import SessionRequest, SessionView
 from workflows.domain.task import TaskState
 from workflows.policy.session import scheduling, session_view, wave_outcomes
 
@@ -44,11 +45,11 @@ def test_before_anything_is_known_the_picture_is_whole_all_the_same() -> None:
     assert view.goal == "g" * 197 + "..."
 
 
-def test_a_task_takes_at_most_320_bytes_on_average_where_all_await_approval() -> None:
+def test_a_task_takes_at_most_300_bytes_on_average_where_all_await_approval() -> None:
     session = validated(state(*(f"task-{number}" for number in range(1_000))))
     view = session_view.view(REQUEST, session)
     assert all(each.digest for each in view.changesets)
-    assert len(view.model_dump_json().encode()) <= 320 * 1_000
+    assert len(view.model_dump_json().encode()) <= 300 * 1_000
 
 
 def test_only_what_waits_for_approval_shows_its_digest() -> None:
@@ -116,3 +117,20 @@ def test_r58_a_models_text_is_never_markup(evil: str) -> None:
     outside = "".join(session_view.details(session).split("`")[::2])
     for bad in ("click", "# ", "**big", "\x1b", "link", "script"):
         assert bad not in outside
+
+
+@pytest.mark.parametrize(
+    ("judged", "words"),
+    [
+        (Judgement(by=("tests",)), "awaiting_approval, judged by: tests, **not reviewed**: `a: x`"),
+        (Judgement(nothing=("tests: y",)), "**not judged**: `tests: y`, **not reviewed**: `a: x`"),
+    ],
+)
+def test_details_say_that_no_reviewer_gave_a_verdict(judged: Judgement, words: str) -> None:
+    session = validated(state("a"))
+    line = session.changesets[0].model_copy(update={"judgement": judged.without_review("a: x")})
+    session = wave_outcomes.put_changeset(session, line)
+    assert words in session_view.details(session)
+    view = session_view.view(REQUEST, session)
+    again = SessionView.model_validate_json(view.model_dump_json())
+    assert [each.not_reviewed for each in again.changesets] == ["a: x"]

@@ -95,3 +95,25 @@ def test_a_task_left_out_of_a_merge_is_merged_once_it_was_retried(
     skipped = state.records[TaskId("b")].model_copy(update={"state": TaskState.SKIPPED})
     (changeset,) = scheduling.settle(wave_outcomes.put(state, skipped), config, NOON).changesets
     assert changeset.state is ChangesetState.MERGED
+
+
+@pytest.mark.parametrize(
+    ("reasons", "told"),
+    [
+        (("a: silence",), "or `retry --review a`; silence)"),
+        (("a: silence", "b: refusal"), "or `retry --review a`; 1 more; silence)"),
+    ],
+)
+@pytest.mark.parametrize("config", [ASK, AUTO])
+def test_who_is_asked_is_told_that_the_reviewers_abstained(
+    config: SessionConfig, reasons: tuple[str, ...], told: str
+) -> None:
+    state = ended_as(*(TaskState.VALIDATED for _ in reasons))
+    for record, why in zip(state.records.values(), reasons, strict=True):
+        judged = Judgement(by=("tests",)).without_review(why)
+        facts = {"commit": Commit("1" * 40), "judgement": judged}
+        state = wave_outcomes.put(state, record.model_copy(update=facts))
+    settled = scheduling.settle(state, config, NOON)
+    found = scheduling.ending(settled, config)
+    assert found.kind == ("waits" if config is ASK else "incomplete")
+    assert f" (the reviewers abstained: approve, reject, {told}" in found.reason

@@ -99,6 +99,15 @@ async def test_what_no_gate_judged_is_left_to_a_person(
     assert all(content.get("by_rule", True) for _, content in signals)
 
 
+@pytest.mark.parametrize(("decide", "sent"), [("approve", []), ("reject", ["reject_changeset"])])
+async def test_what_no_reviewer_judged_is_left_to_a_person(decide: str, sent: list[str]) -> None:
+    facts = {"judged_by": ("tests",), "not_reviewed": "a: m/x: silence"}
+    line = READY.changesets[0].model_copy(update=facts)
+    look = READY.model_copy(update={"changesets": (line,), "unjudged": "allow"})
+    signals = await told({"changesets": [{"decide": decide}]}, look, look)
+    assert [name for name, _ in signals] == sent
+
+
 async def test_the_same_changeset_with_other_commits_is_decided_again() -> None:
     again = session(changesets=(changeset("a", "awaiting_approval", "f" * 64),))
     signals = await told({"changesets": [APPROVE]}, READY, again)

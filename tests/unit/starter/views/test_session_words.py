@@ -284,6 +284,19 @@ def test_what_no_gate_judged_is_said_before_and_after_a_person_decides() -> None
     assert session_words.judged_note(waits, PlanAsk()) == []
 
 
+def test_what_no_reviewer_judged_is_said_with_the_way_to_another_review() -> None:
+    facts = {"judged_by": ("tests",), "not_reviewed": "t1: m/x: silence"}
+    line = changeset("a", "awaiting_approval").model_copy(update=facts)
+    waits = session(changesets=(line,))
+    asked = session_words.asks(waits, "blueflame")
+    assert "  a: no reviewer gave a verdict: t1: m/x: silence" in asked
+    assert f"  blueflame retry --review t1 --session {waits.session}" in asked
+    assert session_words.judged_note(waits, ChangesetAsk(line.id, Digest(DIGEST))) == [
+        "Gates      judged by: tests",
+        "Review     no reviewer gave a verdict: t1: m/x: silence",
+    ]
+
+
 def test_the_end_says_what_judged_each_changeset() -> None:
     lines = [
         changeset(f"c{number:02}", "merged").model_copy(update={"judged_by": ("tests",)})

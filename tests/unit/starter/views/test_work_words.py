@@ -47,6 +47,15 @@ def test_a_narrow_terminal_shows_state_and_name_of_each() -> None:
         assert any(line.startswith(f"  {each.state:<11} {each.id}") for line in shown)
 
 
+def test_a_changeset_says_that_no_reviewer_judged_it() -> None:
+    facts = {"judged_by": ("tests",), "not_reviewed": "t1: m/x: \x1b[2J"}
+    line = changeset("a", "awaiting_approval").model_copy(update=facts)
+    said = "judged by: tests, no reviewer gave a verdict: t1: m/x: \\x1b[2J"
+    assert work_words.changeset_line(line).endswith(f"(a), {said}")
+    assert work_words.unreviewed_task(line) == "t1"
+    assert work_words.unreviewed_task(changeset("a", "collecting")) == ""
+
+
 @pytest.mark.parametrize(
     ("by", "less", "words"),
     [
