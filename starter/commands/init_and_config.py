@@ -194,7 +194,7 @@ def _models(findings: "Findings") -> str:
     if findings.has_own_models:
         return "Models    as your own configuration names them"
     keys = f"the keys of {', '.join(findings.providers)}" if findings.providers else "no key"
-    enough = "" if findings.routes else "; two providers are needed, see `doctor`"
+    enough = "" if findings.routes else "; one is needed, see `doctor`"
     return f"Models    by {keys}{enough}"
 
 

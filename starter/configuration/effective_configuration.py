@@ -7,9 +7,9 @@ environment is handed in, and only asked which providers' keys are there.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
 from starter.configuration.configuration_errors import ConfigurationError
@@ -39,11 +39,9 @@ from starter.configuration.model_routes import (
 )
 from starter.configuration.repository_limits import joined, limit_faults
 from starter.configuration.value_types import texts
-from workflows.domain.agent.model_values import GivenFacts, Provider
+from workflows.domain.agent.model_values import Provider
 from workflows.domain.environment import ProjectEnvironment, RegistryAccess
 from workflows.domain.session.session_config import SessionConfig
-
-_CATALOGUE: Final = TypeAdapter(dict[str, GivenFacts])
 
 
 class Configuration(BaseModel, frozen=True, extra="forbid"):
@@ -99,7 +97,7 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
     values, origins = settle(layers, environment)
     missing = tuple(role for role in ROLES if f"models.{role}" not in values)
     if missing:
-        raise no_models(missing, available_providers(environment))
+        raise no_models(missing)
     try:
         whole = nested(values)
         del whole["providers"]
@@ -191,8 +189,7 @@ def _check_found(layers: Sequence[Layer]) -> None:
 
 def _check_routes(values: Mapping[str, object], origins: Mapping[str, Origin]) -> None:
     routes = {role: texts(values.get(f"models.{role}", ())) for role in ROLES}
-    catalogue = _CATALOGUE.validate_python(entries_of("catalogue", values))
-    if (fault := route_fault(routes, described(values), catalogue)) is not None:
+    if (fault := route_fault(routes, described(values))) is not None:
         role, said = fault
         raise ConfigurationError(f"{origins[f'models.{role}'].place}: models.{role}: {said}")
 

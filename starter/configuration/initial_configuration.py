@@ -41,11 +41,11 @@ _NO_GATES = """
 #   tests: {run: "make test", timeout: 10m}
 """
 _MODELS = """
-# Models of each role, by the keys that were set. A reviewer is of another family than the
-# developer.
+# Models of each role, by the keys that were set. With two providers a reviewer is of another family
+# than the developer.
 """
 _NO_MODELS = """
-# Models are chosen by the keys in the environment; it takes those of two providers. To name them:
+# Models are chosen by the keys in the environment; one is enough. To name them:
 """
 _OWN_MODELS = """
 # Models are those of each person's own file. To name them for all who work here:

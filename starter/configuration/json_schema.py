@@ -2,7 +2,7 @@
 
 Made from the models that read the file, so that it cannot say anything else; only the words are
 added, and the defaults that hold where a key is left out. What no schema can say (a repository's
-file may decide less, reviewers of another family) stays with `config check`.
+file may decide less) stays with `config check`.
 """
 
 import json

@@ -23,8 +23,8 @@ MEANINGS: Final = {
     "concurrency.merge": "merge waves that run at once",
     "models.planner": "models of the planner, the first that can be used",
     "models.developer": "models of the developers",
-    "models.reviewer": "models of the reviewers; at least one of another family than the "
-    "developers",
+    "models.reviewer": "models of the reviewers; those of the author's family are asked "
+    "only where there is no other, and a notice says so",
     "providers": "compatible servers, each under a name that you choose, and time "
     "limits of built-in providers ([providers](providers.md)); refused in a file that was found in "
     "the repository",
@@ -45,7 +45,8 @@ MEANINGS: Final = {
     "providers.NAME.timeout_s": "how long one call may take, in seconds; left out: 900",
     "catalogue": "what you know about models that Blue Flame does not, by `provider/model`; "
     "refused in a file that was found in the repository",
-    "catalogue.NAME.family": "who made it; a reviewer must be of another family than the developer",
+    "catalogue.NAME.family": "who made it; reviewers of another family than the developer are "
+    "preferred",
     "catalogue.NAME.window_tokens": "the longest prompt with its answer",
     "catalogue.NAME.max_output_tokens": "the longest answer, at most half the window",
     "catalogue.NAME.prices.input_usd": "USD per million input tokens; 0 for a free model",

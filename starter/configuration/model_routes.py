@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
 from starter.configuration.configuration_errors import NoModelsError
-from workflows.domain.agent.model_values import GivenFacts, Provider
+from workflows.domain.agent.model_values import Provider
 from workflows.domain.session.session_config import Routes
 
 
@@ -86,60 +86,38 @@ def key_names(provider: str, entries: ProviderEntries = _NO_ENTRIES) -> tuple[st
 def default_routes(available: AbstractSet[Provider]) -> Routes | None:
     """Choose models for each role.
 
+    | providers    | developers            | reviewers                                       |
+    |--------------|-----------------------|-------------------------------------------------|
+    | none         |                       |                                                 |
+    | one          | its usual model       | its strong model; the session says whose family |
+    | two or three | the first one's usual | the others' usual models                        |
+
     Returns:
-        None with fewer than two providers: a reviewer's family differs from the developers'.
+        None without a provider.
     """
     offers = [offer for offer in _OFFERS if offer.provider in available]
-    if not offers[1:]:
+    if not offers:
         return None
     first, *others = offers
+    reviewers = tuple(f"{offer.provider}/{offer.usual}" for offer in others)
     return Routes(
         planner=tuple(f"{offer.provider}/{offer.strong}" for offer in offers),
         developer=(f"{first.provider}/{first.usual}",),
-        reviewer=tuple(f"{offer.provider}/{offer.usual}" for offer in others),
+        reviewer=reviewers or (f"{first.provider}/{first.strong}",),
     )
 
 
-def family_of(
-    name: str,
-    entries: Mapping[Provider, ProviderEntry] | None = None,
-    catalogue: Mapping[str, GivenFacts] | None = None,
-) -> str:
-    """Say who made a model; a scripted voice is a family of its own.
-
-    Args:
-        name: `provider/model`.
-        entries: what is configured of providers.
-        catalogue: what is configured of models; it goes before the rest.
-    """
-    provider, _, model = name.partition("/")
-    given = (catalogue or {}).get(name)
-    if given is not None and given.family is not None:
-        return given.family
-    if provider == "scripted":
-        return model
-    entry = (entries or {}).get(provider)
-    return entry.family if entry is not None and entry.family is not None else provider
-
-
-def no_models(missing: tuple[str, ...], available: AbstractSet[Provider]) -> NoModelsError:
+def no_models(missing: tuple[str, ...]) -> NoModelsError:
     """Explain which roles have no model and how to give them one.
 
     Args:
         missing: the roles without a route, as keys of `models:`.
-        available: the providers with a key.
     """
-    keys = [offer.keys[0] for offer in _OFFERS]
-    found = [offer.keys[0] for offer in _OFFERS if offer.provider in available]
-    only = (
-        f" Only {found[0]} is set: a reviewer must be of another family than the developer, "
-        "so a second one is needed."
-        if len(found) == 1
-        else ""
-    )
+    keys = ", ".join(offer.keys[0] for offer in _OFFERS)
     return NoModelsError(
         f"no model is configured for {', '.join(missing)}. Three ways to get one:\n"
-        f"  1. set the keys of two providers in the environment: {', '.join(keys)}.{only}\n"
+        f"  1. set a provider's key in the environment: {keys}. With the keys of two, a reviewer "
+        "is of another family than the developer\n"
         "  2. use a compatible server, one on this machine too: name its address by "
         f"{', '.join(offer.address for offer in _OFFERS)}, and its models by 'models:' with "
         "planner, developer and reviewer in blueflame.yaml, each a list such as "
@@ -163,25 +141,13 @@ class RouteFault(NamedTuple):
     said: str
 
 
-def route_fault(
-    routes: _Routes, entries: _Entries, catalogue: Mapping[str, GivenFacts]
-) -> RouteFault | None:
-    """Say why the routes cannot work.
-
-    | routes                                                   | fault                         |
-    |----------------------------------------------------------|-------------------------------|
-    | name a server that is declared to know no tool calls     | agents do everything by tools |
-    | name no reviewer of another family than the developers'  | no one could review           |
+def route_fault(routes: _Routes, entries: _Entries) -> RouteFault | None:
+    """Say why the routes cannot work: one names a server that is declared to know no tool calls.
 
     Args:
         routes: the models of each role; one without any is not judged.
         entries: what is configured of providers.
-        catalogue: what is configured of models.
     """
-    return _without_tools(routes, entries) or _without_reviewer(routes, entries, catalogue)
-
-
-def _without_tools(routes: _Routes, entries: _Entries) -> RouteFault | None:
     for role in ROLES:
         for name in routes[role]:
             entry = entries.get(name.partition("/")[0])
@@ -192,19 +158,3 @@ def _without_tools(routes: _Routes, entries: _Entries) -> RouteFault | None:
                     "everything by tools; choose another model",
                 )
     return None
-
-
-def _without_reviewer(
-    routes: _Routes, entries: _Entries, catalogue: Mapping[str, GivenFacts]
-) -> RouteFault | None:
-    def families(route: Sequence[str]) -> set[str]:
-        return {family_of(name, entries, catalogue).casefold() for name in route}
-
-    authors, reviewers = families(routes["developer"]), families(routes["reviewer"])
-    if not authors or not reviewers or reviewers - authors:
-        return None
-    return RouteFault(
-        "reviewer",
-        f"every reviewer is of the developers' own family ({', '.join(sorted(authors))}); add a "
-        "model of another family",
-    )

@@ -16,7 +16,7 @@ from starter.configuration.written_values import flow, spelled
 
 _COLUMN: Final = 48
 _DETECTED: Final = "detected from the repository's files; `init --dry-run` names them"
-_NO_MODEL: Final = "no model; set the keys of two providers, or name one"
+_NO_MODEL: Final = "no model; set a provider's key, or name one"
 
 
 class Setting(BaseModel, frozen=True, extra="forbid"):

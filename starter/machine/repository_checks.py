@@ -134,7 +134,7 @@ def _keys(configuration: "Configuration | CommandError", environment: Mapping[st
     | models                      | keys                       | answer  |
     |-----------------------------|----------------------------|---------|
     | the configuration is wrong  |                            | MISSING |
-    | none is configured          | of less than two providers | MISSING |
+    | none is configured          | of no provider             | MISSING |
     | configured, or by the keys  | of each provider           | ok      |
     | configured                  | one is not there           | MISSING |
     """

@@ -56,7 +56,7 @@ class Routes(BaseModel, frozen=True, extra="forbid"):
     planner: tuple[ModelName, ...] = Field(min_length=1)
     developer: tuple[ModelName, ...] = Field(min_length=1)
     reviewer: tuple[ModelName, ...] = Field(min_length=1)
-    """At least one must be of another family than the developers'."""
+    """Those of the author's family are asked only where there is no other."""
 
 
 HostPattern = Annotated[str, StringConstraints(min_length=1, max_length=260)]

@@ -1,5 +1,7 @@
 """What a reviewer is told of the gates."""
 
+from collections.abc import Mapping
+
 from workflows.domain.gate import GateReport, GateResult, TestCounts, WhyNothing
 from workflows.domain.ids import Tree
 from workflows.policy.review.gate_lines import gate_lines

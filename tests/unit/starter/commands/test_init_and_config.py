@@ -142,7 +142,7 @@ def test_init_leaves_nothing_where_it_cannot_write(repository: Place):
 def test_a_dry_init_prints_the_file_and_writes_none(repository: Place):
     code, out, err = repository.types("init", "--dry-run")
     assert (code, repository.file.exists()) == (ExitCode.COMPLETE, False)
-    assert "Models    by no key; two providers are needed" in err
+    assert "Models    by no key; one is needed" in err
     repository.file.write_text(out)
     assert repository.types("config", "check")[0] == ExitCode.COMPLETE
 

@@ -49,7 +49,7 @@ def test_providers_and_models_are_shown_one_by_one(tmp_path: Path):
 def test_without_models_and_files_the_defaults_are_shown():
     found = shown_configuration((), {})
     text = "\n".join(lines(found, with_origins=False))
-    assert "  # planner: no model; set the keys of two providers, or name one" in text
+    assert "  # planner: no model; set a provider's key, or name one" in text
     assert "# gates: detected from the repository's files" in text
     assert read_file(text, "x").value.turns == 60
     assert {str(setting.origin) for setting in found.settings.values()} == {"default"}

@@ -30,8 +30,8 @@ async def checked(
 @pytest.mark.parametrize(
     ("models", "keys", "state", "words"),
     [
-        ("", {}, "missing", "Three ways to get one:\n  1. set the keys of two providers"),
-        ("", ANTHROPIC, "missing", "Only ANTHROPIC_API_KEY is set"),
+        ("", {}, "missing", "Three ways to get one:\n  1. set a provider's key"),
+        ("", ANTHROPIC, "well", "ANTHROPIC_API_KEY (set"),
         ("", ANTHROPIC | OPENAI, "well", "ANTHROPIC_API_KEY, OPENAI_API_KEY"),
         (TWO, ANTHROPIC, "missing", "set OPENAI_API_KEY for openai/y"),
         (TWO, ANTHROPIC | OPENAI, "well", "`models test` tries them"),
