@@ -86,6 +86,13 @@ MEANINGS: Final = {
     "refused in a file that was found in the repository",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
+    "agents.planner": "what a planner may use ([agents](concepts.md#what-one-agent-may-use)): "
+    "`turns`, `time` in all, `stall_time` without progress, `usd`, `output_tokens` of one answer, "
+    "and the `effort` of its thinking (`low`, `medium`, `high`, `xhigh`; left out: the "
+    "provider's own); a file that was found in the repository may only lower them",
+    "agents.developer": "the same for developers; under `kinds` what differs by the kind of task "
+    "(`code`, `tests`, `docs`, `refactor`, `architecture`, `security`)",
+    "agents.reviewer": "the same for reviewers",
     "command_timeout": "the longest time that one command of an agent may run",
     "limits.changed_files": "files that the work of one task may change",
     "limits.file_bytes": "the largest file that it may write",
