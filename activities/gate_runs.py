@@ -61,7 +61,8 @@ class GateActivities:
 
         await restore()
         checkout = Checkout(tree_shown, restore, hold)
-        results = await self._runner.run(request.gates, checkout, Limits())
+        limits = Limits.within(request.environment)
+        results = await self._runner.run(request.gates, checkout, limits)
         report = GateReport(tree=tree, results=results, notices=notices)
         if request.baseline is None:
             return report
@@ -69,7 +70,7 @@ class GateActivities:
         again = _named(request.gates, needs_rerun(request.baseline, report))
         if not again:
             return report
-        rerun = await self._runner.run(again, checkout, Limits(), rerun=True)
+        rerun = await self._runner.run(again, checkout, limits, rerun=True)
         second = await self._compared(request.baseline, GateReport(tree=tree, results=rerun))
         return merge_rerun(report, second)
 

@@ -181,7 +181,7 @@ async def set_up(
         command = SandboxCommand(
             argv=argv,
             workspace=tree,
-            limits=Limits(timeout=Limits().timeout * 5),
+            limits=Limits.within(tree.environment, Limits().timeout * 5),
             network=request.network,
         )
         ran = await sandbox.run(command, hold)

@@ -174,6 +174,10 @@ class EnvironmentSection(BaseModel, frozen=True, extra="forbid"):
     upstream_proxy: UpstreamProxy | None = None
     no_proxy: Annotated[tuple[CheckedHost, ...], Field(max_length=100)] | None = None
     ca_file: CaFile | None = None
+    memory_mb: StrictInt | None = Field(default=None, ge=64, le=1 << 20)
+    processes: StrictInt | None = Field(default=None, ge=16, le=32_768)
+    file_mb: StrictInt | None = Field(default=None, ge=1, le=1 << 20)
+    disk_mb: StrictInt | None = Field(default=None, ge=1, le=1 << 20)
 
 
 class _Described(BaseModel, frozen=True, extra="ignore"):

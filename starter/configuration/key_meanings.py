@@ -84,6 +84,12 @@ MEANINGS: Final = {
     "was found in the repository",
     "environment.ca_file": "certificates in PEM form that set-up trusts besides the system's; "
     "refused in a file that was found in the repository",
+    "environment.memory_mb": "the most memory that one command in the sandbox may use with all its "
+    "processes, in MB of 2^20 bytes; a file that was found in the repository may only lower these "
+    "four",
+    "environment.processes": "the most processes that one command may have at once",
+    "environment.file_mb": "the largest file that one command may write, in MB",
+    "environment.disk_mb": "by how much one command may let its workspace grow, in MB",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
     "agents.planner": "what a planner may use ([agents](concepts.md#what-one-agent-may-use)): "

@@ -16,7 +16,7 @@ from starter.configuration.written_values import spelled
 from workflows.domain.agent.agent_settings import AgentSettings, LimitSettings, RoleSettings
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
-from workflows.domain.environment import ProjectEnvironment
+from workflows.domain.environment import CommandBounds, ProjectEnvironment
 from workflows.domain.session.session_config import Approvals, SessionConfig, WorktreeConfig
 from workflows.domain.violation import DiffLimits
 
@@ -46,6 +46,7 @@ _WIDENING: Final = tuple(
 """Lists of which a repository may only leave something out."""
 _NETWORK: Final = "worktree.network"
 _TOOLCHAINS: Final = "environment.toolchains"
+_BOUNDS: Final = tuple(f"environment.{key}" for key in CommandBounds.model_fields)
 _DEFAULTS: Final[Mapping[str, object]] = {
     "approvals.plan": Approvals().plan,
     "approvals.changeset": Approvals().changeset,
@@ -55,6 +56,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
     _NETWORK: WorktreeConfig().network,
     _TOOLCHAINS: ProjectEnvironment().toolchains,
+    **{f"environment.{key}": getattr(CommandBounds(), key) for key in CommandBounds.model_fields},
     **{f"limits.{key}": getattr(DiffLimits(), key) for key in DiffLimits.model_fields},
     **{key: getattr(ToolPolicy(), key.removeprefix("policy.")) for key in _WIDENING},
 }
@@ -89,7 +91,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     | `approvals.…`      | `ask`, or what the person says                             |
     | `on_cap`           | what the person says, or the default                       |
     | `budget.stop_usd`, | at most what the person says, or the default               |
-    | `limits.…`         |                                                            |
+    | `limits.…`, `environment.memory_mb`, `….processes`, `….file_mb`, `….disk_mb` |  |
     | `providers.…`      | what the person says: it would say where keys and code go  |
     | `catalogue.…`      | what the person says: it would say what the cap counts     |
     | `environment.registries`, `….upstream_proxy`, `….no_proxy`, `….ca_file` | what the person   \
@@ -148,7 +150,7 @@ def _raised(said: LimitSettings, allowed: LimitSettings) -> Iterator[str]:
 
 
 def _may(key: str, value: object, mine: object) -> bool:
-    if key == "budget.stop_usd" or key.startswith("limits."):
+    if key == "budget.stop_usd" or key.startswith("limits.") or key in _BOUNDS:
         return _NUMBER.validate_python(value) <= _NUMBER.validate_python(mine)
     if key in {_NETWORK, _TOOLCHAINS}:
         return set(texts(value)) <= set(texts(mine))

@@ -165,10 +165,11 @@ async def _tried(
         return ()
 
     await restore()
+    limits = Limits.within(request.environment)
     runner, tried = GateRunner(host.sandbox, host.store), list[TriedGate]()
     for gate in gates:
         began = time.monotonic()
-        (result,) = await runner.run((gate,), Checkout(tree, restore, hold), Limits())
+        (result,) = await runner.run((gate,), Checkout(tree, restore, hold), limits)
         tried.append(TriedGate(result=result, seconds=time.monotonic() - began))
     return TrialReport(setup_seconds=took, gates=tuple(tried))
 

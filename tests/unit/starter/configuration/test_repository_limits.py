@@ -11,7 +11,7 @@ from starter.configuration.file_shape import read_file
 from starter.configuration.layers import Layer, Origin, Sources
 from starter.configuration.repository_limits import limit_faults
 from tests.unit.starter.configuration.test_effective_configuration import KEYS
-from workflows.domain.environment import Registry
+from workflows.domain.environment import CommandBounds, Registry
 from workflows.domain.plan import TaskKind
 
 OWN = Origin(layer="user", source="own.yaml")
@@ -163,3 +163,19 @@ def test_a_repository_may_only_lower_limits_of_agents(said: str, own: str, fault
     faults = limit_faults(found, {"agents.developer": below.agents.developer.settings()})
     assert len(faults) == (fault is not None)
     assert fault is None or faults[0].startswith(f"agents.developer: {fault}")
+
+
+@pytest.mark.parametrize("key", CommandBounds.model_fields)
+def test_a_repository_may_only_lower_what_a_command_may_use(key: str):
+    name, most = f"environment.{key}", getattr(CommandBounds(), key)
+    assert limit_faults({name: most}, {}) == ()
+    assert limit_faults({name: most + 1}, {name: most + 1}) == ()
+    (fault,) = limit_faults({name: most + 1}, {})
+    assert fault.startswith(f"{name}: {most + 1} where {most} applies without this file")
+
+
+def test_what_a_command_may_use_reaches_the_session():
+    own = Layer(OWN, {"environment.memory_mb": 8_192, "environment.processes": 2_000})
+    environment = combine((own,), KEYS).session.environment
+    assert (environment.memory_mb, environment.processes) == (8_192, 2_000)
+    assert environment.file_mb == CommandBounds().file_mb
