@@ -63,7 +63,8 @@ class GateActivities:
         await worktrees.restore(name, request.commit)
         tree_shown = workspace(place, request.environment, writable=True)
         checkout = Checkout(tree_shown, restore, hold)
-        results = await self._runner.run(request.gates, checkout, Limits())
+        limits = Limits.within(request.environment)
+        results = await self._runner.run(request.gates, checkout, limits)
         report = GateReport(tree=tree, results=results, notices=notices)
         if request.baseline is None:
             return report
@@ -71,7 +72,7 @@ class GateActivities:
         again = _named(request.gates, needs_rerun(request.baseline, report))
         if not again:
             return report
-        rerun = await self._runner.run(again, checkout, Limits(), rerun=True)
+        rerun = await self._runner.run(again, checkout, limits, rerun=True)
         second = await self._compared(request.baseline, GateReport(tree=tree, results=rerun))
         return merge_rerun(report, second)
 

@@ -113,6 +113,7 @@ class ModelActivities:
             tools=tools_for(request.role, request.tools, patches=request.model.patches),
             messages=(*before, *request.messages),
             max_output_tokens=request.max_output_tokens,
+            effort=request.effort,
             cache_key=f"{request.session}/{request.agent}",
             timeout=self._limit,
         )

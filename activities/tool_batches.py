@@ -134,7 +134,7 @@ class ToolActivities:
             ),
             tools=sandbox_tools(request.role),
             others=(SUBMITTING[request.role],),
-            limits=Limits(timeout=request.command_timeout),
+            limits=Limits.within(request.worktree.environment, request.command_timeout),
             may_write=lambda path: judge_write(path, standing),
             judge=lambda call: judge_call(call, standing, self._parse),
             hold=hold,

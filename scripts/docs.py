@@ -29,6 +29,7 @@ from starter.configuration import file_shape as file
 from starter.configuration import json_schema
 from starter.configuration import value_types as values
 from starter.configuration.key_meanings import MEANINGS
+from starter.configuration.written_values import flow, spelled
 from starter.console.program_name import NAME
 from workers.settings import Settings
 from workflows.domain.agent.model_values import BUILT_IN
@@ -113,6 +114,10 @@ def _keys(model: type[BaseModel], prefix: str, defaults: dict[str, FieldInfo]) -
     for name, field in model.model_fields.items():
         key = f"{prefix}{_spelled(name, field)}"
         kind, default = _bare(field.annotation), defaults.get(name)
+        if kind is file.RoleEntry and default is not None:
+            shown = flow(spelled(key, default.get_default()))
+            yield Row(key, "mapping", f"`{shown}`")
+            continue
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             below: Any = _bare(default.annotation) if default else kind
             yield from _keys(kind, f"{key}.", below.model_fields)

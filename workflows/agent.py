@@ -14,6 +14,7 @@ from workflows.contracts.host_contracts import RUN_TOOLS, RunTools
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome, AgentRequest, AgentState
 from workflows.domain.agent.messages import ToolCall, ToolMessage, ToolResult, UserMessage
 from workflows.domain.budget import Grant
+from workflows.domain.ids import Tree
 from workflows.domain.session.question import QuestionAsked
 from workflows.failures import failure_words
 from workflows.policy.agent import opening_messages, questions, submission_check
@@ -109,23 +110,23 @@ class AgentWorkflow:
             return
         if move.submitted is None:
             await self._account.ask_ahead()
+        tree = self._agent.state.tree
         results = await self._results(move.run)
         if move.submitted is not None:
             results.append(self._submit(move.submitted, move.fault))
             results.extend(_unheard(call) for call in move.unheard)
         self._agent.update(pending=(ToolMessage(results=tuple(results)),), reminders=0)
-        self._check_progress(answer.tool_calls, results)
+        self._check_progress(answer.tool_calls, results, tree)
 
     async def _turn_boundary(self) -> None:
         """Hold while paused, end at a limit, and take up what persons said."""
         await self._agent.while_paused()
         state, limits, now = self._agent.state, self._request.limits, workflow.now()
         if end := policy.limit_reached(state, limits, now):
-            raise Ended(end, f"after {state.turn} turns")
+            stalled = "without progress, " if end is AgentEnd.STUCK else ""
+            raise Ended(end, f"{stalled}after {state.turn} turns")
         words = [opening_messages.steered(text) for text in state.steers]
-        if policy.is_wrap_up_due(state, limits, now):
-            self._agent.update(is_warned=True)
-            words.append(opening_messages.WRAP_UP)
+        words += self._warnings()
         if words:
             pending = (*state.pending, UserMessage(text="\n\n".join(words)))
             told = (*state.told, *state.steers)
@@ -158,6 +159,21 @@ class AgentWorkflow:
         text = await self._agent.answer_of_the_person(asked)
         answer = questions.answered(text, workflow.uuid4().hex[:12])
         return ToolResult(call_id=call.id, name=call.name, text=answer)
+
+    def _warnings(self) -> list[str]:
+        """Tell the agent once what it nears: the end of a limit, or of the time to progress."""
+        state, limits, now = self._agent.state, self._request.limits, workflow.now()
+        if policy.is_wrap_up_due(state, limits, now):
+            self._agent.update(is_warned=True)
+            return [opening_messages.WRAP_UP]
+        is_last = self._account.is_last_call()
+        if policy.is_wrap_up_due(state, limits, now, is_last_call=is_last):
+            self._agent.update(is_warned=True)
+            return [opening_messages.LAST_CALL]
+        if policy.is_stall_told_due(state, limits, now):
+            self._agent.update(is_stall_told=True)
+            return [opening_messages.STALLED]
+        return []
 
     async def _run_calls(self, calls: tuple[ToolCall, ...]) -> list[ToolResult]:
         if not calls:
@@ -203,10 +219,17 @@ class AgentWorkflow:
         self._agent.update(repairs=repairs + 1)
         return ToolResult(call_id=call.id, name=call.name, text=fault, is_error=True)
 
-    def _check_progress(self, calls: tuple[ToolCall, ...], results: list[ToolResult]) -> None:
-        mark = policy.fingerprint(calls, results, str(self._agent.state.tree))
-        recent = (*self._agent.state.recent, mark)[-policy.SAME_TURNS :]
+    def _check_progress(
+        self, calls: tuple[ToolCall, ...], results: list[ToolResult], before: Tree | None
+    ) -> None:
+        state = self._agent.state
+        mark = policy.fingerprint(calls, results, str(state.tree))
+        is_repeated = mark in state.recent
+        recent = (*state.recent, mark)[-policy.SAME_TURNS :]
         self._agent.update(recent=recent)
+        if policy.is_progress(self._request.role, before, state.tree, is_repeated=is_repeated):
+            worked = policy.elapsed(state, workflow.now())
+            self._agent.update(progressed=worked, is_stall_told=False)
         if policy.is_stuck(recent):
             names = ", ".join(call.name for call in calls)
             raise Ended(AgentEnd.STUCK, f"three turns with the same call and effect: {names}")

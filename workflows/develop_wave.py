@@ -223,7 +223,7 @@ class DevelopWave:
             route=self._request.route,
             opening=opening_messages.with_repository(opening, self._request.brief, nonce),
             start=start.commit,
-            limits=limits_for(Role.DEVELOPER, task.kind, grounds.turns),
+            limits=limits_for(Role.DEVELOPER, task.kind, grounds.agents, grounds.turns),
             claims=task.claims,
             steers=tuple(self._words.pop(task.id)),
         )

@@ -85,7 +85,7 @@ class PlanWave:
                 request.goal, request.brief, request.notes, request.number, nonce
             ),
             start=request.base,
-            limits=limits_for(Role.PLANNER, None, request.grounds.turns),
+            limits=limits_for(Role.PLANNER, None, request.grounds.agents, request.grounds.turns),
         )
 
 

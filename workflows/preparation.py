@@ -18,11 +18,13 @@ from workflows.contracts.host_contracts import (
 )
 from workflows.contracts.land_contracts import EXPORT_BASE, ExportBase
 from workflows.contracts.model_contracts import RESOLVE_MODELS, ResolveModels
+from workflows.domain.agent.agent_values import AgentLimits
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.budget import LedgerRequest
 from workflows.domain.gate import GateReport
 from workflows.domain.plan import Plan
 from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import Prepared, ResolvedRoutes, SessionState
 from workflows.domain.session.session_values import SessionRequest
 from workflows.ledger import SessionLedger
@@ -73,7 +75,7 @@ async def prepare(request: SessionRequest) -> Preparation:
         ResolveModels(routes=request.config.routes, catalogue=request.config.catalogue),
         "pin the models and their prices",
     )
-    _check_routes(routes)
+    _check_routes(routes, request.config)
     claim = await CLAIM_HOST.ask(_wish(request), "claim a host")
     wanted = ImportBase(
         session=request.session,
@@ -116,7 +118,7 @@ def _wish(request: SessionRequest) -> ClaimHost:
     )
 
 
-def _check_routes(routes: ResolvedRoutes) -> None:
+def _check_routes(routes: ResolvedRoutes, config: SessionConfig) -> None:
     for model in (*routes.planner, *routes.developer, *routes.reviewer):
         if model.prices is None:
             text = (
@@ -131,17 +133,17 @@ def _check_routes(routes: ResolvedRoutes) -> None:
         (Role.REVIEWER, routes.reviewer),
     ):
         for model in route:
-            _check_limit(role, model)
+            _check_limit(role, model, limits_for(role, None, config.agents, config.turns))
 
 
-def _check_limit(role: Role, model: ModelFacts) -> None:
+def _check_limit(role: Role, model: ModelFacts, limits: AgentLimits) -> None:
     """Refuse a model whose very first call could pass the limit of an agent of its role."""
-    least = quote(model, FIXED_BYTES, max_output_tokens(model))
-    limit = limits_for(role, None, 1).usd
-    if least is not None and least > limit:
+    least = quote(model, FIXED_BYTES, max_output_tokens(model, limits.output_tokens))
+    if least is not None and least > limits.usd:
         text = (
             f"one call of {model.provider}/{model.model} may cost ${least:.2f}, more than the "
-            f"${limit} that a {role} may spend; choose a cheaper model for this role"
+            f"${limits.usd} that a {role} may spend; choose a cheaper model for this role, or set "
+            f"`agents.{role}.usd`"
         )
         raise ApplicationError(text, type="RoutesRefused", non_retryable=True)
 

@@ -20,6 +20,7 @@ from temporalio.exceptions import (
 from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.decision_inbox import DecisionInbox, Entry
+from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.budget import CapChanged, LedgerEvent
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import DecisionOutcome
@@ -138,6 +139,11 @@ class SessionWorkflow:
         """One task in full."""
         record = next((each for key, each in self._state.records.items() if key == id), None)
         return record or f"there is no task {id!r} in this session"
+
+    @workflow.query
+    def agents(self) -> AgentSettings:
+        """What one agent may use, by role and kind of task."""
+        return self._config.agents
 
     # --- prepare and plan --------------------------------------------------------------------
 

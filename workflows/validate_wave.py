@@ -216,7 +216,7 @@ class ValidateWave:
     def _order(
         self, candidate: Candidate, route: tuple[ModelFacts, ...], work: Submitted, number: int
     ) -> AgentOrder:
-        task = candidate.task
+        task, grounds = candidate.task, self._request.grounds
         nonce = workflow.uuid4().hex[:12]
         opening = opening_messages.reviewer(task, candidate.attempt, work, nonce)
         return AgentOrder(
@@ -225,7 +225,7 @@ class ValidateWave:
             route=route,
             opening=opening_messages.with_repository(opening, self._request.brief, nonce),
             start=candidate.commit,
-            limits=limits_for(Role.REVIEWER, task.kind, self._request.grounds.turns),
+            limits=limits_for(Role.REVIEWER, task.kind, grounds.agents, grounds.turns),
         )
 
 

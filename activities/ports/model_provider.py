@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field, JsonValue
 
+from workflows.domain.agent.agent_settings import Effort
 from workflows.domain.agent.messages import AssistantMessage, Message
 from workflows.domain.agent.model_values import ModelFacts, Usage
 
@@ -29,6 +30,8 @@ class ModelRequest(BaseModel, frozen=True, extra="forbid"):
     tools: tuple[ToolSchema, ...]
     messages: tuple[Message, ...] = Field(min_length=1)
     max_output_tokens: int = Field(gt=0)
+    effort: Effort | None = None
+    """How much the model thinks; None: nothing is sent."""
     cache_key: str
     """Stable for one agent; never a secret, never a path."""
     timeout: timedelta

@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 from pydantic import BaseModel, Field
 
-from workflows.domain.environment import ProjectEnvironment
+from workflows.domain.environment import CommandBounds, ProjectEnvironment
 
 WORKSPACE = "/workspace"
 """Where every worktree and gate checkout appears inside, so that recorded paths stay valid."""
@@ -27,6 +27,17 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
     """What the workspace may grow by, checked by the watchdog."""
     output_bytes: int = Field(default=8 << 20, gt=0)
     """Output kept; what comes after is counted and dropped."""
+
+    @classmethod
+    def within(cls, bounds: CommandBounds, timeout: timedelta = timedelta(seconds=120)) -> Self:
+        """Return the bounds that a person set for commands, with a time limit."""
+        return cls(
+            timeout=timeout,
+            memory_bytes=bounds.memory_mb << 20,
+            processes=bounds.processes,
+            file_bytes=bounds.file_mb << 20,
+            disk_bytes=bounds.disk_mb << 20,
+        )
 
     def lasting(self, timeout: timedelta, output_bytes: int | None = None) -> "Limits":
         """Return the same bounds with another time limit and, if given, one on the output."""

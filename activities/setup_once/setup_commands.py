@@ -63,7 +63,7 @@ async def run_commands(
         command = SandboxCommand(
             argv=argv,
             workspace=tree,
-            limits=Limits(timeout=order.timeout),
+            limits=Limits.within(order.environment, order.timeout),
             network=order.network,
         )
         ran = await sandbox.run(command, hold)

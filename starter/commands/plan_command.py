@@ -64,7 +64,8 @@ async def plan(
     if json:
         facts = safety_labels.document(view)
         return json_output.write_object(**facts, digest=plan_digest(found), plan=found)
-    write([*safety_labels.of(view), *plan_words.plan(found)], session_words.style)
+    agents = await sessions.agents(meant)
+    write([*safety_labels.of(view), *plan_words.plan(found, agents)], session_words.style)
     return ExitCode.COMPLETE
 
 
@@ -100,7 +101,7 @@ async def _change(wanted: str | None, file: Path | None, digest: str) -> ExitCod
         made_from = _digest(old, digest, file)
         await send(sessions, view, "edit_plan", EditPlan(plan=new, digest=made_from, by=decider()))
     told = session_words.told(plan_words.edit(old, new), session)
-    money = plan_words.most_money(new.tasks)
+    money = plan_words.most_money(new.tasks, await sessions.agents(session))
     write([*told, money, *safety_labels.of(view)], session_words.style)
     return ExitCode.COMPLETE
 

@@ -87,6 +87,10 @@ def expanded(environment: ProjectEnvironment, variables: Mapping[str, str]) -> P
         upstream_proxy=environment.upstream_proxy,
         no_proxy=environment.no_proxy,
         ca_file=None if environment.ca_file is None else _expanded(environment.ca_file, home),
+        memory_mb=environment.memory_mb,
+        processes=environment.processes,
+        file_mb=environment.file_mb,
+        disk_mb=environment.disk_mb,
     )
 
 

@@ -44,8 +44,10 @@ from starter.configuration.value_types import (
     VariableName,
     VariableValue,
 )
+from workflows.domain.agent.agent_settings import LimitSettings, RoleSettings
 from workflows.domain.agent.model_values import GivenFacts
 from workflows.domain.agent.tool_policy import RuleName, ToolName
+from workflows.domain.plan import TaskKind
 from workflows.domain.session.session_config import Approvals, ModelName, Pacing
 from workflows.policy.money.grants import MAX_USD
 
@@ -112,6 +114,40 @@ class BudgetSection(BaseModel, frozen=True, extra="forbid"):
         return value
 
 
+class AgentEntry(LimitSettings, frozen=True, extra="forbid"):
+    """Limits of one agent as they are written."""
+
+    turns: StrictInt | None = Field(default=None, ge=1, le=1_000)
+    time: Duration | None = None
+    stall_time: Duration | None = None
+    output_tokens: StrictInt | None = Field(default=None, ge=1_000, le=128_000)
+
+    @field_validator("usd", mode="before")
+    @classmethod
+    def _is_no_text(cls, value: object) -> object:
+        if type(value) is str:
+            raise ValueError(f"must be a number, not {brief(value)}")
+        return value
+
+
+class RoleEntry(AgentEntry, frozen=True, extra="forbid"):
+    """Limits of all agents of a role, and what differs by the kind of their task."""
+
+    kinds: dict[TaskKind, AgentEntry] = Field(default_factory=dict[TaskKind, AgentEntry])
+
+    def settings(self) -> RoleSettings:
+        """Return them as a session keeps them."""
+        return RoleSettings.model_validate(self.model_dump(exclude_unset=True))
+
+
+class AgentsSection(BaseModel, frozen=True, extra="forbid"):
+    """What one agent may use, by role."""
+
+    planner: RoleEntry | None = None
+    developer: RoleEntry | None = None
+    reviewer: RoleEntry | None = None
+
+
 class LimitsSection(BaseModel, frozen=True, extra="forbid"):
     """How large one task's work may be."""
 
@@ -140,6 +176,10 @@ class EnvironmentSection(BaseModel, frozen=True, extra="forbid"):
     upstream_proxy: UpstreamProxy | None = None
     no_proxy: Annotated[tuple[CheckedHost, ...], Field(max_length=100)] | None = None
     ca_file: CaFile | None = None
+    memory_mb: StrictInt | None = Field(default=None, ge=64, le=1 << 20)
+    processes: StrictInt | None = Field(default=None, ge=16, le=32_768)
+    file_mb: StrictInt | None = Field(default=None, ge=1, le=1 << 20)
+    disk_mb: StrictInt | None = Field(default=None, ge=1, le=1 << 20)
 
 
 class _Described(BaseModel, frozen=True, extra="ignore"):
@@ -184,6 +224,7 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     plans: StrictInt | None = Field(default=None, ge=1, le=100)
     attempts: StrictInt | None = Field(default=None, ge=1, le=20)
     turns: StrictInt | None = Field(default=None, ge=1, le=1_000)
+    agents: AgentsSection | None = None
     command_timeout: Duration | None = None
     limits: LimitsSection | None = None
     sandbox: Literal["required", "none"] | None = None

@@ -91,8 +91,21 @@ MEANINGS: Final = {
     "environment.ca_file": "certificates in PEM form that set-up trusts besides the system's; "
     "refused in a file that was found in the repository",
     "plans": "plans that the planner makes at most: the first, and one after each rejection",
+    "environment.memory_mb": "the most memory that one command in the sandbox may use with all its "
+    "processes, in MB of 2^20 bytes; a file that was found in the repository may only lower these "
+    "four",
+    "environment.processes": "the most processes that one command may have at once",
+    "environment.file_mb": "the largest file that one command may write, in MB",
+    "environment.disk_mb": "by how much one command may let its workspace grow, in MB",
     "attempts": "attempts at a task before it fails",
     "turns": "turns of one agent; reviewers and tasks of kind docs get half",
+    "agents.planner": "what a planner may use ([agents](concepts.md#what-one-agent-may-use)): "
+    "`turns`, `time` in all, `stall_time` without progress, `usd`, `output_tokens` of one answer, "
+    "and the `effort` of its thinking (`low`, `medium`, `high`, `xhigh`; left out: the "
+    "provider's own); a file that was found in the repository may only lower them",
+    "agents.developer": "the same for developers; under `kinds` what differs by the kind of task "
+    "(`code`, `tests`, `docs`, `refactor`, `architecture`, `security`)",
+    "agents.reviewer": "the same for reviewers",
     "command_timeout": "the longest time that one command of an agent may run",
     "limits.changed_files": "files that the work of one task may change",
     "limits.file_bytes": "the largest file that it may write",

@@ -22,6 +22,7 @@ from starter.configuration.file_shape import (
     MAX_FILE_BYTES,
     VERSION,
     ConfigurationFile,
+    RoleEntry,
     read_file,
 )
 from starter.configuration.model_routes import PLAYBOOK_ROUTES, ROLES
@@ -240,13 +241,18 @@ def nested(values: Mapping[str, object]) -> dict[str, object]:
     return {**found, **sections}
 
 
+def _settled(value: object) -> object:
+    """Return an entry that the file writes in its own way as a session keeps it."""
+    return value.settings() if isinstance(value, RoleEntry) else value
+
+
 def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
     """Flatten a file to the keys that it says something about."""
     values: dict[str, object] = {}
     for name in sorted(file.model_fields_set - {"version"}):
         value: object = getattr(file, name)
         if isinstance(value, BaseModel):
-            inner = {key: getattr(value, key) for key in sorted(value.model_fields_set)}
+            inner = {key: _settled(getattr(value, key)) for key in sorted(value.model_fields_set)}
             values.update({f"{name}.{SPELLING.get(key, key)}": inner[key] for key in inner})
         elif name not in BY_NAME:
             values[name] = value

@@ -4,7 +4,7 @@ Pure; values are compared by dotted key with what would hold without that file. 
 the person's can allow there (the sandbox, secrets) is refused where the file is read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Final
 
@@ -12,8 +12,11 @@ from pydantic import TypeAdapter
 
 from starter.configuration.environment_values import ready_line
 from starter.configuration.value_types import texts
+from starter.configuration.written_values import spelled
+from workflows.domain.agent.agent_settings import AgentSettings, LimitSettings, RoleSettings
+from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
-from workflows.domain.environment import ProjectEnvironment
+from workflows.domain.environment import CommandBounds, ProjectEnvironment
 from workflows.domain.session.session_config import Approvals, SessionConfig, WorktreeConfig
 from workflows.domain.violation import DiffLimits
 
@@ -43,6 +46,7 @@ _WIDENING: Final = tuple(
 """Lists of which a repository may only leave something out."""
 _NETWORK: Final = "worktree.network"
 _TOOLCHAINS: Final = "environment.toolchains"
+_BOUNDS: Final = tuple(f"environment.{key}" for key in CommandBounds.model_fields)
 _DEFAULTS: Final[Mapping[str, object]] = {
     "approvals.plan": Approvals().plan,
     "approvals.changeset": Approvals().changeset,
@@ -54,19 +58,26 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     _NETWORK: WorktreeConfig().network,
     _TOOLCHAINS: ProjectEnvironment().toolchains,
     "environment.root": ProjectEnvironment().root,
+    **{f"environment.{key}": getattr(CommandBounds(), key) for key in CommandBounds.model_fields},
     **{f"limits.{key}": getattr(DiffLimits(), key) for key in DiffLimits.model_fields},
     **{key: getattr(ToolPolicy(), key.removeprefix("policy.")) for key in _WIDENING},
 }
 
 
 def joined(below: Mapping[str, object], layer: Mapping[str, object]) -> dict[str, object]:
-    """Return a layer's values, with what layers below it deny added to what it denies itself.
+    """Return a layer's values, completed by what only adds up with those of layers below it.
+
+    That is what they deny, and the limits of an agent of which the layer says nothing.
 
     Args:
         below: what applies without the layer, by dotted key.
         layer: its own values.
     """
     values = dict(layer)
+    for key, value in layer.items():
+        lower = below.get(key)
+        if isinstance(value, RoleSettings) and isinstance(lower, RoleSettings):
+            values[key] = value.over_role(lower)
     for key in _DENYING:
         if key in layer and key in below:
             both = (*texts(below[key]), *texts(layer[key]))
@@ -82,7 +93,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     | `approvals.…`      | `ask`, or what the person says                             |
     | `on_cap`           | what the person says, or the default                       |
     | `budget.stop_usd`, | at most what the person says, or the default               |
-    | `limits.…`         |                                                            |
+    | `limits.…`, `environment.memory_mb`, `….processes`, `….file_mb`, `….disk_mb` |  |
     | `providers.…`      | what the person says: it would say where keys and code go  |
     | `catalogue.…`      | what the person says: it would say what the cap counts     |
     | `environment.registries`, `….upstream_proxy`, `….no_proxy`, `….ca_file` | what the person   \
@@ -90,6 +101,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     | `worktree.network` | hosts that the person lists, in the same words             |
     | `environment.toolchains` | toolchains that the person lists, in the same words  |
     | `environment.root` | what the person says: it is a place of theirs             |
+    | `agents.…`         | at most what the person says, or the default; any effort   |
     | lists of `policy`  | the same, or less; what denies may be added to             |
     | any other          | anything                                                   |
 
@@ -113,11 +125,35 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
         for key in personal
         if found[key] != own.get(key)
     )
-    return refused + others
+    return refused + others + tuple(_agent_faults(found, own))
+
+
+def _agent_faults(found: Mapping[str, object], own: Mapping[str, object]) -> Iterator[str]:
+    for role in Role:
+        key = f"agents.{role}"
+        said, mine = found.get(key), own.get(key, RoleSettings())
+        if not isinstance(said, RoleSettings) or not isinstance(mine, RoleSettings):
+            continue
+        allowed = mine.over_role(AgentSettings().of(role))
+        checked = [("", said, allowed)]
+        checked += [(f"kinds.{kind}.", said.kinds[kind], allowed.of(kind)) for kind in said.kinds]
+        for place, limits, most in checked:
+            yield from (f"{key}: {place}{text}" for text in _raised(limits, most))
+
+
+def _raised(said: LimitSettings, allowed: LimitSettings) -> Iterator[str]:
+    """Name the limits of which more is said than is allowed; effort is not one."""
+    for name in LimitSettings.model_fields:
+        value, most = getattr(said, name), getattr(allowed, name)
+        if name != "effort" and value is not None and most is not None and value > most:
+            yield (
+                f"{name}: {spelled(name, value)} where {spelled(name, most)} applies without this "
+                f"file: {_REMEDY}"
+            )
 
 
 def _may(key: str, value: object, mine: object) -> bool:
-    if key == "budget.stop_usd" or key.startswith("limits."):
+    if key == "budget.stop_usd" or key.startswith("limits.") or key in _BOUNDS:
         return _NUMBER.validate_python(value) <= _NUMBER.validate_python(mine)
     if key in {_NETWORK, _TOOLCHAINS}:
         return set(texts(value)) <= set(texts(mine))

@@ -37,6 +37,7 @@ from starter.sessions.turn_history import Turns
 from starter.sessions.worker_presence import has_workers
 from workers.temporal.temporal_errors import PayloadUnreadableError
 from workflows import queues
+from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import SessionId
 from workflows.domain.plan import Plan
@@ -196,14 +197,16 @@ class Sessions:
         Raises:
             CommandError: no worker answers.
         """
-        try:
-            answer = await self._ask(session, "plan")
-        except (WorkflowQueryFailedError, RPCError) as error:
-            raise CommandError(
-                f"no worker answers for session {session!r}; `up --detach` starts one",
-                ExitCode.UNAVAILABLE,
-            ) from error
+        answer = await self._answer(session, "plan")
         return None if answer is None else Plan.model_validate(answer)
+
+    async def agents(self, session: SessionId) -> AgentSettings:
+        """Return what one agent of the session may use.
+
+        Raises:
+            CommandError: no worker answers.
+        """
+        return AgentSettings.model_validate(await self._answer(session, "agents"))
 
     async def signal(self, session: SessionId, name: str, content: object) -> None:
         """Send a signal with one JSON object: a model of `session_values`, or a mapping.
@@ -254,6 +257,15 @@ class Sessions:
             if error.status in GONE:
                 raise CommandError(f"there is no session {session!r}; `ls` lists them") from error
             raise
+
+    async def _answer(self, session: SessionId, query: str) -> object:
+        try:
+            return await self._ask(session, query)
+        except (WorkflowQueryFailedError, RPCError) as error:
+            raise CommandError(
+                f"no worker answers for session {session!r}; `up --detach` starts one",
+                ExitCode.UNAVAILABLE,
+            ) from error
 
     async def _query(self, session: SessionId) -> SessionView | None:
         try:

@@ -6,6 +6,7 @@ Pure: values in, lines out. Foreign text passes `shown` or `one_line`.
 from collections.abc import Sequence
 
 from starter.console.terminal import one_line, shown
+from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.plan import Plan, Task
 from workflows.domain.task import TaskRecord
 from workflows.policy.agent.agent_limits import most_usd
@@ -15,10 +16,10 @@ from workflows.policy.plan.dependency_graph import dependency_order
 from workflows.policy.session.plan_edits import difference
 
 
-def plan(whole: Plan) -> list[str]:
-    """Return a plan with what it says of itself, and its tasks as a graph."""
+def plan(whole: Plan, agents: AgentSettings) -> list[str]:
+    """Return a plan with what it says of itself, its tasks as a graph, and its highest cost."""
     summary = [*_text(whole.summary), ""] if whole.summary.strip() else []
-    return [*summary, *tasks(whole.tasks), "", most_money(whole.tasks)]
+    return [*summary, *tasks(whole.tasks), "", most_money(whole.tasks, agents)]
 
 
 def edit(old: Plan | None, new: Plan) -> str:
@@ -28,9 +29,9 @@ def edit(old: Plan | None, new: Plan) -> str:
     return f"plan of {count}, approved with it{f' ({changes})' if changes else ''}"
 
 
-def most_money(planned: Sequence[Task]) -> str:
+def most_money(planned: Sequence[Task], agents: AgentSettings) -> str:
     """Return how much the tasks can cost by the limits of their agents."""
-    usd = most_usd(planned)
+    usd = most_usd(planned, agents)
     return f"  At most {money(usd)} for one attempt at each of {counted(len(planned), 'task')}"
 
 

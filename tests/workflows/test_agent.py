@@ -33,6 +33,10 @@ def limits(turns: int = 20, wall: timedelta = timedelta(minutes=20), usd: Any = 
     return AgentLimits(turns=turns, wall=wall, usd=Decimal(usd))
 
 
+def stalling(stall: timedelta) -> AgentLimits:
+    return AgentLimits(turns=4, wall=timedelta(minutes=20), stall=stall, usd=Decimal(3))
+
+
 def failure(kind: str) -> ApplicationError:
     return ApplicationError(f"it said {kind}", type=kind)
 
@@ -93,6 +97,33 @@ async def test_turn_limit(theatre: Theatre):
 async def test_time_limit(theatre: Theatre):
     outcome = await ended(theatre, Scripted(), limits=limits(wall=timedelta(microseconds=1)))
     assert (outcome.end, outcome.turns) == (AgentEnd.TIME_LIMIT, 1)
+
+
+async def _without_effect(asked: RunTools) -> ToolsOutcome:
+    return ToolsOutcome(observations=(), checkpoint=asked.checkpoint, tree=Tree("t"))
+
+
+async def test_silence_ends_it_although_it_calls_tools(theatre: Theatre):
+    """The first tree is progress, for there was none before; the second turn leaves it as it is."""
+    world = Scripted()
+    world.on_tools = _without_effect
+    outcome = await ended(theatre, world, limits=stalling(timedelta(microseconds=1)))
+    assert (outcome.end, outcome.turns) == (AgentEnd.STUCK, 2)
+    assert outcome.detail == "without progress, after 2 turns"
+
+
+async def test_progress_extends_its_time(theatre: Theatre):
+    outcome = await ended(theatre, Scripted(), limits=stalling(timedelta(microseconds=1)))
+    assert (outcome.end, outcome.turns) == (AgentEnd.TURN_LIMIT, 4)
+
+
+async def test_its_models_are_asked_with_its_effort_and_output_limit(theatre: Theatre):
+    limited = AgentLimits(
+        turns=2, wall=timedelta(minutes=20), usd=Decimal(3), output_tokens=500, effort="high"
+    )
+    world = Scripted([SUBMIT])
+    await ended(theatre, world, limits=limited)
+    assert [(each.effort, each.max_output_tokens) for each in world.calls] == [("high", 500)]
 
 
 async def test_waiting_for_a_rate_limit_is_not_working_time():
@@ -364,6 +395,25 @@ async def test_it_is_told_once_to_wrap_up(theatre: Theatre):
     await ended(theatre, world, limits=limits(turns=10))
     told = [call.turn for call in world.calls if "80 %" in world.heard("dev.a.1", call.turn)]
     assert told == [9]
+
+
+@pytest.mark.parametrize(
+    ("own", "cap", "end"), [("0.35", "10", AgentEnd.BUDGET), ("3", "0.35", AgentEnd.CAP)]
+)
+async def test_it_is_told_to_wrap_up_before_the_last_call_that_is_paid(
+    theatre: Theatre, own: str, cap: str, end: AgentEnd
+):
+    world = Scripted(usd_per_call=Decimal("0.10"))
+    caps = Caps(stop_usd=Decimal(cap))
+    outcome = await ended(theatre, world, limits=limits(usd=own), caps=caps)
+    assert outcome.end is end
+    told = [call.turn for call in world.calls if "consistent state" in _said(call)]
+    assert len(told) == 1
+    assert told[0] <= world.calls[-1].turn
+
+
+def _said(call: CallModel) -> str:
+    return " ".join(each.text for each in call.messages if isinstance(each, UserMessage))
 
 
 async def test_parallel_calls_run_as_one_batch_and_are_answered_in_order(theatre: Theatre):

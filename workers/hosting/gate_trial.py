@@ -168,10 +168,11 @@ async def _tried(
 
     await repository.restore(name, base.commit)
     tree = workspace(place, request.environment, writable=True)
+    limits = Limits.within(request.environment)
     runner, tried = GateRunner(host.sandbox, host.store), list[TriedGate]()
     for gate in gates:
         began = time.monotonic()
-        (result,) = await runner.run((gate,), Checkout(tree, restore, hold), Limits())
+        (result,) = await runner.run((gate,), Checkout(tree, restore, hold), limits)
         tried.append(TriedGate(result=result, seconds=time.monotonic() - began))
     return TrialReport(
         setup_seconds=took,

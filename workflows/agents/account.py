@@ -36,9 +36,30 @@ class Account:
         Raises:
             Ended: the model has no known price.
         """
+        return self._quote(0)
+
+    def is_last_call(self) -> bool:
+        """Say whether only the next call is sure to be paid for.
+
+        Raises:
+            Ended: the model has no known price.
+        """
+        agent = self._agent
+        more = policy.RESULT_BYTES + policy.max_output_tokens(agent.model, self._output_tokens)
+        return policy.is_last_call(
+            agent.state, agent.request.limits, self._quote(0), self._quote(more)
+        )
+
+    @property
+    def _output_tokens(self) -> int:
+        return self._agent.request.limits.output_tokens
+
+    def _quote(self, more_tokens: int) -> Decimal:
+        """Quote a call whose prompt is so much longer than the next one's."""
         model = self._agent.model
         prompt = policy.most_prompt_tokens(self._agent.state, self._agent.pending_bytes())
-        quote = grants.quote(model, prompt, policy.max_output_tokens(model))
+        output = policy.max_output_tokens(model, self._output_tokens)
+        quote = grants.quote(model, prompt + more_tokens, output)
         if quote is None:
             raise Ended(AgentEnd.BUDGET, f"the price of {self._agent.model_name!r} is unknown")
         return quote
@@ -124,7 +145,10 @@ class Account:
         return self._agent.state.asks in self._grants
 
     def _take_grant(self) -> Decimal:
-        usd = self._grants.pop(self._agent.state.asks).usd
-        granted = self._agent.state.granted_usd + usd
-        self._agent.update(granted_usd=granted, asks_taken=self._agent.state.asks)
-        return usd
+        grant = self._grants.pop(self._agent.state.asks)
+        self._agent.update(
+            granted_usd=self._agent.state.granted_usd + grant.usd,
+            cap_left_usd=grant.left_usd,
+            asks_taken=self._agent.state.asks,
+        )
+        return grant.usd

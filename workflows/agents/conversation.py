@@ -53,7 +53,8 @@ class Conversation:
             Ended: there will be none, or it cannot be paid for, or the agent is stopped.
         """
         agent = self._agent
-        if policy.is_compaction_due(agent.state, agent.model, agent.pending_bytes()):
+        limit = agent.request.limits.output_tokens
+        if policy.is_compaction_due(agent.state, agent.model, agent.pending_bytes(), limit):
             await self._compact(is_full=False)
         while True:
             quote = await self._account.afford()
@@ -124,7 +125,10 @@ class Conversation:
             turn=turn,
             prefix=prefix,
             messages=messages,
-            max_output_tokens=policy.max_output_tokens(agent.model),
+            max_output_tokens=policy.max_output_tokens(
+                agent.model, agent.request.limits.output_tokens
+            ),
+            effort=agent.request.limits.effort,
             tools=agent.request.policy.tools_of(agent.request.role),
             longest_wait=LONGEST_WAIT if self._has_next_model else None,
         )

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from workflows import queues
 from workflows.contracts.contract import HEARTBEAT, Contract, retry
+from workflows.domain.agent.agent_settings import Effort
 from workflows.domain.agent.messages import Message, ToolCall
 from workflows.domain.agent.model_values import GivenFacts, ModelFacts, Role, Usage
 from workflows.domain.agent.tool_policy import ToolName
@@ -37,6 +38,8 @@ class CallModel(BaseModel, frozen=True, extra="forbid"):
     """The head of the stored conversation; None: `messages` are the whole of it."""
     messages: tuple[Message, ...] = Field(min_length=1)
     max_output_tokens: int = Field(gt=0)
+    effort: Effort | None = None
+    """How much the model thinks; None: the provider's default."""
     tools: tuple[ToolName, ...] | None = None
     """Those that a person leaves to the role; None: all that it has. Others are not offered."""
     longest_wait: timedelta | None = None

@@ -59,6 +59,8 @@ class Grant(BaseModel, frozen=True, extra="forbid"):
     number: int
     usd: Decimal = Field(ge=0)
     """Zero: denied."""
+    left_usd: Decimal | None = Field(default=None, ge=0)
+    """What the cap has left after it; None: not told."""
     reason: str = ""
 
 
@@ -74,6 +76,8 @@ class AgentAccount(BaseModel, frozen=True, extra="forbid"):
     last_ask: int = 0
     last_usd: Decimal = Decimal(0)
     """The answer to `last_ask`, so that a repeated ask gets the same one and no second grant."""
+    last_left_usd: Decimal | None = None
+    """What the cap had left after it."""
     last_reason: str = ""
 
     def evolve(self, **changes: Unpack[_AccountChanges]) -> Self:

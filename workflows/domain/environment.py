@@ -34,8 +34,19 @@ class RegistryAccess(BaseModel, frozen=True, extra="forbid"):
     """Certificates that set-up trusts besides the system's: a PEM file, by its absolute path."""
 
 
-class ProjectEnvironment(RegistryAccess, frozen=True, extra="forbid"):
-    """The same for set-up, agents and gates; a host shows only places that it was told of.
+class CommandBounds(BaseModel, frozen=True, extra="forbid"):
+    """What one command may use, with all processes that it starts; 1 MB is 2^20 bytes."""
+
+    memory_mb: int = Field(default=4_096, ge=64, le=1 << 20)
+    processes: int = Field(default=512, ge=16, le=32_768)
+    file_mb: int = Field(default=1_024, ge=1, le=1 << 20)
+    """The largest file that it may write."""
+    disk_mb: int = Field(default=4_096, ge=1, le=1 << 20)
+    """By how much it may let the workspace grow."""
+
+
+class ProjectEnvironment(RegistryAccess, CommandBounds, frozen=True, extra="forbid"):
+    """The same for set-up, agents and gates; a host shows only toolchains that it was told of.
 
     How registries are reached concerns set-up only.
     """

@@ -169,6 +169,7 @@ class ProviderRegistry:
             tools=request.tools,
             messages=request.messages,
             max_output_tokens=request.max_output_tokens,
+            effort=request.effort,
             cache_key=request.cache_key,
             timeout=entry.timeout,
         )

@@ -7,6 +7,7 @@ from typing import Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field, JsonValue
 
+from workflows.domain.agent.agent_settings import Effort
 from workflows.domain.agent.messages import Message
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.agent.tool_policy import ToolPolicy
@@ -21,7 +22,14 @@ class AgentLimits(BaseModel, frozen=True, extra="forbid"):
 
     turns: int = Field(gt=0)
     wall: timedelta
+    """In all."""
+    stall: timedelta | None = None
+    """Without progress; None: only `wall` applies."""
     usd: Decimal = Field(ge=0)
+    output_tokens: int = Field(default=16_000, gt=0)
+    """Of one answer."""
+    effort: Effort | None = None
+    """How much its models think; None: the provider's default."""
 
 
 class AgentEnd(StrEnum):
@@ -73,6 +81,9 @@ class AgentChanges(TypedDict, total=False):
     repairs: int
     unknown_outcomes: int
     is_warned: bool
+    is_stall_told: bool
+    progressed: timedelta
+    cap_left_usd: Decimal | None
     is_compacted: bool
     model_index: int
     recent: tuple[Digest, ...]
@@ -113,6 +124,12 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     unknown_outcomes: int = 0
     """Calls in a row whose outcome is unknown."""
     is_warned: bool = False
+    is_stall_told: bool = False
+    """True from the word that it makes no progress until it makes some."""
+    progressed: timedelta = timedelta(0)
+    """How long it had worked when it last made progress."""
+    cap_left_usd: Decimal | None = None
+    """What the session's cap had left after the last grant; None: not known yet."""
     is_compacted: bool = False
     """True from a compaction until the next answer: a second overflow then ends the agent."""
     model_index: int = 0

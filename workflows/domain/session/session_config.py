@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, StringConstraints
 
+from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.agent.model_values import GivenFacts
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.budget import Caps
@@ -103,7 +104,9 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     plans: int = Field(default=5, ge=1, le=100)
     """Plans that the planner makes at most: the first one, and one after each rejection."""
     turns: int = Field(default=60, ge=1, le=1_000)
-    """Turns of one agent."""
+    """Turns of one agent, where `agents` says nothing else."""
+    agents: AgentSettings = AgentSettings()
+    """What one agent may use, by role and kind of task."""
     command_timeout: timedelta = timedelta(minutes=5)
     """The longest that one command of an agent may run."""
     limits: DiffLimits = DiffLimits()

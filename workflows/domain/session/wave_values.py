@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.model_values import ModelFacts
 from workflows.domain.agent.tool_policy import ToolPolicy
@@ -33,6 +34,7 @@ class Grounds(BaseModel, frozen=True, extra="forbid"):
     gates: tuple[GateSpec, ...]
     command_timeout: timedelta
     turns: int
+    agents: AgentSettings = AgentSettings()
     policy: ToolPolicy = ToolPolicy()
     limits: DiffLimits = DiffLimits()
 

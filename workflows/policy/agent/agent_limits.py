@@ -1,65 +1,60 @@
 """Where an agent is stopped, by its role and the kind of its task.
 
-Limits are values in the agent's input; `policy.agent` says when one is reached.
+Limits are values in the agent's input; `turn_decisions` says when one is reached.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
+from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.agent.agent_values import AgentLimits
 from workflows.domain.agent.model_values import Role
 from workflows.domain.plan import Task, TaskKind
 
-
-class _Row(NamedTuple):
-    minutes: int
-    turns: Fraction
-    """Of the session's `turns`."""
-    usd: Decimal
+_DEFAULTS: Final = AgentSettings()
+_SHORT: Final = Fraction(1, 2)
+"""Of the session's `turns`, for those who need fewer."""
 
 
-DEVELOPER: Final[Mapping[TaskKind, _Row]] = MappingProxyType(
-    {
-        TaskKind.DOCS: _Row(10, Fraction(1, 2), Decimal(1)),
-        TaskKind.TESTS: _Row(15, Fraction(1), Decimal(2)),
-        TaskKind.CODE: _Row(20, Fraction(1), Decimal(3)),
-        TaskKind.REFACTOR: _Row(25, Fraction(1), Decimal(3)),
-        TaskKind.SECURITY: _Row(25, Fraction(1), Decimal(4)),
-        TaskKind.ARCHITECTURE: _Row(30, Fraction(1), Decimal(4)),
-    }
-)
-PLANNER: Final = _Row(15, Fraction(1), Decimal(3))
-REVIEWER: Final = _Row(5, Fraction(1, 2), Decimal(2))
+def limits_for(
+    role: Role, kind: TaskKind | None, settings: AgentSettings, turns: int
+) -> AgentLimits:
+    """Return an agent's limits.
 
-
-def limits_for(role: Role, kind: TaskKind | None, turns: int) -> AgentLimits:
-    """Look up an agent's limits.
+    | said for the kind | said for the role | limit                                         |
+    |-------------------|-------------------|-----------------------------------------------|
+    | yes               |                   | the kind's                                    |
+    | no                | yes               | the role's                                    |
+    | no                | no                | the default; of turns the session's, and half |
+    |                   |                   | of them for reviewers and tasks of kind docs  |
 
     Args:
         role: who it plays.
-        kind: of its task; None reads as code. Only developers' limits depend on it.
+        kind: of its task; None reads as code.
+        settings: what a person set; what is missing is filled in from the defaults.
         turns: the session's limit of one agent, ≥ 1.
-
-    Returns:
-        Turns, wall time (5 to 30 minutes) and money.
     """
-    rows = {
-        Role.PLANNER: PLANNER,
-        Role.REVIEWER: REVIEWER,
-        Role.DEVELOPER: DEVELOPER[kind or TaskKind.CODE],
-    }
-    row = rows[role]
+    kind = kind or TaskKind.CODE
+    found = settings.of(role).over_role(_DEFAULTS.of(role)).of(kind)
+    is_short = role is Role.REVIEWER or (role is Role.DEVELOPER and kind is TaskKind.DOCS)
     return AgentLimits(
-        turns=max(1, int(turns * row.turns)),
-        wall=timedelta(minutes=row.minutes),
-        usd=row.usd,
+        turns=found.turns or max(1, int(turns * (_SHORT if is_short else 1))),
+        wall=found.time or timedelta(hours=2),
+        stall=found.stall_time,
+        usd=Decimal(0) if found.usd is None else found.usd,
+        output_tokens=found.output_tokens or 16_000,
+        effort=found.effort,
     )
 
 
-def most_usd(tasks: Iterable[Task]) -> Decimal:
+def most_usd(tasks: Iterable[Task], settings: AgentSettings) -> Decimal:
     """Return the most that one attempt at each task and its review can cost, in USD."""
-    return sum((DEVELOPER[task.kind].usd + REVIEWER.usd for task in tasks), Decimal(0))
+    each = (
+        limits_for(role, task.kind, settings, 1).usd
+        for task in tasks
+        for role in (Role.DEVELOPER, Role.REVIEWER)
+    )
+    return sum(each, Decimal(0))

@@ -18,6 +18,16 @@ WRAP_UP: Final = (
     "Bring the work to a consistent state now and submit it."
 )
 
+LAST_CALL: Final = (
+    "What this attempt may spend is sure to cover one more call only. "
+    "Bring the work to a consistent state now and submit it."
+)
+
+STALLED: Final = (
+    "You have made no progress for most of the time that an attempt may go without any. "
+    "Take the next step now, or submit what you have."
+)
+
 COMPACTION: Final = (
     "Compaction: the conversation nears the model's window and begins again after this answer. "
     "Answer in text only, without tool calls: what was asked, what is done, what is left, which "

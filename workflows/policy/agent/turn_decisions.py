@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Final, Literal
 
 from pydantic import BaseModel
@@ -14,7 +15,7 @@ from pydantic import BaseModel
 from workflows.domain.agent.agent_values import AgentEnd, AgentLimits, AgentState
 from workflows.domain.agent.messages import ToolCall, ToolResult
 from workflows.domain.agent.model_values import ModelFacts, Role
-from workflows.domain.ids import Digest
+from workflows.domain.ids import Digest, Tree
 
 SUBMITTING: Final = {
     Role.PLANNER: "submit_plan",
@@ -35,6 +36,8 @@ BYTES_PER_TOKEN: Final = 3
 """An ordinary text's; for a quote a token is taken to be one byte, which no text passes."""
 FIXED_BYTES: Final = 6_000
 """System prompt and tools, which are in the first prompt beside the messages."""
+RESULT_BYTES: Final = 30_000
+"""What one turn's results add to the prompt at most, as a rule: three that are shown whole."""
 
 
 class Answer(BaseModel, frozen=True, extra="forbid"):
@@ -115,18 +118,86 @@ def limit_reached(state: AgentState, limits: AgentLimits, now: datetime) -> Agen
         return AgentEnd.TURN_LIMIT
     if elapsed(state, now) >= limits.wall:
         return AgentEnd.TIME_LIMIT
+    if limits.stall is not None and stalled(state, now) >= limits.stall:
+        return AgentEnd.STUCK
     return None
 
 
-def is_wrap_up_due(state: AgentState, limits: AgentLimits, now: datetime) -> bool:
-    """Say whether the agent has used 80 % of any limit and was not told yet."""
+def is_wrap_up_due(
+    state: AgentState, limits: AgentLimits, now: datetime, *, is_last_call: bool = False
+) -> bool:
+    """Say whether the agent is to be told that it nears a limit in all, once.
+
+    | used                           | due |
+    |--------------------------------|-----|
+    | it was told already            | no  |
+    | 80 % of turns, time or money   | yes |
+    | all turns but one              | yes |
+    | all money but for one call     | yes |
+    | less                           | no  |
+
+    Args:
+        state: the agent's.
+        limits: its own.
+        now: the time.
+        is_last_call: see `is_last_call`.
+    """
     if state.is_warned:
         return False
     return (
-        state.turn >= WRAP_UP_SHARE * limits.turns
+        is_last_call
+        or state.turn >= min(WRAP_UP_SHARE * limits.turns, limits.turns - 1)
         or elapsed(state, now) >= WRAP_UP_SHARE * limits.wall
         or (limits.usd > 0 and float(state.bill.usd) >= WRAP_UP_SHARE * float(limits.usd))
     )
+
+
+def is_last_call(
+    state: AgentState, limits: AgentLimits, next_usd: Decimal, after_usd: Decimal
+) -> bool:
+    """Say whether no call can be sure of its money after the next one.
+
+    Args:
+        state: the agent's, with what it was granted and what the session's cap has left.
+        limits: its own.
+        next_usd: the quote of the next call.
+        after_usd: the quote of the one after it, with a longer prompt.
+    """
+    left = limits.usd - state.bill.usd
+    if state.cap_left_usd is not None:
+        left = min(left, state.granted_usd + state.cap_left_usd - state.bill.usd)
+    return left < next_usd + after_usd
+
+
+def is_stall_told_due(state: AgentState, limits: AgentLimits, now: datetime) -> bool:
+    """Say whether the agent is to be told that it makes no progress: at 80 % of that time."""
+    if state.is_stall_told or limits.stall is None:
+        return False
+    return stalled(state, now) >= WRAP_UP_SHARE * limits.stall
+
+
+def is_progress(role: Role, before: Tree | None, after: Tree | None, *, is_repeated: bool) -> bool:
+    """Say whether a turn with tool calls was progress; a turn without any never is.
+
+    | role      | the turn                                    | progress |
+    |-----------|---------------------------------------------|----------|
+    | developer | left another tree than the one before       | yes      |
+    | developer | left the same tree                          | no       |
+    | other     | had another call or effect than those before| yes      |
+    | other     | was one of the last turns again             | no       |
+
+    Args:
+        role: who it plays; only developers write.
+        before: the tree before the turn; None: before the first.
+        after: the tree after it.
+        is_repeated: its fingerprint is among those of the last turns.
+    """
+    return before != after if role is Role.DEVELOPER else not is_repeated
+
+
+def stalled(state: AgentState, now: datetime) -> timedelta:
+    """Return how long the agent has worked since its last progress."""
+    return elapsed(state, now) - state.progressed
 
 
 def elapsed(state: AgentState, now: datetime) -> timedelta:
@@ -150,11 +221,20 @@ def is_stuck(recent: Sequence[Digest]) -> bool:
     return len(last) == SAME_TURNS and len(set(last)) == 1
 
 
-def is_compaction_due(state: AgentState, model: ModelFacts, pending_bytes: int) -> bool:
-    """Say whether the next prompt would come near the model's window."""
+def is_compaction_due(
+    state: AgentState, model: ModelFacts, pending_bytes: int, output_tokens: int
+) -> bool:
+    """Say whether the next prompt would come near the model's window.
+
+    Args:
+        state: the agent's.
+        model: that speaks.
+        pending_bytes: of the messages to be sent, in UTF-8.
+        output_tokens: the agent's limit of one answer.
+    """
     if state.prefix is None or state.is_compacted:
         return False
-    room = model.window_tokens - max_output_tokens(model)
+    room = model.window_tokens - max_output_tokens(model, output_tokens)
     likely = state.prompt_tokens + pending_bytes // BYTES_PER_TOKEN
     return likely > COMPACTION_SHARE * room
 
@@ -170,6 +250,6 @@ def most_prompt_tokens(state: AgentState, pending_bytes: int) -> int:
     return state.prompt_tokens + fixed + pending_bytes
 
 
-def max_output_tokens(model: ModelFacts) -> int:
-    """Return how many tokens one answer may have: enough for a large file, and quoted in full."""
-    return min(model.max_output_tokens, 16_000)
+def max_output_tokens(model: ModelFacts, limit: int) -> int:
+    """Return how many tokens one answer may have: the agent's limit, within the model's."""
+    return min(model.max_output_tokens, limit)

@@ -109,6 +109,7 @@ def _answered(accounts: Accounts, account: AgentAccount, ask: Ask) -> AgentAccou
         settled_usd=account.settled_usd,
         last_ask=ask.number,
         last_usd=usd,
+        last_left_usd=left - usd,
         last_reason=reason,
     )
 
@@ -198,7 +199,12 @@ def _bound(account: AgentAccount) -> Decimal:
 
 
 def _grant_of(account: AgentAccount) -> Grant:
-    return Grant(number=account.last_ask, usd=account.last_usd, reason=account.last_reason)
+    return Grant(
+        number=account.last_ask,
+        usd=account.last_usd,
+        left_usd=account.last_left_usd,
+        reason=account.last_reason,
+    )
 
 
 def _with(accounts: Accounts, agent: AgentId, account: AgentAccount) -> Accounts:

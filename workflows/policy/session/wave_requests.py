@@ -51,6 +51,7 @@ def grounds(request: SessionRequest, state: SessionState) -> Grounds:
         gates=known.gates,
         command_timeout=request.config.command_timeout,
         turns=request.config.turns,
+        agents=request.config.agents,
         policy=request.config.policy,
         limits=request.config.limits,
     )

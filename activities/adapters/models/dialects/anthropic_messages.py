@@ -55,6 +55,8 @@ def wire_request(request: ModelRequest) -> Json:
         "messages": _messages(request.messages),
         "cache_control": {"type": "ephemeral"},
     }
+    if request.effort is not None:
+        body["output_config"] = {"effort": request.effort}
     if request.system.strip():
         hour = {"type": "ephemeral", "ttl": "1h"}
         body["system"] = [{"type": "text", "text": clean(request.system), "cache_control": hour}]

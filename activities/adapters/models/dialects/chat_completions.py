@@ -90,8 +90,8 @@ def wire_request(request: ModelRequest, abilities: Abilities) -> Json:
         ]
         if abilities.parallel_tool_calls:
             body["parallel_tool_calls"] = True
-    if abilities.reasoning_effort is not None:
-        body["reasoning_effort"] = abilities.reasoning_effort
+    if effort := request.effort or abilities.reasoning_effort:
+        body["reasoning_effort"] = effort
     if abilities.prompt_caching:
         body["prompt_cache_key"] = request.cache_key
     return body

@@ -64,10 +64,10 @@ _STOPS: dict[str, Stop] = {
 def wire_request(request: ModelRequest) -> Json:
     """Translate a request to the JSON body of `generateContent`."""
     longest = min(request.max_output_tokens, request.model.max_output_tokens)
-    body: Json = {
-        "contents": _contents(request.messages),
-        "generationConfig": {"maxOutputTokens": longest},
-    }
+    settings: Json = {"maxOutputTokens": longest}
+    if request.effort is not None:
+        settings["thinkingConfig"] = {"thinkingLevel": request.effort.upper()}
+    body: Json = {"contents": _contents(request.messages), "generationConfig": settings}
     if request.system.strip():
         body["systemInstruction"] = {"parts": [{"text": clean(request.system)}]}
     if request.tools:

@@ -53,6 +53,8 @@ def wire_request(request: ModelRequest) -> Json:
     }
     if not _NO_REASONING.match(request.model.model):
         body["include"] = ["reasoning.encrypted_content"]
+        if request.effort is not None:
+            body["reasoning"] = {"effort": request.effort}
     if request.tools:
         body["tools"] = [
             {

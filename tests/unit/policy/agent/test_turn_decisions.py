@@ -13,10 +13,11 @@ from workflows.domain.agent.agent_values import AgentEnd, AgentLimits, AgentStat
 from workflows.domain.agent.messages import ToolCall, ToolResult
 from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import Bill
-from workflows.domain.ids import Digest
+from workflows.domain.ids import Digest, Tree
 from workflows.policy.agent import turn_decisions as policy
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+OUTPUT = 16_000
 LIMITS = AgentLimits(turns=10, wall=timedelta(minutes=10), usd=Decimal(1))
 
 
@@ -164,6 +165,86 @@ def test_no_money_at_all_is_no_reason_to_wrap_up() -> None:
     assert not policy.is_wrap_up_due(state(), free, NOON)
 
 
+@pytest.mark.parametrize(
+    ("turns", "turn", "is_due"), [(1, 0, True), (2, 0, False), (2, 1, True), (3, 2, True)]
+)
+def test_the_last_turn_is_never_without_a_wrap_up(turns: int, turn: int, is_due: bool) -> None:
+    few = AgentLimits(turns=turns, wall=timedelta(minutes=10), usd=Decimal(1))
+    assert policy.is_wrap_up_due(state(turn=turn), few, NOON) is is_due
+
+
+@pytest.mark.parametrize(
+    ("spent", "granted", "cap_left", "is_last"),
+    [
+        ("0", "0", None, False),
+        ("0.4", "1", None, False),
+        ("0.41", "1", None, True),
+        ("0", "0.3", "0.3", False),
+        ("0", "0.3", "0.29", True),
+        ("0.4", "0.5", "9", False),
+        ("0.41", "0.5", "9", True),
+    ],
+)
+def test_the_last_call_that_is_sure_of_its_money(
+    spent: str, granted: str, cap_left: str | None, is_last: bool
+) -> None:
+    """Of a limit of $1, where the next call may cost 20 cents and the one after it 40."""
+    stands = state(bill=Bill(usd=Decimal(spent)), granted_usd=granted, cap_left_usd=cap_left)
+    found = policy.is_last_call(stands, LIMITS, Decimal("0.2"), Decimal("0.4"))
+    assert found is is_last
+    assert policy.is_wrap_up_due(stands, LIMITS, NOON, is_last_call=found) is is_last
+
+
+def test_free_calls_have_no_last_one() -> None:
+    free = LIMITS.model_copy(update={"usd": Decimal(0)})
+    assert not policy.is_last_call(state(), free, Decimal(0), Decimal(0))
+
+
+@pytest.mark.parametrize(
+    ("minutes", "progressed", "paused", "is_told", "end"),
+    [
+        (3.9, 0, 0, False, None),
+        (4, 0, 0, True, None),
+        (5, 0, 0, True, AgentEnd.STUCK),
+        (8.9, 5, 0, False, None),
+        (9, 5, 0, True, None),
+        (9, 0, 5, True, None),
+        (10, 9, 0, False, AgentEnd.TIME_LIMIT),
+    ],
+)
+def test_progress_extends_and_silence_does_not(
+    minutes: float, progressed: float, paused: float, is_told: bool, end: AgentEnd | None
+) -> None:
+    """Within 10 minutes in all, of which 5 may go without progress."""
+    limits = LIMITS.model_copy(update={"stall": timedelta(minutes=5)})
+    stands = state(progressed=timedelta(minutes=progressed), paused=timedelta(minutes=paused))
+    now = NOON + timedelta(minutes=minutes)
+    assert policy.limit_reached(stands, limits, now) == end
+    assert policy.is_stall_told_due(stands, limits, now) is is_told
+    told = stands.model_copy(update={"is_stall_told": True})
+    assert not policy.is_stall_told_due(told, limits, now)
+    assert not policy.is_stall_told_due(stands, LIMITS, now)
+
+
+@pytest.mark.parametrize(
+    ("role", "after", "is_repeated", "is_progress"),
+    [
+        (Role.DEVELOPER, "t", False, False),
+        (Role.DEVELOPER, "u", False, True),
+        (Role.DEVELOPER, "u", True, True),
+        (Role.REVIEWER, "t", False, True),
+        (Role.REVIEWER, "t", True, False),
+        (Role.PLANNER, "t", False, True),
+        (Role.PLANNER, "t", True, False),
+    ],
+)
+def test_progress_is_another_tree_or_for_readers_something_new(
+    role: Role, after: str, is_repeated: bool, is_progress: bool
+) -> None:
+    found = policy.is_progress(role, Tree("t"), Tree(after), is_repeated=is_repeated)
+    assert found is is_progress
+
+
 def test_stuck_is_three_equal_fingerprints_in_a_row() -> None:
     a, b = Digest("a"), Digest("b")
     assert policy.is_stuck((a, a, a))
@@ -194,11 +275,13 @@ def test_a_fingerprint_depends_on_calls_results_and_tree_and_not_on_ids() -> Non
 def test_compaction_near_the_window(tokens: int, pending: int, is_due: bool) -> None:
     model = a_model("x")  # 100,000 tokens, of which 8,000 are kept for the answer
     stands = state(prefix="p", prompt_tokens=tokens)
-    assert policy.is_compaction_due(stands, model, pending) is is_due
+    assert policy.is_compaction_due(stands, model, pending, OUTPUT) is is_due
     assert not policy.is_compaction_due(
-        stands.model_copy(update={"is_compacted": True}), model, pending
+        stands.model_copy(update={"is_compacted": True}), model, pending, OUTPUT
     )
-    assert not policy.is_compaction_due(stands.model_copy(update={"prefix": None}), model, pending)
+    assert not policy.is_compaction_due(
+        stands.model_copy(update={"prefix": None}), model, pending, OUTPUT
+    )
 
 
 @given(st.text(), st.integers(0, 10**6))
@@ -209,8 +292,6 @@ def test_a_prompt_never_has_more_tokens_than_quoted(text: str, before: int) -> N
     assert policy.most_prompt_tokens(state(), size) >= size + policy.FIXED_BYTES
 
 
-def test_answers_are_at_most_16000_tokens_long() -> None:
-    model = a_model("x")
-    assert policy.max_output_tokens(model) == 8_000
-    large = model.model_copy(update={"max_output_tokens": 128_000})
-    assert policy.max_output_tokens(large) == 16_000
+@pytest.mark.parametrize(("limit", "longest"), [(16_000, 8_000), (4_000, 4_000)])
+def test_an_answer_is_as_long_as_the_agent_and_the_model_allow(limit: int, longest: int) -> None:
+    assert policy.max_output_tokens(a_model("x"), limit) == longest

@@ -143,7 +143,7 @@ def test_whatever_is_read_is_a_finite_amount(value: JsonValue):
 
 def test_a_first_ask_opens_an_account():
     accounts, grant = answer_ask(ledger("10"), an_ask(ANN, 1, "0.1", "0.3"), NOON)
-    assert grant == Grant(number=1, usd=usd("0.3"))
+    assert grant == Grant(number=1, usd=usd("0.3"), left_usd=usd("9.7"))
     assert committed(accounts) == usd("0.3")
 
 
@@ -253,7 +253,9 @@ def test_a_lower_cap_takes_nothing_back_and_grants_nothing_more():
     accounts, _ = answer_ask(ledger("10"), an_ask(ANN, 1, "0.4"), NOON)
     lowered = set_cap(accounts, usd("0.1"))
     assert lowered.open == {
-        ANN: AgentAccount(granted_usd=usd("0.4"), last_ask=1, last_usd=usd("0.4"))
+        ANN: AgentAccount(
+            granted_usd=usd("0.4"), last_ask=1, last_usd=usd("0.4"), last_left_usd=usd("9.6")
+        )
     }
     _, grant = answer_ask(lowered, an_ask(BOB, 1, "0.01"), NOON)
     assert grant.usd == 0

@@ -63,7 +63,7 @@ CASES: dict[str, tuple[bytes, str]] = {
     ),
     "an unknown key near none": (
         V + b"zzz: 1\n",
-        "2:1: zzz: unknown key 'zzz'; known are approvals, attempts",
+        "2:1: zzz: unknown key 'zzz'; known are agents, approvals, attempts",
     ),
     "a key with a letter that looks alike": (
         V + "p\u0430cing: wave\n".encode(),

@@ -4,6 +4,7 @@ from typing import Any
 
 from starter.views import plan_words
 from tests.unit.starter.shown import HOSTILE
+from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.gate import Judgement
 from workflows.domain.plan import Plan, Task
 from workflows.domain.task import TaskRecord, TaskState
@@ -17,7 +18,7 @@ def task(name: str, *after: str, **more: Any) -> Task:
 def test_a_plan_is_shown_in_the_order_of_its_dependencies() -> None:
     lexer = task("lexer", "base", group="front", claims=["src/lexer.py", "tests"])
     whole = Plan(summary="Two steps.", tasks=(lexer, task("base", risk="high")))
-    assert plan_words.plan(whole) == [
+    assert plan_words.plan(whole, AgentSettings()) == [
         "  Two steps.",
         "",
         "  *  base  Mend base (code, risk high)",
@@ -27,7 +28,7 @@ def test_a_plan_is_shown_in_the_order_of_its_dependencies() -> None:
         "         writes src/lexer.py, tests",
         "         - tests pass",
         "",
-        "  At most $10.00 for one attempt at each of 2 tasks",
+        "  At most $16.00 for one attempt at each of 2 tasks",
     ]
 
 

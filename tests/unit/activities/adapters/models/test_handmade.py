@@ -20,6 +20,7 @@ from activities.ports.model_provider import (
     RateLimitedError,
 )
 from tests.unit.activities.adapters.models.wire import KEY, OPENING, Handmade, ask, streamed
+from workflows.domain.agent.agent_settings import Effort
 from workflows.domain.agent.messages import (
     AssistantMessage,
     ToolCall,
@@ -248,7 +249,9 @@ WHOLE: dict[Provider, Any] = {
 }
 
 
-async def sent(handmade: Handmade, name: Provider, *messages: Any) -> dict[str, Any]:
+async def sent(
+    handmade: Handmade, name: Provider, *messages: Any, effort: Effort | None = None
+) -> dict[str, Any]:
     """What the SDK writes on the wire for a conversation."""
     bodies: list[dict[str, Any]] = []
 
@@ -256,7 +259,7 @@ async def sent(handmade: Handmade, name: Provider, *messages: Any) -> dict[str, 
         bodies.append(json.loads(request.content))
         return whole(name, WHOLE[name])
 
-    reply = await handmade.call(name, respond, *messages)
+    reply = await handmade.call(name, respond, *messages, effort=effort)
     assert reply.message.text == "hi"
     assert not reply.scripted
     return bodies[0]
@@ -281,6 +284,25 @@ async def test_what_openai_is_sent(handmade: Handmade) -> None:
     assert (body["instructions"], body["max_output_tokens"]) == ("You are careful.", 4_000)
     assert body["tools"][0]["name"] == "bash"
     assert body["input"] == [{"role": "user", "content": OPENING.text}]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "said"),
+    [
+        ("anthropic", "output_config", {"effort": "xhigh"}),
+        ("openai", "reasoning", {"effort": "xhigh"}),
+        (
+            "google",
+            "generationConfig",
+            {"maxOutputTokens": 4_000, "thinkingConfig": {"thinkingLevel": "XHIGH"}},
+        ),
+        ("local", "reasoning_effort", "xhigh"),
+    ],
+)
+async def test_every_provider_is_sent_the_effort(
+    handmade: Handmade, name: Provider, place: str, said: object
+) -> None:
+    assert (await sent(handmade, name, effort="xhigh"))[place] == said
 
 
 async def test_a_long_name_of_an_agent_makes_a_key_that_openai_takes() -> None:

@@ -34,6 +34,7 @@ from activities.ports.model_provider import (
     ToolSchema,
 )
 from tests.waiting import PATIENCE
+from workflows.domain.agent.agent_settings import Effort
 from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
@@ -89,13 +90,19 @@ def facts(provider: Provider, model: str = "simulated-1") -> ModelFacts:
     )
 
 
-def ask(provider: Provider, *messages: Message, timeout_s: float = PATIENCE) -> ModelRequest:
+def ask(
+    provider: Provider,
+    *messages: Message,
+    timeout_s: float = PATIENCE,
+    effort: Effort | None = None,
+) -> ModelRequest:
     return ModelRequest(
         model=facts(provider),
         system="You are careful.",
         tools=(TOOL,),
         messages=messages or (OPENING,),
         max_output_tokens=4_000,
+        effort=effort,
         cache_key="agent-1",
         timeout=timedelta(seconds=timeout_s),
     )
@@ -207,9 +214,15 @@ class Handmade:
     def _serve(self, request: httpx2.Request) -> httpx2.Response:
         return self._respond(request)
 
-    async def call(self, provider: Provider, respond: Respond, *messages: Message) -> ModelReply:
+    async def call(
+        self,
+        provider: Provider,
+        respond: Respond,
+        *messages: Message,
+        effort: Effort | None = None,
+    ) -> ModelReply:
         self._respond = respond
-        return await self._providers[provider].call(ask(provider, *messages))
+        return await self._providers[provider].call(ask(provider, *messages, effort=effort))
 
 
 def _nobody(_: httpx2.Request) -> httpx2.Response:

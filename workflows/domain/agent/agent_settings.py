@@ -1,0 +1,103 @@
+"""What a person sets for agents, by role and kind of task.
+
+`policy.agent.agent_limits` makes one agent's limits of it.
+"""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Literal, Self
+
+from pydantic import BaseModel, Field
+
+from workflows.domain.agent.model_values import Role
+from workflows.domain.plan import TaskKind
+
+Effort = Literal["low", "medium", "high", "xhigh"]
+"""How much a model thinks; every provider knows these levels, under a name of its own."""
+
+
+class LimitSettings(BaseModel, frozen=True, extra="forbid"):
+    """Limits of one agent; None: not said here."""
+
+    turns: int | None = Field(default=None, ge=1, le=1_000)
+    time: timedelta | None = Field(default=None, gt=timedelta(0), le=timedelta(hours=24))
+    """In all, pauses not counted."""
+    stall_time: timedelta | None = Field(default=None, gt=timedelta(0), le=timedelta(hours=24))
+    """Without progress; each progress begins it again."""
+    usd: Decimal | None = Field(default=None, ge=0, le=1_000_000, allow_inf_nan=False)
+    output_tokens: int | None = Field(default=None, ge=1_000, le=128_000)
+    """Of one answer, reasoning included; a model's own limit may be lower."""
+    effort: Effort | None = None
+    """None: the provider's default."""
+
+    def over(self, below: "LimitSettings") -> "LimitSettings":
+        """Return the same, completed by what only `below` says."""
+        said = {**_said(below), **_said(self)}
+        return LimitSettings.model_validate(said)
+
+
+class RoleSettings(LimitSettings, frozen=True, extra="forbid"):
+    """Limits of all agents of a role, and what differs by the kind of their task."""
+
+    kinds: dict[TaskKind, LimitSettings] = Field(default_factory=dict[TaskKind, LimitSettings])
+
+    def of(self, kind: TaskKind) -> LimitSettings:
+        """Return what applies to a kind of task."""
+        return self.kinds.get(kind, LimitSettings()).over(self)
+
+    def over_role(self, below: "RoleSettings") -> Self:
+        """Return the same, completed by what only `below` says, also for each kind."""
+        nothing = LimitSettings()
+        kinds = {
+            kind: self.kinds.get(kind, nothing).over(below.kinds.get(kind, nothing))
+            for kind in sorted({*self.kinds, *below.kinds})
+        }
+        return self.model_validate({**_said(below), **_said(self), "kinds": kinds})
+
+
+def _said(limits: LimitSettings) -> dict[str, object]:
+    fields = LimitSettings.model_fields
+    said = {name: getattr(limits, name) for name in fields}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+_OUTPUT_TOKENS = 16_000
+"""Enough for a large file; each call is quoted with all of them."""
+
+
+class AgentSettings(BaseModel, frozen=True, extra="forbid"):
+    """Limits of every agent; turns that are not said come from the session's."""
+
+    planner: RoleSettings = RoleSettings(
+        time=timedelta(minutes=45),
+        stall_time=timedelta(minutes=20),
+        usd=Decimal(5),
+        output_tokens=_OUTPUT_TOKENS,
+    )
+    developer: RoleSettings = RoleSettings(
+        time=timedelta(hours=2),
+        stall_time=timedelta(minutes=45),
+        usd=Decimal(5),
+        output_tokens=_OUTPUT_TOKENS,
+        kinds={
+            TaskKind.DOCS: LimitSettings(
+                time=timedelta(hours=1), stall_time=timedelta(minutes=30), usd=Decimal(2)
+            )
+        },
+    )
+    reviewer: RoleSettings = RoleSettings(
+        time=timedelta(minutes=30),
+        stall_time=timedelta(minutes=15),
+        usd=Decimal(3),
+        output_tokens=_OUTPUT_TOKENS,
+    )
+
+    def of(self, role: Role) -> RoleSettings:
+        """Return the limits of a role."""
+        match role:
+            case Role.PLANNER:
+                return self.planner
+            case Role.DEVELOPER:
+                return self.developer
+            case Role.REVIEWER:
+                return self.reviewer
