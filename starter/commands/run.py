@@ -165,9 +165,8 @@ async def _dry_run(options: RunOptions) -> ExitCode:
         names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
     origins = {key: str(origin) for key, origin in configuration.origins.items()}
     lines = session_words.dry_run(request, repository.base, origins, names)
-    own = (
-        [] if request.plan is None else ["", *plan_words.plan(request.plan, request.config.agents)]
-    )
+    agents = request.config.agents
+    own = [] if request.plan is None else ["", *plan_words.plan(request.plan, agents)]
     write([*lines, *session_words.warnings(repository.warnings), *own])
     return ExitCode.COMPLETE
 
