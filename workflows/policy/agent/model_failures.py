@@ -10,6 +10,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel
 
+from workflows.errors import UNKNOWN_OUTCOME, FailureType
+
 UNKNOWN_IN_A_ROW: Final = 3
 LONGEST_WAIT: Final = timedelta(minutes=10)
 """How long a model that is not the route's last is waited for."""
@@ -22,6 +24,19 @@ credit, which only a person can fix. `refused`: whatever else the provider will 
 Step = Literal["again", "compact", "next_model", "hold", "end"]
 """`again`: the same call. `compact`: begin again with a summary. `next_model`: the route's next.
 `hold`: wait for a person and then the same call. `end`: the agent ends."""
+
+
+_KINDS: Final[dict[str, FailedKind]] = {
+    **dict.fromkeys((*UNKNOWN_OUTCOME, FailureType.OUTCOME_UNKNOWN), "unknown"),
+    FailureType.CONTEXT_OVERFLOW: "overflow",
+    FailureType.AUTHENTICATION_FAILED: "key",
+    FailureType.CREDIT_EXHAUSTED: "key",
+}
+
+
+def failed_kind(failure: str) -> FailedKind:
+    """Return what a call's failure was, by the type of the activity's error."""
+    return _KINDS.get(failure, "refused")
 
 
 class FailedCall(BaseModel, frozen=True, extra="forbid"):
