@@ -27,7 +27,7 @@ from temporalio.service import RPCError
 from activities.file_locks import FileLock
 from workers.atomic_file import replace_text
 from workers.bounded_log import last_line
-from workers.server.kept_processes import Child, Program, back_off, running
+from workers.server.restarted_processes import Child, Program, back_off, running
 from workers.settings import Settings
 from workers.temporal.connection import (
     RETENTION,
