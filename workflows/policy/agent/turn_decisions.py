@@ -119,7 +119,7 @@ def limit_reached(state: AgentState, limits: AgentLimits, now: datetime) -> Agen
 
 
 def is_wrap_up_due(state: AgentState, limits: AgentLimits, now: datetime) -> bool:
-    """Say whether the agent has used 80 % of any limit and was not told yet."""
+    """Say whether the agent has used `WRAP_UP_SHARE` of any limit and was not told yet."""
     if state.is_warned:
         return False
     return (
