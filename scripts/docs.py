@@ -23,7 +23,7 @@ from typer.cli import get_docs_for_click
 from typer.main import get_command
 
 from activities.gates import gitleaks
-from scripts.docs_text import POLICY, RULES, TEXT, VARIABLES
+from scripts.docs_text import COMMANDS, POLICY, RULES, TEXT, VARIABLES
 from starter import cli
 from starter.configuration import file_shape as file
 from starter.configuration import json_schema
@@ -222,13 +222,7 @@ def commands_page() -> str:
     command = get_command(cli.app)
     context = typer.Context(command, info_name=NAME)
     text = get_docs_for_click(obj=command, ctx=context, name=NAME, title="Commands and options")
-    return text.replace("\n\n", f"\n\n{_COMMANDS}\n\n", 1).rstrip() + "\n"
-
-
-_COMMANDS = (
-    "What `--help` says of each command. How they work together, exit codes, JSON and files: "
-    "[command line](cli.md)."
-)
+    return text.replace("\n\n", f"\n\n{COMMANDS}\n\n", 1).rstrip() + "\n"
 
 
 def main() -> int:

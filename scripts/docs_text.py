@@ -1,4 +1,4 @@
-"""The text of docs/configuration.md around what `scripts/docs.py` generates."""
+"""The text of docs/configuration.md and docs/commands.md that no code says."""
 
 VARIABLES = {
     "BLUEFLAME_DATA_DIR": "Blue Flame's data directory on this machine",
@@ -39,6 +39,12 @@ VARIABLES = {
     "GOOGLE_API_KEY": "the same, by its other name",
     "GOOGLE_GEMINI_BASE_URL": "another address of its interface",
 }
+
+COMMANDS = (
+    "What `--help` says of each command. How they work together, exit codes, JSON and files: "
+    "[command line](cli.md)."
+)
+"""The introduction of docs/commands.md."""
 
 TEXT = """\
 # Configuration

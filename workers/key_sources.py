@@ -1,8 +1,9 @@
 """Where a key comes from: the environment, a file, or a command (`pass show …`, `sops -d …`).
 
 For a key `NAME` the variables are `NAME`, `NAME_FILE` and `NAME_COMMAND`; the first that is set
-counts. File and command are asked again every few seconds, so that a rotated key needs no restart.
-A command runs without a shell, with this process's environment, and its output is the key.
+counts. File and command are asked again after `activities.adapters.models.keys.FRESH_S`, so that a
+rotated key needs no restart. A command runs without a shell, with this process's
+environment, and its output is the key.
 """
 
 import asyncio

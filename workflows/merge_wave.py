@@ -1,7 +1,7 @@
 """The merge wave: approved changesets, in dependency order, onto the session's branch.
 
-One at a time: merge-tree, gates on the merged tree, compare-and-swap. Batches with bisection and
-merge agents take the place of `_one` later; what goes in and comes out stays.
+One at a time: merge-tree, gates on the merged tree, compare-and-swap. Where the gates fail,
+bisection finds the task with which they begin to fail.
 """
 
 from temporalio import workflow

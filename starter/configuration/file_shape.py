@@ -1,8 +1,8 @@
 """The shape of `blueflame.yaml`, and reading one layer of it.
 
 Every key is optional except `version`; what is left out comes from the layer below. Checks what one
-file can be asked alone; how a value is written is `starter.configuration.value_types`', layers and
-defaults are `starter.configuration.effective_configuration`'s. It reads no disk.
+file can be asked alone; how a value is written is `starter.configuration.value_types`', layers are
+`starter.configuration.effective_configuration`'s, defaults are `SessionConfig`'s. It reads no disk.
 """
 
 from collections.abc import Collection, Iterator

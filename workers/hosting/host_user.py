@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from activities.adapters.sandbox.shown_programs import worker_prefixes
+from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from workers.hosting.data_layout import packages_root
 from workers.hosting.offered_toolchains import offered_toolchains
 from workers.hosting.privileges import PrivilegePlan, enter, prepare_data_dir

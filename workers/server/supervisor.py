@@ -25,7 +25,7 @@ from workers.atomic_file import replace_text
 from workers.hosting import data_layout
 from workers.roles import Role, environment_for
 from workers.server.dev_server import EmbeddedServer, answers
-from workers.server.kept_processes import Program, keep_running
+from workers.server.restarted_processes import Program, keep_running
 from workers.settings import Settings
 from workers.temporal.connection import target
 from workflows.domain.agent.model_values import Provider

@@ -26,8 +26,6 @@ from workers.temporal.external_payloads import THRESHOLD_BYTES, LocalPayloadDriv
 from workers.temporal.payload_encryption import EncryptingCodec, KeylessCodec
 from workers.temporal.temporal_errors import NoServerError, TemporalUnavailableError
 
-RETENTION = timedelta(hours=720)
-"""How long the bundled server keeps a closed session's history."""
 _POLL_SECONDS = 0.1
 
 

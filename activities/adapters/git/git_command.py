@@ -31,6 +31,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_PAGER": "cat",
     "GIT_EDITOR": ":",
+    # For reflogs; the author of commits is `loose_objects.IDENTITY`.
     "GIT_COMMITTER_NAME": "Blue Flame",
     "GIT_COMMITTER_EMAIL": "blueflame@localhost",
     "GIT_AUTHOR_NAME": "Blue Flame",

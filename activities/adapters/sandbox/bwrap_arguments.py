@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from activities.adapters.sandbox import root_folder
-from activities.adapters.sandbox.shown_programs import own_programs
+from activities.adapters.sandbox.blueflame_programs import own_programs
 from activities.ports.sandbox_port import (
     INSIDE,
     WORKSPACE,

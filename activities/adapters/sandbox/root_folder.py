@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from activities.adapters.sandbox.shown_programs import own_programs
+from activities.adapters.sandbox.blueflame_programs import own_programs
 from activities.ports.sandbox_port import SandboxUnavailableError
 
 HOST: Final = "/etc/own-programs/host"

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from activities.adapters.sandbox.blueflame_programs import own_programs
 from activities.adapters.sandbox.bwrap_arguments import environment, own_links
 from activities.adapters.sandbox.cgroups import kernel_limits
 from activities.adapters.sandbox.child_process import (
@@ -27,7 +28,6 @@ from activities.adapters.sandbox.child_process import (
     readable,
     run_bounded,
 )
-from activities.adapters.sandbox.shown_programs import own_programs
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog, session_of
 from activities.ports.sandbox_port import (
     Layering,

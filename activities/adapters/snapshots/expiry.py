@@ -1,4 +1,8 @@
-"""Which snapshots a host has, who uses them, and their removal; see `snapshot_store`."""
+"""Which snapshots a host has, who uses them, and the removal of one.
+
+Which are removed where space is short is decided in `snapshot_store`, by age in
+`workers.hosting.session_cleaning`.
+"""
 
 import contextlib
 import os

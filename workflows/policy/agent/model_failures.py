@@ -78,8 +78,8 @@ def back_off(first: timedelta, unknown_in_a_row: int) -> timedelta:
     """Return how long to wait before a call of unknown outcome is made again.
 
     Args:
-        first: the wait after the first one; each further one in a row is four times as long, up to
-            a minute.
+        first: the wait after the first one, `AgentRequest.back_off`; each further one in a row is
+            four times as long, up to a minute.
         unknown_in_a_row: at least 1.
     """
     return min(first * _FACTOR ** (unknown_in_a_row - 1), _LONGEST)

@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 from workflows.domain.gate import GateSpec
 from workflows.domain.plan import Task
 from workflows.domain.session.wave_values import Start
+from workflows.policy.agent.turn_decisions import WRAP_UP_SHARE
 
 WRAP_UP: Final = (
-    "You have used 80 % of what this attempt may use (turns, time or money). "
+    f"You have used {WRAP_UP_SHARE * 100:g} % of what this attempt may use (turns, time or money). "
     "Bring the work to a consistent state now and submit it."
 )
 

@@ -131,7 +131,7 @@ def is_wrap_up_due(
     | used                           | due |
     |--------------------------------|-----|
     | it was told already            | no  |
-    | 80 % of turns, time or money   | yes |
+    | `WRAP_UP_SHARE` of turns, time or money | yes |
     | all turns but one              | yes |
     | all money but for one call     | yes |
     | less                           | no  |

@@ -1,4 +1,5 @@
-"""Judging a plan: its shape, graph, claims and texts, and the changesets that it falls into.
+"""Judging a plan: its graph, claims and texts, and the changesets that it falls into.
 
-When a task of it may start is decided in `workflows.policy.session.readiness`.
+The fields of a plan, with their forms and lengths, are in `workflows.domain.plan`. When a task
+may start is decided in `workflows.policy.session.readiness`.
 """

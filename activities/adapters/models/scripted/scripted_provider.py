@@ -15,16 +15,14 @@ from activities.adapters.models.dialects.neutral_messages import (
     unique_ids,
 )
 from activities.adapters.models.retry_after import parse_wait
-from activities.adapters.models.scripted.playbook import (
-    STREAM_FAULTS,
+from activities.adapters.models.scripted.answer_choice import (
     Place,
-    Playbook,
     PlaybookError,
     ScriptedAnswer,
-    ScriptedError,
     answer,
     locate,
 )
+from activities.adapters.models.scripted.playbook import STREAM_FAULTS, Playbook, ScriptedError
 from activities.ports.model_provider import (
     AuthenticationFailedError,
     ContextOverflowError,

@@ -6,7 +6,8 @@ Keys, failures and rate-limit headers are those of the Responses dialect.
 import json
 from collections.abc import Mapping
 
-from activities.adapters.models.scripted.playbook import Place, ScriptedAnswer, ScriptedCall
+from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
+from activities.adapters.models.scripted.playbook import ScriptedCall
 from activities.adapters.models.simulator.dialect import (
     WireRequest,
     called,

@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from activities.adapters.models.scripted.playbook import Place, ScriptedAnswer, ScriptedError
+from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
+from activities.adapters.models.scripted.playbook import ScriptedError
 from activities.text.foreign_json import Json, table
 from activities.text.surrogates import clean
 from workflows.domain.agent.messages import Message, ToolCall

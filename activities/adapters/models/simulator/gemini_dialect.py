@@ -5,12 +5,8 @@ import binascii
 from collections.abc import Mapping
 
 from activities.adapters.models.dialects.gemini_content import FOREIGN_SIGNATURE
-from activities.adapters.models.scripted.playbook import (
-    ErrorKind,
-    Place,
-    ScriptedAnswer,
-    ScriptedError,
-)
+from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
+from activities.adapters.models.scripted.playbook import ErrorKind, ScriptedError
 from activities.adapters.models.simulator.dialect import (
     Failure,
     RefusedError,

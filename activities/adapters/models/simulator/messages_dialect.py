@@ -2,12 +2,8 @@
 
 from collections.abc import Mapping
 
-from activities.adapters.models.scripted.playbook import (
-    ErrorKind,
-    Place,
-    ScriptedAnswer,
-    ScriptedError,
-)
+from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
+from activities.adapters.models.scripted.playbook import ErrorKind, ScriptedError
 from activities.adapters.models.simulator.dialect import (
     Failure,
     RefusedError,

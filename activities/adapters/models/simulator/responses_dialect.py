@@ -3,13 +3,8 @@
 import json
 from collections.abc import Mapping
 
-from activities.adapters.models.scripted.playbook import (
-    ErrorKind,
-    Place,
-    ScriptedAnswer,
-    ScriptedCall,
-    ScriptedError,
-)
+from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
+from activities.adapters.models.scripted.playbook import ErrorKind, ScriptedCall, ScriptedError
 from activities.adapters.models.simulator.dialect import (
     Failure,
     WireRequest,

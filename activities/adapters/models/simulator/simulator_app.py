@@ -9,16 +9,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from activities.adapters.models.scripted.playbook import (
-    STREAM_FAULTS,
+from activities.adapters.models.scripted.answer_choice import (
     Place,
-    Playbook,
     PlaybookError,
     ScriptedAnswer,
-    ScriptedError,
     answer,
     locate,
 )
+from activities.adapters.models.scripted.playbook import STREAM_FAULTS, Playbook, ScriptedError
 from activities.adapters.models.simulator.chat_dialect import ChatDialect
 from activities.adapters.models.simulator.dialect import (
     Dialect,

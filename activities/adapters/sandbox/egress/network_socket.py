@@ -12,9 +12,9 @@ import socket
 from collections.abc import AsyncGenerator
 from typing import Final
 
+from activities.adapters.sandbox.blueflame_programs import own_programs
 from activities.adapters.sandbox.child_process import readable
 from activities.adapters.sandbox.egress.egress_proxy import Egress
-from activities.adapters.sandbox.shown_programs import own_programs
 
 PORT: Final = 3128
 """On the sandbox's own loopback, where nothing else listens: each command has a new one."""

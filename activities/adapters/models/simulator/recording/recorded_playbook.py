@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from activities.adapters.models.scripted.answer_choice import Place
 from activities.adapters.models.scripted.playbook import (
     ErrorKind,
-    Place,
     Playbook,
     Scene,
     ScriptedCall,

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
-from activities.adapters.models.scripted.playbook import Place, PlaybookGapError, locate
+from activities.adapters.models.scripted.answer_choice import Place, PlaybookGapError, locate
 from activities.adapters.models.simulator.recording.upstreams import DialectName
 from activities.text.foreign_json import Json, table, tables, text
 from workflows.domain.agent.messages import AssistantMessage, Message, UserMessage

@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl
 
 from pydantic import JsonValue, ValidationError
 
-from activities.adapters.models.scripted.playbook import Place, Playbook
+from activities.adapters.models.scripted.answer_choice import Place
+from activities.adapters.models.scripted.playbook import Playbook
 from activities.adapters.models.scripted.playbook_text import playbook_text
 from activities.adapters.models.simulator.recording.answer_reader import Heard, Hearing
 from activities.adapters.models.simulator.recording.captured_answer import MOST_BYTES, Captured

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from activities.adapters.models.scripted.playbook import Place
+from activities.adapters.models.scripted.answer_choice import Place
 from activities.adapters.models.simulator.recording.request_position import body_of, place_of
 from activities.adapters.models.simulator.recording.upstreams import DialectName
 from tests.unit.activities.adapters.models.wire import OPENING

@@ -1,7 +1,7 @@
 import sys
 from pathlib import Path
 
-from activities.adapters.sandbox.shown_programs import (
+from activities.adapters.sandbox.blueflame_programs import (
     interpreter_prefixes,
     own_programs,
     worker_prefixes,
