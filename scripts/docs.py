@@ -39,9 +39,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 _DEFAULTS = {
     "version": "",
-    "models.planner": "by the keys that are set",
-    "models.developer": "by the keys that are set",
-    "models.reviewer": "by the keys that are set",
+    "models.planner": "[by your keys](#default-models)",
+    "models.developer": "[by your keys](#default-models)",
+    "models.reviewer": "[by your keys](#default-models)",
     "providers": "",
     "environment.variables": "",
     "BLUEFLAME_TOOLCHAINS": "",
@@ -49,8 +49,8 @@ _DEFAULTS = {
     "catalogue": "",
     "gates": "detected",
     "gates.NAME.run": "",
-    "BLUEFLAME_DATA_DIR": "the system's place for a program's data",
-    "BLUEFLAME_HOST_NAME": "made once, and kept",
+    "BLUEFLAME_DATA_DIR": "the system's directory for application data",
+    "BLUEFLAME_HOST_NAME": "generated once",
 }
 """What no model says: defaults that are worked out, and keys without a default."""
 
@@ -221,8 +221,8 @@ def commands_page() -> str:
 
 
 _COMMANDS = (
-    "What `--help` says of each command. How they work together, exit codes, JSON and files: "
-    "[command line](cli.md)."
+    "This page has the `--help` text of each command. [Command line](cli.md) explains how the "
+    "commands work together, exit codes, JSON output and files."
 )
 
 

@@ -11,12 +11,14 @@ from starter.input.session_options import ActingOption, one_session
 _What = Annotated[
     str | None,
     typer.Argument(
-        metavar="[WHAT]", help="`plan` or a changeset id. Default: the only one waiting."
+        metavar="[WHAT]", help="`plan` or a changeset's id. Default: the only one that waits."
     ),
 ]
 _Digest = Annotated[
     str | None,
-    typer.Option(help="Approve only this digest, or a prefix of it."),
+    typer.Option(
+        help="Digest, or its beginning, of the changeset that you saw; refused if it changed."
+    ),
 ]
 
 

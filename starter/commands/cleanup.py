@@ -24,7 +24,7 @@ _UNITS: Final = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta
 async def cleanup(
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List what would be removed; remove nothing.")
+        bool, typer.Option("--dry-run", help="Count what would be removed; remove nothing.")
     ] = False,
     older_than: Annotated[
         str, typer.Option(metavar="AGE", help="Minimum time since the end, such as 30d, 12h or 0d.")
