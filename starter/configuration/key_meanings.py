@@ -126,6 +126,8 @@ MEANINGS: Final = {
     "policy.protected_paths": "files that no task may write, even if it claims them, in addition "
     "to the built-in set; for example a baseline's tests",
     "deliver": "where the result goes: `branch` is the branch `blueflame/<session>`",
-    "on_cap": "what happens at the cap: `pause` waits for you, `stop` ends the session",
+    "on_cap": "what happens at the cap, and in the other cases in which a session pauses by "
+    "itself ([operating](operating.md#pause-stop-resume)): `pause` waits for you, `stop` ends the "
+    "session",
 }
 """By dotted key; `NAME` stands for a name that the person gives."""
