@@ -54,6 +54,13 @@ _DEFAULTS = {
 }
 """What no model says: defaults that are worked out, and keys without a default."""
 
+_JSON = {
+    "BLUEFLAME_TOOLCHAINS": "JSON list",
+    "BLUEFLAME_REGISTRIES": "JSON object",
+    "BLUEFLAME_PROVIDERS": "JSON object",
+}
+"""Variables whose text is JSON."""
+
 _INTERNAL = frozenset(
     {
         "BLUEFLAME_SERVER",
@@ -106,7 +113,8 @@ def variables() -> Iterator[Row]:
         variable = alias if isinstance(alias, str) else f"BLUEFLAME_{name.upper()}"
         if variable not in _INTERNAL:
             default = _DEFAULTS.get(variable, _shown(field.get_default()))
-            yield Row(variable, _values(field.annotation, field.metadata), default)
+            kind = _JSON.get(variable) or _values(field.annotation, field.metadata)
+            yield Row(variable, kind, default)
 
 
 def _keys(model: type[BaseModel], prefix: str, defaults: dict[str, FieldInfo]) -> Iterator[Row]:

@@ -163,8 +163,8 @@ version: 1
 
 **Migration.** A release reads one version of the format, the key `version`. It refuses a newer file
 and says what to do. `blueflame config migrate` converts an older file and keeps comments and order.
-It prints the result; with `--write` it writes it. So far there is one conversion: a file without
-`version` counts as version 0 and gets the key.
+It prints the result; `--write` changes the file instead. So far there is one conversion: a file
+without `version` counts as version 0 and gets the key.
 
 ## Environment variables
 
@@ -207,7 +207,8 @@ and the sandbox allow. [Security](security.md) explains how far they protect you
   shell's builtins. Programs that only start others (`env`, `timeout`, `xargs` …) are judged by what
   they start.
 - **`deny_commands: [npm run release*, rm -rf]`** denies each command that begins with these words,
-  with any options and further words. It also denies a command if it cannot exclude that.
+  with any options and further words. If Blue Flame cannot tell whether a command begins so, it
+  denies the command too.
 - **If both match**, deny wins.
 - **Layers.** The lists that deny (`deny_commands`, `blocked_paths`, `protected_paths`) are joined
   over all layers. A repository's file may only shorten the other lists.

@@ -27,7 +27,8 @@ async def cleanup(
         bool, typer.Option("--dry-run", help="Count what would be removed; remove nothing.")
     ] = False,
     older_than: Annotated[
-        str, typer.Option(metavar="AGE", help="Minimum time since the end, such as 30d, 12h or 0d.")
+        str,
+        typer.Option(metavar="AGE", help="Only sessions that ended this long ago: 30d, 12h …"),
     ] = "30d",
     json: JsonOption = False,
 ) -> ExitCode:

@@ -74,8 +74,8 @@ MEANINGS: Final = {
     "once for all worktrees and checkouts that can share the result "
     "([environments](environments.md#set-up-once))",
     "worktree.setup_timeout": "time limit of each set-up command",
-    "worktree.network": "hosts that set-up may reach, and nothing else may: `files.example.org` "
-    "(ports 443 and 80), `git.example.org:8443`, `*.example.org` "
+    "worktree.network": "the only hosts that set-up may reach; all other commands reach none: "
+    "`files.example.org` (ports 443 and 80), `git.example.org:8443`, `*.example.org` "
     "([security](security.md#network-for-set-up)). A repository's file may list only hosts that "
     "you list",
     "worktree.copy": "files that git ignores in your checkout, but builds and tests need",
@@ -110,8 +110,8 @@ MEANINGS: Final = {
     "limits.file_bytes": "the largest file that a task may write, in bytes",
     "limits.changed_bytes": "the total size of the files that a task may write, in bytes",
     "sandbox": "`none` runs the commands of agents and gates without a sandbox, with your own "
-    "permissions; it needs workers that `run` starts, or `up` with `BLUEFLAME_SANDBOX=none`, "
-    "because other workers keep their sandbox. `none` is refused in a repository's file",
+    "permissions. The workers must allow it: those that `run` starts do; for `up`, set "
+    "`BLUEFLAME_SANDBOX=none`. `none` is refused in a repository's file",
     "policy.planner_tools": "tools that the planner may call",
     "policy.developer_tools": "tools that developers may call",
     "policy.reviewer_tools": "tools that reviewers may call",
