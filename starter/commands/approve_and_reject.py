@@ -37,7 +37,7 @@ async def reject(
     digest: _Digest = None,
     session: ActingOption = None,
 ) -> ExitCode:
-    """Reject the plan or a changeset, with notes for the next attempt."""
+    """Reject the plan or a changeset. Notes go to the next attempt."""
     return await _decide(what, digest, session, rejected_with=notes)
 
 

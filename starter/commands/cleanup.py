@@ -32,7 +32,7 @@ async def cleanup(
     ] = "30d",
     json: JsonOption = False,
 ) -> ExitCode:
-    """Remove what ended sessions left on this machine: worktrees, refs, blobs, logs."""
+    """Remove data of ended sessions: worktrees, refs, blobs, logs."""
     from starter.console import json_output
     from starter.machine.cleanup_request import clean_up
     from starter.machine.engine import connected, read_settings

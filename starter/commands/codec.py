@@ -23,7 +23,10 @@ async def codec(
         ),
     ] = None,
 ) -> ExitCode:
-    """Let the Web UI decrypt sessions, or print a new key for BLUEFLAME_PAYLOAD_KEYS."""
+    """Let the Web UI decrypt sessions, or print a new key.
+
+    The keys are in the variable BLUEFLAME_PAYLOAD_KEYS.
+    """
     if new_key is None:
         await _serve(port, tuple(origin or ()))
         return ExitCode.COMPLETE

@@ -24,7 +24,7 @@ async def doctor(
     ] = None,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Check this machine and the repository; say how to fix each problem."""
+    """Check machine and repository, and say how to fix problems."""
     from starter.console import json_output
     from starter.machine import machine_checks
     from starter.machine.engine import settings_as_they_are, with_own_providers

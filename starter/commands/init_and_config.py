@@ -41,7 +41,7 @@ async def init(
         bool, typer.Option("--dry-run", help="Print the file without writing it.")
     ] = False,
 ) -> ExitCode:
-    """Write a blueflame.yaml with the gates that it detects and models for your keys."""
+    """Write a blueflame.yaml with detected gates, and models."""
     from starter.commands import file_writing
     from starter.configuration import initial_configuration
     from starter.configuration.file_shape import FILE_NAME

@@ -40,7 +40,7 @@ async def plan(
     ] = None,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Print the plan (tasks, dependencies, claims, criteria), or change it."""
+    """Print the plan (tasks, claims, criteria …), or change it."""
     from starter.console import json_output
     from starter.views import plan_words, safety_labels, session_words
     from workflows.policy.session.plan_edits import plan_digest

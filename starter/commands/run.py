@@ -112,7 +112,7 @@ async def run(  # noqa: PLR0913 (one parameter for each thing that a person may 
     dry_run: _DryRun = False,
     json: LinesOption = False,
 ) -> ExitCode:
-    """Start a session for GOAL or for your own plan, and follow it."""
+    """Start a session for GOAL or your own plan, and follow it."""
     from starter.follow.interrupted_start import told_if_interrupted
 
     options = RunOptions(

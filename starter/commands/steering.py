@@ -117,7 +117,7 @@ async def budget(
 
 @command
 async def proceed(session: ActingArgument = None) -> ExitCode:
-    """Close the develop wave early and continue with the finished tasks."""
+    """Close the develop wave early; finished tasks continue."""
     return await _send_nothing(session, "proceed")
 
 
