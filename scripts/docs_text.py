@@ -219,8 +219,8 @@ and the sandbox allow. [Security](security.md) explains how far they protect you
 
 RULES = {
     "tools": "a tool that the role does not have",
-    "claims": "a write outside the task's claims; for commands, what builds and tests leave behind "
-    "(`__pycache__`, `build`, `node_modules` …) is not checked",
+    "claims": "a write outside the task's claims; commands may still leave files of builds and "
+    "tests there (`__pycache__`, `build`, `node_modules` …)",
     "protected": "a write to `.git`, `blueflame.yaml`, CI definitions or `protected_paths`",
     "blocked": "a read or write of `blocked_paths`",
     "named-only": "a write to a lock file, a script that a gate starts, or a file that configures "

@@ -115,7 +115,7 @@ MEANINGS: Final = {
     "policy.planner_tools": "tools that the planner may call",
     "policy.developer_tools": "tools that developers may call",
     "policy.reviewer_tools": "tools that reviewers may call",
-    "policy.allow_commands": "only commands that certainly match one of these patterns run",
+    "policy.allow_commands": "a command runs only if it certainly matches one of these patterns",
     "policy.deny_commands": "a command that may match one of these patterns never runs, even if "
     "`allow_commands` allows it",
     "policy.lift": "built-in rules to switch off",
