@@ -40,9 +40,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 _DEFAULTS = {
     "version": "",
-    "models.planner": "by the keys that are set",
-    "models.developer": "by the keys that are set",
-    "models.reviewer": "by the keys that are set",
+    "models.planner": "[by your keys](#default-models)",
+    "models.developer": "[by your keys](#default-models)",
+    "models.reviewer": "[by your keys](#default-models)",
     "providers": "",
     "environment.variables": "",
     "BLUEFLAME_TOOLCHAINS": "",
@@ -50,10 +50,17 @@ _DEFAULTS = {
     "catalogue": "",
     "gates": "detected",
     "gates.NAME.run": "",
-    "BLUEFLAME_DATA_DIR": "the system's place for a program's data",
-    "BLUEFLAME_HOST_NAME": "made once, and kept",
+    "BLUEFLAME_DATA_DIR": "the system's directory for application data",
+    "BLUEFLAME_HOST_NAME": "generated once",
 }
 """What no model says: defaults that are worked out, and keys without a default."""
+
+_JSON = {
+    "BLUEFLAME_TOOLCHAINS": "JSON list",
+    "BLUEFLAME_REGISTRIES": "JSON object",
+    "BLUEFLAME_PROVIDERS": "JSON object",
+}
+"""Variables whose text is JSON."""
 
 _INTERNAL = frozenset(
     {
@@ -107,7 +114,8 @@ def variables() -> Iterator[Row]:
         variable = alias if isinstance(alias, str) else f"BLUEFLAME_{name.upper()}"
         if variable not in _INTERNAL:
             default = _DEFAULTS.get(variable, _shown(field.get_default()))
-            yield Row(variable, _values(field.annotation, field.metadata), default)
+            kind = _JSON.get(variable) or _values(field.annotation, field.metadata)
+            yield Row(variable, kind, default)
 
 
 def _keys(model: type[BaseModel], prefix: str, defaults: dict[str, FieldInfo]) -> Iterator[Row]:

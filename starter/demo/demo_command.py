@@ -32,7 +32,7 @@ async def demo(
         bool, typer.Option("--keep", help="Keep server and workers running until Ctrl-C.")
     ] = False,
 ) -> ExitCode:
-    """Run a whole session on a sample repository, offline, with a scripted model."""
+    """Run a session on a sample, offline, with a scripted model."""
     from starter.demo import stage, wording
     from starter.machine import engine
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from workflows.domain.ids import SessionId
 
 _ACTS = "The session's id. Default: the only open session."
-_READS = "The session's id. Default: the latest open session, or the latest."
+_READS = "The session's id. Default: the latest open session, else the latest one."
 ActingArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", help=_ACTS)]
 ActingOption = Annotated[str | None, typer.Option("--session", "-s", help=_ACTS)]
 SessionArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", help=_READS)]

@@ -62,6 +62,7 @@ VARIABLE = re.compile(r"\b(?:BLUEFLAME|TEMPORAL|ANTHROPIC|OPENAI|GEMINI|GOOGLE)_
 OTHERS_OPTIONS = {
     "--address", "--name", "--input", "--type", "--codec-endpoint", "--codec-header",  # temporal
     "--ff-only",  # git
+    "--user", "--scope",  # systemd-run
     "--variant", "--include",  # mmdebstrap
     "--as-root",  # pytest, by tests/dropped.py
     "--randomly-seed", "--retry", "--load",  # pytest-randomly, scripts/test, scripts/stress
