@@ -1,4 +1,4 @@
 """The processes of one machine: the bundled Temporal server, its supervisor, their children.
 
-What a worker serves is wired in `workers.wiring`.
+`workers.wiring` defines what a worker serves.
 """
