@@ -1,8 +1,8 @@
 """The activities' port to a session's bare repository and its worktrees (role `host`).
 
-WorktreeStore    worktrees, their locks, checkpoints
-SessionHistory   bases, task commits, merges, refs
-CommitReader     files of a commit, and the differences between two
+    WorktreeStore    worktrees, their locks, checkpoints
+    SessionHistory   bases, task commits, merges, refs
+    CommitReader     files of a commit, and the differences between two
 
 It exchanges only bundles with the user's repository (`user_repository`). It runs nothing that a
 repository names: no hook, no filter, no driver.

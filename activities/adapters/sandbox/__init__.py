@@ -1,1 +1,1 @@
-"""Commands confined: bubblewrap, the honest absence of a sandbox, and what both need."""
+"""Confined commands: bubblewrap, the explicit lack of a sandbox, and what both need."""

@@ -1,4 +1,4 @@
-"""The scripted model: a playbook, how it is written, and the provider that speaks it.
+"""The scripted model: the playbook, its file format, and the provider that plays it.
 
 The HTTP simulator is in `activities.adapters.models.simulator`.
 """

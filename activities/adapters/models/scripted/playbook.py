@@ -1,10 +1,10 @@
 """The playbook: what a scripted model says, by role, task, attempt and turn.
 
-One pure function, `answer`, serves the scripted provider and the HTTP simulator alike. It knows an
-agent by its neutral messages alone: the first user message begins with a header (`Role: developer`,
+One pure function, `answer`, serves both the scripted provider and the HTTP simulator. It knows an
+agent only by its neutral messages: the first user message begins with a header (`Role: developer`,
 `Task: parse-dates`, `Attempt: 1`, and after a compaction `Turn: 12`, the turns already played), and
 the turn is one more than those and the assistant messages seen. A call for a summary is not a turn.
-Whatever has no scene is an error that names what was asked and what there is: a playbook never goes
+A request without a scene is an error that names the request and the scenes: a playbook never goes
 astray silently.
 """
 
@@ -41,15 +41,15 @@ ErrorKind = Literal[
     "stall",
 ]
 STREAM_FAULTS: Final = frozenset({"cut", "disconnect", "corrupt", "stall"})
-"""What befalls an answer on its way, and is not a word of the provider."""
+"""Faults of an answer in transit, not answers of the provider."""
 
 
 class PlaybookError(Exception):
     """The playbook has no answer.
 
     PlaybookError
-    ├── PlaybookGapError      no scene fits, or the scene that fits has no such turn
-    └── PlaybookStrayedError  the turn's `expect` is not in what the agent was just told
+    ├── PlaybookGapError      no scene matches, or the matching scene has no such turn
+    └── PlaybookStrayedError  the last message does not hold the turn's `expect`
     """
 
 
@@ -58,7 +58,7 @@ class PlaybookGapError(PlaybookError):
 
 
 class PlaybookStrayedError(PlaybookError):
-    """The conversation is not where the playbook believes it to be."""
+    """The conversation is not at the place that the playbook assumes."""
 
 
 class ScriptedCall(BaseModel, frozen=True, extra="forbid"):
@@ -68,13 +68,13 @@ class ScriptedCall(BaseModel, frozen=True, extra="forbid"):
     arguments: JsonValue = Field(default_factory=dict)
     """Anything but a mapping is what a confused model sends; a string is the raw argument text."""
     id: str | None = None
-    """The provider's id as it comes over the wire; None: one is made up."""
+    """The provider's id in the wire format; None: one is made up."""
 
     @model_validator(mode="before")
     @classmethod
     def _shorthand(cls, value: object) -> object:
         if not is_table(value):
-            # pydantic makes a complaint of ValueError only
+            # pydantic reports only a ValueError as an error of validation
             raise ValueError("a call is written {tool: {argument: value}}")
         if isinstance(value.get("name"), str):
             return value
@@ -90,17 +90,17 @@ class ScriptedError(BaseModel, frozen=True, extra="forbid"):
 
     kind: ErrorKind
     retry_after: float | str | None = None
-    """Seconds, or the header's text as it stands (a date, nonsense)."""
+    """Seconds, or the header's text as it is (a date, nonsense)."""
     at: Literal["start", "text", "arguments", "end"] | None = None
-    """Where in the streamed answer it comes: before everything, in the middle of the text or of a
-    call's arguments, or after everything but the announced end. None: an error in place of the
-    answer, a fault of the stream in the middle of it."""
+    """Where it occurs in the streamed answer: before everything, in the middle of the text or of a
+    call's arguments, or after everything except the announced end. None: an error replaces the
+    answer; a fault of the stream is in its middle."""
     times: int | None = Field(default=None, gt=0)
-    """How many askings fail before the turn's answer comes; None: every one."""
+    """How many requests fail before the turn's answer comes; None: all."""
 
 
 class ScriptedUsage(BaseModel, frozen=True, extra="forbid"):
-    """Tokens of one turn; what is left out comes from the playbook's `usage`."""
+    """Tokens of one turn; missing values come from the playbook's `usage`."""
 
     input_tokens: int | None = Field(default=None, ge=0)
     cached_input_tokens: int | None = Field(default=None, ge=0)
@@ -109,7 +109,7 @@ class ScriptedUsage(BaseModel, frozen=True, extra="forbid"):
     output_tokens: int | None = Field(default=None, ge=0)
 
     def over(self, default: Usage) -> Usage:
-        """Lay what is given here over `default`."""
+        """Return `default` with the values given here."""
         return Usage.model_validate(default.model_dump() | self.model_dump(exclude_none=True))
 
 
@@ -125,14 +125,14 @@ class ScriptedTurn(BaseModel, frozen=True, extra="forbid"):
     usage: ScriptedUsage = ScriptedUsage()
     latency_s: float | None = Field(default=None, ge=0, le=3600)
     chunk_latency_s: float = Field(default=0, ge=0, le=3600)
-    """Before each piece of a streamed answer but the first."""
+    """The delay before each piece of a streamed answer except the first."""
     stop: Stop | None = None
-    """None: `tool_calls` where there are calls, else `end`."""
+    """None: `tool_calls` if there are calls, else `end`."""
     error: ScriptedError | None = None
     expect: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = ()
     """Texts that the last tool or user message must hold."""
     repeat: int = Field(default=1, ge=1, le=10_000)
-    """How many turns in a row this answers."""
+    """For how many turns in a row this is the answer."""
 
     @model_validator(mode="after")
     def _one_meaning(self) -> "ScriptedTurn":
@@ -156,7 +156,7 @@ class Scene(BaseModel, frozen=True, extra="forbid"):
     """A task id or a glob over ids; None: any."""
     attempt: int | None = Field(default=None, ge=1)
     turn: int | None = Field(default=None, ge=1)
-    """Overrides the turns from this one on, as many as `turns` holds; None: the whole play."""
+    """Overrides as many turns, from this one on, as `turns` has; None: the whole play."""
     turns: tuple[ScriptedTurn, ...] = Field(min_length=1)
 
     def __str__(self) -> str:
@@ -169,22 +169,22 @@ class Scene(BaseModel, frozen=True, extra="forbid"):
 
 
 class Playbook(BaseModel, frozen=True, extra="forbid"):
-    """Everything that a scripted model will ever say."""
+    """Everything that a scripted model can say."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: str = Field(min_length=1)
     usage: Usage = Usage()
-    """Tokens of a turn that gives none."""
+    """Tokens of a turn that has no usage of its own."""
     prices: Prices | None = None
-    """What the scripted models pretend to cost, so that money can be watched; None: nothing."""
+    """The pretended prices of scripted models, so that money can be watched; None: none."""
     latency_s: float = Field(default=0, ge=0, le=3600)
     compaction: str = Field(default="The playbook goes on after its header.", min_length=1)
-    """The summary that is given where an agent asks for one; it is not a turn of the play."""
+    """The summary for an agent that asks for one; it is not a turn of the play."""
     scenes: tuple[Scene, ...] = Field(min_length=1)
 
 
 class Place(NamedTuple):
-    """Where a conversation stands."""
+    """A position in a conversation."""
 
     role: str
     task: str | None
@@ -192,7 +192,7 @@ class Place(NamedTuple):
     turn: int
     """Counted from 1 over the agent's whole life, compactions included."""
     is_compaction: bool = False
-    """Asked for a summary, which stands between two turns."""
+    """Asked for a summary, between two turns."""
 
     def __str__(self) -> str:
         task = "no task" if self.task is None else f"task {self.task!r}"
@@ -200,7 +200,7 @@ class Place(NamedTuple):
 
 
 class ScriptedAnswer(BaseModel, frozen=True, extra="forbid"):
-    """What the playbook says here, with every default filled in."""
+    """The playbook's answer at a place, with every default filled in."""
 
     text: str
     calls: tuple[ScriptedCall, ...]
@@ -209,11 +209,11 @@ class ScriptedAnswer(BaseModel, frozen=True, extra="forbid"):
     latency_s: float
     chunk_latency_s: float
     error: ScriptedError | None
-    """Not None: the provider fails this time, and the rest is not said."""
+    """Not None: the provider fails this time, and the rest is not used."""
 
 
 def parse_playbook(text: str, name: str) -> Playbook:
-    """Read a playbook from its YAML.
+    """Parse a playbook from its YAML.
 
     Raises:
         DocumentError: with file, line and column of up to ten mistakes.
@@ -225,7 +225,7 @@ def read_playbook(path: Path) -> Playbook:
     """Read a playbook from its file.
 
     Raises:
-        DocumentError: with file, line and column of up to ten mistakes; or it is missing, not a
+        DocumentError: with file, line and column of up to ten mistakes; or it is missing, not
             text, or longer than `MAX_PLAYBOOK_BYTES`.
         OSError: the file cannot be read.
     """
@@ -236,10 +236,10 @@ def read_playbook(path: Path) -> Playbook:
 
 
 def locate(conversation: Sequence[Message]) -> Place:
-    """Say where a conversation stands, from its header and its length.
+    """Return a conversation's position, from its header and its length.
 
     Raises:
-        PlaybookGapError: the first message is no user message with a `Role:` line.
+        PlaybookGapError: the first message is not a user message with a `Role:` line.
     """
     first = conversation[0] if conversation else None
     header = _header(first.text) if isinstance(first, UserMessage) else {}
@@ -256,17 +256,17 @@ def locate(conversation: Sequence[Message]) -> Place:
 
 
 def answer(playbook: Playbook, conversation: Sequence[Message], asked: int = 0) -> ScriptedAnswer:
-    """Say what the scripted model answers to this conversation.
+    """Return the scripted model's answer to a conversation.
 
     Args:
-        playbook: what it may say.
+        playbook: the possible answers.
         conversation: the neutral messages so far.
-        asked: how often this same turn was asked for before; it decides whether an error with
-            `times` still comes.
+        asked: how often this turn was already requested; it decides whether an error with
+            `times` still occurs.
 
     Raises:
         PlaybookGapError: no scene has this turn.
-        PlaybookStrayedError: the turn expects something else to have happened.
+        PlaybookStrayedError: the turn expects a different conversation.
     """
     place = locate(conversation)
     turn = _turn_at(playbook, place)
@@ -287,7 +287,7 @@ def answer(playbook: Playbook, conversation: Sequence[Message], asked: int = 0) 
 
 
 def _turn_at(playbook: Playbook, place: Place) -> ScriptedTurn:
-    """Overrides first, then the narrowest whole play; a play that ran out does not fall through."""
+    """Overrides first, then the narrowest whole play; a play that ran out has no fallback."""
     if place.is_compaction:
         return ScriptedTurn(text=playbook.compaction)
     fitting = sorted((s for s in playbook.scenes if _fits(s, place)), key=_breadth)
