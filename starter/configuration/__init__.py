@@ -1,4 +1,4 @@
 """Reading, checking, showing and writing `blueflame.yaml`: layers, values, schema, migration.
 
-Routes to models are in `starter.routes`; settings of processes are in `workers.settings`.
+Routes to models are in `model_routes`; settings of processes are in `workers.settings`.
 """
