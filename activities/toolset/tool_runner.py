@@ -134,7 +134,7 @@ class Toolset:
             output = await self.blobs.get(digest)
         except BlobMissingError:
             again = "Run the command again."
-            return _refused(call, f"{arguments.path!r} is no output that is kept. {again}")
+            return _refused(call, f"{arguments.path!r} is not a stored output. {again}")
         # Decoding megabytes of it would block the event loop.
         text = await asyncio.to_thread(page, output, arguments.offset, arguments.limit)
         return Observation(result=_result(call, text, is_error=False))

@@ -20,7 +20,7 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class _Arguments(BaseModel, frozen=True, extra="forbid", strict=True):
-    """Strict: the text "false" is no bool, "10" is not a number, a list as text is not a list."""
+    """Strict: the text "false" is not a bool, "10" not a number, a list as text not a list."""
 
 
 class Bash(_Arguments, frozen=True):

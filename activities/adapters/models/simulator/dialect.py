@@ -87,7 +87,7 @@ def check_stamp(dialect: str, signature: object, thought: str) -> str:
         raw = base64.b64decode(str(signature).encode(), validate=True)
         says = raw[_MAC_BYTES:].decode()
     except (binascii.Error, UnicodeError):
-        raise RefusedError("the signature is no base64 of ours") from None
+        raise RefusedError("the signature is not valid base64") from None
     if raw[:_MAC_BYTES] != _mac(dialect, says, thought):
         raise RefusedError("the signature does not belong to this content")
     return says
