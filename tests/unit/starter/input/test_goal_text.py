@@ -19,7 +19,7 @@ from starter.input.goal_text import read_goal
 
 async def test_a_goal_is_typed_or_read_from_a_file(tmp_path: Path) -> None:
     page = tmp_path / "goal.md"
-    page.write_bytes("\ufeffMend the pärser\n".encode())
+    page.write_bytes("\ufeffFix the pärser\n".encode())
     assert await read_goal("Fix it", None) == "Fix it"
     assert await read_goal(None, page) == "Fix the pärser\n"
 
