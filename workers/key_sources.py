@@ -22,11 +22,11 @@ _COMMAND_SECONDS = 30.0
 
 
 class KeyUnreadableError(Exception):
-    """A file or a command gave no key; the message does not hold what it gave."""
+    """A file or a command gave no key; the message does not repeat its output."""
 
 
 def key_source(value: SecretStr | None, file: Path | None, command: str | None) -> KeySource | None:
-    """Return where a key is read, or None where nothing names one."""
+    """Return where to read a key, or None if nothing names a source."""
     if value is not None:
         return value
     if file is not None:

@@ -168,7 +168,7 @@ def test_every_variable_exists(page: Path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
-def test_every_file_of_ours_that_is_named_exists(page: Path):
+def test_every_repository_file_that_is_named_exists(page: Path):
     ours = (
         r"(?:activities|benchmarks|docs|examples|scripts|starter|tests|workers|workflows)/[\w./-]*"
     )

@@ -1,7 +1,7 @@
-"""An agent's talk with models: one settled answer at a time, paid for before it is asked for.
+"""An agent's conversation with models: one settled answer at a time, each paid for in advance.
 
-What follows a call that failed is decided in `policy.model_failures`. The conversation itself is in
-the agent's state; what an answer leads to is the loop's (`agent`).
+`policy.agent.model_failures` decides what follows a failed call. The conversation itself is in
+the agent's state; the loop (`agent`) acts on the answers.
 """
 
 from contextlib import suppress
@@ -32,17 +32,17 @@ from workflows.policy.agent.model_failures import (
 
 
 class Conversation:
-    """What one agent and the models of its route have said."""
+    """What one agent and the models of its route said."""
 
     def __init__(self, agent: RunningAgent, account: Account) -> None:
         self._agent = agent
         self._account = account
 
     async def answer(self) -> ModelAnswered:
-        """Call until there is a settled answer; compact first where the window is nearly full.
+        """Call until there is a settled answer; first compact if the window is nearly full.
 
         Raises:
-            Ended: there will be none, or it cannot be paid for, or the agent is stopped.
+            Ended: no call can succeed or be paid for, or the agent is stopped.
         """
         agent = self._agent
         limit = agent.request.limits.output_tokens
@@ -74,7 +74,7 @@ class Conversation:
     # --- one call ----------------------------------------------------------------------------
 
     async def _call(self, pending: tuple[Message, ...]) -> ModelAnswered | None:
-        """Pay for one call and make it; None: it failed, and what follows needs another call."""
+        """Pay for one call and make it; return None if it failed and another call should follow."""
         while True:
             quote = await self._account.afford()
             try:
@@ -135,12 +135,12 @@ class Conversation:
     # --- a call that failed ------------------------------------------------------------------
 
     async def _act_on(self, error: ActivityError, quote: Decimal) -> Step:
-        """Do what `policy.model_failures` says of a failed call, and return it.
+        """Do what `policy.agent.model_failures` decides about a failed call, and return that step.
 
-        After `hold`, the very same call is made, of the route's first model, which may be another.
+        After `hold`, the same call goes to the route's first model, which may be a different one.
 
         Raises:
-            Ended: nothing follows, or the agent was stopped during a wait.
+            Ended: the failure is final, or the agent was stopped during a wait.
         """
         agent = self._agent
         kind = failed_kind(failure_type(error))
@@ -175,7 +175,7 @@ class Conversation:
         return step
 
     async def _back_off(self, unknown_in_a_row: int) -> None:
-        """Wait before a call of unknown outcome is made again; the time is not the agent's."""
+        """Wait before repeating a call of unknown outcome; the wait is not the agent's time."""
         agent = self._agent
         began = workflow.now()
         with suppress(TimeoutError):
@@ -188,7 +188,7 @@ class Conversation:
         agent.end_if_stopped()
 
     async def _hold(self, words: str) -> None:
-        """Pause here with everything, and have the session pause, until a person resumes."""
+        """Pause this agent and the session until a person resumes."""
         agent = self._agent
         agent.update(is_paused=True)
         text = f"no model can be asked: {agent.model.provider}: {words}"
@@ -202,10 +202,10 @@ class Conversation:
     # --- a window that is full ---------------------------------------------------------------
 
     async def _compact(self, *, is_full: bool) -> None:
-        """Replace the conversation by a summary of it, once, and continue with a new one.
+        """Replace the conversation by a summary, once, and continue with a new one.
 
         Args:
-            is_full: the provider refused the prompt already, so it cannot be asked for a summary.
+            is_full: the provider already refused the prompt, so it cannot summarise it either.
         """
         agent = self._agent
         agent.update(is_compacted=True)
@@ -225,7 +225,7 @@ class Conversation:
 
 
 def _may_be_billed(stopped: BaseException | None) -> bool:
-    """Tell whether a call that was stopped can cost something: it was sent, and not refused."""
+    """Tell whether a stopped call can cost something: it was sent, and not refused."""
     if not isinstance(stopped, ActivityError) or is_cancelled_exception(stopped):
         return may_have_run(stopped)
     return failed_kind(failure_type(stopped)) == "unknown"

@@ -1,6 +1,6 @@
 """The playbook: the file that holds what a scripted model says, by role, task, attempt and turn.
 
-Its shape and its reading only. Which answer of it is played in a conversation is `answer_choice`'s.
+This module reads the file and checks its shape; `answer_choice` finds the answer to a conversation.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ ErrorKind = Literal[
     "stall",
 ]
 STREAM_FAULTS: Final = frozenset({"cut", "disconnect", "corrupt", "stall"})
-"""What befalls an answer on its way, and is not a word of the provider."""
+"""Faults of an answer in transit, not answers of the provider."""
 
 
 class ScriptedCall(BaseModel, frozen=True, extra="forbid"):
@@ -41,13 +41,13 @@ class ScriptedCall(BaseModel, frozen=True, extra="forbid"):
     arguments: JsonValue = Field(default_factory=dict)
     """Anything but a mapping is what a confused model sends; a string is the raw argument text."""
     id: str | None = None
-    """The provider's id as it comes over the wire; None: one is made up."""
+    """The provider's id in the wire format; None: one is made up."""
 
     @model_validator(mode="before")
     @classmethod
     def _shorthand(cls, value: object) -> object:
         if not is_table(value):
-            # pydantic makes a complaint of ValueError only
+            # pydantic reports only a ValueError as an error of validation
             raise ValueError("a call is written {tool: {argument: value}}")
         if isinstance(value.get("name"), str):
             return value
@@ -63,17 +63,17 @@ class ScriptedError(BaseModel, frozen=True, extra="forbid"):
 
     kind: ErrorKind
     retry_after: float | str | None = None
-    """Seconds, or the header's text as it stands (a date, nonsense)."""
+    """Seconds, or the header's text as it is (a date, nonsense)."""
     at: Literal["start", "text", "arguments", "end"] | None = None
-    """Where in the streamed answer it comes: before everything, in the middle of the text or of a
-    call's arguments, or after everything but the announced end. None: an error in place of the
-    answer, a fault of the stream in the middle of it."""
+    """Where it occurs in the streamed answer: before everything, in the middle of the text or of a
+    call's arguments, or after everything except the announced end. None: an error replaces the
+    answer; a fault of the stream is in its middle."""
     times: int | None = Field(default=None, gt=0)
-    """How many askings fail before the turn's answer comes; None: every one."""
+    """How many requests fail before the turn's answer comes; None: all."""
 
 
 class ScriptedUsage(BaseModel, frozen=True, extra="forbid"):
-    """Tokens of one turn; what is left out comes from the playbook's `usage`."""
+    """Tokens of one turn; missing values come from the playbook's `usage`."""
 
     input_tokens: int | None = Field(default=None, ge=0)
     cached_input_tokens: int | None = Field(default=None, ge=0)
@@ -82,7 +82,7 @@ class ScriptedUsage(BaseModel, frozen=True, extra="forbid"):
     output_tokens: int | None = Field(default=None, ge=0)
 
     def over(self, default: Usage) -> Usage:
-        """Lay what is given here over `default`."""
+        """Return `default` with the values given here."""
         return Usage.model_validate(default.model_dump() | self.model_dump(exclude_none=True))
 
 
@@ -98,14 +98,14 @@ class ScriptedTurn(BaseModel, frozen=True, extra="forbid"):
     usage: ScriptedUsage = ScriptedUsage()
     latency_s: float | None = Field(default=None, ge=0, le=3600)
     chunk_latency_s: float = Field(default=0, ge=0, le=3600)
-    """Before each piece of a streamed answer but the first."""
+    """The delay before each piece of a streamed answer except the first."""
     stop: Stop | None = None
-    """None: `tool_calls` where there are calls, else `end`."""
+    """None: `tool_calls` if there are calls, else `end`."""
     error: ScriptedError | None = None
     expect: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = ()
     """Texts that the last tool or user message must hold."""
     repeat: int = Field(default=1, ge=1, le=10_000)
-    """How many turns in a row this answers."""
+    """For how many turns in a row this is the answer."""
 
     @model_validator(mode="after")
     def _one_meaning(self) -> "ScriptedTurn":
@@ -129,7 +129,7 @@ class Scene(BaseModel, frozen=True, extra="forbid"):
     """A task id or a glob over ids; None: any."""
     attempt: int | None = Field(default=None, ge=1)
     turn: int | None = Field(default=None, ge=1)
-    """Overrides the turns from this one on, as many as `turns` holds; None: the whole play."""
+    """Overrides as many turns, from this one on, as `turns` has; None: the whole play."""
     turns: tuple[ScriptedTurn, ...] = Field(min_length=1)
 
     def __str__(self) -> str:
@@ -142,22 +142,22 @@ class Scene(BaseModel, frozen=True, extra="forbid"):
 
 
 class Playbook(BaseModel, frozen=True, extra="forbid"):
-    """Everything that a scripted model will ever say."""
+    """Everything that a scripted model can say."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: str = Field(min_length=1)
     usage: Usage = Usage()
-    """Tokens of a turn that gives none."""
+    """Tokens of a turn that has no usage of its own."""
     prices: Prices | None = None
-    """What the scripted models pretend to cost, so that money can be watched; None: nothing."""
+    """The pretended prices of scripted models, so that money can be watched; None: none."""
     latency_s: float = Field(default=0, ge=0, le=3600)
     compaction: str = Field(default="The playbook goes on after its header.", min_length=1)
-    """The summary that is given where an agent asks for one; it is not a turn of the play."""
+    """The summary for an agent that asks for one; it is not a turn of the play."""
     scenes: tuple[Scene, ...] = Field(min_length=1)
 
 
 def parse_playbook(text: str, name: str) -> Playbook:
-    """Read a playbook from its YAML.
+    """Parse a playbook from its YAML.
 
     Raises:
         DocumentError: with file, line and column of up to ten mistakes.
@@ -169,7 +169,7 @@ def read_playbook(path: Path) -> Playbook:
     """Read a playbook from its file.
 
     Raises:
-        DocumentError: with file, line and column of up to ten mistakes; or it is missing, not a
+        DocumentError: with file, line and column of up to ten mistakes; or it is missing, not
             text, or longer than `MAX_PLAYBOOK_BYTES`.
         OSError: the file cannot be read.
     """

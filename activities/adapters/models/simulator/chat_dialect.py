@@ -1,4 +1,4 @@
-"""The simulator's Chat Completions dialect: strict reading, faithful wording.
+"""The simulator's Chat Completions dialect: strict parsing, faithful wording.
 
 Keys, failures and rate-limit headers are those of the Responses dialect.
 """
@@ -71,7 +71,7 @@ class ChatDialect(OpenAIDialect):
 
 
 class _Reader:
-    """Reads messages in order and refuses what the real one refuses."""
+    """Reads messages in order and refuses what the real server refuses."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

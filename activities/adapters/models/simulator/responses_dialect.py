@@ -1,4 +1,4 @@
-"""The simulator's Responses dialect: strict reading, faithful wording."""
+"""The simulator's Responses dialect: strict parsing, faithful wording."""
 
 import json
 from collections.abc import Mapping
@@ -118,7 +118,7 @@ class OpenAIDialect:
 
 
 class _Reader:
-    """Reads items in order and refuses what the real one refuses."""
+    """Reads items in order and refuses what the real server refuses."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

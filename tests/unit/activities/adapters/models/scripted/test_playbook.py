@@ -100,7 +100,7 @@ def test_a_file_that_no_play_needs_is_refused_unread(tmp_path: Path) -> None:
         ("prices: {input_usd: '1E+99999999'}", r"prices.input_usd: must be at most 1000000"),
     ],
 )
-def test_what_nobody_means_is_refused(text: str, complaint: str) -> None:
+def test_an_absurd_value_is_refused(text: str, complaint: str) -> None:
     with pytest.raises(DocumentError, match=complaint):
         parse_playbook(text, "p.yaml")
 

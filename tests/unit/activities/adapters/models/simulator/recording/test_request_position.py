@@ -164,5 +164,5 @@ def test_instructions_may_stand_before_the_header(instructions: str) -> None:
         b"[" * 100_000,
     ],
 )
-def test_whoever_is_no_agent_has_no_place(raw: bytes) -> None:
+def test_a_request_of_no_agent_has_no_place(raw: bytes) -> None:
     assert place_of("anthropic", body_of(raw), unheard) is None
