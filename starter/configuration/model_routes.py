@@ -43,8 +43,8 @@ _OFFERS = (
 )
 """In order of preference."""
 _NO_ENTRIES: ProviderEntries = {}
-_WAYS = ("", "_FILE", "_COMMAND")
-"""A key is given directly, by the file that holds it, or by the command that prints it."""
+_WAYS = ("_FILE", "_COMMAND")
+"""A key is given directly, by the file that contains it, or by the command that prints it."""
 
 PLAYBOOK_ROUTES = Routes(
     planner=("scripted/author",),
@@ -66,7 +66,7 @@ def available_providers(
     built_in = (
         offer.provider
         for offer in _OFFERS
-        if any(environment.get(f"{key}{way}", "").strip() for key in offer.keys for way in _WAYS)
+        if any(environment.get(name, "").strip() for name in _key_variables(offer))
     )
     configured = (
         name
@@ -74,6 +74,11 @@ def available_providers(
         if not entry.key or environment.get(entry.key, "").strip()
     )
     return frozenset((*built_in, *configured))
+
+
+def _key_variables(offer: _Offer) -> tuple[str, ...]:
+    """Return what can give its key; a file or a command only under the first name."""
+    return (*offer.keys, *(f"{offer.keys[0]}{way}" for way in _WAYS))
 
 
 def key_names(provider: str, entries: ProviderEntries = _NO_ENTRIES) -> tuple[str, ...]:

@@ -36,10 +36,15 @@ def chosen(session: ShownSession, wanted: str | None, digest: str | None) -> Ask
     """
     _check_open(session)
     if wanted is None:
-        return _only(session)
-    if wanted == PLAN:
-        return plan(session)
-    return changeset(session, wanted, digest)
+        wanted = _only(session)
+    if wanted != PLAN:
+        return changeset(session, wanted, digest)
+    if digest is not None:
+        raise CommandError(
+            f"--digest {digest!r} goes with a changeset, and the plan waits; decide without it, or "
+            "send the plan that you saw with `plan edit --file FILE --digest DIGEST`"
+        )
+    return plan(session)
 
 
 def plan(session: ShownSession) -> PlanAsk:
@@ -140,9 +145,9 @@ def _check_open(session: ShownSession) -> None:
         )
 
 
-def _only(session: ShownSession) -> Ask:
+def _only(session: ShownSession) -> str:
     if session.phase is SessionPhase.AWAITING_PLAN:
-        return plan(session)
+        return PLAN
     waiting = session_words.waiting(session)
     if not waiting:
         raise CommandError(
@@ -152,4 +157,4 @@ def _only(session: ShownSession) -> Ask:
     if len(waiting) > 1:
         names = ", ".join(c.id for c in waiting)
         raise CommandError(f"several changesets wait: {names}; name one of them")
-    return changeset(session, waiting[0].id, None)
+    return waiting[0].id
