@@ -9,7 +9,7 @@ from temporalio.common import RawValue
 
 with workflow.unsafe.imports_passed_through():
     from workflows.domain.agent.agent_settings import AgentSettings
-from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
+    from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
     from workflows.domain.plan import Plan, Task
     from workflows.domain.session.decision import DecisionOutcome
     from workflows.domain.session.session_values import (
