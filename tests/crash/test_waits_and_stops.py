@@ -85,6 +85,7 @@ async def _played(running: Stage, name: str, *, limited: bool) -> SessionResult:
     return await ends(handle.result(), "the session ends", COMMAND_PATIENCE)
 
 
+@pytest.mark.slow
 async def test_r13_a_wait_of_hours_outlives_its_worker_and_is_billed_once(running: Stage):
     running.simulator.play(play.limited(int(HOURS.total_seconds())))
     waited = await _played(running, "waited", limited=True)

@@ -55,6 +55,7 @@ env -u BLUEFLAME_INSIDE %(python)s -P -m starter ls --json > %(listed)s
 
 
 @pytest.mark.e2e
+@pytest.mark.slow
 def test_a_gate_that_starts_a_session_is_refused(tmp_path: Path) -> None:
     names = ("gate", "seen", "setup", "said", "code", "listed", "config", "playbook")
     paths = {name: tmp_path / name for name in names}

@@ -132,6 +132,7 @@ async def test_every_model_is_called_once_through_its_adapter(tmp_path: Path) ->
         assert float(trial["cost_usd"]) > 0
 
 
+@pytest.mark.slow
 async def test_a_key_that_is_refused_is_said_and_costs_the_exit_code(tmp_path: Path) -> None:
     wrong = {**KEYS, "OPENAI_API_KEY": "wrong"}
     without_google = CONFIGURATION.replace(", google/gemini-2.5-pro", "")

@@ -85,6 +85,7 @@ def served(place: Place) -> Generator[Place]:
         place.types("up", "--stop")
 
 
+@pytest.mark.slow
 def test_a_plan_of_ones_own_is_worked_on_without_a_planner(place: Place) -> None:
     ended = place.runs("--auto-approve")
     assert ended.returncode == ExitCode.COMPLETE, ended.stdout + ended.stderr
@@ -92,6 +93,7 @@ def test_a_plan_of_ones_own_is_worked_on_without_a_planner(place: Place) -> None
     assert "1 merged" in ended.stdout
 
 
+@pytest.mark.slow
 def test_a_persons_own_plan_needs_no_second_approval(place: Place) -> None:
     ended = place.runs("A note, please")
     assert ended.returncode == ExitCode.WAITING, ended.stdout + ended.stderr
@@ -158,12 +160,14 @@ def test_an_agents_question_is_answered_from_another_terminal(place: Place) -> N
         place.types("up", "--stop")
 
 
+@pytest.mark.slow
 def test_unattended_an_agent_that_asks_decides_itself(place: Place) -> None:
     place.playbook.write_text(ASKING)
     ended = place.runs("--auto-approve")
     assert ended.returncode == ExitCode.COMPLETE, ended.stdout + ended.stderr
 
 
+@pytest.mark.slow
 def test_a_decisions_file_answers_an_agent(place: Place) -> None:
     place.playbook.write_text(ASKING)
     decisions = place.plan.with_name("night.yaml")

@@ -58,6 +58,7 @@ gates:
 
 @pytest.mark.e2e
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_six_tasks_share_one_set_up(tmp_path: Path) -> None:
     files = {
         "fresh": "installed\ninstalled\n",

@@ -100,6 +100,7 @@ def test_a_session_ends_before_it_plans_where_no_gate_can_judge_the_base(place: 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("pacing", some([Pacing.FLOW, Pacing.WAVE], 2))
+@pytest.mark.slow
 def test_a_decisions_file_leaves_to_a_person_what_no_gate_judged(
     place: Place, pacing: Pacing
 ) -> None:

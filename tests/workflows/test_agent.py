@@ -586,6 +586,7 @@ async def test_after_an_overflow_the_conversation_goes_on(theatre: Theatre):
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.slow
 async def test_steers_during_continuations_arrive_once_and_in_order(theatre: Theatre, count: int):
     """Field report R51."""
     world = Scripted()

@@ -86,6 +86,7 @@ async def test_a_held_agent_can_be_stopped(theatre: Theatre) -> None:
     assert outcome.end is AgentEnd.STOPPED
 
 
+@pytest.mark.slow
 async def test_a_key_that_is_refused_again_holds_again(theatre: Theatre) -> None:
     world = Refusing(FailureType.AUTHENTICATION_FAILED, lambda call: call.role is Role.DEVELOPER)
     async with theatre.session(world) as session:
@@ -132,6 +133,7 @@ async def test_all_agents_that_need_the_key_hold(theatre: Theatre) -> None:
     assert sorted(world.refused()[:3]) == ["dev.a.1", "dev.b.1", "dev.c.1"]
 
 
+@pytest.mark.slow
 async def test_with_on_cap_stop_a_session_without_credit_stops(theatre: Theatre) -> None:
     world = Refusing(FailureType.CREDIT_EXHAUSTED, lambda call: call.role is Role.DEVELOPER)
     async with theatre.session(world, on_cap="stop") as session:

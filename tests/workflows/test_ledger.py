@@ -81,6 +81,7 @@ async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(
     assert first.raw_description.workflow_execution_info.first_run_id != first.run_id
 
 
+@pytest.mark.slow
 async def test_the_last_of_many_caps_counts_across_continuations(theatre: Theatre):
     """Field report R51."""
     async with theatre.ledger(Caps(), messages_per_run=5) as (_, ledger, listener):
@@ -150,6 +151,7 @@ def times_told(view: SessionView) -> int:
     return sum(each.count for each in view.notices if each.kind is NoticeKind.BURN_RATE)
 
 
+@pytest.mark.slow
 async def test_the_warning_is_a_notice(theatre: Theatre):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
     async with theatre.session(world, budget=Caps(warn_usd=Decimal("0.05"))) as session:
@@ -222,6 +224,7 @@ async def test_an_agent_that_is_lost_costs_its_grant_and_is_tried_again(theatre:
     assert result.spent_usd == world.spent + Decimal("0.20")  # it was granted three calls
 
 
+@pytest.mark.slow
 async def test_a_denied_ask_ahead_is_not_reported(theatre: Theatre):
     async with theatre.ledger(Caps(stop_usd=Decimal(1))) as (_, ledger, listener):
         await ledger.signal("ask", ask(listener, least_usd=2, is_ahead=True))
@@ -230,6 +233,7 @@ async def test_a_denied_ask_ahead_is_not_reported(theatre: Theatre):
         assert [event.kind for event in await events(listener, 1)] == ["cap_reached"]
 
 
+@pytest.mark.slow
 async def test_a_report_of_a_cap_raised_since_pauses_nothing(theatre: Theatre):
     world = World(planned({"id": "a"}))
     hold = Hold()

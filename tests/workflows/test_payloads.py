@@ -44,6 +44,7 @@ async def largest_payload(handle: WorkflowHandle[Any, Any]) -> int:
     return max(event.ByteSize() for event in (await handle.fetch_history()).events)
 
 
+@pytest.mark.slow
 async def test_a_plan_of_a_thousand_tasks_with_long_texts_passes(theatre: Theatre):
     """Field report R53."""
     world = World(many(1_000))

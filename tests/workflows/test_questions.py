@@ -7,6 +7,7 @@ import pytest
 
 from starter.console.command_errors import CommandError
 from starter.sessions.session_client import Sessions
+from tests.effort import some
 from tests.fakes.world import World, planned, tool
 from tests.theatre import Theatre, played, scheduled, states
 from workflows.contracts.model_contracts import CallModel
@@ -91,6 +92,7 @@ async def test_the_wait_is_not_the_agents_time_and_runs_no_activity(theatre: The
         assert len(before) == 1
 
 
+@pytest.mark.slow
 async def test_a_second_question_is_not_put_to_the_person(theatre: Theatre) -> None:
     again = tool("ask", question="And which currency?")
     world = asking(Role.DEVELOPER, [WHICH], [again], [tool("ask", question=" ")])
@@ -109,7 +111,7 @@ async def test_where_no_one_is_there_the_agent_decides_itself_at_once(theatre: T
     assert "Decide yourself, and say in your submission" in world.heard("dev.a.1", 2)
 
 
-@pytest.mark.parametrize("signal", ["skip_task", "stop"])
+@pytest.mark.parametrize("signal", some(["skip_task", "stop"], 2))
 async def test_an_open_question_ends_with_task_or_session(theatre: Theatre, signal: str) -> None:
     world = asking(Role.DEVELOPER, [WHICH])
     async with theatre.session(world, approvals=ATTENDED) as playing:
@@ -120,6 +122,7 @@ async def test_an_open_question_ends_with_task_or_session(theatre: Theatre, sign
     assert states(result)["a"][0] == ("skipped" if signal == "skip_task" else "cancelled")
 
 
+@pytest.mark.slow
 async def test_a_pause_during_a_question_holds_after_the_answer(theatre: Theatre) -> None:
     world = asking(Role.DEVELOPER, [WHICH])
     async with theatre.session(world, approvals=ATTENDED) as playing:

@@ -7,6 +7,7 @@ import pytest
 from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
+from tests.effort import some
 from tests.fakes.world import World, approve, planned, reject, tool
 from tests.theatre import Playing, Theatre, states
 from workflows.contracts.host_contracts import RunGates
@@ -85,7 +86,7 @@ async def test_a_model_that_cannot_be_used_gives_way_within_the_same_review(thea
     assert reviews(world) == [("beta", "review.a.1.1"), ("gamma", "review.a.1.1")]
 
 
-@pytest.mark.parametrize("pacing", list(Pacing))
+@pytest.mark.parametrize("pacing", some(list(Pacing), 2))
 async def test_where_all_abstain_other_tasks_go_on_and_an_unattended_session_is_incomplete(
     theatre: Theatre, pacing: Pacing
 ):
@@ -134,6 +135,7 @@ async def test_a_person_may_approve_what_no_reviewer_judged_and_a_rule_may_not(t
         assert states(await session.result()) == {"a": ("merged", 1)}
 
 
+@pytest.mark.slow
 async def test_a_person_may_reject_what_no_reviewer_judged(theatre: Theatre):
     world = reviewed(lambda call: [approve()] if ".2." in call.agent else [UNPROVEN])
     async with theatre.session(world, approvals=ATTENDED, routes=TWO) as session:
@@ -208,6 +210,7 @@ async def test_contradictory_verdicts_are_asked_about_once_and_then_abstain(thea
     assert "verdicts that contradict each other" in world.heard("review.a.1.1", 2)
 
 
+@pytest.mark.slow
 async def test_a_reviewer_that_decides_when_asked_again_counts(theatre: Theatre):
     world = reviewed(lambda call: [approve(), reject()] if call.turn == 1 else [approve()])
     async with theatre.session(world, approvals=UNATTENDED) as session:

@@ -45,6 +45,7 @@ async def test_all_tasks_are_merged_in_both_pacings(theatre: Theatre, pacing: Pa
     assert result.scripted
 
 
+@pytest.mark.slow
 async def test_planner_and_developers_are_told_of_the_repository(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     await played(theatre, world)
@@ -122,6 +123,7 @@ class Restless(World):
         return report.model_copy(update={"results": (result.model_copy(update=facts),)})
 
 
+@pytest.mark.slow
 async def test_r49_what_passed_all_the_same_is_told_of_work_and_of_merge(theatre: Theatre) -> None:
     tasks = ({"id": "a", "group": "g"}, {"id": "b", "group": "g", "depends_on": ["a"]})
     async with theatre.session(Restless(planned(*tasks)), gates=GATES) as session:
@@ -151,6 +153,7 @@ async def test_what_a_reviewer_rejects_is_reworked_with_its_findings(
     assert "the edge is missing" in again.messages[0].model_dump_json()
 
 
+@pytest.mark.slow
 async def test_a_refused_diff_is_reworked_with_the_place_of_each_finding(
     theatre: Theatre,
 ) -> None:
@@ -226,6 +229,7 @@ async def test_a_task_out_of_attempts_fails_blocks_its_dependants_and_the_rest_g
     assert "a (failed)" in result.reason
 
 
+@pytest.mark.slow
 async def test_a_plan_with_a_cycle_is_repaired_once_by_the_planner(
     theatre: Theatre,
 ) -> None:
@@ -273,6 +277,7 @@ async def test_r05_work_that_cannot_be_delivered_is_kept_and_told(theatre: Theat
     assert told == ["your branch 'blueflame' leaves no room"]
 
 
+@pytest.mark.slow
 async def test_a_changeset_of_a_group_is_merged_whole(theatre: Theatre) -> None:
     world = World(
         planned({"id": "a", "group": "g"}, {"id": "b", "group": "g", "depends_on": ["a"]})
@@ -282,6 +287,7 @@ async def test_a_changeset_of_a_group_is_merged_whole(theatre: Theatre) -> None:
     assert len(world.delivered) == 1
 
 
+@pytest.mark.slow
 async def test_claims_that_overlap_never_run_together(theatre: Theatre) -> None:
     same = ["CHANGELOG.md"]
     world = World(planned(*({"id": name, "claims": same} for name in "abcd")))
@@ -342,6 +348,7 @@ async def test_a_session_that_continues_as_new_loses_nothing(theatre: Theatre):
     assert (await session.task("b")).task.priority == 4
 
 
+@pytest.mark.slow
 async def test_each_role_is_offered_the_tools_that_a_person_leaves_it(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     policy = ToolPolicy(planner_tools=("read",), developer_tools=("bash", "write"))

@@ -285,6 +285,7 @@ async def test_skip_of_a_running_task_stops_its_agent_and_blocks_its_dependants(
     assert world.running == {}
 
 
+@pytest.mark.slow
 async def test_a_skip_that_satisfies_lets_the_dependants_run(theatre: Theatre):
     """Field report R56."""
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
@@ -355,6 +356,7 @@ async def steered(session: Playing, words: list[str]) -> None:
         await session.say("steer_task", {"id": "a", "text": word})
 
 
+@pytest.mark.slow
 async def test_what_is_said_in_a_row_is_heard_in_that_order(theatre: Theatre):
     """What a wave sends on at the same time would arrive in any order."""
     world = World(planned({"id": "a"}))
@@ -372,6 +374,7 @@ async def test_what_is_said_in_a_row_is_heard_in_that_order(theatre: Theatre):
     assert list(state.steers) == words
 
 
+@pytest.mark.slow
 async def test_what_one_agent_heard_the_next_one_hears_again(theatre: Theatre):
     """Each is a new one, and knows nothing of what was said to the one before."""
     world = World(planned({"id": "a"}))
@@ -390,6 +393,7 @@ async def test_what_one_agent_heard_the_next_one_hears_again(theatre: Theatre):
         assert world.heard(agent, turn).count("use the old name") == 1
 
 
+@pytest.mark.slow
 async def test_what_an_agent_misses_that_ends_at_once_the_next_one_hears(theatre: Theatre):
     world = SlowSetUp({"id": "a"})
     world.on_call = lambda call: refusal(call) if call.agent == "dev.a.1" else None
@@ -434,6 +438,7 @@ async def test_an_undelivered_message_is_kept_for_the_next_agent(theatre: Theatr
     assert 0 < heard.index("first this") < heard.index("then that")
 
 
+@pytest.mark.slow
 async def test_steer_of_a_submitted_or_merged_task_is_a_notice_with_its_state(theatre: Theatre):
     """Field report R19."""
     world = World(planned({"id": "a"}, {"id": "b"}))
@@ -450,6 +455,7 @@ async def test_steer_of_a_submitted_or_merged_task_is_a_notice_with_its_state(th
         assert "Reject its changeset" in texts["b"]
 
 
+@pytest.mark.slow
 async def test_what_a_task_is_told_has_an_end_that_is_said(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
     async with holding(theatre, world, held("dev.a.1")) as session:
@@ -460,6 +466,7 @@ async def test_what_a_task_is_told_has_an_end_that_is_said(theatre: Theatre):
     assert "no more fit" in notices(view, NoticeKind.NOT_POSSIBLE)["b"]
 
 
+@pytest.mark.slow
 async def test_set_priority_changes_the_order(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b"}, {"id": "c"}))
     hold = held("dev.a.1")
@@ -483,6 +490,7 @@ def raw(text: str) -> RawValue:
 NO_AMOUNTS = ("NaN", "1e309", "-1", '"10"', "true", "Infinity", "null", "[]")
 
 
+@pytest.mark.slow
 async def test_r44_a_budget_that_is_no_amount_is_refused_in_words(theatre: Theatre):
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ASK) as session:
@@ -516,7 +524,8 @@ async def test_r44_set_budget_moves_the_cap_down_and_up_again(theatre: Theatre, 
 
 
 @pytest.mark.parametrize(
-    ("usd", "waits_as", "attempt"), [("0.07", "ready", 2), ("0.17", "developed", 1)]
+    ("usd", "waits_as", "attempt"),
+    [("0.07", "ready", 2), pytest.param("0.17", "developed", 1, marks=pytest.mark.slow)],
 )
 async def test_work_that_the_cap_held_up_goes_on_once_there_is_money(
     theatre: Theatre, usd: str, waits_as: str, attempt: int
@@ -538,6 +547,7 @@ async def test_work_that_the_cap_held_up_goes_on_once_there_is_money(
     ]
 
 
+@pytest.mark.slow
 async def test_r51_of_fifty_budgets_in_a_row_the_last_counts(theatre: Theatre):
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ASK) as session:
@@ -601,6 +611,7 @@ async def test_stop_cancels_what_runs_and_every_task_that_is_not_over(theatre: T
     assert world.running == {}
 
 
+@pytest.mark.slow
 async def test_one_agent_that_is_cancelled_alone_costs_only_its_attempt(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b"}))
     async with holding(theatre, world, held("dev.a.1"), approvals=MERGED_AS_IT_IS) as session:
@@ -642,6 +653,7 @@ async def test_no_agent_starts_after_a_stop(theatre: Theatre):
     assert {call.agent for call in world.calls} == {"plan.1"}
 
 
+@pytest.mark.slow
 async def test_pause_resume_and_stop_in_a_row_stop(theatre: Theatre):
     """Field report R54."""
     world = World(planned({"id": "a"}))

@@ -204,6 +204,7 @@ async def test_what_no_gate_judged_after_the_merge_waits_for_a_person(
     assert any("no gate judged the merged tree" in each.text for each in view.notices)
 
 
+@pytest.mark.slow
 async def test_a_person_approves_what_a_rule_could_not_merge(theatre: Theatre):
     """The decisions file approved judged work; nothing judges the merged tree."""
 
