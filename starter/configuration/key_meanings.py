@@ -66,7 +66,7 @@ MEANINGS: Final = {
     "`files.example.org` (its ports 443 and 80), `git.example.org:8443`, `*.example.org` "
     "([security](security.md#network-for-set-up)); a file that was found in the repository may "
     "only list what you list yourself",
-    "worktree.copy": "ignored files of your checkout that builds and tests need",
+    "worktree.copy": "ignored files, folders and patterns of your checkout that builds need",
     "worktree.allow_secret": "files of `copy` that may be copied, and paths in which work may add "
     "lines, although they look secret; models "
     "can read them then",

@@ -49,6 +49,8 @@ class ImportBase(BaseModel, frozen=True, extra="forbid"):
     bundle: Digest
     names: Digest | None = None
     """Tags and remote-tracking names to be readable in worktrees; None: there are none."""
+    excludes: Digest | None = None
+    """What git ignores in worktrees beside `.gitignore` files; None: nothing."""
     shallow: tuple[Commit, ...]
     commit: Commit
     gates: tuple[GateSpec, ...] | None

@@ -7,11 +7,14 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from activities.adapters.git.git_command import Git, Scope
+from activities.adapters.git.user.person_settings import FileSettings, file_settings
 from activities.adapters.git.user.user_checkouts import under_way
 from activities.adapters.git.user.user_git import Found, find, resolve, without_programs
 from activities.adapters.git.worktrees import lfs
@@ -67,19 +70,24 @@ class Contents:
 
 
 async def inspect(
-    git: Git, path: Path, base: str | None, session: SessionId | None
+    git: Git,
+    path: Path,
+    base: str | None,
+    session: SessionId | None,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> RepositoryFacts:
-    """Gather the facts, or refuse; see the port."""
+    """Gather the facts, or refuse; see the port. `environment` is of `file_settings`."""
     found = await find(path)
     _refuse_unspeakable(found.root)
     try:
-        return await _inspect(git, found, base or None, session)
+        settings = await file_settings(git, found, environment)
+        return await _inspect(git, found, base or None, session, settings)
     except GitCommandError as error:
         raise refusal(found, error) from error
 
 
 async def _inspect(
-    git: Git, found: Found, base: str | None, session: SessionId | None
+    git: Git, found: Found, base: str | None, session: SessionId | None, settings: FileSettings
 ) -> RepositoryFacts:
     scope = await without_programs(git, found.scope())
     commit = await _base_commit(git, scope, found, base)
@@ -97,7 +105,7 @@ async def _inspect(
         tree_bytes=contents.size,
         owner=found.owner,
         is_writable=found.is_writable,
-        is_dirty=not found.is_bare and await is_dirty(git, scope, found),
+        is_dirty=not found.is_bare and await is_dirty(git, settings.within(scope), found),
         under_way=OPERATIONS.get(under_way(found.git_dir) or ""),
         submodules=contents.submodules,
         lfs_patterns=await _lfs_patterns(git, scope, contents),
@@ -230,7 +238,10 @@ async def _lfs_patterns(git: Git, scope: Scope, contents: Contents) -> tuple[str
 
 
 async def is_dirty(git: Git, scope: Scope, found: Found) -> bool:
-    """Say whether tracked files differ from the index, or the index from HEAD."""
+    """Say whether tracked files differ from the index, or the index from HEAD.
+
+    No filter runs, so a file that one has written (LFS) says nothing.
+    """
     with tempfile.TemporaryDirectory(prefix="blueflame-") as folder:
         copied = copy_index(scope, Path(folder)).having(
             # Reading a sparse index writes trees: they go into the folder.
@@ -240,10 +251,20 @@ async def is_dirty(git: Git, scope: Scope, found: Found) -> bool:
         refresh = ("update-index", "-q", "--ignore-submodules", "--refresh")
         await git.run(copied, *refresh, accept=(0, 1))
         quiet = ("--quiet", "--ignore-submodules=all")
-        if (await git.run(copied, "diff-files", *quiet, accept=(0, 1))).code:
+        listed = ("diff-files", "-z", "--name-only", "--ignore-submodules=all")
+        if await _unfiltered(git, scope, (await git.run(copied, *listed)).records()):
             return True
         staged = ("diff-index", "--cached", *quiet, "HEAD", "--")
         return (await git.run(copied, *staged, accept=(0, 1, 128))).code != 0
+
+
+async def _unfiltered(git: Git, scope: Scope, paths: Sequence[bytes]) -> bool:
+    """Say whether one of these files goes through no filter; asking runs none."""
+    if not paths:
+        return False
+    asked = b"".join(path + b"\0" for path in paths)
+    answer = await git.run(scope, "check-attr", "-z", "--stdin", "filter", stdin=asked)
+    return any(value in {b"unspecified", b"unset"} for value in answer.records()[2::3])
 
 
 def _quoted(path: Path) -> str:

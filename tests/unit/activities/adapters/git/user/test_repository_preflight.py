@@ -12,7 +12,7 @@ from activities.ports.git_errors import (
     NotARepositoryError,
     PartialCloneError,
 )
-from tests.unit.activities.adapters.git.home import SESSION, Home, fingerprint, plain_git
+from tests.unit.activities.adapters.git.home import SESSION, Home, fingerprint, plain_git, write
 from workflows.domain.ids import SessionId
 
 
@@ -61,6 +61,29 @@ async def test_is_dirty_by_content(home: Home, staged: bool, text: str, is_dirty
     if staged:
         home.run("add", "a.txt")
     assert (await home.user.inspect(home.path, None)).is_dirty is is_dirty
+
+
+async def test_g55_a_clean_checkout_that_a_filter_has_written_is_not_called_dirty(home: Home):
+    home.make({".gitattributes": "*.bin filter=big\n"})
+    home.run("config", "filter.big.clean", "tr x y")
+    write(home.path, {"a.bin": "x\n", "b.txt": "b\n"})
+    home.run("add", "-A")
+    home.run("commit", "-q", "-m", "filtered")
+    (home.path / "a.bin").touch()
+    assert not home.run("status", "--porcelain")
+    (home.path / "a.bin").touch()
+    assert not (await home.user.inspect(home.path, None)).is_dirty
+    (home.path / "b.txt").write_text("c\n")
+    assert (await home.user.inspect(home.path, None)).is_dirty
+
+
+async def test_g55_a_clean_checkout_is_read_with_the_persons_own_line_ends(home: Home):
+    (home.top / ".gitconfig").write_text("[core]\n\tautocrlf = input\n")
+    home.make({"a.txt": "one\n"})
+    (home.path / "a.txt").write_bytes(b"two\r\n")
+    home.run("-c", "core.autocrlf=input", "commit", "-aqm", "two")
+    (home.path / "a.txt").touch()
+    assert not (await home.user.inspect(home.path, None)).is_dirty
 
 
 async def test_names_the_base_asked_for(home: Home):
