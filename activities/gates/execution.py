@@ -13,7 +13,7 @@ from activities.gates.outcome import judge
 from activities.gates.run_summaries import NAMING_OPTION, names_passed, pytest_names
 from activities.ports.blob_store_port import BlobStore
 from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, SandboxResult, Workspace
-from activities.text.readable_text import decode_output
+from activities.text.readable_text import bounded_lines, decode_output
 from activities.text.redaction import redact_bytes
 from workflows.domain.gate import GateResult, GateSpec
 from workflows.domain.ids import Digest
@@ -70,9 +70,9 @@ class GateRunner:
             limits=limits.lasting(gate.timeout),
         )
         ran = await self._sandbox.run(command, hold=checkout.hold)
-        ran = _cleaned(gate, ran)
-        digest = await self._store.put(ran.output)
         # Megabytes of output take a while to read; heartbeats must go on during that.
+        ran = await asyncio.to_thread(_cleaned, gate, ran)
+        digest = await self._store.put(ran.output)
         judged = await asyncio.to_thread(judge, gate, ran, command.limits)
         ran_names = await self._ran(ran) if is_named else None
         changed = await checkout.restore()
@@ -90,14 +90,17 @@ class GateRunner:
 
 
 def _cleaned(gate: GateSpec, ran: SandboxResult) -> SandboxResult:
-    """Take out what looks like a secret; what was dropped before stays counted."""
-    output = redact_bytes(in_lines(gate.argv, ran.output))
-    dropped = ran.output_bytes - len(ran.output)
+    """Take out what looks like a secret, and name each gap; of a cut output the size stays true."""
+    whole = ran.marked_output()
+    bounded = bounded_lines(whole)
+    output = redact_bytes(in_lines(gate.argv, bounded))
+    is_cut = ran.cut_at is not None or bounded is not whole
     return SandboxResult(
         end=ran.end,
         code=ran.code,
         output=output,
-        output_bytes=len(output) + dropped,
+        output_bytes=ran.output_bytes if is_cut else len(output),
+        cut_at=len(output) // 2 if is_cut else None,
         survivors=ran.survivors,
         elapsed=ran.elapsed,
         refusals=ran.refusals,

@@ -16,6 +16,7 @@ from activities.ports.sandbox_port import (
     SandboxUnavailableError,
     Workspace,
 )
+from activities.text.readable_text import MAX_LINES
 from workflows.domain.gate import GateSpec
 
 
@@ -107,10 +108,24 @@ async def test_the_whole_output_is_kept_and_a_cut_one_shown():
 @pytest.mark.parametrize(("dropped", "is_cut"), [(0, False), (7, True)])
 async def test_a_secret_that_is_taken_out_is_no_cut(dropped: int, is_cut: bool):
     output = b"key " + b"glpat-" + b"a1B2" * 5 + b" found\n"
-    sandbox = ScriptedSandbox(exited(1, output, output_bytes=len(output) + dropped))
+    cut_at = len(output) if is_cut else None
+    sandbox = ScriptedSandbox(exited(1, output, output_bytes=len(output) + dropped, cut_at=cut_at))
     (result,) = await GateRunner(sandbox, MemoryStore()).run((LINT,), Tree().checkout, Limits())
     assert result.excerpt.startswith("key [a GitLab token] found")
     assert ("output cut" in result.excerpt) == is_cut
+
+
+async def test_g36_an_output_of_very_many_lines_is_bounded_before_it_is_read():
+    lines = MAX_LINES * 5
+    output = b"first\n" + b"y\n" * lines + b"FAILED tests/test_a.py::test_x - no\n"
+    store = MemoryStore()
+    sandbox = ScriptedSandbox(exited(1, output))
+    (result,) = await GateRunner(sandbox, store).run((PYTEST,), Tree().checkout, Limits())
+    assert result.failures == ("tests/test_a.py::test_x",)
+    assert result.excerpt.startswith("first\n")
+    assert result.excerpt.endswith(f"[output cut: of {len(output)} bytes both ends were kept]")
+    assert result.output is not None
+    assert (await store.get(result.output)).count(b"\n") == MAX_LINES + 1
 
 
 async def test_what_a_gate_changes_is_named_and_not_seen_by_the_next():
