@@ -3,6 +3,7 @@
 Changes nothing, not even the index's record of times: what needs a fresh index works on a copy.
 """
 
+import asyncio
 import os
 import re
 import shutil
@@ -16,7 +17,13 @@ from typing import Final
 from activities.adapters.git.git_command import Git, Scope
 from activities.adapters.git.user.person_settings import FileSettings, file_settings
 from activities.adapters.git.user.user_checkouts import under_way
-from activities.adapters.git.user.user_git import Found, find, resolve, without_programs
+from activities.adapters.git.user.user_git import (
+    Found,
+    find,
+    require_readable_refs,
+    resolve,
+    without_programs,
+)
 from activities.adapters.git.worktrees import lfs
 from activities.adapters.git.worktrees.collected_names import shown
 from activities.ports.git_errors import (
@@ -54,6 +61,7 @@ _MENDS: Final = (
     (r"alternate|object directory", "its file `.git/objects/info/alternates` leads nowhere"),
 )
 _ELSE: Final = "`git fsck` in it tells more, and a fresh clone may fix it"
+_OWNERSHIP: Final = "dubious ownership"
 _PLACE: Final = re.compile(r"/\S*/blueflame-[^/]+/")
 """The folder of a copy that we read instead, which no person can find."""
 
@@ -128,6 +136,7 @@ async def _base_commit(git: Git, scope: Scope, found: Found, base: str | None) -
     if commit is not None:
         return commit
     await _refuse_lost(git, scope, found, base or "HEAD")
+    await _refuse_unread(git, scope, found)
     some = await git.run(scope, "for-each-ref", "--count=1", "--format=%(refname:short)")
     if not some.stdout.strip():
         raise EmptyRepositoryError(
@@ -152,6 +161,17 @@ async def _refuse_lost(git: Git, scope: Scope, found: Found, base: str) -> None:
     looked = await git.run(scope, "cat-file", "-t", named.line(), accept=(0, 128))
     if looked.code:
         raise damaged(found, f"{looked.stderr} fatal: {base!r} is {named.line()}, which is lost")
+
+
+async def _refuse_unread(git: Git, scope: Scope, found: Found) -> None:
+    """Refuse refs that are there and that git may not, or will not, read."""
+    try:
+        await asyncio.to_thread(require_readable_refs, found)
+    except PermissionError as error:
+        raise unreadable(found, f"{error.filename!r}: {error.strerror}") from error
+    asked = await git.run(scope, "rev-parse", "--verify", "HEAD", accept=(0, 1, 128))
+    if _OWNERSHIP in asked.stderr or "ermission denied" in asked.stderr:
+        raise refusal(found, GitCommandError(("rev-parse",), asked.code, asked.stderr))
 
 
 async def _branch(git: Git, scope: Scope, base: str | None) -> str | None:
@@ -294,12 +314,21 @@ def refusal(found: Found, error: GitCommandError) -> RepositoryRefusedError:
     if error.code < 0:
         raise error
     said = _PLACE.sub(".git/", error.stderr.strip())
-    if "ermission denied" in said:
+    if _OWNERSHIP in said:
         return RepositoryUnreadableError(
-            f"{str(found.root)!r} belongs to {found.owner} and cannot be read ({said}); give the "
-            "account that runs Blue Flame read access, or start it as the owner"
+            f"git does not read {str(found.root)!r} here, because it belongs to {found.owner}; "
+            f"start Blue Flame as that user (`sudo -u {found.owner} …`)"
         )
-    return damaged(found, said)
+    return unreadable(found, said) if "ermission denied" in said else damaged(found, said)
+
+
+def unreadable(found: Found, said: str) -> RepositoryUnreadableError:
+    """Return the refusal of a repository that another account may read."""
+    return RepositoryUnreadableError(
+        f"{str(found.root)!r} belongs to {found.owner} and cannot be read ({said}); give the "
+        "account that runs Blue Flame read access (`chmod -R a+rX .git` in it), or start it as the "
+        "owner"
+    )
 
 
 def damaged(found: Found, said: str) -> RepositoryDamagedError:
