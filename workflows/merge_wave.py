@@ -9,7 +9,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import is_cancelled
-from workflows.contracts.host_contracts import RUN_GATES, gates_on
+from workflows.contracts.host_contracts import gates_on, run_gates
 from workflows.contracts.land_contracts import DELIVER_BRANCH, DeliverBranch, Delivered
 from workflows.contracts.merging_contracts import (
     ADVANCE_BRANCH,
@@ -151,7 +151,7 @@ class MergeWave:
         grounds = self._request.grounds
         request = gates_on(grounds, commit, self._baseline or self._request.baseline)
         summary = f"gates on the merged tree with {changeset.id}"
-        return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
+        return await run_gates(request, summary, grounds.host_queue)
 
     async def _advance(self, changeset: QueuedChangeset, new: Commit) -> None:
         grounds = self._request.grounds

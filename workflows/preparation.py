@@ -11,10 +11,10 @@ from temporalio.exceptions import ApplicationError
 from workflows.contracts.host_contracts import (
     CLAIM_HOST,
     IMPORT_BASE,
-    RUN_GATES,
     ClaimHost,
     ImportBase,
     gates_on,
+    run_gates,
 )
 from workflows.contracts.land_contracts import EXPORT_BASE, ExportBase
 from workflows.contracts.model_contracts import RESOLVE_MODELS, ResolveModels
@@ -171,4 +171,4 @@ async def baseline(request: SessionRequest, state: SessionState) -> GateReport:
     """Run the gates on the base: what fails there is not put down to a task."""
     common = grounds(request, state)
     run = gates_on(common, prepared(state).base.commit, baseline=None)
-    return await RUN_GATES.ask(run, "baseline: gates on the base", queue=common.host_queue)
+    return await run_gates(run, "baseline: gates on the base", common.host_queue)

@@ -1,7 +1,7 @@
 """Role host: worktrees, tools, gates, reviews and merges."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, Field
 
@@ -213,11 +213,35 @@ class RunGates(BaseModel, frozen=True, extra="forbid"):
     environment: ProjectEnvironment = ProjectEnvironment()
 
 
+_AROUND_A_GATE: Final = timedelta(minutes=1)
+"""To end its processes, read its output and clean the checkout."""
+
+
 def time_to_prepare(setup: tuple[tuple[str, ...], ...], timeout: timedelta) -> timedelta:
     """Return the bound for a worktree: its own set-up, or first a wait for another's."""
     return PREPARE_WORKTREE.start_to_close + 2 * len(setup) * (
         timeout - min(timeout, SETUP_TIMEOUT)
     )
+
+
+def time_for_gates(request: RunGates) -> timedelta:
+    """Return the bound for gates on one commit, by their own limits and set-up's.
+
+    | part                                 | times                                          |
+    |--------------------------------------|------------------------------------------------|
+    | a checkout and set-up                | once                                           |
+    | each gate's time limit, and a minute | once; with a baseline twice, for the rerun     |
+    | all gates                            | once more: another may judge the same commit   |
+    """
+    runs = 1 if request.baseline is None else 2
+    gates = sum((gate.timeout + _AROUND_A_GATE for gate in request.gates), timedelta())
+    return time_to_prepare(request.setup, request.setup_timeout) + 2 * runs * gates
+
+
+async def run_gates(request: RunGates, summary: str, queue: str) -> GateReport:
+    """Ask a host to run gates, for as long as they may take; workflow code."""
+    bound = time_for_gates(request)
+    return await RUN_GATES.ask(request, summary, queue=queue, start_to_close=bound)
 
 
 def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> RunGates:

@@ -24,10 +24,12 @@ E   ModuleNotFoundError: No module named 'requests'
     [
         (
             PYTEST,
-            "ImportError while importing test module '/workspace/test_a.py'."
-            " / ModuleNotFoundError: No module named 'requests'",
+            None,
         ),
-        ("a\nsh: 1: cargo: not found\nmake: *** [Makefile:2: test] Error 127\n", None),
+        (
+            "a\nsh: 1: cargo: not found\nmake: *** Error 127\n",
+            "sh: 1: cargo: not found / make: *** Error 127",
+        ),
         ("one\n\nthe last\n=====\n", "the last"),
         ("E   assert 1 == 2\n", "assert 1 == 2"),
         ("", ""),
@@ -35,7 +37,10 @@ E   ModuleNotFoundError: No module named 'requests'
     ],
 )
 def test_g53_the_first_lines_of_the_cause_are_told(excerpt: str, cause: str | None):
-    wanted = "sh: 1: cargo: not found / make: *** [Makefile:2: test] Error 127"
+    wanted = (
+        "ImportError while importing test module '/workspace/test_a.py'. / "
+        "ModuleNotFoundError: No module named 'requests'"
+    )
     assert cause_of(red(excerpt)) == (wanted if cause is None else cause)
 
 
