@@ -26,6 +26,8 @@ class DiffRule(StrEnum):
     MARKER = "conflict-marker"
     LOST_LINE = "lost-line"
     """Merged by others since the task began, and gone from its work."""
+    LOADED = "loaded"
+    """New, and loaded by a gate's own tool before it judges."""
     STRUCTURE = "structure"
     """A structured file that was sound and cannot be read any more, or holds a key twice."""
 

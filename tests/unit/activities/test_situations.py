@@ -349,3 +349,30 @@ async def test_g24_names_are_taken_in_again_where_the_base_is_there_already(situ
     assert f"refs/tags/v1.2 {home.base}" in listed
     assert f"refs/tags/v1.1-rc {home.base}" in listed
     assert "v1.0" in listed
+
+
+async def test_g34_a_file_that_a_gate_loads_first_is_a_finding_under_wide_claims(
+    situation: Situation,
+):
+    """Field report G34: each of them turned a red gate green."""
+    (agent,) = await situation.begin(plain, "a", claims=("**",))
+    green = "import os; os._exit(0)"
+    await agent.turn(
+        ("write", {"path": "pytest.py", "content": green}),
+        ("write", {"path": "sitecustomize.py", "content": green}),
+        bash("mkdir -p x-1.dist-info && echo '[pytest11]' >x-1.dist-info/entry_points.txt"),
+        bash("mkdir -p .cargo && echo '[build]' >.cargo/config.toml; echo script-shell=x >.npmrc"),
+        ("write", {"path": "src/pkg/json.py", "content": "x = 1\n"}),
+    )
+    done = await agent.submit()
+    assert isinstance(done, WorkRefused)
+    assert [(each.rule, each.path) for each in done.findings] == [
+        ("loaded", ".cargo/config.toml"),
+        ("loaded", ".npmrc"),
+        ("loaded", "pytest.py"),
+        ("loaded", "sitecustomize.py"),
+        ("loaded", "x-1.dist-info/entry_points.txt"),
+    ]
+    named = await situation.again("b", situation.home.base, claims=("**", "web/.npmrc"))
+    await named.turn(("write", {"path": "web/.npmrc", "content": "fund=false\n"}))
+    assert isinstance(await named.submit(), TaskCommitted)
