@@ -31,6 +31,7 @@ from workflows.domain.session.wave_values import (
     ReturnedChangeset,
     UnjudgedChangeset,
 )
+from workflows.policy.gates.chosen_gates import as_baseline
 from workflows.policy.gates.gate_comparison import GateDecision, judge_gates
 
 
@@ -96,7 +97,8 @@ class MergeWave:
                 return UnjudgedChangeset(id=changeset.id, judgement=decision.judgement)
             remarks = decision.remarks
         await self._advance(changeset, merged.commit)
-        self._baseline = report or self._baseline
+        if report is not None:
+            self._baseline = as_baseline(self._baseline or self._request.baseline, report)
         return MergedChangeset(id=changeset.id, head=self._head, gate_remarks=remarks)
 
     async def _merge(self, changeset: QueuedChangeset, count: int) -> MergeOutcome:
@@ -149,7 +151,8 @@ class MergeWave:
 
     async def _gates(self, changeset: QueuedChangeset, commit: Commit) -> GateReport:
         grounds = self._request.grounds
-        request = gates_on(grounds, commit, self._baseline or self._request.baseline)
+        baseline = self._baseline or self._request.baseline
+        request = gates_on(grounds, commit, baseline, since=self._head)
         summary = f"gates on the merged tree with {changeset.id}"
         return await run_gates(request, summary, grounds.host_queue)
 

@@ -132,7 +132,8 @@ class ValidateWave:
 
     async def _gates(self, candidate: Candidate) -> GateReport:
         grounds = self._request.grounds
-        request = gates_on(grounds, candidate.commit, self._baseline(candidate))
+        baseline = self._baseline(candidate)
+        request = gates_on(grounds, candidate.commit, baseline, since=candidate.base)
         summary = f"gates on {candidate.task.id}, attempt {candidate.attempt}"
         return await run_gates(request, summary, grounds.host_queue)
 

@@ -5,6 +5,7 @@ with a baseline and reruns nothing by itself: that is the policy's and the activ
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -59,6 +60,41 @@ class GateRunner:
             SandboxUnavailableError: nothing can be said, because nothing can be run.
         """
         return tuple([await self._run_one(gate, checkout, limits, rerun=rerun) for gate in gates])
+
+    async def run_beside(
+        self,
+        gates: Sequence[GateSpec],
+        checkouts: Sequence[Checkout],
+        limits: Limits,
+        *,
+        rerun: bool = False,
+    ) -> tuple[GateResult, ...]:
+        """Run gates side by side, at most one in each checkout; the first ones begin first.
+
+        Args:
+            gates: what to run.
+            checkouts: of the same tree, at least one.
+            limits: bounds for each gate.
+            rerun: as of `run`.
+
+        Returns:
+            The results in the order of the gates. If one raises, the others are ended first.
+        """
+        waiting = deque(enumerate(gates))
+        done: dict[int, GateResult] = {}
+
+        async def lane(checkout: Checkout) -> None:
+            while waiting:
+                place, gate = waiting.popleft()
+                done[place] = await self._run_one(gate, checkout, limits, rerun=rerun)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for checkout in checkouts[: len(gates)]:
+                    group.create_task(lane(checkout))
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        return tuple(done[place] for place in range(len(gates)))
 
     async def _run_one(
         self, gate: GateSpec, checkout: Checkout, limits: Limits, *, rerun: bool

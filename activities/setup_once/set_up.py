@@ -35,6 +35,11 @@ class SetUpTree:
         """What an earlier set-up left was used."""
 
     @property
+    def is_shared(self) -> bool:
+        """Whether another tree of the commit is set up at next to no cost."""
+        return not self._order.commands or self._is_mounted
+
+    @property
     def kept_paths(self) -> tuple[str, ...]:
         """What the snapshot shows beneath the tree, if there is one."""
         return () if self._snapshot is None else self._snapshot.record.paths

@@ -59,6 +59,8 @@ MEANINGS: Final = {
     "gates": "the checks that judge each change, by name; `{}` means none",
     "gates.NAME.run": "the command; a text with shell syntax runs under `bash -e -o pipefail`",
     "gates.NAME.timeout": "the longest time that it may run",
+    "gates.NAME.cheap": "it runs first, and where it finds something new the others are spared",
+    "gates.NAME.paths": "it runs only on changes that touch one of these; none: on all",
     "worktree.setup": "commands run in the sandbox, once for all worktrees and checkouts that it "
     "fits ([environments](environments.md#set-up-once))",
     "worktree.setup_timeout": "the longest time that each of them may run",

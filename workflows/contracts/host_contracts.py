@@ -204,6 +204,8 @@ class RunGates(BaseModel, frozen=True, extra="forbid"):
     gates: tuple[GateSpec, ...]
     baseline: GateReport | None
     """The base's results; new failures against it are rerun once. None: this is the baseline."""
+    since: Commit | None = None
+    """What the commit stands on: only gates that the difference concerns run. None: all do."""
     setup: tuple[tuple[str, ...], ...] = ()
     network: tuple[HostPattern, ...] = ()
     """Hosts that the set-up commands, but no gate, may reach."""
@@ -244,14 +246,17 @@ async def run_gates(request: RunGates, summary: str, queue: str) -> GateReport:
     return await RUN_GATES.ask(request, summary, queue=queue, start_to_close=bound)
 
 
-def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> RunGates:
-    """Return the order to run a session's gates on a commit; `baseline` as in `RunGates`."""
+def gates_on(
+    grounds: Grounds, commit: Commit, baseline: GateReport | None, since: Commit | None = None
+) -> RunGates:
+    """Return the order to run a session's gates on a commit; the others as in `RunGates`."""
     return RunGates(
         session=grounds.session,
         key=grounds.key,
         commit=commit,
         gates=grounds.gates,
         baseline=baseline,
+        since=since,
         setup=grounds.worktree.setup,
         network=grounds.worktree.network,
         setup_timeout=grounds.worktree.setup_timeout,

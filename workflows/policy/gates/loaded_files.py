@@ -87,7 +87,7 @@ def import_folders(paths: Collection[str]) -> frozenset[str]:
     split = [path.rpartition("/") for path in paths]
     packages = {folder for folder, _, name in split if name == "__init__.py"}
     tested = {folder for folder, _, name in split if _TEST.match(name)}
-    return (tested | _ROOTS) - packages
+    return _ROOTS.union(tested) - packages
 
 
 def why_loaded(path: str, folders: Collection[str], *, is_binary: bool = False) -> str | None:

@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -166,3 +167,41 @@ async def test_a_rerun_says_so():
 async def test_no_gates_are_no_results():
     runner = GateRunner(ScriptedSandbox(), MemoryStore())
     assert await runner.run((), Tree().checkout, Limits()) == ()
+
+
+async def test_gates_run_side_by_side_each_in_a_checkout_of_its_own():
+    together = asyncio.Barrier(2)
+
+    class Meeting(ScriptedSandbox):
+        async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
+            async with asyncio.timeout(60):
+                await together.wait()
+            return await super().run(command, hold)
+
+    sandbox = Meeting(exited(), exited(1), exited(), exited())
+    gates = [GateSpec(name=name, argv=(name,)) for name in "abcd"]
+    trees = [Tree().checkout, Tree().checkout]
+    results = await GateRunner(sandbox, MemoryStore()).run_beside(gates, trees, Limits())
+    assert [each.gate for each in results] == ["a", "b", "c", "d"]
+
+
+async def test_the_end_of_one_gate_by_an_error_ends_the_others():
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    class Broken(ScriptedSandbox):
+        async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
+            if command.argv[0] == "a":
+                await began.wait()
+                raise SandboxUnavailableError("gone")
+            began.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+            raise AssertionError
+
+    gates = [GateSpec(name=name, argv=(name,)) for name in "abc"]
+    runner = GateRunner(Broken(), MemoryStore())
+    with pytest.raises(SandboxUnavailableError, match="gone"):
+        await runner.run_beside(gates, [Tree().checkout, Tree().checkout], Limits())
+    assert ended.is_set()
