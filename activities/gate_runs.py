@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from typing import Final
 
 from temporalio import activity
 
@@ -18,6 +19,10 @@ from workflows.domain.ids import Digest
 from workflows.policy.gates.chosen_gates import Chosen, choose, in_order, spared
 from workflows.policy.gates.gate_comparison import MAX_NAMED, merge_rerun, needs_rerun
 
+_MOST_LANES: Final = 8
+_ROOMY_BYTES: Final = 2 << 30
+"""With less free disk, a change has one checkout at a time."""
+
 
 class GateActivities:
     """Activity `gates.run`."""
@@ -27,7 +32,8 @@ class GateActivities:
         self._host = host
         self._runner = GateRunner(host.sandbox, host.store)
         # Half of them: other gates and agents run at the same time, and a gate has its time limit.
-        self._lanes = lanes or max(1, len(os.sched_getaffinity(0)) // 2)
+        cores = len(os.sched_getaffinity(0))
+        self._lanes = lanes or min(_MOST_LANES, max(1, cores // 2))
 
     @activity.defn(name="gates.run")
     async def run(self, request: RunGates) -> GateReport:
@@ -43,7 +49,7 @@ class GateActivities:
             if not chosen.first and not chosen.then:
                 tree = await self._host.commits(request.key).tree_of(request.commit)
                 return GateReport(tree=tree, results=chosen.others)
-            width = min(self._lanes, max(len(chosen.first), len(chosen.then)))
+            width = min(await self._width(request), max(len(chosen.first), len(chosen.then)))
             async with AsyncExitStack() as stack:
                 trees = [await stack.enter_async_context(judged_tree(self._host, request))]
                 if trees[0].is_shared:
@@ -51,6 +57,10 @@ class GateActivities:
                         more = judged_tree(self._host, request, number)
                         trees.append(await stack.enter_async_context(more))
                 return await self._judge(request, chosen, trees)
+
+    async def _width(self, request: RunGates) -> int:
+        free = await self._host.worktrees(request.key).free_bytes()
+        return self._lanes if free > _ROOMY_BYTES else 1
 
     async def _changed(self, request: RunGates) -> tuple[str, ...] | None:
         if request.since is None or request.baseline is None:

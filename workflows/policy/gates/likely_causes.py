@@ -30,7 +30,9 @@ _CAUSE: Final = re.compile(
     r"(?:[Ee]rror|[Ee]xception)\b|not found|No such|[Cc]annot|[Mm]issing|[Uu]nable to|panicked|"
     r"[Rr]efused|unreachable|resolution|resolve"
 )
-_HEADING: Final = re.compile(r"[=\-_*!\s]*(?:[A-Z][A-Z\s]+)?[=\-_*!\s]*")
+_HEADING: Final = re.compile(
+    r"[=\-_*!\s]*(?:[A-Z][A-Z\s]+)?[=\-_*!\s]*|During handling of the above exception.*"
+)
 _MARKS: Final = re.compile(r"\A(?:E\s+|>\s+|error:\s+(?=\S))")
 _PYTHON_MODULE: Final = re.compile(r"No module named ['\"]?([\w.]+)")
 _NODE_MODULE: Final = re.compile(

@@ -13,7 +13,9 @@ from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.gates.detection import detect_gates
 from activities.gates.execution import Checkout, GateRunner
 from activities.ports.sandbox_port import Limits, Workspace
-from workflows.domain.gate import GateResult, GateSpec, TestCounts, WhyNothing
+from workflows.domain.gate import GateReport, GateResult, GateSpec, TestCounts, WhyNothing
+from workflows.domain.ids import Tree
+from workflows.policy.gates.base_notices import base_notices
 
 pytestmark = pytest.mark.sandbox
 
@@ -213,3 +215,30 @@ async def test_g36_a_gate_that_prints_without_end_takes_bounded_memory(bench: Be
     assert result.why == WhyNothing.TIMED_OUT
     assert "output cut: of " in result.excerpt
     assert peak < 80 << 20
+
+
+@pytest.mark.parametrize(
+    ("script", "cause", "remedy"),
+    [
+        (
+            "python3 -c 'import nowhere_at_all'",
+            "ModuleNotFoundError: No module named 'nowhere_at_all'",
+            "'nowhere_at_all' is the project's own or a test requirement",
+        ),
+        ("no-such-program", "no-such-program: command not found", "toolchains: [PREFIX]"),
+        (
+            "python3 -c 'import urllib.request as u; u.urlopen(\"http://example.org/x\")'",
+            "socket.gaierror: [Errno",
+            "`worktree: {setup: [[COMMAND]], network: [",
+        ),
+        ("touch /usr/x", "touch: cannot touch '/usr/x': Read-only file system", "or to TMPDIR"),
+    ],
+)
+async def test_g53_a_gate_that_is_red_on_the_base_tells_its_cause_and_the_remedy(
+    bench: Bench, script: str, cause: str, remedy: str
+):
+    result = await bench.bash(f"{script} || exit 1")
+    (told,) = base_notices(GateReport(tree=Tree("t"), results=(result,)))[:1]
+    assert "fails on the base" in told
+    assert cause in told
+    assert remedy in told
