@@ -5,6 +5,7 @@ stays short. The same files make the same archive: set-up is known again by it.
 """
 
 import asyncio
+import errno
 import io
 import os
 import tarfile
@@ -13,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from activities.ports.blob_store_port import BlobStore
+from activities.ports.git_errors import RepositoryRefusedError
 from activities.repository.safe_open import link_inside, open_inside
 from workflows.domain.repository import CopiedFile
 
 _EXECUTABLE, _PLAIN = 0o755, 0o644
+_IN_THE_WAY = {errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,9 @@ async def write_copied(store: BlobStore, root: Path, copied: tuple[CopiedFile, .
     """Write the person's copied files into a fresh worktree.
 
     The tree is a stranger's: no component of a path is followed if it is a link.
+
+    Raises:
+        RepositoryRefusedError: the base has something else in the way.
     """
     for each in copied:
         data = await store.get(each.content)
@@ -88,6 +94,19 @@ def _write_all(root: Path, copied: CopiedFile, data: bytes) -> None:
 
 
 def _write(root: Path, file: FileToCopy) -> None:
+    try:
+        _put(root, file)
+    except OSError as error:
+        if error.errno not in _IN_THE_WAY:
+            raise
+        raise RepositoryRefusedError(
+            f"`worktree.copy` cannot bring {file.path!r}: the base has a link, or something else "
+            f"that is not a folder or file, on its way ({error.strerror}); take it out of "
+            "`worktree.copy`"
+        ) from error
+
+
+def _put(root: Path, file: FileToCopy) -> None:
     if file.link is not None:
         link_inside(root, file.path, file.link)
         return
