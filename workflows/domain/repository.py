@@ -1,4 +1,4 @@
-"""The person's repository as a session sees it: the base, and what goes with it."""
+"""The person's repository as a session sees it: the base and its context."""
 
 from typing import Literal
 
@@ -35,10 +35,10 @@ class Base(BaseModel, frozen=True, extra="forbid"):
     commit: Commit
     tree: Tree
     branch: str | None
-    """The branch that is checked out at the base; None where detached or another base was named."""
+    """The branch checked out at the base; None if detached or if another base was named."""
     files: int
     tree_bytes: int
     copied: tuple[CopiedFile, ...] = ()
     warnings: tuple[str, ...] = ()
     unfilled: tuple[str, ...] = ()
-    """What is not in a worktree as it seems to be: submodules, files under LFS."""
+    """Files that a worktree does not hold as expected: submodules, files under LFS."""

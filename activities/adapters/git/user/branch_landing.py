@@ -1,9 +1,8 @@
-"""`UserRepository` over real git: the only place that writes to the user's repository.
+"""`UserRepository` over real git: the only module that writes to the user's repository.
 
 Landing adds objects and moves one ref under `refs/heads/`; it touches no checkout and no index.
-Only `fast_forward` moves a checkout, and only after every reason against it was looked for. The
-user's hooks run at neither; that is decided once. Nothing is retried or forced: what stands in the
-way is told.
+Only `fast_forward` moves a checkout, and only after checking every reason against it. Neither runs
+the user's hooks. Nothing is retried or forced: obstacles are reported.
 """
 
 from pathlib import Path
@@ -119,14 +118,14 @@ class GitUserRepository:
         return None
 
     async def fast_forward(self, request: FastForwardRequest) -> LandOutcome:
-        """Move the user's branch where that is safe."""
+        """Move the user's branch if that is safe."""
         return await fast_forward(self._git, request, self._person)
 
 
 async def move_ref(
     git: Git, scope: Scope, ref: str, new: Commit, old: Commit | None
 ) -> LandOutcome:
-    """Move a ref by compare-and-swap, or say what stands in the way."""
+    """Move a ref by compare-and-swap, or return the obstacle."""
     try:
         arguments = ("update-ref", "--no-deref", "-m", "blueflame: land", ref, new)
         await git.run(scope, *arguments, old or "0" * len(new))
@@ -156,7 +155,7 @@ def _blocked(ref: str, error: GitCommandError) -> Refused:
 
 
 def moved(ref: str, held: Commit | None) -> Refused:
-    """Say that a ref is not where it was expected."""
+    """Return the refusal that a ref is not where it was expected."""
     text = (
         f"{short(ref)!r} is at {held or 'nothing'} now, where this session did not put it, and "
         "nothing is put over it; rename it, if it is to be kept"

@@ -7,6 +7,7 @@ import pytest
 
 from activities.adapters.blob_store import MemoryStore
 from activities.gates.execution import Checkout, GateRunner
+from activities.gates.output_excerpt import MAX_LINES
 from activities.gates.run_summaries import NAMING_OPTION
 from activities.ports.sandbox_port import (
     Layering,
@@ -17,7 +18,6 @@ from activities.ports.sandbox_port import (
     SandboxUnavailableError,
     Workspace,
 )
-from activities.text.readable_text import MAX_LINES
 from workflows.domain.gate import GateSpec
 
 
