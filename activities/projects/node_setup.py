@@ -78,7 +78,7 @@ def _by(manager: str, package: Table, arguments: str) -> str:
 def _checks(package: Table) -> tuple[GateSpec, ...]:
     scripts = table(package, "scripts")
     return tuple(
-        GateSpec(name=f"npm-{name}", argv=("npm", "run", name))
+        GateSpec(name=f"npm-{name}", argv=("npm", "run", name), cheap=True)
         for name in _CHECKS
         if isinstance(scripts.get(name), str)
     )

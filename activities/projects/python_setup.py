@@ -84,7 +84,8 @@ def propose_python(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
 
 def _in_environment(gate: GateSpec) -> GateSpec:
     program = _PYTHON if gate.argv[0] == "python" else f".venv/bin/{gate.argv[0]}"
-    return GateSpec(name=gate.name, argv=(program, *gate.argv[1:]), timeout=gate.timeout)
+    argv = (program, *gate.argv[1:])
+    return GateSpec(name=gate.name, argv=argv, timeout=gate.timeout, cheap=gate.cheap)
 
 
 def _need(files: Files, project: Table) -> ToolchainNeed:

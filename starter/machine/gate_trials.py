@@ -62,7 +62,7 @@ def checks_of(report: "TrialReport", session: "SessionConfig", proposal: "Propos
 
 
 def _judged(tried: "TriedGate", advice: str) -> Check:
-    from workflows.policy.gates.base_notices import why_nothing_there
+    from workflows.policy.gates.base_notices import why_nothing_there, why_red_there
 
     result, name = tried.result, f"gate {tried.result.gate}"
     took = f"in {tried.seconds:.1f} s"
@@ -73,7 +73,8 @@ def _judged(tried: "TriedGate", advice: str) -> Check:
         told = (
             f" ({named}{' …' if len(result.failures) > _FAILURES_NAMED else ''})" if named else ""
         )
-        return Check(name, "well", f"can judge, but fails on the base {took}{told}")
+        why = why_red_there(result)
+        return Check(name, "well", f"can judge, but fails on the base {took}{told}{why}")
     return Check(name, "missing", f"cannot judge: {why_nothing_there(result)}{advice}")
 
 
