@@ -23,8 +23,9 @@ from typing import Final
 from benchmarks.strangers.stranger_archives import FetchError, make_repository
 from benchmarks.strangers.stranger_course import Course
 from benchmarks.strangers.stranger_people import Person, myself, ordinary_user
-from benchmarks.strangers.stranger_projects import PROJECTS, Project
+from benchmarks.strangers.stranger_projects import PROJECTS
 from benchmarks.strangers.stranger_results import Result, faults, summary, table
+from benchmarks.strangers.stranger_shape import Project
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 

@@ -1,4 +1,4 @@
-"""Fetches releases with the ordinary clients of their registries, and makes repositories of them."""
+"""Fetches releases with their registries' ordinary clients, and makes repositories of them."""
 
 import hashlib
 import shutil
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.strangers.stranger_projects import Archive, Part, Project
+from benchmarks.strangers.stranger_shape import Archive, Part, Project
 
 _PATIENCE_S: Final = 600
 _NAME: Final = ("-c", "user.name=someone", "-c", "user.email=someone@localhost")

@@ -11,9 +11,9 @@ from typing import Final
 
 from benchmarks.strangers import stranger_archives
 from benchmarks.strangers.stranger_people import Person
-from benchmarks.strangers.stranger_projects import Project
 from benchmarks.strangers.stranger_results import Result
 from benchmarks.strangers.stranger_session import worktree_seconds, write_playbook
+from benchmarks.strangers.stranger_shape import Project
 
 _WRITTEN: Final = "blueflame.yaml"
 _OWN_LINE: Final = re.compile(r"^#   ((?:environment|worktree): .*)$", re.MULTILINE)
@@ -155,7 +155,7 @@ def _picture(root: Path) -> dict[str, str]:
         folders[:] = [name for name in folders if Path(place, name) != root / ".git"]
         for name in files:
             path = Path(place, name)
-            data = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+            data = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
             mode = path.lstat().st_mode
             found[str(path.relative_to(root))] = f"{mode:o} {hashlib.sha256(data).hexdigest()}"
     return found

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.strangers.stranger_projects import Project
+from benchmarks.strangers.stranger_shape import Project
 
 _END = "END_OF_TEXT"
 
