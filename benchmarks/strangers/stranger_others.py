@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from benchmarks.strangers.stranger_python import IS_ENCODED, ITSDANGEROUS
+from benchmarks.strangers.stranger_python import IS_ENCODED, ITSDANGEROUS, TEST_OF_IS_ENCODED
 from benchmarks.strangers.stranger_shape import Archive, Part, Project
 
 _REUSIFY: Final = Archive(
