@@ -8,16 +8,26 @@
 | `bun.lock`, `bun.lockb`              | `bun install`                     |
 | dependencies, and no lock file       | `npm install`, without writing one|
 | none of these                        | none                              |
+
+Where git does not ignore `node_modules`, set-up sees to it. Where what the package publishes is
+not committed (`dist/index.js`), its tests are run after its own build.
 """
 
 import re
+import shlex
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import cast
 
-from activities.projects.manifests import Files, Table, first_line, json_object, table
-from activities.projects.proposal import Proposal, ToolchainNeed
+from activities.projects.manifests import Files, Table, first_line, json_object, table, text
+from activities.projects.proposal import Proposal, ToolchainNeed, hide
 from workflows.domain.gate import GateSpec
 
-READ = frozenset({"package.json", ".nvmrc", ".node-version", ".yarnrc.yml"})
+READ = frozenset({"package.json", ".nvmrc", ".node-version", ".yarnrc.yml", ".gitignore"})
 _CHECKS = ("lint", "typecheck", "type-check")
+_ENTRIES = ("main", "module", "exports")
+_ENDINGS = ("", ".js", ".json", ".node", "/index.js")
+_DEEPEST = 10
 _VERSION = re.compile(r"[a-z]+@\d[\w.-]*")
 
 
@@ -32,12 +42,49 @@ def propose_node(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
     if not package:
         return Proposal()
     setup = _setup(files, package)
+    if setup and "node_modules" not in text(files, ".gitignore"):
+        setup += f" && mkdir -p node_modules && {hide('node_modules')}"
+    tests = (gate for gate in found if gate.name.endswith("-test"))
+    if _is_built_for_tests(files, package):
+        tests = (_after_build(gate) for gate in tests)
     return Proposal(
         needs=(_need(files, package),),
         setup=(setup,) if setup else (),
         indexes=("npm",) if setup else (),
-        gates=(*_checks(package), *(gate for gate in found if gate.name.endswith("-test"))),
+        gates=(*_checks(package), *tests),
     )
+
+
+def _is_built_for_tests(files: Files, package: Table) -> bool:
+    """Whether tests need a build that they do not start themselves."""
+    scripts = table(package, "scripts")
+    if not isinstance(scripts.get("build"), str):
+        return False
+    if any("build" in str(scripts.get(name, "")) for name in ("pretest", "test")):
+        return False
+    entries = (each for name in _ENTRIES for each in _paths(package.get(name)))
+    return any(not _is_committed(files, each) for each in entries)
+
+
+def _paths(entry: object, depth: int = 0) -> Iterator[str]:
+    """The files that an entry point of a package names, without patterns."""
+    if isinstance(entry, str):
+        yield from () if "*" in entry or entry.startswith("..") else (entry,)
+    elif isinstance(entry, dict) and depth < _DEEPEST:
+        for value in cast(Table, entry).values():
+            yield from _paths(value, depth + 1)
+
+
+def _is_committed(files: Files, path: str) -> bool:
+    name = str(PurePosixPath(path))
+    return name == "." or any(f"{name}{ending}" in files for ending in _ENDINGS)
+
+
+def _after_build(gate: GateSpec) -> GateSpec:
+    manager = gate.argv[0]
+    command = f"{manager} run build && {shlex.join(gate.argv)}"
+    argv = ("bash", "-e", "-o", "pipefail", "-c", command)
+    return GateSpec(name=gate.name, argv=argv, timeout=gate.timeout)
 
 
 def _need(files: Files, package: Table) -> ToolchainNeed:

@@ -44,3 +44,8 @@ class Proposal(BaseModel, frozen=True, extra="forbid"):
             gates=(*self.gates, *other.gates),
             notes=tuple(dict.fromkeys((*self.notes, *other.notes))),
         )
+
+
+def hide(folder: str) -> str:
+    """Return the command that keeps a folder out of the work, whatever the repository ignores."""
+    return f"echo '*' > {folder}/.gitignore"

@@ -29,7 +29,7 @@ from activities.projects.manifests import (
     texts,
     toml,
 )
-from activities.projects.proposal import Proposal, ToolchainNeed
+from activities.projects.proposal import Proposal, ToolchainNeed, hide
 from workflows.domain.gate import GateSpec
 
 _PYTHON = ".venv/bin/python"
@@ -115,7 +115,7 @@ def _with_tool(tool: str, command: str, missing: list[str]) -> str:
     parts = [f'export PATH="$PATH:/tmp/{tool}/bin"', f"command -v {tool} || ({here})", command]
     if missing:
         parts += ["python3 -m venv .venv", _pip(*missing)]
-    return " && ".join((*parts, _hide(".venv")))
+    return " && ".join((*parts, hide(".venv")))
 
 
 def _by_pip(files: Files, project: Table, missing: list[str]) -> str:
@@ -126,17 +126,12 @@ def _by_pip(files: Files, project: Table, missing: list[str]) -> str:
     wanted += _tox(files)
     if not wanted:
         return ""
-    return " && ".join(("python3 -m venv .venv", _hide(".venv"), _pip(*dict.fromkeys(wanted))))
+    return " && ".join(("python3 -m venv .venv", hide(".venv"), _pip(*dict.fromkeys(wanted))))
 
 
 def _pip(*wanted: str) -> str:
     words = " ".join(shlex.quote(each) for each in wanted)
     return f"{_PYTHON} -m pip install -q {words}"
-
-
-def _hide(folder: str) -> str:
-    """Return what keeps a folder out of the work, whatever the repository ignores."""
-    return f"echo '*' > {folder}/.gitignore"
 
 
 def _itself(files: Files, project: Table) -> list[str]:

@@ -150,10 +150,41 @@ def test_a_node_project_is_set_up_by_its_lock(
     files: dict[str, str], package: dict[str, str], setup: str
 ):
     told = {"devDependencies": {"a": "1"}, "scripts": {"test": "jest", "lint": "eslint"}, **package}
-    proposal = at({**files, "package.json": json.dumps(told)})
+    ignored = {".gitignore": "/node_modules\n"}
+    proposal = at({**files, **ignored, "package.json": json.dumps(told)})
     assert proposal.setup == (setup,)
     assert proposal.gates[0].name == "npm-lint"
     assert proposal.gates[1].argv[1:] == ("test",)
+
+
+def test_packages_that_git_does_not_ignore_are_kept_out_of_the_work():
+    (setup,) = at({"package.json": '{"name": "a"}', "package-lock.json": ""}).setup
+    hidden = "mkdir -p node_modules && echo '*' > node_modules/.gitignore"
+    assert setup == f"npm ci --no-audit --no-fund && {hidden}"
+
+
+_BUILD = {"build": "tsc", "test": "mocha"}
+
+
+@pytest.mark.parametrize(
+    ("package", "is_built"),
+    [
+        ({"main": "dist/index.js", "scripts": _BUILD}, True),
+        ({"exports": {".": {"import": "./dist/index.mjs"}}, "scripts": _BUILD}, True),
+        ({"main": "./lib/index", "scripts": _BUILD}, False),
+        ({"main": "lib", "exports": {"./*": "./dist/*"}, "scripts": _BUILD}, False),
+        ({"scripts": _BUILD}, False),
+        ({"main": "dist/index.js", "scripts": {"test": "mocha"}}, False),
+        ({"main": "dist", "scripts": {**_BUILD, "pretest": "npm run build"}}, False),
+        ({"main": "dist", "scripts": {**_BUILD, "test": "npm run build && mocha"}}, False),
+    ],
+)
+def test_tests_of_what_is_not_committed_follow_its_build(
+    package: dict[str, object], is_built: bool
+):
+    proposal = at({"package.json": json.dumps(package), "lib/index.js": "", "pnpm-lock.yaml": ""})
+    command = "pnpm run build && pnpm test" if is_built else "test"
+    assert (proposal.gates[-1].name, proposal.gates[-1].argv[-1]) == ("pnpm-test", command)
 
 
 @pytest.mark.parametrize(
@@ -206,6 +237,7 @@ def test_packages_of_a_monorepo_are_set_up_in_their_folders():
             "services/api/tests/test_a.py": _TEST.decode(),
             "web/package.json": '{"scripts": {"test": "node --test"}}',
             "web/package-lock.json": "",
+            "web/.gitignore": "node_modules/",
             "web/node_modules/x/package.json": "{}",
             "examples/x/package.json": "{}",
         }
@@ -223,6 +255,7 @@ def test_a_workspace_is_set_up_by_its_root():
         {
             "package.json": '{"workspaces": ["packages/*"], "scripts": {"test": "x"}}',
             "package-lock.json": "",
+            ".gitignore": "node_modules",
             "packages/a/package.json": '{"scripts": {"test": "x"}}',
         }
     )
@@ -234,6 +267,7 @@ def test_what_ci_runs_is_told_and_not_taken():
     workflow = (
         "name: pytest\njobs:\n  a:\n    steps:\n      - uses: x/pytest@1\n"
         "      - run: tox -e py312\n      - run: |\n          cargo test --all\n          curl x\n"
+        "        with:\n          tox-env: a\n        description: >\n          Runs what tox says\n"
     )
     proposal = at({".github/workflows/ci.yml": workflow})
     assert proposal.notes == ("CI runs: tox -e py312", "CI runs: cargo test --all")
