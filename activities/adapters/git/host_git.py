@@ -153,8 +153,11 @@ class GitHostRepository:
         return await asyncio.to_thread(pipe_removal.disarm, os.fsencode(worktree), cache)
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
-        """List ignored files and folders."""
-        return tuple(shown(path) for path in (await self.ignored_paths(name))[:limit])
+        """List ignored files, and folders with more than ignore rules and Python's bytecode."""
+        paths = await self.ignored_paths(name)
+        root = os.fsencode(self._worktrees.scope(name).cwd)
+        told = await asyncio.to_thread(restoring.with_content, root, paths, limit)
+        return tuple(shown(path) for path in told)
 
     async def ignored_paths(self, name: str) -> tuple[bytes, ...]:
         """List all ignored files and folders as they are."""

@@ -172,7 +172,8 @@ def _developed(
         validations=0,
     )
     if item.ignored:
-        text = f"the agent wrote ignored files, which are not part of the work: {item.ignored}"
+        named = ", ".join(item.ignored)
+        text = f"the agent wrote ignored files, which are not part of the work: {named}"
         state = notice(state, NoticeKind.REPOSITORY, item.task, text, at)
     if item.notices:
         text = f"in the work, allowed: {'; '.join(item.notices)}"

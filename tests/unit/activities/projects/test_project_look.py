@@ -267,7 +267,7 @@ def test_what_ci_runs_is_told_and_not_taken():
     workflow = (
         "name: pytest\njobs:\n  a:\n    steps:\n      - uses: x/pytest@1\n"
         "      - run: tox -e py312\n      - run: |\n          cargo test --all\n          curl x\n"
-        "        with:\n          tox-env: a\n        description: >\n          Runs what tox says\n"
+        "        with:\n          tox-env: a\n        info: >\n          Runs what tox says\n"
     )
     proposal = at({".github/workflows/ci.yml": workflow})
     assert proposal.notes == ("CI runs: tox -e py312", "CI runs: cargo test --all")
