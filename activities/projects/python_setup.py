@@ -10,6 +10,7 @@
 | none of these                          | none                                               |
 
 A tool that the sandbox does not have is first installed beside the project, for set-up alone.
+Tests run on all cores where the project installs pytest-xdist and itself runs them so.
 """
 
 import re
@@ -43,10 +44,15 @@ _TOOLS = {"pytest": "pytest", "ruff": "ruff"}
 _PLAIN_REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w., -]+\])?[\w.,<>=!~ *;'\"()-]*\Z")
 _NOX_INSTALL = re.compile(r"\.install\(([^)]{1,500})\)")
 _QUOTED = re.compile(r"[\"']([^\"'\n]{1,100})[\"']")
+_ON_ALL_CORES = re.compile(
+    r"(?:^|[\s\"':{])(?:-n|--numprocesses)[\"',=\s]{0,5}(?:auto|logical)\b", re.MULTILINE
+)
+_RUN_BY = ("tox.ini", "noxfile.py", "pyproject.toml", "Makefile", "justfile", "Justfile")
+_OWN_OPTIONS = ("pytest.ini", "setup.cfg")
 READ = frozenset(
     {
         *(".python-version", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py"),
-        *("uv.lock", "poetry.lock", "pdm.lock", ".gitignore"),
+        *("uv.lock", "poetry.lock", "pdm.lock", ".gitignore", "pytest.ini"),
     }
 )
 
@@ -74,17 +80,31 @@ def propose_python(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
     setup = _by_tool(files, project, missing) or _by_pip(files, project, missing)
     if not setup:
         return Proposal(needs=(need,), gates=tuple(gates))
+    cores = ("-n", "auto") if _is_on_all_cores(files, project, said) else ()
     return Proposal(
         needs=(need,),
         setup=(setup,),
         indexes=("pip",),
-        gates=tuple(_in_environment(gate) for gate in gates),
+        gates=tuple(_in_environment(gate, cores) for gate in gates),
     )
 
 
-def _in_environment(gate: GateSpec) -> GateSpec:
+def _in_environment(gate: GateSpec, cores: tuple[str, ...]) -> GateSpec:
     program = _PYTHON if gate.argv[0] == "python" else f".venv/bin/{gate.argv[0]}"
-    return GateSpec(name=gate.name, argv=(program, *gate.argv[1:]), timeout=gate.timeout)
+    argv = (program, *gate.argv[1:], *(cores if gate.name == "pytest" else ()))
+    return GateSpec(name=gate.name, argv=argv, timeout=gate.timeout)
+
+
+def _is_on_all_cores(files: Files, project: Table, said: tuple[str, ...]) -> bool:
+    """Whether the project's own commands, and not pytest's settings, spread tests over cores."""
+    if not is_named("pytest-xdist", said):
+        return False
+    options = str(table(project, "tool", "pytest", "ini_options").get("addopts", ""))
+    if any(
+        _ON_ALL_CORES.search(each) for each in (options, *(text(files, f) for f in _OWN_OPTIONS))
+    ):
+        return False
+    return any(_ON_ALL_CORES.search(text(files, each)) for each in _RUN_BY)
 
 
 def _need(files: Files, project: Table) -> ToolchainNeed:

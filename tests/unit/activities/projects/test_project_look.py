@@ -102,6 +102,46 @@ def test_the_tool_whose_lock_is_there_sets_up(lock: str, command: str):
     assert f" && {command} && echo '*' > .venv/.gitignore" in setup
 
 
+_XDIST = "[dependency-groups]\ntests=['pytest', 'pytest-xdist[psutil]']\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "is_spread"),
+    [
+        ({"tox.ini": "[testenv]\ncommands = pytest {posargs:-n auto}\n"}, True),
+        (
+            {"noxfile.py": "s.run('pytest', '-n', 'auto')\ns.run('pytest', '--numprocesses=auto')"},
+            True,
+        ),
+        (
+            {"Makefile": "test:\n\tpytest -n auto\n", "pytest.ini": "[pytest]\naddopts = -nauto\n"},
+            False,
+        ),
+        ({"Makefile": "test:\n\tpytest\n"}, False),
+        (
+            {"tox.ini": "commands = pytest -n auto\n", "pyproject.toml": "[project]\nname='a'\n"},
+            False,
+        ),
+    ],
+)
+def test_tests_run_on_all_cores_where_the_project_runs_them_so(
+    files: dict[str, str], is_spread: bool
+):
+    said = {
+        "pyproject.toml": f"[project]\nname='a'\n{_XDIST}",
+        "test_a.py": _TEST.decode(),
+        **files,
+    }
+    argv = at(said).gates[0].argv
+    assert argv == (
+        ".venv/bin/python",
+        "-m",
+        "pytest",
+        "-q",
+        *(("-n", "auto") if is_spread else ()),
+    )
+
+
 def test_versions_are_those_that_the_project_says():
     proposal = at(
         {
