@@ -40,7 +40,7 @@ class SnapshotRecord(BaseModel, frozen=True, extra="forbid"):
     """Its topmost files and folders, relative to the worktree; as in `InputsRead`."""
     size_bytes: int
     notices: tuple[str, ...] = ()
-    """What set-up asked of the network and did not get, though all went well."""
+    """What set-up asked of the network and did not get, and what it made in vain."""
 
 
 class Snapshot(BaseModel, frozen=True, extra="forbid"):

@@ -58,6 +58,7 @@ def checks_of(report: "TrialReport", session: "SessionConfig", proposal: "Propos
     noun = "command" if commands == 1 else "commands"
     ran = f"{commands} {noun} in {report.setup_seconds:.1f} s; {report.setup_use}"
     setup = [Check("set-up", "well", ran)] if commands else []
+    setup += [Check("set-up", "note", notice) for notice in report.setup_notices]
     return [*setup, *(_judged(tried, advice) for tried in report.gates)]
 
 

@@ -62,6 +62,8 @@ class TrialReport(BaseModel, frozen=True, extra="forbid"):
     setup_seconds: float = 0
     setup_use: str = ""
     """How worktrees and checkouts come by what set-up leaves, for a person."""
+    setup_notices: tuple[str, ...] = ()
+    """What set-up did not get or keep, though it went well."""
     gates: tuple[TriedGate, ...] = ()
 
 
@@ -154,7 +156,7 @@ async def _tried(
     furnished = SetUpTree(host, _set_up_of(request), name, base.commit)
     began = time.monotonic()
     try:
-        await furnished.prepare(place, hold)
+        notices = await furnished.prepare(place, hold)
     except ApplicationError as error:
         return TrialReport(
             fault=error.message, has_checkout=True, setup_seconds=time.monotonic() - began
@@ -177,6 +179,7 @@ async def _tried(
     return TrialReport(
         setup_seconds=took,
         setup_use=await _use_of(host, place, was_kept=furnished.was_kept),
+        setup_notices=notices,
         gates=tuple(tried),
     )
 

@@ -169,6 +169,12 @@ class GitHostRepository:
         whole = {path for path in listed if path.endswith(b"/")}
         return tuple(sorted(path for path in listed if not _is_below(path, whole)))
 
+    async def stray_paths(self, name: str) -> tuple[bytes, ...]:
+        """List files and whole folders that are neither tracked nor ignored."""
+        scope = self._worktrees.scope(name)
+        arguments = ("ls-files", "-z", "-o", "--exclude-standard", "--directory")
+        return tuple((await self._git.run(scope, *arguments, "--no-empty-directory")).records())
+
     async def discard_ignored(self, name: str, also: tuple[bytes, ...] = ()) -> None:
         """Delete ignored files and folders, and what stands at the paths in `also`."""
         scope = self._worktrees.scope(name)
