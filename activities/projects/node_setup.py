@@ -25,6 +25,11 @@ from workflows.domain.gate import GateSpec
 
 READ = frozenset({"package.json", ".nvmrc", ".node-version", ".yarnrc.yml", ".gitignore"})
 _CHECKS = ("lint", "typecheck", "type-check")
+_INSTALLED = frozenset({"pnpm", "yarn"})
+_MANAGER = "node_modules/.manager"
+"""Where set-up installs a package manager that the sandbox lacks."""
+_LATER_YARN = "@yarnpkg/cli-dist"
+"""Holds yarn from version 2 on."""
 _ENTRIES = ("main", "module", "exports")
 _ENDINGS = ("", ".js", ".json", ".node", "/index.js")
 _DEEPEST = 10
@@ -44,15 +49,34 @@ def propose_node(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
     setup = _setup(files, package)
     if setup and "node_modules" not in text(files, ".gitignore"):
         setup += f" && mkdir -p node_modules && {hide('node_modules')}"
-    tests = (gate for gate in found if gate.name.endswith("-test"))
-    if _is_built_for_tests(files, package):
-        tests = (_after_build(gate) for gate in tests)
     return Proposal(
         needs=(_need(files, package),),
         setup=(setup,) if setup else (),
         indexes=("npm",) if setup else (),
-        gates=(*_checks(package), *tests),
+        gates=tuple(_gates(files, package, found)),
     )
+
+
+def _gates(files: Files, package: Table, found: tuple[GateSpec, ...]) -> Iterator[GateSpec]:
+    tests = [gate for gate in found if gate.name.endswith("-test")]
+    manager = tests[0].argv[0] if tests else "npm"
+    for name in _CHECKS:
+        if isinstance(table(package, "scripts").get(name), str):
+            yield GateSpec(name=f"npm-{name}", argv=_command(manager, ("run", name)))
+    before = [("run", "build")] if _is_built_for_tests(files, package) else []
+    for gate in tests:
+        argv = _command(manager, *before, gate.argv[1:])
+        yield GateSpec(name=gate.name, argv=argv, timeout=gate.timeout)
+
+
+def _command(manager: str, *runs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return one command for runs of a package manager, which set-up may have installed."""
+    if manager not in _INSTALLED and len(runs) == 1:
+        return (manager, *runs[0])
+    path = f'export PATH="$PATH:$PWD/{_MANAGER}/node_modules/.bin"'
+    words = [path] if manager in _INSTALLED else []
+    words += [shlex.join((manager, *run)) for run in runs]
+    return ("bash", "-e", "-o", "pipefail", "-c", " && ".join(words))
 
 
 def _is_built_for_tests(files: Files, package: Table) -> bool:
@@ -80,13 +104,6 @@ def _is_committed(files: Files, path: str) -> bool:
     return name == "." or any(f"{name}{ending}" in files for ending in _ENDINGS)
 
 
-def _after_build(gate: GateSpec) -> GateSpec:
-    manager = gate.argv[0]
-    command = f"{manager} run build && {shlex.join(gate.argv)}"
-    argv = ("bash", "-e", "-o", "pipefail", "-c", command)
-    return GateSpec(name=gate.name, argv=argv, timeout=gate.timeout)
-
-
 def _need(files: Files, package: Table) -> ToolchainNeed:
     for name in (".nvmrc", ".node-version"):
         if pinned := first_line(files, name):
@@ -112,20 +129,14 @@ def _setup(files: Files, package: Table) -> str:
 
 
 def _by(manager: str, package: Table, arguments: str) -> str:
-    """Run a package manager; where the sandbox has none, npm fetches it for this once."""
+    """Run a package manager; where the sandbox has none, npm installs it, for the gates too."""
     named = package.get("packageManager")
     exact = _VERSION.match(named) if isinstance(named, str) else None
-    version = exact[0] if exact and exact[0].startswith(f"{manager}@") else manager
+    wanted = exact[0] if exact and exact[0].startswith(f"{manager}@") else manager
+    if wanted.startswith("yarn@") and not wanted.startswith(("yarn@0", "yarn@1.")):
+        wanted = wanted.replace("yarn", _LATER_YARN, 1)
     return (
         f"if command -v {manager}; then {manager} {arguments}; "
-        f"else npx --yes {version} {arguments}; fi"
-    )
-
-
-def _checks(package: Table) -> tuple[GateSpec, ...]:
-    scripts = table(package, "scripts")
-    return tuple(
-        GateSpec(name=f"npm-{name}", argv=("npm", "run", name))
-        for name in _CHECKS
-        if isinstance(scripts.get(name), str)
+        f"else npx --yes {wanted} {arguments} "
+        f"&& npm install -s --no-audit --no-fund --prefix {_MANAGER} {wanted}; fi"
     )

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.strangers.stranger_archives import FetchError, make_repository
+from benchmarks.strangers.stranger_archives import make_repository
 from benchmarks.strangers.stranger_course import Course
 from benchmarks.strangers.stranger_people import Person, myself, ordinary_user
 from benchmarks.strangers.stranger_projects import PROJECTS
@@ -107,12 +107,12 @@ def _try(project: Project, person: Person, scratch: Path, archives: Path) -> Res
     course = Course(project, person, folder)
     try:
         make_repository(project, archives, folder / "repository", scratch / "tools")
-    except (FetchError, OSError) as error:
-        course.result.faults.append(str(error))
-        return course.result
-    result = course.take()
-    print(f"  {'well' if result.is_well else result.faults}", file=sys.stderr, flush=True)
-    return result
+        course.take()
+    except Exception as error:  # noqa: BLE001 (what fails here must not stop the others)
+        course.result.faults.append(str(error) or repr(error))
+    for line in (table([course.result]).splitlines()[-1], *faults([course.result])):
+        print(line, file=sys.stderr, flush=True)
+    return course.result
 
 
 if __name__ == "__main__":

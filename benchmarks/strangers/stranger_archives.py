@@ -48,7 +48,7 @@ def make_repository(project: Project, archives: Path, root: Path, tools: Path) -
     git(root, *_NAME, "tag", "-a", "-m", version, version)
     # Begun and not committed, as in many a checkout.
     (root / "scratch.txt").write_text("mine\n")
-    readme = next(path for path in sorted(root.iterdir()) if path.name.startswith("README"))
+    readme = min(root.rglob("README*"), key=lambda path: (len(path.parts), path))
     with readme.open("a", encoding="utf-8") as file:
         file.write("\nnot committed yet\n")
 

@@ -43,18 +43,18 @@ class Course:
             project.name, project.kinds, person.name, log=str(folder / "course.log")
         )
 
-    def take(self) -> Result:
-        """Take all steps as far as they go; return what came of them."""
-        try:
-            self._prepare()
-            before = _picture(self._root)
-            written = self._init()
-            self._doctor()
-            self._session()
-            self._compare(before, written)
-        except (CourseError, OSError, subprocess.SubprocessError, TimeoutError) as error:
-            self.result.faults.append(str(error))
-        return self.result
+    def take(self) -> None:
+        """Take all steps; what comes of them is in `result`, also where one fails.
+
+        Raises:
+            CourseError: a step did not end well, so that none follows.
+        """
+        self._prepare()
+        before = _picture(self._root)
+        written = self._init()
+        self._doctor()
+        self._session()
+        self._compare(before, written)
 
     def _prepare(self) -> None:
         for each in (self._home, self._folder / "data", self._root):

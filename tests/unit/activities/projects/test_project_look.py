@@ -171,7 +171,9 @@ def test_versions_are_those_that_the_project_says():
             {"packageManager": "pnpm@9.1.0+sha512.x"},
             (
                 "if command -v pnpm; then pnpm install --frozen-lockfile; "
-                "else npx --yes pnpm@9.1.0 install --frozen-lockfile; fi"
+                "else npx --yes pnpm@9.1.0 install --frozen-lockfile "
+                "&& npm install -s --no-audit --no-fund --prefix node_modules/.manager "
+                "pnpm@9.1.0; fi"
             ),
         ),
         (
@@ -179,7 +181,8 @@ def test_versions_are_those_that_the_project_says():
             {"packageManager": "yarn; rm -rf /"},
             (
                 "if command -v yarn; then yarn install --immutable; "
-                "else npx --yes yarn install --immutable; fi"
+                "else npx --yes yarn install --immutable "
+                "&& npm install -s --no-audit --no-fund --prefix node_modules/.manager yarn; fi"
             ),
         ),
         ({"bun.lock": ""}, {}, "bun install --frozen-lockfile"),
@@ -194,7 +197,20 @@ def test_a_node_project_is_set_up_by_its_lock(
     proposal = at({**files, **ignored, "package.json": json.dumps(told)})
     assert proposal.setup == (setup,)
     assert proposal.gates[0].name == "npm-lint"
-    assert proposal.gates[1].argv[1:] == ("test",)
+    assert proposal.gates[1].argv[-1].endswith("test")
+
+
+def test_a_gate_finds_the_package_manager_that_set_up_installed():
+    package = {
+        "packageManager": "yarn@4.1.0",
+        "scripts": {"test": "x", "lint": "x"},
+        "workspaces": [],
+    }
+    proposal = at({"yarn.lock": "", "package.json": json.dumps(package)})
+    assert "npx --yes @yarnpkg/cli-dist@4.1.0 install" in proposal.setup[0]
+    path = 'export PATH="$PATH:$PWD/node_modules/.manager/node_modules/.bin" && '
+    said = [gate.argv[-1] for gate in proposal.gates]
+    assert said == [f"{path}yarn run lint", f"{path}yarn test"]
 
 
 def test_packages_that_git_does_not_ignore_are_kept_out_of_the_work():
@@ -222,9 +238,9 @@ _BUILD = {"build": "tsc", "test": "mocha"}
 def test_tests_of_what_is_not_committed_follow_its_build(
     package: dict[str, object], is_built: bool
 ):
-    proposal = at({"package.json": json.dumps(package), "lib/index.js": "", "pnpm-lock.yaml": ""})
-    command = "pnpm run build && pnpm test" if is_built else "test"
-    assert (proposal.gates[-1].name, proposal.gates[-1].argv[-1]) == ("pnpm-test", command)
+    proposal = at({"package.json": json.dumps(package), "lib/index.js": ""})
+    command = "npm run build && npm test" if is_built else "test"
+    assert (proposal.gates[-1].name, proposal.gates[-1].argv[-1]) == ("npm-test", command)
 
 
 @pytest.mark.parametrize(
