@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from typing import cast
 
 from activities.projects.manifests import Files, Table, first_line, json_object, table, text
-from activities.projects.proposal import Proposal, ToolchainNeed, hide
+from activities.projects.proposal import Proposal, ToolchainNeed, after, hide
 from workflows.domain.gate import GateSpec
 
 READ = frozenset({"package.json", ".nvmrc", ".node-version", ".yarnrc.yml", ".gitignore"})
@@ -71,12 +71,12 @@ def _gates(files: Files, package: Table, found: tuple[GateSpec, ...]) -> Iterato
 
 def _command(manager: str, *runs: tuple[str, ...]) -> tuple[str, ...]:
     """Return one command for runs of a package manager, which set-up may have installed."""
-    if manager not in _INSTALLED and len(runs) == 1:
-        return (manager, *runs[0])
-    path = f'export PATH="$PATH:$PWD/{_MANAGER}/node_modules/.bin"'
-    words = [path] if manager in _INSTALLED else []
-    words += [shlex.join((manager, *run)) for run in runs]
-    return ("bash", "-e", "-o", "pipefail", "-c", " && ".join(words))
+    argv = (manager, *runs[-1])
+    for run in reversed(runs[:-1]):
+        argv = after(shlex.join((manager, *run)), argv)
+    if manager in _INSTALLED:
+        argv = after(f'export PATH="$PATH:$PWD/{_MANAGER}/node_modules/.bin"', argv)
+    return argv
 
 
 def _is_built_for_tests(files: Files, package: Table) -> bool:

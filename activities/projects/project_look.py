@@ -12,7 +12,7 @@ from typing import Final
 from activities.gates import detection
 from activities.projects import ci_commands, node_setup, other_setups, python_setup
 from activities.projects.manifests import Files, json_object, table, toml
-from activities.projects.proposal import Proposal
+from activities.projects.proposal import Proposal, after
 from workflows.domain.gate import GateSpec
 
 MAX_PACKAGES: Final = 12
@@ -22,7 +22,6 @@ _FOREIGN: Final = re.compile(
     r"(?:^|/)(?:node_modules|vendor|third_party|site-packages|venv|build|dist|examples?|fixtures?"
     r"|templates?|tests?|testdata|docs?|\.[^/]+)(?:/|$)"
 )
-_BASH: Final = ("bash", "-e", "-o", "pipefail", "-c")
 _TASKS: Final = (
     ("just-test", ("justfile", "Justfile"), rb"^@?test\b[^=:\n]*:(?!=)", ("just", "test")),
     ("task-test", ("Taskfile.yml", "Taskfile.yaml"), rb"^  test:", ("task", "test")),
@@ -128,10 +127,10 @@ def _moved(proposal: Proposal, folder: str) -> Proposal:
     """Return a package's proposal as it reads from the repository's root."""
     place = folder.rstrip("/")
     prefix = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")
-    enter = f"cd {shlex.quote(place)} && "
+    enter = f"cd {shlex.quote(place)}"
     return Proposal(
         needs=proposal.needs,
-        setup=tuple(f"{enter}{{ {each}; }}" for each in proposal.setup),
+        setup=tuple(f"{enter} && {{ {each}; }}" for each in proposal.setup),
         indexes=proposal.indexes,
         variables={
             name: value.replace("/workspace/", f"/workspace/{folder}")
@@ -143,6 +142,4 @@ def _moved(proposal: Proposal, folder: str) -> Proposal:
 
 
 def _gate_in(gate: GateSpec, name: str, enter: str) -> GateSpec:
-    return GateSpec(
-        name=name, argv=(*_BASH, f"{enter}{shlex.join(gate.argv)}"), timeout=gate.timeout
-    )
+    return GateSpec(name=name, argv=after(enter, gate.argv), timeout=gate.timeout)

@@ -30,7 +30,7 @@ from activities.projects.manifests import (
     texts,
     toml,
 )
-from activities.projects.proposal import Proposal, ToolchainNeed, hide
+from activities.projects.proposal import Proposal, ToolchainNeed, after, hide
 from workflows.domain.gate import GateSpec
 
 _PYTHON = ".venv/bin/python"
@@ -90,8 +90,12 @@ def propose_python(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
 
 
 def _in_environment(gate: GateSpec, cores: tuple[str, ...]) -> GateSpec:
-    program = _PYTHON if gate.argv[0] == "python" else f".venv/bin/{gate.argv[0]}"
-    argv = (program, *gate.argv[1:], *(cores if gate.name == "pytest" else ()))
+    """Return a gate as it runs there; tests may start programs that are installed beside them."""
+    if gate.argv[0] == "python":
+        words = (*gate.argv, *(cores if gate.name == "pytest" else ()))
+        argv = after(". .venv/bin/activate", words)
+    else:
+        argv = (f".venv/bin/{gate.argv[0]}", *gate.argv[1:])
     return GateSpec(name=gate.name, argv=argv, timeout=gate.timeout)
 
 

@@ -109,7 +109,8 @@ def _unpack(file: Path, archive: Archive, folder: Path) -> None:
 def _write_lock(part: Part, folder: Path, tools: Path) -> None:
     if part.lock == "npm":
         npm = ("npm", "install", "--package-lock-only", "--ignore-scripts")
-        _run((*npm, "--no-audit", "--no-fund"), folder, "the lock file of npm")
+        day = (f"--before={part.resolved_before}",) if part.resolved_before else ()
+        _run((*npm, "--no-audit", "--no-fund", *day), folder, "the lock file of npm")
     elif part.lock == "pnpm":
         program = tools / "node_modules/.bin/pnpm"
         if not program.exists():

@@ -40,6 +40,8 @@ class Part:
     folder: str = "."
     lock: Literal["", "npm", "pnpm"] = ""
     """The package manager that writes the lock file, which npm does not publish."""
+    resolved_before: str = ""
+    """A day, as `2025-06-01`: the lock file of npm names only what was released before it."""
     built: tuple[str, ...] = ()
     """Folders that a release has and its repository ignores, because a build makes them."""
 

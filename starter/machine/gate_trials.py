@@ -5,6 +5,7 @@
 | set-up failed, or nothing could run | MISSING |
 | passed on the base                  | ok      |
 | failed on the base                  | ok, with what fails: it is compared, and blocks nothing |
+| failed there and named no tests     | MISSING: nothing can be compared, so nothing is judged  |
 | did not get to judge                | MISSING, with the reason and the lines to add           |
 """
 
@@ -63,18 +64,18 @@ def checks_of(report: "TrialReport", session: "SessionConfig", proposal: "Propos
 
 
 def _judged(tried: "TriedGate", advice: str) -> Check:
-    from workflows.policy.gates.base_notices import why_nothing_there
+    from workflows.policy.gates.base_notices import what_it_lacks, why_nothing_there
 
     result, name = tried.result, f"gate {tried.result.gate}"
     took = f"in {tried.seconds:.1f} s"
     if result.result == "passed":
         return Check(name, "well", f"can judge: passed on the base {took}")
+    if result.result == "failed" and not result.failures:
+        return Check(name, "missing", f"judges nothing: {what_it_lacks(result)} ({took})")
     if result.result == "failed" and not result.reason:
         named = ", ".join(result.failures[:_FAILURES_NAMED])
-        told = (
-            f" ({named}{' …' if len(result.failures) > _FAILURES_NAMED else ''})" if named else ""
-        )
-        return Check(name, "well", f"can judge, but fails on the base {took}{told}")
+        told = f"{named}{' …' if len(result.failures) > _FAILURES_NAMED else ''}"
+        return Check(name, "well", f"can judge, but fails on the base {took} ({told})")
     return Check(name, "missing", f"cannot judge: {why_nothing_there(result)}{advice}")
 
 

@@ -39,7 +39,7 @@ def base_notices(report: GateReport) -> tuple[str, ...]:
         One sentence a gate; one more where none judges, because then nothing merges by itself.
     """
     told = tuple(
-        f"gate {result.gate!r} {_lack(result)}"
+        f"gate {result.gate!r} {what_it_lacks(result)}"
         for result in report.results
         if result.result != "passed"
     )
@@ -63,13 +63,8 @@ def why_nothing_there(result: GateResult) -> str:
     return f"{why_nothing(result)}{watched}"
 
 
-def _judges(result: GateResult) -> bool:
-    """Whether work that changes nothing would be judged by the gate."""
-    is_comparable = bool(result.failures) and not result.cut_short
-    return result.result == "passed" or (result.result == "failed" and is_comparable)
-
-
-def _lack(result: GateResult) -> str:
+def what_it_lacks(result: GateResult) -> str:
+    """Say why a gate that did not pass on the base judges less, or nothing."""
     if result.result == "judged_nothing":
         return f"judges nothing on the base: {why_nothing_there(result)}"
     if not result.failures:
@@ -83,6 +78,12 @@ def _lack(result: GateResult) -> str:
             " what it did not run there excuses nothing"
         )
     return f"fails on the base already ({failures}): only new failures count"
+
+
+def _judges(result: GateResult) -> bool:
+    """Whether work that changes nothing would be judged by the gate."""
+    is_comparable = bool(result.failures) and not result.cut_short
+    return result.result == "passed" or (result.result == "failed" and is_comparable)
 
 
 def _cause(result: GateResult) -> str:

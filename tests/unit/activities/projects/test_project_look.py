@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from activities.gates.run_summaries import names_passed
 from activities.projects.manifests import Files
 from activities.projects.project_look import project_files_to_read, propose
 from activities.projects.proposal import Proposal
@@ -69,7 +70,8 @@ def gates(proposal: Proposal) -> list[str]:
 def test_a_python_project_gets_an_environment_of_its_own(files: dict[str, str], installed: str):
     proposal = at({**files, "test_a.py": _TEST.decode()})
     assert proposal.setup == (f"{_VENV}{installed}",)
-    assert "pytest: .venv/bin/python -m pytest -q" in gates(proposal)
+    ran = """pytest: bash -c . .venv/bin/activate && exec "$@" bash python -m pytest -q"""
+    assert ran in gates(proposal)
     assert proposal.indexes == ("pip",)
 
 
@@ -133,13 +135,7 @@ def test_tests_run_on_all_cores_where_the_project_runs_them_so(
         **files,
     }
     argv = at(said).gates[0].argv
-    assert argv == (
-        ".venv/bin/python",
-        "-m",
-        "pytest",
-        "-q",
-        *(("-n", "auto") if is_spread else ()),
-    )
+    assert argv[4:] == ("python", "-m", "pytest", "-q", *(("-n", "auto") if is_spread else ()))
 
 
 def test_versions_are_those_that_the_project_says():
@@ -208,9 +204,9 @@ def test_a_gate_finds_the_package_manager_that_set_up_installed():
     }
     proposal = at({"yarn.lock": "", "package.json": json.dumps(package)})
     assert "npx --yes @yarnpkg/cli-dist@4.1.0 install" in proposal.setup[0]
-    path = 'export PATH="$PATH:$PWD/node_modules/.manager/node_modules/.bin" && '
-    said = [gate.argv[-1] for gate in proposal.gates]
-    assert said == [f"{path}yarn run lint", f"{path}yarn test"]
+    script = 'export PATH="$PATH:$PWD/node_modules/.manager/node_modules/.bin" && exec "$@"'
+    assert proposal.gates[0].argv == ("bash", "-c", script, "bash", "yarn", "run", "lint")
+    assert proposal.gates[1].argv == ("bash", "-c", script, "bash", "yarn", "test")
 
 
 def test_packages_that_git_does_not_ignore_are_kept_out_of_the_work():
@@ -239,8 +235,9 @@ def test_tests_of_what_is_not_committed_follow_its_build(
     package: dict[str, object], is_built: bool
 ):
     proposal = at({"package.json": json.dumps(package), "lib/index.js": ""})
-    command = "npm run build && npm test" if is_built else "test"
-    assert (proposal.gates[-1].name, proposal.gates[-1].argv[-1]) == ("npm-test", command)
+    build = ("bash", "-c", 'npm run build && exec "$@"', "bash") if is_built else ()
+    (gate,) = proposal.gates
+    assert (gate.name, gate.argv) == ("npm-test", (*build, "npm", "test"))
 
 
 @pytest.mark.parametrize(
@@ -303,7 +300,10 @@ def test_packages_of_a_monorepo_are_set_up_in_their_folders():
         "cd web && { npm ci --no-audit --no-fund; }",
     )
     assert [gate.name for gate in proposal.gates] == ["services-api-pytest", "web-npm-test"]
-    assert proposal.gates[0].argv[-1] == "cd services/api && .venv/bin/python -m pytest -q"
+    script = 'cd services/api && . .venv/bin/activate && exec "$@"'
+    assert proposal.gates[0].argv == ("bash", "-c", script, "bash", "python", "-m", "pytest", "-q")
+    assert names_passed(proposal.gates[0].argv)
+    assert proposal.gates[1].argv == ("bash", "-c", 'cd web && exec "$@"', "bash", "npm", "test")
 
 
 def test_a_workspace_is_set_up_by_its_root():
