@@ -16,7 +16,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -79,7 +79,7 @@ def _chosen(only: str | None) -> list[Project]:
 
 
 @contextlib.contextmanager
-def _scratch(*, keep: bool) -> Iterator[Path]:
+def _scratch(*, keep: bool) -> Generator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="blueflame-strangers-"))
     folder.chmod(0o755)
     try:
@@ -92,7 +92,7 @@ def _scratch(*, keep: bool) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _people(wanted: str, scratch: Path) -> Iterator[list[Person]]:
+def _people(wanted: str, scratch: Path) -> Generator[list[Person]]:
     with contextlib.ExitStack() as stack:
         people = [myself()] if wanted != "ordinary" or os.getuid() != 0 else []
         if wanted != "root" and os.getuid() == 0:

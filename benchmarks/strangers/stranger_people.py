@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +93,7 @@ def myself() -> Person:
 
 
 @contextmanager
-def ordinary_user(scratch: Path, source: Path) -> Iterator[Person]:
+def ordinary_user(scratch: Path, source: Path) -> Generator[Person]:
     """Make a user with an installation that they can read; remove the user, and what they run.
 
     Args:

@@ -200,7 +200,6 @@ def test_a_gate_finds_the_package_manager_that_set_up_installed():
     package = {
         "packageManager": "yarn@4.1.0",
         "scripts": {"test": "x", "lint": "x"},
-        "workspaces": [],
     }
     proposal = at({"yarn.lock": "", "package.json": json.dumps(package)})
     assert "npx --yes @yarnpkg/cli-dist@4.1.0 install" in proposal.setup[0]
