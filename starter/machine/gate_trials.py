@@ -71,7 +71,7 @@ def _judged(tried: "TriedGate", advice: str) -> Check:
     if result.result == "passed":
         return Check(name, "well", f"can judge: passed on the base {took}")
     if result.result == "failed" and not result.failures:
-        return Check(name, "missing", f"judges nothing: {what_it_lacks(result)} ({took})")
+        return Check(name, "missing", f"{what_it_lacks(result)} ({took})")
     if result.result == "failed" and not result.reason:
         named = ", ".join(result.failures[:_FAILURES_NAMED])
         told = f"{named}{' …' if len(result.failures) > _FAILURES_NAMED else ''}"
