@@ -69,38 +69,33 @@ def test_is_markup() -> None:
         },
     ),
     Project(
-        name="attrs",
+        name="click",
         kinds=("uv", "pytest-xdist", "src layout"),
         parts=(
             Part(
                 Archive(
                     "pypi",
-                    "attrs",
-                    "26.1.0",
-                    "d03ceb89cb322a8fd706d4fb91940737b6642aa36998fe130a9bc96c985eff32",
+                    "click",
+                    "8.5.1",
+                    "9bbfada76703fd1d784b83eea012e3e8c6a001a876543ef104fa56aaaeb072b4",
                 )
             ),
         ),
         appended={
-            "src/attr/converters.py": '''
+            "src/click/formatting.py": '''
 
-def to_text(val):
-    """
-    Convert any value to the text that shows it.
-    """
-    return str(val)
+def longest_line(text: str) -> int:
+    """Return how many characters the longest line of a text has."""
+    return max((len(line) for line in text.splitlines()), default=0)
 ''',
-            "tests/test_converters.py": '''
+            "tests/test_formatting.py": """
 
-class TestToText:
-    def test_number(self):
-        """
-        A number becomes its digits.
-        """
-        from attr.converters import to_text
+def test_longest_line():
+    from click.formatting import longest_line
 
-        assert "1" == to_text(1)
-''',
+    assert longest_line("one\\nthree\\n") == 5
+    assert longest_line("") == 0
+""",
         },
     ),
     Project(
