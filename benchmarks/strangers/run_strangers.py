@@ -5,6 +5,9 @@ Each project is fetched by its package's name and becomes a git repository. Then
 comes from a playbook, everything else is real. Everybody starts with an empty home, and adds to
 their own configuration what `init` asks for.
 
+To fetch a Python release, pip asks the release's own build system what it needs. That runs outside
+the sandbox, as whoever starts this.
+
 The last line of standard output is, with `--json`:
 projects, gates_that_judged, sessions_complete, hand_edits, checkouts_identical. A project counts
 where it went well for everybody who tried it. The exit code is 1 if anything did not go well.
@@ -14,6 +17,7 @@ import argparse
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Generator, Sequence
@@ -33,6 +37,7 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 def main(words: Sequence[str]) -> int:
     """Try what is asked for; return the exit code."""
     options = _options(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # clean up as well
     with _scratch(keep=options.keep) as scratch, _people(options.user, scratch) as people:
         archives = options.archives or scratch / "archives"
         results = [
@@ -101,8 +106,8 @@ def _people(wanted: str, scratch: Path) -> Generator[list[Person]]:
 
 
 def _try(project: Project, person: Person, scratch: Path, archives: Path) -> Result:
-    print(f"{project.name} as {person.name} …", file=sys.stderr, flush=True)
-    folder = scratch / f"{project.name}-{person.name}"
+    print(f"{project.name} as {person.kind} …", file=sys.stderr, flush=True)
+    folder = scratch / f"{project.name}-{person.kind}"
     folder.mkdir()
     course = Course(project, person, folder)
     try:

@@ -40,7 +40,7 @@ class Course:
         self._home = folder / "home"
         self._variables = person.environment(self._home, folder / "data")
         self.result = Result(
-            project.name, project.kinds, person.name, log=str(folder / "course.log")
+            project.name, project.kinds, person.kind, log=str(folder / "course.log")
         )
 
     def take(self) -> None:

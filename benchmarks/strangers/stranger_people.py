@@ -11,9 +11,9 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-_USER: Final = "blueflame-stranger"
+_USER: Final = f"blueflame-{os.getpid()}"
 _DROPPED: Final = ("BLUEFLAME_", "TEMPORAL_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "GOOGLE_", "XDG_")
 _SYSTEM_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 _INSTALL_S: Final = 900
@@ -23,6 +23,7 @@ _INSTALL_S: Final = 900
 class Person:
     """Somebody who runs Blue Flame."""
 
+    kind: Literal["root", "ordinary"]
     name: str
     uid: int
     gid: int
@@ -89,7 +90,9 @@ class Person:
 def myself() -> Person:
     """Return whoever runs this."""
     program = Path(sys.executable).with_name("blueflame")
-    return Person(pwd.getpwuid(os.getuid()).pw_name, os.getuid(), os.getgid(), program)
+    kind = "root" if os.getuid() == 0 else "ordinary"
+    name = pwd.getpwuid(os.getuid()).pw_name
+    return Person(kind, name, os.getuid(), os.getgid(), program)
 
 
 @contextmanager
@@ -104,7 +107,7 @@ def ordinary_user(scratch: Path, source: Path) -> Generator[Person]:
     try:
         entry = pwd.getpwnam(_USER)
         program = _install(scratch / "blueflame", source)
-        yield Person(_USER, entry.pw_uid, entry.pw_gid, program)
+        yield Person("ordinary", _USER, entry.pw_uid, entry.pw_gid, program)
     finally:
         _end_processes(pwd.getpwnam(_USER).pw_uid)
         subprocess.run(["userdel", _USER], check=True)
