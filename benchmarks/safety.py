@@ -24,8 +24,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.adapters.shell.bash_parser import parse
 from activities.ports.sandbox_port import Layer, SandboxCommand, Workspace
 from activities.text.redaction import KnownSecrets

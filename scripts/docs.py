@@ -23,7 +23,7 @@ from typer.cli import get_docs_for_click
 from typer.main import get_command
 
 from activities.gates import gitleaks
-from scripts.docs_text import POLICY, RULES, TEXT, VARIABLES
+from scripts.docs_text import COMMANDS, POLICY, RULES, TEXT, VARIABLES
 from starter import cli
 from starter.configuration import file_shape as file
 from starter.configuration import json_schema
@@ -40,9 +40,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 _DEFAULTS = {
     "version": "",
-    "models.planner": "by the keys that are set",
-    "models.developer": "by the keys that are set",
-    "models.reviewer": "by the keys that are set",
+    "models.planner": "[by your keys](#default-models)",
+    "models.developer": "[by your keys](#default-models)",
+    "models.reviewer": "[by your keys](#default-models)",
     "providers": "",
     "environment.variables": "",
     "BLUEFLAME_TOOLCHAINS": "",
@@ -50,10 +50,17 @@ _DEFAULTS = {
     "catalogue": "",
     "gates": "detected",
     "gates.NAME.run": "",
-    "BLUEFLAME_DATA_DIR": "the system's place for a program's data",
-    "BLUEFLAME_HOST_NAME": "made once, and kept",
+    "BLUEFLAME_DATA_DIR": "the system's directory for application data",
+    "BLUEFLAME_HOST_NAME": "generated once",
 }
 """What no model says: defaults that are worked out, and keys without a default."""
+
+_JSON = {
+    "BLUEFLAME_TOOLCHAINS": "JSON list",
+    "BLUEFLAME_REGISTRIES": "JSON object",
+    "BLUEFLAME_PROVIDERS": "JSON object",
+}
+"""Variables whose text is JSON."""
 
 _INTERNAL = frozenset(
     {
@@ -107,7 +114,8 @@ def variables() -> Iterator[Row]:
         variable = alias if isinstance(alias, str) else f"BLUEFLAME_{name.upper()}"
         if variable not in _INTERNAL:
             default = _DEFAULTS.get(variable, _shown(field.get_default()))
-            yield Row(variable, _values(field.annotation, field.metadata), default)
+            kind = _JSON.get(variable) or _values(field.annotation, field.metadata)
+            yield Row(variable, kind, default)
 
 
 def _keys(model: type[BaseModel], prefix: str, defaults: dict[str, FieldInfo]) -> Iterator[Row]:
@@ -222,13 +230,7 @@ def commands_page() -> str:
     command = get_command(cli.app)
     context = typer.Context(command, info_name=NAME)
     text = get_docs_for_click(obj=command, ctx=context, name=NAME, title="Commands and options")
-    return text.replace("\n\n", f"\n\n{_COMMANDS}\n\n", 1).rstrip() + "\n"
-
-
-_COMMANDS = (
-    "What `--help` says of each command. How they work together, exit codes, JSON and files: "
-    "[command line](cli.md)."
-)
+    return text.replace("\n\n", f"\n\n{COMMANDS}\n\n", 1).rstrip() + "\n"
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """Entry of `blueflame` and `python -m starter`. The commands themselves are in `starter.cli`.
 
-A repository that we are started in may have packages with our names (`workflows/`). Nothing of
-ours but this module is imported before it is sure that they cannot be taken for ours.
+A repository that this program starts in may have packages with the same names (`workflows/`). So
+this module imports no other module of Blue Flame before it is sure that the right one is found.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ def main() -> None:
         make_streams_forgiving()
         app()
     except KeyboardInterrupt:
-        # Of someone who was faster than our imports.
+        # From a person who was faster than the imports.
         sys.stderr.write("interrupted: nothing was done\n")
         raise SystemExit(130) from None
     except SystemExit as end:
@@ -33,20 +33,20 @@ def main() -> None:
 
 
 def _open_streams() -> None:
-    """Open what a person closed: its number would go to the next file, a lock or a log."""
+    """Reopen closed standard streams: the next file, a lock or a log would get their number."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest free number is the one that was closed.
+            # The lowest free number is that of the closed stream.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 (the only way)
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def _leave(end: SystemExit) -> None:
-    """Leave with the code that was decided, whatever threads the Temporal client still has.
+    """Exit with the chosen code, whatever threads the Temporal client still has.
 
-    On Python 3.11 its native threads can abort an interpreter that is being taken down, which would
+    On Python 3.11 its native threads can abort an interpreter that is shutting down, which would
     turn any exit code into 134.
     """
     if "temporalio" not in sys.modules or not isinstance(end.code, int):
@@ -58,7 +58,7 @@ def _leave(end: SystemExit) -> None:
 
 
 def _become_safe() -> None:
-    """Start again where the current directory could hide our packages.
+    """Start again if the current directory could hide Blue Flame's packages.
 
     The directory itself stays: paths that the person typed are relative to it.
     """

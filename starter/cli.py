@@ -1,6 +1,6 @@
 """The command line: which commands there are, in which order and groups.
 
-Importing it loads neither Temporal nor an SDK: `--help` and a wrong argument answer at once.
+Importing it loads neither Temporal nor an SDK, so `--help` and a wrong argument answer at once.
 """
 
 import sys
@@ -36,13 +36,13 @@ _COMPLETION: Final = frozenset({"--install-completion", "--show-completion"})
 
 
 class _Commands(TyperGroup):
-    """All commands; with `--json` a wrong argument is answered by a document too."""
+    """All commands; with `--json` even a wrong argument is answered with a document."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **more: Any) -> object:
         """Run the command that the arguments name; see typer."""
         arguments = list(sys.argv[1:] if args is None else args)
         if not _COMPLETION.isdisjoint(arguments):
-            # A shell completes a command by its name, however we were started now.
+            # A shell completes a command by its name, however the program was started.
             more["prog_name"] = NAME
         if "--json" not in arguments:
             return super().main(arguments, *rest, **more)
@@ -50,7 +50,7 @@ class _Commands(TyperGroup):
             code = super().main(arguments, *rest, **{**more, "standalone_mode": False})
         except typer.TyperException as error:
             fail(CommandError(error.format_message()), json=True)
-        # What is left are ends that were no command's: `--help` with `--json`.
+        # The remaining exits belong to no command: `--help` with `--json`.
         raise SystemExit(code or 0)
 
 
@@ -58,8 +58,8 @@ app = typer.Typer(
     cls=_Commands,
     name=NAME,
     help="A goal in, reviewed and merged work out: coding agents as durable Temporal workflows.",
-    epilog="Exit codes: 0 complete, 1 failed, 2 usage, 3 waits for a person, 4 stopped, "
-    "5 unavailable, 6 stale, 7 within a session, 130 detached.",
+    epilog="Exit codes: 0 complete, 1 failed, 2 invalid input, 3 waits for you, 4 stopped, "
+    "5 unavailable, 6 not possible now, 7 inside a session, 130 detached.",
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,
@@ -115,7 +115,7 @@ _ACTING = {
     *_GROUPS[4],
     cleanup.cleanup,
 }
-"""`plan` and `models` act with some of their options only, and see to it themselves."""
+"""`plan` and `models` act only with some of their options, and check that themselves."""
 for _group in _GROUPS:
     for _command in _group:
         app.command()(outside_only(_command) if _command in _ACTING else _command)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from _pytest.capture import CaptureManager  # the only way to hand the terminal on
 
-from activities.adapters.sandbox.shown_programs import worker_prefixes
+from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from workers.hosting.privileges import PrivilegeError, PrivilegePlan, enter
 from workers.settings import DROPPED_ID
 

@@ -1,6 +1,6 @@
 """A worker process: `python -m workers --roles workflows,models,host,land`.
 
-It reads the settings once, gives up root where the role asks for it, and serves until SIGTERM.
+It reads the settings once, drops root if the role requires it, and serves until SIGTERM.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> 
     """Run a worker process and return its exit code: 0 after a graceful end, 2 for wrong usage.
 
     Args:
-        arguments: of the command line; None: the process's own.
+        arguments: those of the command line; None: the process's own.
         code: what the roles run; None: `workers.wiring`.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -58,14 +58,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _claim_cgroup(roles: Sequence[Role], settings: Settings) -> None:
-    """Arrange the place for the commands' cgroups, while root's rights are there."""
+    """Prepare the place for the commands' cgroups while the process still has root's rights."""
     place = place_of(settings.cgroup) if Role.HOST in roles else None
     if place is not None:
         claim(place, settings.host_uid, settings.host_gid)
 
 
 def _drop_root(roles: Sequence[Role], settings: Settings, arguments: Sequence[str]) -> None:
-    """Become the host's unprivileged user for good, by executing this program again."""
+    """Become the host's unprivileged user for good by executing this program again."""
     # Before any thread exists: a mount namespace belongs to a thread, and threads inherit it.
     if Role.HOST not in roles or os.geteuid() != 0:
         return
@@ -78,7 +78,7 @@ def _drop_root(roles: Sequence[Role], settings: Settings, arguments: Sequence[st
 
 
 def _allow_descriptors() -> None:
-    """Raise this process's own limit on open files: many commands run at once."""
+    """Raise this process's own limit on open files, because many commands run at once."""
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _OPEN_FILES if most == resource.RLIM_INFINITY else min(_OPEN_FILES, most)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, wanted), most))
@@ -87,8 +87,8 @@ def _allow_descriptors() -> None:
 async def _serve(
     settings: Settings, roles: Sequence[Role], code: "Code | None", *, is_supervised: bool
 ) -> None:
-    # What is imported takes longer than the server's own start: the server is not waited for, and
-    # what lives as long as the process is not searched for garbage, neither now nor later.
+    # The imports take longer than the server's own start, so nothing waits for the server here.
+    # What lives as long as the process is exempt from garbage collection.
     gc.disable()
     from workers.server import lifeline
     from workers.worker_serving import Code, offers, serve
@@ -118,7 +118,7 @@ def _say(line: str) -> None:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
     except OSError:
-        return  # Whoever listened is gone; the work goes on, or ends by the lifeline.
+        return  # The reader is gone; the work continues, or ends by the lifeline.
 
 
 if __name__ == "__main__":

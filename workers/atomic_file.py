@@ -1,4 +1,4 @@
-"""Small files that others read at any moment: replaced whole, never seen half."""
+"""Small files that others may read at any moment: replaced whole, never seen half-written."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ def replace_text(path: Path, text: str) -> None:
     """Put `text` into the file at `path`, readable by its owner only.
 
     Raises:
-        OSError: the directory cannot be written; what was there stays, and nothing else is left.
+        OSError: the directory cannot be written; the old content stays, and nothing else is left.
     """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:

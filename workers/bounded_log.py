@@ -1,7 +1,7 @@
-"""Log files that never fill a disk: two files, of which the older is dropped.
+"""Log files that never fill a disk: two files, the older of which is dropped.
 
-For what a child process writes, as it comes: in chunks of bytes that end anywhere, and unbuffered.
-The standard rotating handler takes whole records of text; a process's own log uses that
+For a child process's output as it arrives: unbuffered, in chunks of bytes that may end anywhere.
+The standard rotating handler takes whole records of text; a process's own log uses that handler
 (`workers.worker_log`).
 """
 
@@ -15,7 +15,7 @@ _LINE_CHARS: Final = 300
 
 
 def last_line(path: Path) -> str:
-    """Return the last line that was written to a log, cut; empty where there is none."""
+    """Return the last line written to a log, cut; empty if there is none."""
     try:
         with path.open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
@@ -26,24 +26,24 @@ def last_line(path: Path) -> str:
 
 
 class BoundedLog:
-    """Append to a file; at `max_bytes` it becomes `<name>.1`, and a new one begins."""
+    """Append to a file; at `max_bytes` it becomes `<name>.1`, and a new file begins."""
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         self._path = path
         self._max_bytes = max_bytes
-        # Unbuffered: what a full disk refused is lost at once, and not tried again at the end.
+        # Unbuffered: what a full disk refuses is lost at once, instead of being retried at the end.
         self._file = path.open("ab", buffering=0)
         self._size = self._file.tell()
 
     def write(self, data: bytes) -> None:
-        """Append `data`; a full disk loses log lines and nothing else."""
+        """Append `data`; on a full disk only log lines are lost."""
         try:
             if self._size + len(data) > self._max_bytes and self._size > 0:
                 self._turn()
             self._file.write(data)
             self._size += len(data)
         except OSError:
-            # A log that cannot be written must not stop what it tells about.
+            # A failing log must not stop the program that it is about.
             return
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
 """Where a key comes from: the environment, a file, or a command (`pass show …`, `sops -d …`).
 
 For a key `NAME` the variables are `NAME`, `NAME_FILE` and `NAME_COMMAND`; the first that is set
-counts. File and command are asked again every few seconds, so that a rotated key needs no restart.
-A command runs without a shell, with this process's environment, and its output is the key.
+counts. File and command are asked again after `activities.adapters.models.keys.FRESH_S`, so that a
+rotated key needs no restart. A command runs without a shell, with this process's
+environment, and its output is the key.
 """
 
 import asyncio
@@ -21,11 +22,11 @@ _COMMAND_SECONDS = 30.0
 
 
 class KeyUnreadableError(Exception):
-    """A file or a command gave no key; the message does not hold what it gave."""
+    """A file or a command gave no key; the message does not repeat its output."""
 
 
 def key_source(value: SecretStr | None, file: Path | None, command: str | None) -> KeySource | None:
-    """Return where a key is read, or None where nothing names one."""
+    """Return where to read a key, or None if nothing names a source."""
     if value is not None:
         return value
     if file is not None:

@@ -1,4 +1,4 @@
-"""One tiny real call to each of some models: `python -m workers.model_trial`, a request on stdin.
+"""One tiny real call to each of several models: `python -m workers.model_trial`, request on stdin.
 
 A process of its own, so that its caller (the command line) never loads a provider's SDK. It keeps
 nothing and retries nothing.
@@ -22,37 +22,37 @@ if TYPE_CHECKING:
 
 _TIMEOUT: Final = timedelta(minutes=2)
 _MOST_TOKENS: Final = 1_024
-"""Of the answer: some models think before they call."""
+"""The limit for the answer: some models think before they call."""
 _TOOL: Final = "ready"
 TASK: Final = "models-test"
-"""How a playbook can tell these calls from a session's."""
+"""Lets a playbook tell these calls from a session's."""
 
 
 class TrialOrder(BaseModel, frozen=True, extra="forbid"):
-    """One model to call, as one role."""
+    """One model to call, in one role."""
 
     facts: ModelFacts
     role: Role
 
 
 class TrialRequest(BaseModel, frozen=True, extra="forbid"):
-    """What to call."""
+    """The models to call."""
 
     orders: tuple[TrialOrder, ...]
 
 
 class Trial(BaseModel, frozen=True, extra="forbid"):
-    """How one call went."""
+    """The result of one call."""
 
     model: str
     error: str | None = None
     """Why there was no answer; None: there was one."""
     latency: timedelta
     calls_tools: bool = False
-    """It called the tool that it was asked to call."""
+    """Whether the model called the requested tool."""
     usage: Usage = Usage()
     cost_usd: Decimal | None = None
-    """None where no price is known, or nothing was answered."""
+    """None if no price is known, or if there was no answer."""
     scripted: bool = False
 
 

@@ -1,4 +1,4 @@
-"""The keys of the encrypting codec (`payload_encryption`): how they are written, read and made."""
+"""The keys of the encrypting codec (`payload_encryption`): their format, and how to make one."""
 
 import base64
 import binascii
@@ -11,14 +11,14 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
 class PayloadKeyError(ValueError):
-    """What was given as keys holds none, or something else; the message holds no key."""
+    """The given text holds no keys, or invalid ones; the message holds no key."""
 
 
 def read_keys(text: str) -> dict[str, bytes]:
     """Read `id:base64,id:base64,…`.
 
     Returns:
-        32 bytes by id, in order; the first is the one that encrypts.
+        32 bytes by id, in order; the first key encrypts.
 
     Raises:
         PayloadKeyError: an entry has no id, its key is not 32 bytes, or an id comes twice; the
@@ -56,10 +56,10 @@ def _key(name: str, encoded: str) -> bytes:
 
 
 def new_key(name: str) -> str:
-    """Make a fresh key, as `read_keys` takes it.
+    """Make a fresh key in the format of `read_keys`.
 
     Raises:
-        PayloadKeyError: the id has other signs than letters, digits, `.`, `_` and `-`.
+        PayloadKeyError: the id has characters other than letters, digits, `.`, `_` and `-`.
     """
     if not _ID.fullmatch(name):
         raise PayloadKeyError(f"{name!r} is not an id of a key: letters, digits, '.', '_', '-'")

@@ -1,4 +1,4 @@
-"""From a process's settings to what the model adapters need: keys, addresses, playbook."""
+"""Turns a process's settings into what the model adapters need: keys, addresses, playbook."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def provider_settings(settings: Settings) -> "ProviderSettings":
-    """Return keys, base URLs and the playbook as the adapters take them.
+    """Return keys, base URLs and the playbook in the adapters' form.
 
     Raises:
         DocumentError: the playbook cannot be read; the message names line and column.
@@ -44,7 +44,7 @@ def require_playbook(path: Path) -> None:
 
 
 def addresses(settings: Settings) -> dict[Provider, str]:
-    """Return the base URL of every provider that is known, the providers' own where none is set."""
+    """Return every known provider's base URL: the configured one, or the provider's own."""
     from activities.adapters.models import anthropic, gemini, openai
 
     own = {
@@ -61,7 +61,7 @@ def _compatible(settings: Settings) -> dict[Provider, str]:
 
 
 def known_keys(settings: Settings) -> tuple[str, ...]:
-    """Return the keys that stand in the environment; those of files and commands are not read."""
+    """Return the keys in the environment; those of files and commands are not read."""
     given = [key for key in _keys(settings).values() if isinstance(key, SecretStr)]
     return tuple(key.get_secret_value().strip() for key in given)
 

@@ -1,7 +1,7 @@
-"""The roles of worker processes, and what of the environment each may see.
+"""The roles of worker processes, and which environment variables each may see.
 
-Keys reach role `models` and no other. Everything is an allow-list: a variable that no one names
-here (a token of CI, another program's password) reaches no worker at all.
+Keys reach only role `models`. Everything is an allow-list: a variable that is not named here (a
+token of CI, another program's password) reaches no worker.
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,8 @@ _HOST_NAMES: Final = frozenset(
     {"GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOENV", "NETRC"}
     | {"CARGO_HOME", "HTTP_PROXY", "HTTPS_PROXY"}
 )
-"""Where package tools are told of indexes: hosts tell it to set-up, without credentials."""
+"""Variables that give package tools their indexes; hosts pass them to set-up, without
+credentials."""
 
 
 def parse_roles(text: str) -> tuple[Role, ...]:
@@ -75,8 +76,8 @@ def environment_for(
 
     Args:
         roles: the process's.
-        environment: all that there is.
-        keys: the variables of further keys, which also reach role `models` alone.
+        environment: the whole environment.
+        keys: the variables of further keys, which also reach only role `models`.
     """
     named = tuple(roles)
     with_keys, with_indexes = Role.MODELS in named, Role.HOST in named

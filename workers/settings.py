@@ -1,4 +1,4 @@
-"""What a Blue Flame process takes from its environment: read once, in `__main__`, and passed down.
+"""What a Blue Flame process reads from its environment, once in `__main__`, and passes down.
 
 It decides no policy and creates nothing on disk; `workers.hosting.data_layout` makes the
 directories.
@@ -24,7 +24,7 @@ DROPPED_ID = 60_917
 
 
 class HomelessError(Exception):
-    """This account has no home directory, and no one named a data directory."""
+    """This account has no home directory, and no data directory is named."""
 
 
 def _default_data_dir() -> Path:
@@ -41,7 +41,7 @@ _KEY_FILES = tuple(f"{name}_api_key_file" for name in ("anthropic", "openai", "g
 
 
 class SettingsChanges(TypedDict, total=False):
-    """What a process may change in its settings after it read them."""
+    """The settings that a process may change after it read them."""
 
     data_dir: Path
     server: str | None
@@ -74,36 +74,37 @@ class Settings(BaseSettings):
     ui_port: int = Field(default=8233, ge=0, le=65_535)
     """The port that the bundled Web UI prefers; 0: any free one."""
     server: str | None = None
-    """`host:port` of the bundled server, as a supervisor tells it; None: read `server.json`."""
+    """`host:port` of the bundled server, as its supervisor passes it; None: read `server.json`."""
     host_name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,80}$")
-    """This host's name in its queue; None: made once, and kept in `<data>/host/name`."""
+    """This host's name in its queue; None: generated once, and kept in `<data>/host/name`."""
     playbook: Path | None = None
-    """What the scripted model plays."""
+    """The scripted model's playbook."""
     sandbox: Literal["required", "none"] = "required"
-    """`none`: this host confines nothing; sessions that do not say the same refuse it."""
+    """`none`: this host does not confine commands; sessions must say the same, or they refuse
+    it."""
     toolchains: dict[str, Path] = Field(default_factory=dict[str, Path])
-    """What this host may show to commands beside /usr: each name with what it really is; JSON, a
-    list of paths will do."""
+    """Toolchains that this host may show to commands besides /usr: each name with its real path;
+    JSON, a list of paths also works."""
     registries: RegistryAccess = RegistryAccess()
-    """How set-up here may reach hosts that a session lists; JSON, of the same keys as in a file's
-    section `environment`."""
+    """How set-up on this host may reach the hosts that a session lists; JSON with the keys of
+    section `environment` of the configuration file."""
     tool_settings_fd: int | None = None
-    """A descriptor that holds the person's settings of package tools, read before root was given
-    up; never set otherwise."""
+    """A descriptor that holds the person's settings of package tools, read before root was dropped;
+    set only by Blue Flame itself."""
     cgroup: str | None = None
     """A delegated cgroup (version 2) in which each command gets its own: its path, or `own`."""
     providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
-    """What models are asked of beside the built-in providers, and how long each may take; JSON."""
+    """Model providers besides the built-in ones, and each one's time limit; JSON."""
     endpoint_keys: dict[Provider, SecretStr] = Field(default_factory=dict[Provider, SecretStr])
-    """The keys that `providers` name, as their variables stood in the environment."""
+    """The keys that `providers` name, from the variables of the environment."""
     snapshot_bytes: int = Field(default=20 << 30, ge=0)
-    """What the results of set-ups may take on this host's disk; those in use stay in any case."""
+    """The space for results of set-ups on this host's disk; those in use are always kept."""
     fail_point: str | None = None
-    """Where a test of crashes ends this process, once; never set otherwise."""
+    """Where a crash test ends this process, once; set only by tests."""
     payload_keys: SecretStr | None = None
-    """Keys of the encrypting codec, `id:base64,…`, the first encrypts; None: no encryption."""
+    """Keys of the encrypting codec, `id:base64,…`; the first encrypts; None: no encryption."""
     temporal: dict[str, str] = Field(default_factory=dict, repr=False)
-    """The standard variables `TEMPORAL_*`, as they stood in the environment."""
+    """The standard variables `TEMPORAL_*` of the environment."""
 
     anthropic_api_key: SecretStr | None = Field(default=None, validation_alias="ANTHROPIC_API_KEY")
     anthropic_base_url: str | None = Field(default=None, validation_alias="ANTHROPIC_BASE_URL")
@@ -135,7 +136,7 @@ class Settings(BaseSettings):
     @field_validator("toolchains", mode="before")
     @classmethod
     def _named(cls, value: object) -> object:
-        """Take a list of paths as one of names that are no links."""
+        """Read a list of paths as names that are not links."""
         if not isinstance(value, list):
             return value
         return {str(each): each for each in cast("list[object]", value)}
@@ -152,7 +153,7 @@ class Settings(BaseSettings):
         """Read the settings from the process's environment.
 
         Args:
-            environment: where the `TEMPORAL_*` variables are read; None: the process's own.
+            environment: the source of the `TEMPORAL_*` variables; None: the process's own.
 
         Raises:
             ValidationError: a variable has an invalid value.
@@ -166,7 +167,7 @@ class Settings(BaseSettings):
         return own.evolve(endpoint_keys=keys)
 
     def evolve(self, **changes: Unpack[SettingsChanges]) -> Self:
-        """Return the settings with some changed; the environment is not read again.
+        """Return the settings with some changed; does not read the environment again.
 
         Args:
             changes: paths are absolute.
@@ -188,7 +189,7 @@ class Settings(BaseSettings):
         return {f"BLUEFLAME_{k.upper()}": str(v) for k, v in values.items() if v is not None}
 
     def toolchains_json(self) -> str:
-        """Return the toolchains as `BLUEFLAME_TOOLCHAINS` says them."""
+        """Return the toolchains in the format of `BLUEFLAME_TOOLCHAINS`."""
         return json.dumps({name: str(real) for name, real in self.toolchains.items()})
 
     def _providers_json(self) -> str:
@@ -200,7 +201,7 @@ class Settings(BaseSettings):
 
     @property
     def key_files(self) -> tuple[Path, ...]:
-        """Files that hold keys of providers."""
+        """Files that hold providers' keys."""
         named = (getattr(self, name) for name in _KEY_FILES)
         return tuple(path for path in named if path is not None)
 
@@ -211,7 +212,7 @@ class Settings(BaseSettings):
 
     @property
     def has_external_server(self) -> bool:
-        """True where the person names a Temporal server, so that the bundled one is not used."""
+        """True if the person names a Temporal server, so that the bundled one is not used."""
         return "TEMPORAL_ADDRESS" in self.temporal or "TEMPORAL_PROFILE" in self.temporal
 
     @property

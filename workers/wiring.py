@@ -1,7 +1,7 @@
 """Which code each role runs: the one table from roles to workflows and activities.
 
-Everything is imported only when a role is asked for, so that a worker loads no SDK that its role
-does not need. Adapters are made here and given to the activity classes; no decision is taken.
+A role's code is imported only when the role is asked for, so that a worker loads no SDK that its
+role does not need. Adapters are made here and passed to the activity classes; nothing is decided.
 
     role        queue                modules
     workflows   workflows            workflows: session, the four waves, agent, ledger
@@ -32,8 +32,8 @@ PASSED_THROUGH: Final = (
     "pydantic",
     "pydantic_core",
 )
-"""Modules that workflow code shares with the process instead of loading them again in its sandbox:
-they are pure, which import-linter and ruff hold, and loading costs 80 ms a workflow."""
+"""Modules that workflow code shares with the process instead of loading them again in its sandbox.
+They are pure, which import-linter and ruff enforce; loading them costs 80 ms per workflow."""
 
 
 def workflows_for(role: Role) -> list[type]:
@@ -90,7 +90,7 @@ def _host(settings: Settings) -> Sequence[Activity]:
 
 
 def host_activities(host: "Host") -> Sequence[Activity]:
-    """Return what role `host` offers on the given means."""
+    """Return what role `host` offers with the given adapters."""
     from activities.adapters.shell.bash_parser import parse
     from activities.base_import import ImportActivities
     from activities.gate_runs import GateActivities
@@ -147,4 +147,4 @@ _BUILDERS: Final[Mapping[Role, Sequence[Callable[[Settings], Sequence[Activity]]
     Role.HOST: (_host,),
     Role.LAND: (_land,),
 }
-"""For each role, what makes its activities; each entry imports its module when it is called."""
+"""For each role, the function that makes its activities; it imports its modules when called."""

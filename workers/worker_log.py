@@ -1,4 +1,4 @@
-"""The log of a worker process: one line an event, without what looks like a secret."""
+"""The log of a worker process: one line per event, without text that looks like a secret."""
 
 import logging
 from logging.handlers import RotatingFileHandler
@@ -13,14 +13,14 @@ class _Redacting(logging.Formatter):
 
 
 class LosingFile(RotatingFileHandler):
-    """A log file that on a full disk loses lines, and does not say so on the error stream."""
+    """A log file that loses lines on a full disk, without reporting it on the error stream."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the base class's name)
-        """Pass over what could not be written: it must not stop, or drown, what it tells about."""
+        """Ignore a failed write: a log must neither stop nor flood the program that it is about."""
 
 
 def write_log_to(stream: TextIO) -> None:
-    """Send all records from level INFO on to `stream`."""
+    """Send all records from level INFO to `stream`."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])

@@ -1,6 +1,6 @@
-"""One worker process at work: connect, fix what its predecessor left, serve, end gracefully.
+"""One worker process at work: connect, clean up after its predecessor, serve, end gracefully.
 
-A host serves two queues, the shared one (any host may answer) and its own (only this disk will do).
+A host serves two queues: the shared one (any host may answer) and its own (needs this disk).
 """
 
 import asyncio
@@ -29,18 +29,18 @@ from workflows import queues
 _log = logging.getLogger(__name__)
 
 _STICKY: Final = timedelta(seconds=3)
-"""After a worker died, its workflows wait so long for it before another one takes them."""
+"""After a worker died, its workflows wait this long before another worker takes them."""
 _HEARTBEATS: Final = timedelta(seconds=5)
 """A cancellation reaches an activity with its next heartbeat, so a stop waits about this long."""
 _RETRY_SECONDS: Final = 1.0
 _DEADLOCK_SECONDS: Final = 60
 _CONCURRENT_ACTIVITIES: Final = {Role.MODELS: 100, Role.HOST: 32, Role.LAND: 4, Role.WORKFLOWS: 10}
-"""Above what the sessions' own concurrency lets through, and below what a machine can bear."""
+"""More than the sessions' own concurrency allows, and less than a machine's limit."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """Which code the roles run; tests give their own."""
+    """The code that the roles run; tests pass their own."""
 
     workflows: Callable[[Role], list[type]] = wiring.workflows_for
     activities: Callable[[Role, Settings], list[wiring.Activity]] = wiring.activities_for
@@ -48,7 +48,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Offer:
-    """What one role runs, imported and made."""
+    """What one role runs, already imported and built."""
 
     role: Role
     workflows: list[type]
@@ -56,7 +56,7 @@ class Offer:
 
 
 def offers(settings: Settings, roles: Sequence[Role], code: Code = Code()) -> list[Offer]:
-    """Import and make what the roles run; no server is needed for it."""
+    """Import and build what the roles run; needs no server."""
     return [Offer(role, code.workflows(role), code.activities(role, settings)) for role in roles]
 
 
@@ -151,14 +151,14 @@ def workflow_runner() -> SandboxedWorkflowRunner:
 
 
 def patient(worker: Worker) -> Worker:
-    """Return a worker whose workflows may take a minute for a step.
+    """Return a worker whose workflow tasks may take a minute.
 
-    The SDK takes a step for a deadlock after two seconds on the clock, and interrupts its thread.
+    The SDK treats a task as a deadlock after two seconds of wall time, and interrupts its thread.
     On a busy machine a large plan may need that long, and an interrupted run is not always evicted
-    whole: its session then stands still for as long as the worker lives. The server has a limit of
-    its own for a step (ten seconds), and hands it out again.
+    completely: its session then hangs for as long as the worker lives. The server has its own
+    limit (ten seconds) for a workflow task, after which it hands the task out again.
 
-    The SDK has no setting for it (1.35); a test fails where this no longer works.
+    The SDK has no setting for this (1.35); a test fails if this no longer works.
     """
     of_workflows = worker._workflow_worker  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     if of_workflows is not None:

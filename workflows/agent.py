@@ -1,7 +1,7 @@
-"""One agent: call the model, run the tools that it asked for, checkpoint, until it ends.
+"""One agent: call the model, run the tools that it asked for, checkpoint, until the agent ends.
 
-Each model call and each batch of tools is an activity, so each is in the history and resumes alone.
-What an answer leads to is decided in `policy.agent`; what may be spent, by the ledger.
+Each model call and each batch of tools is an activity, so the history records each one and each
+resumes alone. `policy.agent` decides what follows from an answer; the ledger, what may be spent.
 """
 
 from temporalio import workflow
@@ -41,7 +41,7 @@ class AgentWorkflow:
 
     @workflow.run
     async def run(self, request: AgentRequest) -> AgentOutcome:
-        """Play turns until the agent ends; the account is closed whatever the end."""
+        """Play turns until the agent ends, then close its account, however it ended."""
         try:
             while True:
                 await self._play_turn()
@@ -64,12 +64,12 @@ class AgentWorkflow:
 
     @workflow.signal
     def steer(self, text: str) -> None:
-        """A person says something; the agent hears it with its next turn."""
+        """Record a person's message; the agent gets it with its next turn."""
         self._agent.update(steers=(*self._agent.state.steers, text))
 
     @workflow.signal
     def answer(self, text: str) -> None:
-        """The person answers what the agent asked."""
+        """Record the person's answer to the agent's question."""
         self._agent.update(answer=text)
 
     @workflow.signal
@@ -79,12 +79,12 @@ class AgentWorkflow:
 
     @workflow.signal
     def resume(self) -> None:
-        """Go on from where the pause began."""
+        """Continue after a pause."""
         self._agent.update(is_paused=False)
 
     @workflow.signal
     def stop(self, reason: str) -> None:
-        """End now: a running call or command is cancelled, the work so far is kept."""
+        """End now: cancel a running call or command, and keep the work so far."""
         self._agent.stop(reason)
 
     @workflow.query
@@ -119,7 +119,7 @@ class AgentWorkflow:
         self._check_progress(answer.tool_calls, results, tree)
 
     async def _turn_boundary(self) -> None:
-        """Hold while paused, end at a limit, and take up what persons said."""
+        """Hold while paused, end at a limit, and take up what the person said."""
         await self._agent.while_paused()
         state, limits, now = self._agent.state, self._request.limits, workflow.now()
         if end := policy.limit_reached(state, limits, now):
@@ -133,7 +133,7 @@ class AgentWorkflow:
             self._agent.update(pending=pending, steers=(), told=told)
 
     async def _results(self, calls: tuple[ToolCall, ...]) -> list[ToolResult]:
-        """Run the calls, put a question to the person, and return one result a call, in order."""
+        """Run the calls, put a question to the person, and return one result per call, in order."""
         role = self._request.role
         asking = [call for call in calls if questions.is_question(role, call)]
         rest = tuple(call for call in calls if not questions.is_question(role, call))
@@ -143,7 +143,7 @@ class AgentWorkflow:
         return sorted(results, key=lambda each: place[each.call_id]) if asking else results
 
     async def _ask_person(self, call: ToolCall) -> ToolResult:
-        """Wait for the person's answer; nothing runs and nothing is spent meanwhile.
+        """Wait for the person's answer; until then nothing runs and nothing is spent.
 
         Raises:
             Ended: the agent was stopped.
@@ -161,7 +161,7 @@ class AgentWorkflow:
         return ToolResult(call_id=call.id, name=call.name, text=answer)
 
     def _warnings(self) -> list[str]:
-        """Tell the agent once what it nears: the end of a limit, or of the time to progress."""
+        """Warn the agent once as it nears a limit or the end of its time without progress."""
         state, limits, now = self._agent.state, self._request.limits, workflow.now()
         if policy.is_wrap_up_due(state, limits, now):
             self._agent.update(is_warned=True)
@@ -208,7 +208,7 @@ class AgentWorkflow:
         )
 
     def _submit(self, call: ToolCall, contradiction: str) -> ToolResult:
-        """End the agent with an acceptable submission, or answer what is wrong with it."""
+        """End the agent if its submission is acceptable; otherwise return what is wrong with it."""
         fault = contradiction or submission_check.fault(self._request.role, call.arguments)
         if fault is None:
             raise Ended(AgentEnd.SUBMITTED, submission=call.arguments)

@@ -1,6 +1,6 @@
-"""How waves start, name and tell agents, and end: so that every agent has a worktree and an end.
+"""How waves start, name, signal and end agents.
 
-An agent's worktree is prepared before it and removed after it; its checkpoints stay as refs.
+An agent's worktree is prepared before the agent and removed after it; checkpoints stay as refs.
 """
 
 import asyncio
@@ -68,8 +68,8 @@ class AgentOrder:
 async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> AgentHandle:
     """Prepare an agent's worktree and start the agent as a child of this wave.
 
-    A worktree that is only read and needs no set-up is made by the first tool that looks at it:
-    many a reviewer judges by the diff alone.
+    A worktree that is only read and needs no set-up is made by the first tool that looks at it,
+    because many reviewers judge by the diff alone.
 
     Raises:
         ActivityError: the worktree could not be prepared.
@@ -146,9 +146,9 @@ async def give_up_account(grounds: Grounds, agent: AgentId) -> None:
 
 
 def failure_text(error: FailureError) -> str:
-    """Return what went wrong in one line for a person: the first words that were meant for one.
+    """Return what went wrong in one line: the first message that was written for a person.
 
-    Where no one chose the words (a time-out, a fault), they name the activity too.
+    Where no message was written (a time-out, an internal error), the line also names the activity.
     """
     cause: BaseException = error
     while cause.__cause__ is not None and not isinstance(cause, ApplicationError):
@@ -161,10 +161,10 @@ def failure_text(error: FailureError) -> str:
 
 
 async def all_done(work: Iterable[Coroutine[object, object, _T]]) -> tuple[_T, ...]:
-    """Do all of a wave's work, and end no wave before its signals are taken up.
+    """Do all of a wave's work; the wave ends only after its signals are taken up.
 
-    Cancelled, it waits for every part: the first to have ended would else end the wave, and with it
-    the session's account of what the others still cost.
+    If cancelled, wait for every part. Otherwise the first part to end would end the wave, and the
+    session would not learn what the other parts cost.
     """
     parts = [asyncio.create_task(each) for each in work]
     try:
@@ -178,7 +178,7 @@ async def all_done(work: Iterable[Coroutine[object, object, _T]]) -> tuple[_T, .
 
 
 async def tell(handle: ChildHandle, signal: str, *words: BaseModel | str) -> bool:
-    """Signal a child; say whether it was delivered: one that has ended hears nothing."""
+    """Signal a child; return False if it has ended, so the signal was not delivered."""
     try:
         await handle.signal(signal, args=words)
     except ApplicationError as gone:
@@ -188,15 +188,15 @@ async def tell(handle: ChildHandle, signal: str, *words: BaseModel | str) -> boo
 
 
 class Agents:
-    """The running agents of a wave, and what is said to them: one thing after another.
+    """The running agents of a wave, and the signals to them, which go out one after another.
 
-    Signals that are under way at the same time arrive in any order, and an agent that hears a
-    `resume` before its `pause` would hold for ever.
+    Signals under way at the same time may arrive in any order, and an agent that gets a `resume`
+    before its `pause` would hold for ever.
     """
 
     def __init__(self) -> None:
         self.is_paused = False
-        """Whether no other agent may start."""
+        """Whether to start no further agent."""
         self._handles: dict[str, AgentHandle] = {}
         self._telling = asyncio.Lock()
 
@@ -206,12 +206,12 @@ class Agents:
         await self._tell_all("pause")
 
     async def resume(self) -> None:
-        """Let them go on."""
+        """Let every agent continue."""
         self.is_paused = False
         await self._tell_all("resume")
 
     async def tell(self, name: str, signal: str, word: str) -> bool:
-        """Signal one agent; say whether it was delivered: who does not run hears nothing."""
+        """Signal one agent; return False if it does not run, so the signal was not delivered."""
         async with self._telling:
             handle = self._handles.get(name)
             return handle is not None and await tell(handle, signal, word)
@@ -222,18 +222,18 @@ class Agents:
         handle: AgentHandle,
         greet: Callable[[], Awaitable[None]] | None = None,
     ) -> AgentOutcome:
-        """Wait for an agent's end, and pass on what is said to it until then.
+        """Wait for an agent's end, and pass on the signals to it until then.
 
         Args:
-            name: what it is told by.
-            handle: a fresh agent's.
-            greet: tells it what was said while it was being started, before anything else.
+            name: the name that callers of `tell` use.
+            handle: the handle of an agent that has just started.
+            greet: sends what was said while the agent started, before any other signal.
         """
         with contextlib.suppress(asyncio.CancelledError):
             await self._meet(name, handle, greet)
         try:
             if is_cancelled():
-                handle.cancel()  # it came while the agent was told something
+                handle.cancel()  # arrived while the agent was being signalled
             return await handle
         finally:
             self._handles.pop(name, None)

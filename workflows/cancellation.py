@@ -1,8 +1,8 @@
 """A workflow's cancellation, which reaches it once and can get lost on the way.
 
-An activity or child that ends by itself while it is being cancelled hands over its result, a signal
-to another workflow is delivered, and their caller would go on as if nothing had been said. So
-whatever would begin more work, or wait long, asks here first. A continuation would forget it.
+An activity or child that completes while it is being cancelled still returns its result, and a
+signal to another workflow is still delivered, so the caller would continue as if not cancelled.
+Code that starts more work or waits long therefore checks here first. A continuation would lose it.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ def is_cancelled() -> bool:
 
 
 def end_if_cancelled() -> None:
-    """End this workflow where its cancellation was requested.
+    """End this workflow if its cancellation was requested.
 
     Raises:
-        CancelledError: it was.
+        CancelledError: the cancellation was requested.
     """
     if is_cancelled():
         raise asyncio.CancelledError

@@ -1,9 +1,9 @@
 """What persons send to a session: recorded by its handlers, taken up by its loop.
 
 Every decision of `policy.session.decisions.NAMES` is a signal and an Update of the same name, each
-with one JSON object. An Update is refused at once with the reason, or answered once the loop has
-taken it up; a signal has no answer, and what it cannot do becomes a notice. Both are judged by the
-same function, and nothing here changes the session's state.
+with one JSON object. An Update is refused at once with the reason, or answered after the loop has
+taken it up. A signal has no answer; if it cannot be carried out, a notice says so. One function
+judges both, and nothing here changes the session's state.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ class Entry:
     """One decision that waits for the loop."""
 
     def __init__(self, sent: Sent, update_id: str = "") -> None:
-        """Args: what arrived; an Update's id, empty for a signal."""
+        """Args: what arrived, and an Update's id (empty for a signal)."""
         self.sent = sent
         self.update_id = update_id
         self._answer: asyncio.Future[DecisionOutcome] = asyncio.Future()
 
     def accept(self, outcome: DecisionOutcome) -> None:
-        """Answer with what the decision came to."""
+        """Answer with the decision's outcome."""
         self._answer.set_result(outcome)
 
     def refuse(self, reason: str) -> None:
-        """Answer why nothing was done."""
+        """Answer why nothing changed."""
         if self.update_id:  # a failure that no one reads would be logged
             self._answer.set_exception(_refusal(reason))
 
@@ -51,7 +51,7 @@ class Entry:
 
 
 class DecisionInbox:
-    """Registers the handlers of one session, and keeps what they recorded in order of arrival."""
+    """Registers one session's handlers and keeps what they recorded, in order of arrival."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class DecisionInbox:
         """Register a signal and an Update for each decision.
 
         Args:
-            judge: what a decision would do now; it must not change anything.
-            answered: the outcome of an Update that was taken up before, by its id.
+            judge: returns what a decision would do now; must not change anything.
+            answered: returns the outcome of an Update that was taken up before, by its id.
         """
         self._judge = judge
         self._answered = answered
         self._entries: list[Entry] = []
         self.has_answered = False
-        """Whether an Update's handler ended since the loop last looked."""
+        """Whether an Update's handler has ended since the loop last looked."""
         for name in NAMES:
             self._register(name)
         workflow.set_signal_handler(QUESTION_ASKED, self._asked)
@@ -78,18 +78,18 @@ class DecisionInbox:
         return len(self._entries)
 
     def take(self) -> Entry | None:
-        """Take the oldest decision out; None where none waits."""
+        """Remove and return the oldest decision; None if there is none."""
         return self._entries.pop(0) if self._entries else None
 
     def _register(self, name: str) -> None:
-        # A call with more inputs than a handler takes would fail the workflow's task for ever, and
-        # nothing takes a signal back out of a history: so each takes any number.
+        # Each handler takes any number of inputs: a call with more inputs than that would fail the
+        # workflow task for ever, and a signal cannot be taken out of a history.
         def record(payload: JsonValue = None, *more: JsonValue) -> None:
             self._entries.append(Entry(_sent(name, payload, more)))
 
         def validate(payload: JsonValue = None, *more: JsonValue) -> None:
             if self._answered(_update_id()) is not None:
-                return  # sent again, as after a continuation: its first answer is repeated
+                return  # sent again, as after a continuation: repeat the first answer
             applied = self._judge(_sent(name, payload, more))
             if applied.refused:
                 raise _refusal(applied.refused)
@@ -109,11 +109,11 @@ class DecisionInbox:
         workflow.set_update_handler(name, decide, validator=validate)
 
     def _asked(self, payload: JsonValue = None, *more: JsonValue) -> None:
-        """Record what an agent asks the person."""
+        """Record a question that an agent asks the person."""
         self._entries.append(Entry(_sent(QUESTION_ASKED, payload, more)))
 
     def _unknown(self, name: str, args: Sequence[RawValue]) -> None:
-        """Record a signal of an unknown name: without this it would wait unread for ever."""
+        """Record a signal of an unknown name; otherwise it would stay unread for ever."""
         del args
         self._entries.append(Entry(Sent(name=name)))
 

@@ -1,4 +1,4 @@
-"""The develop wave: one agent an assignment, in worktrees of their own, a few at a time."""
+"""The develop wave: one agent per assignment, each in its own worktree, a few at a time."""
 
 import asyncio
 from typing import Final
@@ -60,7 +60,7 @@ _SUMMARY_CHARACTERS: Final = 4_000
 
 @workflow.defn(name="DevelopWave", failure_exception_types=[Exception])
 class DevelopWave:
-    """Purpose: develop the given tasks; scheduling is the session's.
+    """Purpose: develop the given tasks; the session schedules them.
 
     Signals: `steer`, `answer`, `stop_task`, `pause`, `resume`, `proceed`. Carries nothing over.
     """
@@ -71,13 +71,13 @@ class DevelopWave:
         self._slots = asyncio.Semaphore(request.concurrency)
         self._agents = Agents()
         self._words = {each.task.id: list(each.steers) for each in request.assignments}
-        """What no agent has heard."""
+        """Messages that did not reach an agent."""
         self._answers: dict[TaskId, str] = {}
         self._stopped: dict[TaskId, str] = {}
 
     @workflow.run
     async def run(self, request: DevelopRequest) -> DevelopResult:
-        """Develop all assignments and say what each came to."""
+        """Develop all assignments and return the result of each."""
         items = await all_done(self._attempt(each) for each in request.assignments)
         unheard = [
             TaskWord(task=task, text=text)
@@ -90,19 +90,19 @@ class DevelopWave:
 
     @workflow.signal
     async def steer(self, word: TaskWord) -> None:
-        """Pass a person's word on to the task's agent, or keep it until that starts."""
+        """Pass a person's message on to the task's agent, or keep it until the agent starts."""
         if not await self._agents.tell(word.task, "steer", word.text):
             self._words.setdefault(word.task, []).append(word.text)
 
     @workflow.signal
     async def answer(self, word: TaskWord) -> None:
-        """Pass on what a person answers to the task's agent."""
+        """Pass the person's answer on to the task's agent."""
         if not await self._agents.tell(word.task, "answer", word.text):
             self._answers[word.task] = word.text  # it asked before its start was taken up here
 
     @workflow.signal
     async def stop_task(self, word: TaskWord) -> None:
-        """End one task's agent; its work so far is kept."""
+        """End one task's agent and keep its work so far."""
         self._stopped[word.task] = word.text
         await self._agents.tell(word.task, "stop", word.text)
 
@@ -113,12 +113,12 @@ class DevelopWave:
 
     @workflow.signal
     async def resume(self) -> None:
-        """Let them go on."""
+        """Let every agent continue."""
         await self._agents.resume()
 
     @workflow.signal
     async def proceed(self) -> None:
-        """Close the wave early: what is unfinished goes on in the next cycle."""
+        """Close the wave early: unfinished work continues in the next cycle."""
         reason = "the wave was closed early; the work goes on in the next cycle"
         for assignment in self._request.assignments:
             await self.stop_task(TaskWord(task=assignment.task.id, text=reason))
@@ -157,7 +157,7 @@ class DevelopWave:
         return item
 
     async def _greet(self, task: TaskId, handle: AgentHandle) -> None:
-        """Tell a fresh agent what was said while it was being started; what it misses is kept."""
+        """Send a new agent what was said while it started; keep what it does not receive."""
         for text in self._words.pop(task, ()):
             if not await tell(handle, "steer", text):
                 self._words.setdefault(task, []).append(text)
@@ -189,7 +189,7 @@ class DevelopWave:
         return outcome.commit
 
     async def _start(self, assignment: Assignment, base: Commit) -> Start:
-        """Bring the task's earlier work, where there is some, onto the base."""
+        """Bring the task's earlier work, if there is any, onto the base."""
         work, work_base = assignment.restart_from, assignment.base
         if work is None or work_base is None:
             return Start(base=base, commit=base)
@@ -264,7 +264,7 @@ class DevelopWave:
         return _developed(assignment, base, done, outcome)
 
     async def _with_last_checkpoint(self, order: AgentOrder, outcome: AgentOutcome) -> AgentOutcome:
-        """Take up what a stopped command had done: the host recorded it, the agent never heard."""
+        """Use the checkpoint that the host recorded for a stopped command, if there is one."""
         grounds = self._request.grounds
         ask = LastCheckpoint(worktree=order.worktree(grounds))
         try:

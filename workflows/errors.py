@@ -5,11 +5,11 @@ A type is the whole interface: workflows decide on it, adapters map their errors
 ApplicationError.type
 ├── RateLimited          retried by Temporal after the provider's own delay; not billed
 ├── ProviderUnavailable  retried by Temporal; not billed
-├── WaitTooLong          not retried: the provider lets wait while the route has another model
+├── WaitTooLong          not retried: the provider asks for a long wait; the route has another model
 ├── CreditExhausted      not retried: a person pays, or the route falls back
 ├── AuthenticationFailed not retried: a person fixes the key
 ├── ContextOverflow      not retried as it is: the agent compacts
-├── InvalidRequest       not retried: our request was wrong
+├── InvalidRequest       not retried: Blue Flame's request was wrong
 ├── OutcomeUnknown       not retried: may be billed, so charged at its quote and asked again
 ├── WorkerLost           the worker died during the call: tools are retried, model calls are not
 ├── RepositoryRefused    the repository cannot be used as it is; the message says how to fix it
@@ -58,5 +58,5 @@ UNKNOWN_OUTCOME = (
     "TemporalTimeout:StartToClose",
     "TemporalTimeout:Heartbeat",
 )
-"""A model call that ends so may have been billed: Temporal must not repeat it by itself. The prefix
+"""A model call that ends like this may have been billed, so Temporal must not retry it. The prefix
 is the server's own name for a time-out in a retry policy's non-retryable types."""

@@ -24,19 +24,19 @@ def failure_type(error: ActivityError) -> str:
 
 
 def may_have_run(error: BaseException | None) -> bool:
-    """Tell whether a cancelled activity was with a worker, and not still or again waiting for one.
+    """Tell whether a cancelled activity ran on a worker instead of waiting for a try.
 
-    One that is cancelled before its first attempt or between two has no start in the history, and
-    what Temporal repeats of a model call was not billed. The server for tests, which knows of no
-    start (-1), is not believed.
+    An activity cancelled before its first attempt or between two has no start in the history, and
+    a model call that Temporal retries was not billed. The test server always reports -1 as the
+    start, which counts as started.
 
     Args:
-        error: what came of waiting for the activity; None: it was never asked for.
+        error: the result of waiting for the activity; None: it was never requested.
     """
     return isinstance(error, ActivityError) and error.started_event_id != 0
 
 
 def failure_words(error: ActivityError) -> str:
-    """Return what a failed activity said, without its type, which is told beside it."""
+    """Return what a failed activity said, without its type, which callers show separately."""
     cause = error.cause
     return cause.message if isinstance(cause, ApplicationError) else str(cause)

@@ -1,8 +1,8 @@
-"""The session's money: one childless workflow that grants only what the cap still has.
+"""The session's money: a workflow without children that grants only what the cap still has.
 
-Agents ask it for a few calls ahead, by signal, and are answered by the signal `granted`. It tells
-the session what only a person can fix: a cap, a burn rate, a key or its credit that was refused.
-Because it has no children it may continue as new at will. It decides nothing about models or tasks.
+Agents ask by signal for a few calls ahead; the signal `granted` is the answer. It tells the
+session what only a person can fix: a reached cap, a high burn rate, a refused key or its credit.
+Without children it may continue as new at any time. It decides nothing about models or tasks.
 """
 
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ class SessionLedger:
     """Purpose: caps that hold under any concurrency.
 
     Signals: `ask`, `close_account`, `key_refused`, `set_cap`, `finish`. Query: `state`.
-    A continuation carries the accounts, what is not yet served, and whether the warning was given.
+    A continuation carries the accounts, the unserved messages, and whether the warning was given.
     """
 
     @workflow.init
@@ -48,7 +48,7 @@ class SessionLedger:
 
     @workflow.run
     async def run(self, request: LedgerRequest) -> LedgerView:
-        """Serve until the session says `finish`, then answer the final accounts."""
+        """Serve until the session signals `finish`, then return the final accounts."""
         while True:
             await workflow.wait_condition(lambda: bool(self._inbox) or self._is_finished)
             while self._inbox and not self._is_long():
@@ -72,7 +72,7 @@ class SessionLedger:
 
     @workflow.signal
     def key_refused(self, refused: KeyRefused) -> None:
-        """An agent holds, because its key or the credit on it was refused."""
+        """An agent holds, because its key was refused or its credit is used up."""
         self._inbox.append(refused)
 
     @workflow.signal
@@ -87,7 +87,7 @@ class SessionLedger:
 
     @workflow.query
     def state(self) -> LedgerView:
-        """The accounts in sum."""
+        """The sums of the accounts."""
         return LedgerView(
             cap_usd=self._accounts.cap_usd,
             committed_usd=grants.committed(self._accounts),

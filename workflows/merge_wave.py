@@ -1,7 +1,7 @@
 """The merge wave: approved changesets, in dependency order, onto the session's branch.
 
-One at a time: merge-tree, gates on the merged tree, compare-and-swap. Batches with bisection and
-merge agents take the place of `_one` later; what goes in and comes out stays.
+One at a time: merge-tree, gates on the merged tree, compare-and-swap. Where the gates fail,
+bisection finds the task with which they begin to fail.
 """
 
 from temporalio import workflow
@@ -36,7 +36,7 @@ from workflows.policy.gates.gate_comparison import GateDecision, judge_gates
 
 @workflow.defn(name="MergeWave", failure_exception_types=[Exception])
 class MergeWave:
-    """Purpose: head only ever moves to a tree seen green. No signals; carries nothing over."""
+    """Purpose: head only moves to a tree with green gates. No signals; carries nothing over."""
 
     @workflow.init
     def __init__(self, request: MergeRequest) -> None:
@@ -48,9 +48,9 @@ class MergeWave:
 
     @workflow.run
     async def run(self, request: MergeRequest) -> MergeResult:
-        """Merge what merges, return the rest with notes, and deliver the branch.
+        """Merge the changesets that merge, return the others with notes, and deliver the branch.
 
-        If it is stopped, what is merged so far is delivered all the same: it was approved.
+        If stopped, it still delivers the changesets merged so far: they were approved.
         """
         items: list[MergeItem] = []
         try:
@@ -60,7 +60,7 @@ class MergeWave:
         except BaseException as error:
             if not is_cancelled_exception(error):
                 raise
-            # It may have been under way already: what was delivered is not delivered twice.
+            # A delivery may have been under way: do not deliver the same work twice.
             delivered, branch, refused = await self._deliver()
         return MergeResult(
             items=tuple(items),
@@ -114,11 +114,10 @@ class MergeWave:
         return await MERGE_COMMITS.ask(merge, f"merge {of}{changeset.id}", queue=grounds.host_queue)
 
     async def _culprit(self, changeset: QueuedChangeset, notes: str) -> ReturnedChangeset:
-        """Find the change with which the gates begin to fail, by running them without the rest.
+        """Find the change that makes the gates fail, by running them without the rest.
 
-        The tasks are in dependency order, so that each prefix stands alone. The empty one is the
-        head, which passes; the whole fails; bisection takes as many runs as halvings lead from
-        there to one change.
+        The tasks are in dependency order, so every prefix can be judged alone. The empty prefix is
+        the head, which passes; the whole fails; bisection finds the change between them.
         """
         passes, fails = 0, len(changeset.tasks)
         while fails - passes > 1:
@@ -135,7 +134,7 @@ class MergeWave:
         return ReturnedChangeset(id=changeset.id, task=task, by="gate", notes=text)
 
     async def _failure(self, changeset: QueuedChangeset, count: int) -> str | None:
-        """Say what fails with the first tasks of a changeset alone; None: nothing."""
+        """Return what fails with only the first tasks of a changeset; None: nothing."""
         merged = await self._merge(changeset, count)
         if isinstance(merged, MergeConflict):
             return _conflict_notes(merged)
@@ -169,7 +168,7 @@ class MergeWave:
         self._bundle = advanced.bundle
 
     async def _deliver(self) -> tuple[Commit | None, str | None, str]:
-        """Move the branch in the person's repository; refused, the work waits in our own."""
+        """Move the branch in the person's repository; if refused, the work stays on the host."""
         before = self._request.delivered
         if self._bundle is None:
             return before, self._branch(before), ""

@@ -38,7 +38,7 @@ class PlanWave:
 
     @workflow.run
     async def run(self, request: PlanRequest) -> PlanResult:
-        """Let one planner work and judge what it submits."""
+        """Run one planner and judge what it submits."""
         try:
             return await self._plan(request)
         finally:
@@ -61,7 +61,7 @@ class PlanWave:
 
     @workflow.signal
     async def answer(self, word: TaskWord) -> None:
-        """Pass on what a person answers to the planner."""
+        """Pass the person's answer on to the planner."""
         if self._planner is None or not await tell(self._planner, "answer", word.text):
             self._answer = word.text  # it asked before its start was taken up here
 
@@ -72,7 +72,7 @@ class PlanWave:
 
     @workflow.signal
     async def resume(self) -> None:
-        """Let it go on."""
+        """Let the planner continue."""
         await self._agents.resume()
 
     def _order(self, request: PlanRequest) -> AgentOrder:

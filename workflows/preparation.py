@@ -1,6 +1,6 @@
-"""What a session does before it plans: look at the repository, claim a host, pin the models.
+"""What a session does before it plans: read the repository, claim a host, pin the models.
 
-The gates run on the base before a planner is paid: where none can judge, no work could be trusted.
+The gates run on the base before the planner costs anything: without gates no work can be trusted.
 """
 
 from typing import NamedTuple
@@ -51,18 +51,18 @@ async def start_ledger(request: SessionRequest) -> None:
 
 
 class Preparation(NamedTuple):
-    """What the preparation found, and what a person should know of it."""
+    """What the preparation found, and what to tell the person about it."""
 
     prepared: Prepared
     warnings: tuple[tuple[NoticeKind, str], ...]
 
 
 async def prepare(request: SessionRequest) -> Preparation:
-    """Return what is to be known of base, host, gates and models.
+    """Find out about base, host, gates and models.
 
     Raises:
         ActivityError: the repository, the disk or the sandbox cannot be used; the message says why.
-        ApplicationError: the routes cannot work.
+        ApplicationError: the routes cannot be used.
     """
     export = ExportBase(
         session=request.session,
@@ -137,7 +137,7 @@ def _check_routes(routes: ResolvedRoutes, config: SessionConfig) -> None:
 
 
 def _check_limit(role: Role, model: ModelFacts, limits: AgentLimits) -> None:
-    """Refuse a model whose very first call could pass the limit of an agent of its role."""
+    """Refuse a model if its first call alone could exceed the limit of an agent of its role."""
     least = quote(model, FIXED_BYTES, max_output_tokens(model, limits.output_tokens))
     if least is not None and least > limits.usd:
         text = (
@@ -152,7 +152,7 @@ def check_plan(plan: Plan) -> None:
     """Check a plan that a person brought.
 
     Raises:
-        ApplicationError: it could not be carried out; the message names every fault.
+        ApplicationError: the plan cannot be carried out; the message names every fault.
     """
     if faults := plan_faults(plan):
         listed = "; ".join(fault.text for fault in faults)
@@ -162,7 +162,7 @@ def check_plan(plan: Plan) -> None:
 
 
 async def baseline(request: SessionRequest, state: SessionState) -> GateReport:
-    """Run the gates on the base: what fails there is not put down to a task."""
+    """Run the gates on the base: tasks are not blamed for what fails there."""
     common = grounds(request, state)
     run = gates_on(common, prepared(state).base.commit, baseline=None)
     return await RUN_GATES.ask(run, "baseline: gates on the base", queue=common.host_queue)

@@ -1,4 +1,4 @@
-"""Task queues: one for each worker role, and one of its own for each host, where its disk is."""
+"""Task queues: one for each worker role, and one for each host, because its disk is there."""
 
 from typing import Final
 
@@ -9,9 +9,9 @@ LAND: Final = "land"
 
 
 def host_queue(host: str) -> str:
-    """Return the queue that leads to one host's disk.
+    """Return the queue of one host, for work on its disk.
 
     Args:
-        host: the host's name, as its `hosts.claim` answers it.
+        host: the host's name, from the outcome of its `hosts.claim`.
     """
     return f"{HOST}/{host}"

@@ -1,6 +1,6 @@
-"""The waves of a session that are under way: each a child workflow, told things by signal.
+"""The session's running waves: child workflows that the session signals.
 
-Which wave starts, and what its outcome means, is the session's.
+The session decides which wave starts and what its outcome means.
 """
 
 import asyncio
@@ -43,21 +43,20 @@ _HEARS = {
     "resume": frozenset({"plan", "develop", "validate"}),
     "proceed": frozenset({"develop"}),
 }
-"""Which stages a signal is for."""
+"""The stages that get each signal."""
 
 
 @dataclass
 class RunningWave:
-    """One wave under way."""
+    """One running wave."""
 
     stage: Literal["plan", "develop", "validate", "merge"]
     start: StageStart | None = None
     """What it works on; None for a plan wave."""
     task: asyncio.Task[None] | None = None
-    """Its course up to what the session makes of its outcome; None for a plan wave, which the
-    session waits for itself."""
+    """Runs the wave and takes up its result; None for a plan wave: the session awaits it."""
     handle: asyncio.Task[ChildHandle] | None = None
-    """The start of its child: what is said to a wave that is still being started waits for it."""
+    """Starts the child; signals to the wave wait for it."""
 
 
 class RunningWaves:
@@ -70,11 +69,11 @@ class RunningWaves:
         self._stopped_agents: set[tuple[str, TaskId]] = set()
 
     def __bool__(self) -> bool:
-        """Whether any is under way."""
+        """Whether any wave is running."""
         return bool(self._waves)
 
     def counts(self) -> Running:
-        """Return how much of each stage runs."""
+        """Return how much of each stage is running."""
         counts = {"develop": 0, "validate": 0, "merge": 0}
         for start in (wave.start for wave in self._waves.values() if wave.start is not None):
             counts[start.stage] += len(start.tasks) or 1
@@ -82,7 +81,7 @@ class RunningWaves:
             develop=counts["develop"], validation=counts["validate"], merge=counts["merge"]
         )
 
-    # --- their course ------------------------------------------------------------------------
+    # --- running them ------------------------------------------------------------------------
 
     async def plan(self, request: PlanRequest) -> PlanResult:
         """Run a plan wave to its end."""
@@ -103,9 +102,9 @@ class RunningWaves:
         """Start a wave beside the others.
 
         Args:
-            key: its name, and the end of its workflow's id.
+            key: the wave's name, and the end of its workflow's id.
             start: what it works on.
-            request: what it is given.
+            request: its request.
             take_up: waits for its result, and does what follows.
         """
 
@@ -120,7 +119,7 @@ class RunningWaves:
         wave.task = asyncio.create_task(course())
 
     async def cancel(self) -> None:
-        """Cancel all, and wait until they have ended."""
+        """Cancel all waves, and wait until they have ended."""
         tasks = [wave.task for wave in self._waves.values() if wave.task is not None]
         for task in tasks:
             task.cancel()
@@ -156,10 +155,10 @@ class RunningWaves:
         self._waves[key].handle = starting
         return await (await starting)
 
-    # --- what is said to them ----------------------------------------------------------------
+    # --- signals to them ---------------------------------------------------------------------
 
     async def say(self, effect: Steer | Answer) -> None:
-        """Tell the wave of an agent what a person says to it; `plan` is the planner's task."""
+        """Pass a person's words on to the wave of an agent; `plan` is the planner's task."""
         word = TaskWord(task=effect.task, text=effect.text)
         signal = "steer" if isinstance(effect, Steer) else "answer"
         for key, wave in sorted(self._waves.items()):
@@ -169,14 +168,14 @@ class RunningWaves:
                 await self._tell(key, signal, word)
 
     async def tell(self, effect: TellWaves) -> None:
-        """Signal every wave whose stage hears it."""
+        """Signal every wave whose stage takes this signal."""
         for key in sorted(self._waves):
-            wave = self._waves.get(key)  # it may have ended while another was told
+            wave = self._waves.get(key)  # it may have ended while another was signalled
             if wave is not None and wave.stage in _HEARS[effect.signal]:
                 await self._tell(key, effect.signal)
 
     async def stop_void(self, state: SessionState) -> None:
-        """Stop agents whose work no one waits for: task skipped, or its base moved away."""
+        """Stop agents whose work is no longer wanted: task skipped, or its base moved away."""
         for key, wave in sorted(self._waves.items()):
             if wave.stage != "develop" or wave.start is None or wave.handle is None:
                 continue
@@ -184,13 +183,13 @@ class RunningWaves:
                 now = state.records[task].state
                 if now is not TaskState.DEVELOPING and (key, task) not in self._stopped_agents:
                     self._stopped_agents.add((key, task))
-                    word = TaskWord(task=task, text=f"the task is {now} meanwhile")
+                    word = TaskWord(task=task, text=f"the task is now {now}")
                     await self._tell(key, "stop_task", word)
 
     async def _tell(self, key: str, signal: str, *words: BaseModel) -> None:
         wave = self._waves.get(key)
         if wave is None or wave.handle is None:
-            return  # it ended while another was told
+            return  # it ended while another was signalled
         starting = wave.handle
         await workflow.wait([starting])
         if not starting.cancelled() and starting.exception() is None:

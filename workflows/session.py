@@ -1,8 +1,8 @@
 """The session: one goal on one repository, from the first look to the merged branch.
 
-It owns the state and starts the waves (`running_waves`), which do what they are given. The rules
-are in `policy.session`: `scheduling` (what starts), `wave_requests` (what it is given),
-`wave_outcomes` (what it came to), `decisions` (what persons said), `session_view` (what is shown).
+It owns the state and starts the waves (`running_waves`), which do the work. The rules are in
+`policy.session`: `scheduling` (what starts), `wave_requests` (what a wave gets), `wave_outcomes`
+(what its result means), `decisions` (what persons said), `session_view` (what is shown).
 """
 
 import asyncio
@@ -89,7 +89,7 @@ class SessionWorkflow:
 
     @workflow.run
     async def run(self, request: SessionRequest) -> SessionResult:
-        """Prepare, plan, work, end. Every end leaves the work in refs and says what it came to."""
+        """Prepare, plan, work, end. Every end keeps the work in refs and reports the result."""
         try:
             if request.carried is None:
                 await self._prepare()
@@ -121,7 +121,7 @@ class SessionWorkflow:
 
     @workflow.signal
     def ledger_event(self, event: LedgerEvent) -> None:
-        """What the ledger has to say."""
+        """Record what the ledger reports."""
         self._ledger_events.append(event)
 
     @workflow.query
@@ -160,7 +160,7 @@ class SessionWorkflow:
             raise ApplicationError(refusal, type="NothingJudges", non_retryable=True)
 
     async def _plan(self) -> None:
-        """Plan until a plan is approved; a plan that a person brought is not asked for."""
+        """Plan until a plan is approved; skip the planner if a person brought a plan."""
         if self._request.plan is not None:
             check_plan(self._request.plan)
             self._state = scheduling.adopt(self._state, self._request.plan, self._config)
@@ -201,14 +201,14 @@ class SessionWorkflow:
     # --- the work ----------------------------------------------------------------------------
 
     async def _work(self) -> tuple[SessionOutcome, str]:
-        """Start what can start and take up what comes, until nothing is left to do."""
+        """Start what can start and take up results, until nothing is left to do."""
         while True:
             if self._state.halt:
                 reason = self._state.halt
                 await self._apply(phase_changes.halt(self._state, self._config, reason))
             if self._state.phase is SessionPhase.STOPPING:
                 raise _Stopped
-            # What was said while others were told goes first: neither a continuation nor an end
+            # Take up what was said during the last signals first: neither a continuation nor an end
             # may lose it.
             if self._state.phase is SessionPhase.RUNNING and not self._has_heard():
                 ended = self._step()
@@ -218,7 +218,7 @@ class SessionWorkflow:
             await self._hear()
 
     def _step(self) -> tuple[SessionOutcome, str] | None:
-        """Settle the state and start waves; answer the end and why, where nothing is left to do."""
+        """Settle the state and start waves; return the end and its reason if nothing is left."""
         self._state = scheduling.settle(self._state, self._config, workflow.now())
         if not self._is_long():
             for each in scheduling.next_starts(self._state, self._config, self._waves.counts()):
@@ -254,7 +254,7 @@ class SessionWorkflow:
     async def _take_up(
         self, start: scheduling.StageStart, result: Awaitable[wave_outcomes.StageResult]
     ) -> None:
-        """Wait for a wave's end and take up what it came to."""
+        """Wait for a wave's end and take up its result."""
         try:
             outcome = await result
             self._state = wave_outcomes.take(self._state, outcome, workflow.now())
@@ -272,7 +272,7 @@ class SessionWorkflow:
     # --- persons and the ledger --------------------------------------------------------------
 
     async def _attend(self, work: Awaitable[_T]) -> _T:
-        """Do some work while signals are taken up; a stop cancels it."""
+        """Do some work while taking up signals; a stop cancels it."""
         task = asyncio.ensure_future(work)
         try:
             while not task.done():
@@ -288,7 +288,7 @@ class SessionWorkflow:
 
         Raises:
             _Stopped: one of them stopped the session.
-            CancelledError: the session was cancelled while others were told something.
+            CancelledError: the session was cancelled while it signalled other workflows.
         """
         end_if_cancelled()
         await workflow.wait_condition(
@@ -314,7 +314,7 @@ class SessionWorkflow:
         return self._state.answered.get(update_id)
 
     async def _take_decision(self, entry: Entry) -> None:
-        """Answer before the effects: they are this session's own, and may take a while."""
+        """Answer before the effects, which happen inside this session and may take a while."""
         applied = self._judge(entry.sent)
         if applied.refused:
             entry.refuse(applied.refused)
@@ -350,7 +350,7 @@ class SessionWorkflow:
         self._end(self._state.reason)
 
     async def _close(self) -> None:
-        """End the ledger, take its last word on what was spent, and leave the picture behind."""
+        """End the ledger, take its final figure of what was spent, and save the last view."""
         ledger = workflow.get_external_workflow_handle(self._request.ledger_id)
         try:
             await ledger.signal("finish")
@@ -369,7 +369,7 @@ class SessionWorkflow:
         self._enter(SessionPhase.ENDED, self._state.reason)
 
     async def _drain(self) -> None:
-        """Refuse what arrived too late, until no Update waits for its answer."""
+        """Refuse late arrivals until no Update waits for its answer."""
         while True:
             while (entry := self._inbox.take()) is not None:
                 self._state = phase_changes.too_late(self._state, entry.sent.name, workflow.now())
@@ -383,11 +383,11 @@ class SessionWorkflow:
     def _end(self, reason: str) -> None:
         """Mark what is not done."""
         self._state = phase_changes.close(self._state, reason)
-        # Before the ledger's last word: a viewer must not take the reason for a question.
+        # Before the ledger's last word, so that a viewer does not take the reason for a question.
         self._update(phase=SessionPhase.ENDED, resumes_to=None, reason=reason)
 
     def _enter(self, phase: SessionPhase, reason: str = "") -> None:
-        """Go to another phase; the memo keeps its picture, which needs no worker to be read."""
+        """Go to another phase; the memo keeps its view, which can be read without a worker."""
         self._state = phase_changes.enter(self._state, phase, reason)
         self._show()
         workflow.upsert_memo({"view": session_view.short(self.state())})

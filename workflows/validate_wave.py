@@ -1,4 +1,4 @@
-"""The validate wave: gates on a fresh checkout, then reviewers of another family if there are."""
+"""The validate wave: gates on a fresh checkout, then reviewers, from another family if possible."""
 
 import asyncio
 
@@ -79,12 +79,12 @@ class ValidateWave:
 
     @workflow.signal
     async def pause(self) -> None:
-        """Hold every reviewer at its turn boundary, and start no other."""
+        """Hold every reviewer at its turn boundary, and start no other reviewer."""
         await self._agents.pause()
 
     @workflow.signal
     async def resume(self) -> None:
-        """Let them go on."""
+        """Let every reviewer continue."""
         await self._agents.resume()
 
     async def _candidate(self, candidate: Candidate) -> ValidateItem:
@@ -137,14 +137,14 @@ class ValidateWave:
         return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
 
     def _baseline(self, candidate: Candidate) -> GateReport:
-        """Return what failed already on what the work stands on."""
+        """Return the gates' results on the base of the work."""
         on_head = self._request.head_baseline
         if on_head is not None and candidate.base == self._request.head:
             return on_head
         return self._request.baseline
 
     async def _review(self, candidate: Candidate, work: Submitted, cost: _Cost) -> Verdict:
-        """Ask one model after another, as `review_course` says."""
+        """Ask one model after another, in the order of `review_course`."""
         reviewers = reviewers_of(self._request.route, candidate.family)
         first = (candidate.validation - 1) * (len(reviewers) + 1)
         heard: list[Heard] = []
@@ -164,7 +164,7 @@ class ValidateWave:
         return await READ_DIFF.ask(request, summary, queue=grounds.host_queue)
 
     async def _one_review(self, candidate: Candidate, order: AgentOrder, cost: _Cost) -> Heard:
-        """Return one review, its model's place counted in the order's route."""
+        """Return one review, with its model's index in the order's route."""
         try:
             outcome = await self._heard(order, f"review of {candidate.task.id}")
         except (ActivityError, ChildWorkflowError) as error:
@@ -230,7 +230,7 @@ class ValidateWave:
 
 
 def _stopped_notes(stopped: tuple[str, ...]) -> str:
-    """Say which tests the work stops, though it leaves their files as they are."""
+    """List the tests that the work keeps from running although it leaves their files unchanged."""
     names = "\n".join(stopped[:MAX_TOLD])
     return f"These tests ran on the base and do not run now; let them run again:\n{names}"
 

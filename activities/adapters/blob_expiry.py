@@ -1,9 +1,9 @@
-"""Deletes the blobs of a local store that no one has put for long enough.
+"""Deletes the blobs of a local store that were last written long enough ago.
 
-A put renews a blob's time, so whatever an open session can refer to is not older than that session
-(`starter.machine.cleanup_request` says what counts). Writers are not held up: a blob is first moved
-aside, and put back where it was renewed in between; a writer that comes later finds it missing and
-writes it again.
+Every put renews a blob's time, so an open session refers only to blobs no older than itself
+(`starter.machine.cleanup_request` says what counts). Writers never wait: a blob is first moved
+aside, and put back if it was renewed in between; a later writer finds it missing and writes it
+again.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LEFT = re.compile(r"\.[0-9a-f]{16}\.(new|doomed)")
-"""What writers and collections that were killed left behind."""
+"""Files that killed writers and collections left behind."""
 
 
 class Collected(NamedTuple):
@@ -28,7 +28,7 @@ def collect(directory: Path, before: datetime, *, dry_run: bool = False) -> Coll
     """Delete every blob that was last put before a time.
 
     Args:
-        directory: the store's; need not exist.
+        directory: the store's; may be missing.
         before: with a time zone.
         dry_run: only count.
     """
@@ -53,7 +53,7 @@ def _is_blob(path: Path) -> bool:
 
 
 def _delete(path: Path, directory: Path, before: datetime) -> bool:
-    """Delete one file; False where it was put again at the last moment."""
+    """Delete one file; return False if it was put again at the last moment."""
     aside = directory / f".{path.name[-16:]}.doomed"
     if not _is_blob(path):
         path.unlink(missing_ok=True)

@@ -1,10 +1,10 @@
 """Blob stores: a directory that processes of several users share, and one in memory.
 
 `LocalStore` writes each blob once under its digest, durably (written aside, flushed, renamed), and
-checks the digest on every read. Who may write is said by the directory: what is made inside takes
-its mode, and, where the process may give files away, its owner. It never deletes: that is
-`store_collection`'s, to which a blob's time tells when it was put last. `MemoryStore` keeps nothing
-beyond the process.
+checks the digest on every read. The directory determines who may write: files and folders inside
+get its mode and, if the process may change owners, its owner. The store never deletes;
+`blob_expiry` does, based on the time of a blob's last put. `MemoryStore` keeps nothing beyond the
+process.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ class MemoryStore:
         return digest
 
     async def get(self, digest: Digest) -> bytes:
-        """Return what was kept; see the port."""
+        """Return the stored bytes; see the port."""
         try:
             return self._blobs[digest]
         except KeyError:
             raise BlobMissingError(f"no blob {digest!r} in memory") from None
 
     def lose(self, digest: Digest) -> None:
-        """Forget a blob, as a disk does; losing what is not there is no error."""
+        """Forget a blob, as a disk does; a missing blob is not an error."""
         self._blobs.pop(digest, None)
 
 
@@ -53,7 +53,7 @@ class LocalStore:
     """A `BlobStore` in a directory, 256 folders wide; safe for many processes and users at once."""
 
     def __init__(self, directory: Path) -> None:
-        """Args: an existing directory; its mode and owner are what everything inside gets."""
+        """Args: an existing directory, whose mode and owner everything inside gets."""
         self._directory = directory
 
     async def put(self, data: bytes) -> Digest:
@@ -67,10 +67,10 @@ class LocalStore:
         return await asyncio.to_thread(self._read, digest)
 
     def path(self, digest: Digest) -> Path:
-        """Return where the blob `digest` lies, or would lie.
+        """Return the path of the blob `digest`, whether it exists or not.
 
         Raises:
-            BlobMissingError: `digest` is not a digest, so nothing can lie there.
+            BlobMissingError: `digest` is not a digest, so it has no path.
         """
         if _DIGEST.fullmatch(digest) is None:
             raise BlobMissingError(f"{digest!r} is not SHA-256 in lower-case hexadecimal")
@@ -100,9 +100,9 @@ class LocalStore:
         _flush(final.parent)
 
     def _is_there(self, digest: Digest) -> bool:
-        """A torn or tampered file is written again, so a put always fixes."""
+        """Rewrite a torn or tampered file, so that a put always repairs."""
         try:
-            # Before the look: what is collected after this is seen to be missing, or left alone.
+            # Before the check, so that a later collection spares the blob or is seen to take it.
             os.utime(self.path(digest))
             self._read(digest)
         except (BlobMissingError, OSError):
@@ -118,7 +118,7 @@ class LocalStore:
             os.fsync(descriptor)
 
     def _folder(self, folder: Path) -> None:
-        """Make a fan-out folder that is never seen with a narrower mode than it shall have."""
+        """Make a fan-out folder that never has a narrower mode than its final one."""
         if folder.is_dir():
             return
         aside = self._directory / f".{secrets.token_hex(8)}.dir"
@@ -128,7 +128,7 @@ class LocalStore:
             self._hand_over(descriptor, 0o7777)
             aside.rename(folder)
         except OSError:
-            # Another process was faster; only if not did this process fail.
+            # Another process was faster; if not, this process failed.
             aside.rmdir()
             if not folder.is_dir():
                 raise
@@ -145,10 +145,10 @@ class LocalStore:
 
 
 def open_made(folder: Path) -> int:
-    """Open a folder that was just made; who owns the one around it may have put another there.
+    """Open a new folder; the owner of its parent may have put another one there.
 
     Raises:
-        OSError: it is a link, or belongs to someone else.
+        OSError: it is a link, or belongs to another user.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     if os.fstat(descriptor).st_uid != os.geteuid():

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from activities.gates.gitleaks import in_lines
 from activities.gates.outcome import judge
+from activities.gates.output_excerpt import decode_output
 from activities.gates.run_summaries import NAMING_OPTION, names_passed, pytest_names
 from activities.ports.blob_store_port import BlobStore
 from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, SandboxResult, Workspace
-from activities.text.readable_text import decode_output
 from activities.text.redaction import redact_bytes
 from workflows.domain.gate import GateResult, GateSpec
 from workflows.domain.ids import Digest

@@ -9,11 +9,11 @@ import signal
 from pathlib import PurePosixPath
 from typing import assert_never
 
+from activities.gates.failing_tests import failing_tests
 from activities.gates.gitleaks import is_gitleaks
-from activities.gates.output_excerpt import failing_tests
+from activities.gates.output_excerpt import MAX_EXCERPT_CHARS, decode_output, excerpt, plain_lines
 from activities.gates.run_summaries import summarise, without_passed
 from activities.ports.sandbox_port import Limits, SandboxResult
-from activities.text.readable_text import MAX_EXCERPT_CHARS, decode_output, excerpt, plain_lines
 from workflows.domain.gate import GateFacts, GateResult, GateSpec
 from workflows.policy.gates.gate_results import read_run
 

@@ -1,113 +1,118 @@
-"""What a gate's output says: the names of failing tests, and a short excerpt for people and models.
+"""A gate's output as text that is safe to show, and short: what people and models get of it.
 
-Pure. Names are compared between the base and the work, so they must not move by themselves: what
-differs from run to run (addresses, timestamps, durations, line numbers) is taken out, and where
-that makes several failures alike they are numbered, so that one more of them is still seen.
-It does not decide whether the gate passed: only the exit code does.
+Pure. Colours and other terminal commands are taken out, what overwrites itself (progress bars) is
+shown as it ended, and other control and direction-changing characters become visible escapes, so
+that no output can play with a person's terminal or hide what it says.
 """
 
+import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator
-from hashlib import sha256
-from pathlib import PurePosixPath
+import unicodedata
+from collections.abc import Iterable
 
-from activities.gates.output_parsers import (
-    Failure,
-    cargo_failures,
-    gitleaks_failures,
-    go_failures,
-    node_failures,
-    pytest_failures,
-    ruff_failures,
-    unittest_failures,
+from workflows.policy.text.visible_text import IN_PROGRAM_OUTPUT, escaped
+
+MAX_EXCERPT_CHARS = 6_000
+_MAX_LINE_CHARS = 600
+_MAX_PLAIN_CHARS = 1_000
+_TAIL_CHARS = 2_600
+_MARKER_CHARS = 80
+
+_TERMINAL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?"  # OSC, DCS and the like: titles, links
+    r"|\x1b[ -/]*[0-~]"  # two-character sequences
 )
-from activities.text.readable_text import plain_lines
-from workflows.domain.gate import GateSpec
-
-MAX_FAILURES = 200
-MAX_NAME_CHARS = 300
-
-_Parser = Callable[[list[str]], Iterable[Failure]]
-_ALL: tuple[_Parser, ...] = (
-    pytest_failures,
-    unittest_failures,
-    go_failures,
-    cargo_failures,
-    node_failures,
-    ruff_failures,
-)
-_BY_PROGRAM: dict[str, tuple[_Parser, ...]] = {
-    "pytest": (pytest_failures,),
-    "py.test": (pytest_failures,),
-    "unittest": (unittest_failures,),
-    "go": (go_failures,),
-    "cargo": (cargo_failures,),
-    "npm": _ALL,  # anything may stand behind a script or a target
-    "pnpm": _ALL,
-    "yarn": _ALL,
-    "make": _ALL,
-    "node": (node_failures,),
-    "gitleaks": (gitleaks_failures,),
-    "ruff": (ruff_failures,),
-    "flake8": (ruff_failures,),
-}
-_UNSTABLE = (
-    (re.compile(r"\b0x[0-9a-fA-F]{4,}\b"), "0x…"),
-    (
-        re.compile(
-            r"\b\d{4}-\d\d-\d\d[T _]\d\d[:h-]?\d\d(?:[:m-]?\d\d(?:[.,]\d{1,9})?)?"
-            r"(?:Z|[+-]\d\d:?\d\d)?(?!\d)"
-        ),
-        "<time>",
-    ),
-    (re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "<uuid>"),
-    (re.compile(r"(?<![\w.])1[5-9]\d{8}(?:\d{3}|\d{6}|\d{9}|\.\d+)?(?![\w.])"), "<time>"),
-    (re.compile(r"/(?:pytest-of-\w+/pytest-\d+|tmp[a-z0-9_]{8})\b"), "/<temporary>"),
-    (re.compile(r"\s*\(\d+(?:\.\d+)?\s?m?s\)\Z"), ""),
+_FAILURE = re.compile(
+    r"^(?:=+ (?:FAILURES|ERRORS) =+$|(?:FAIL|ERROR|UNEXPECTED SUCCESS): |\s*--- FAIL: |failures:$"
+    r"|---- .* stdout ----$|\s*not ok \d|\s*● |\s*FAIL\s|\s*✖ |error(?:\[\w+\])?: "
+    r"|Traceback \(most recent call last\)|panic: |thread '.*' panicked at"
+    r"|.*:\d+(?::\d+)?: (?:error|[A-Z]+\d+)\b)"
 )
 
 
-def failing_tests(gate: GateSpec, output: str) -> tuple[str, ...]:
-    """Name the tests that failed, as far as the output tells them.
+def plain_lines(text: str) -> list[str]:
+    """Split into lines without terminal commands, overwritten parts and blanks at their ends.
+
+    A line is cut at 1,000 characters: what is longer is no line that a person or a parser reads,
+    and the cut keeps every later search cheap.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    return [_plain(line[:_MAX_PLAIN_CHARS]) for line in lines]
+
+
+def _plain(line: str) -> str:
+    if "\x1b" in line:
+        line = _TERMINAL.sub("", line)
+    if "\r" in line:
+        line = line.rstrip("\r").rpartition("\r")[2]
+    return line.rstrip()
+
+
+def decode_output(output: bytes) -> str:
+    """Decode UTF-8; foreign bytes become U+FFFD, a character cut off at the end is left out."""
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(output, final=False)
+
+
+def excerpt(output: bytes, limit: int = MAX_EXCERPT_CHARS) -> str:
+    """Cut an output to whole lines: the first failure and the end, or the start and the end.
 
     Args:
-        gate: its command says which form of output to expect; behind `make` and the like, any.
-        output: the whole output as text.
-
-    Returns:
-        Stable names, sorted, unique, at most 200; empty where the form is unknown.
+        output: as it came.
+        limit: characters of the answer, at least 1,000.
     """
-    lines = plain_lines(output)
-    found = {failure for parse in _parsers(gate.argv) for failure in parse(lines)}
-    return tuple(sorted(_stable_names(found))[:MAX_FAILURES])
+    lines = plain_lines(decode_output(output).strip("\n"))
+    whole = _fitting(lines, limit)
+    return "\n".join(whole if len(whole) == len(lines) else _cut(lines, limit))
 
 
-def _parsers(argv: tuple[str, ...]) -> tuple[_Parser, ...]:
-    """The parsers of the first word that names a known program; all where none does."""
-    for word in argv:
-        known = _BY_PROGRAM.get(PurePosixPath(word).name)
-        if known is not None:
-            return known
-    return _ALL
+def _shorten(line: str) -> str:
+    if len(line) <= _MAX_LINE_CHARS:
+        return line
+    end = _MAX_LINE_CHARS - 40
+    while end > _MAX_LINE_CHARS - 100 and _continues(line[end]):
+        end -= 1
+    return f"{line[:end]} …"
 
 
-def _stable_names(found: Iterable[Failure]) -> Iterator[str]:
-    """Number failures that become alike once what is unstable has been taken out."""
-    seen: dict[str, int] = {}
-    for failure in found:
-        name = _cut(_stable(failure.name))
-        seen[name] = seen.get(name, 0) + 1
-        yield name if seen[name] == 1 else f"{name} #{seen[name]}"
+def _continues(char: str) -> bool:
+    """Whether this code point belongs to the one before it (an accent, a joiner, a variant)."""
+    return unicodedata.category(char) in {"Mn", "Mc", "Me", "Cf"}
 
 
-def _stable(name: str) -> str:
-    for pattern, stand_in in _UNSTABLE:
-        name = pattern.sub(stand_in, name)
-    return " ".join(name.split())
+def _shown(line: str) -> str:
+    """A line without its dangers; cut before and after, as each escape makes it longer."""
+    return _shorten(escaped(_shorten(line.rstrip()), IN_PROGRAM_OUTPUT))
 
 
-def _cut(name: str) -> str:
-    """Keep a very long name short and still its own."""
-    if len(name) <= MAX_NAME_CHARS:
-        return name
-    return f"{name[: MAX_NAME_CHARS - 14]}… {sha256(name.encode()).hexdigest()[:12]}"
+def _cut(lines: list[str], limit: int) -> list[str]:
+    tail = _fitting(reversed(lines), _TAIL_CHARS * limit // MAX_EXCERPT_CHARS)[::-1]
+    end = len(lines) - len(tail)
+    start = _first_failure(lines[:end])
+    room = limit - _MARKER_CHARS - sum(len(line) + 1 for line in tail)
+    body = _fitting(lines[start:end], room)
+    return [*_left_out(start), *body, *_left_out(end - start - len(body)), *tail]
+
+
+def _fitting(lines: Iterable[str], budget: int) -> list[str]:
+    """As many lines from the start, made harmless, as fit into `budget` characters."""
+    taken: list[str] = []
+    for line in map(_shown, lines):
+        budget -= len(line) + 1
+        if budget < -1:
+            break
+        taken.append(line)
+    return taken
+
+
+def _first_failure(lines: list[str]) -> int:
+    for number, line in enumerate(lines):
+        if _FAILURE.match(line):
+            return number
+    return 0
+
+
+def _left_out(count: int) -> list[str]:
+    if count == 0:
+        return []
+    return [f"… {count} {'line' if count == 1 else 'lines'} left out …"]

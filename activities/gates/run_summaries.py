@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from activities.text.readable_text import plain_lines
+from activities.gates.output_excerpt import plain_lines
 from workflows.domain.gate import GateSpec, TestCounts
 
 Lines = list[str]

@@ -1,1 +1,1 @@
-"""What activities need from the world, as protocols."""
+"""The protocols through which activities reach the outside world."""

@@ -6,20 +6,20 @@ from workflows.domain.ids import Digest
 
 
 class BlobMissingError(Exception):
-    """The store holds nothing under this digest (lost, or never written)."""
+    """The store has nothing under this digest (lost, or never written)."""
 
 
 class BlobStore(Protocol):
     """Write-once bytes under their SHA-256."""
 
     async def put(self, data: bytes) -> Digest:
-        """Store `data`, durably, and answer its digest. Storing the same twice is not an error."""
+        """Store `data` durably and return its digest. Storing it twice is not an error."""
         ...
 
     async def get(self, digest: Digest) -> bytes:
         """Return the bytes under `digest`.
 
         Raises:
-            BlobMissingError: nothing is stored there, or what is stored does not match.
+            BlobMissingError: nothing is stored there, or it does not match the digest.
         """
         ...

@@ -1,7 +1,7 @@
-"""What a person says of a provider: where a compatible server is, what it can do, how long to wait.
+"""A person's settings of providers: where a compatible server is, its abilities, its time limit.
 
-The same model is an entry of `providers:` in blueflame.yaml and of the variable
-`BLUEFLAME_PROVIDERS` of the workers. It holds the name of a key's variable and never a key.
+The same model is an entry of `providers:` in blueflame.yaml and of the workers' variable
+`BLUEFLAME_PROVIDERS`. It holds the name of a key's variable, never a key.
 """
 
 import re
@@ -15,44 +15,44 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 from workflows.domain.agent.model_values import BUILT_IN, Provider
 
 MAX_TIMEOUT_S = 1_080
-"""The workflow gives a call up after 20 minutes; the provider's failure has to come before."""
+"""The workflow gives up a call after 20 minutes; the provider must fail before that."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 class Abilities(BaseModel, frozen=True, extra="forbid"):
-    """What a compatible server takes and gives; the defaults fit most."""
+    """What a compatible server accepts and returns; the defaults fit most servers."""
 
     tool_calls: bool = True
-    """False: it can serve no role, for agents do everything by tools."""
+    """False: it can serve no role, because agents do everything with tools."""
     parallel_tool_calls: bool = True
-    """False: it is never told of more than one call in a turn, and not asked for several."""
+    """False: it is never sent more than one call in a turn, nor asked for several."""
     system_role: Literal["system", "developer", "user"] = "system"
     """`user`: the instructions open the first user message, for templates without a system role."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
-    """What is sent as `reasoning_effort`; None: nothing."""
+    """The value of `reasoning_effort`; None: not sent."""
     reasoning_replay: bool = False
-    """A model's own turns go back as they came, its reasoning included; some refuse to be without,
+    """A model's own turns are sent back unchanged, with their reasoning; some servers require it,
     others refuse it."""
     max_output_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     streaming: bool = True
-    """False: answers are asked for at once, for a server that streams wrongly or not at all."""
+    """False: ask for the whole answer at once, for a server that streams wrongly or not at all."""
     prompt_caching: bool = False
-    """`prompt_cache_key` is sent. What the server says of cached tokens is read in any case."""
+    """Send `prompt_cache_key`. Cached tokens that the server reports are counted in any case."""
 
 
 class ProviderEntry(BaseModel, frozen=True, extra="forbid"):
     """One provider."""
 
     base_url: str | None = None
-    """Of its Chat Completions interface, as in `http://127.0.0.1:11434/v1`."""
+    """The URL of its Chat Completions interface, as in `http://127.0.0.1:11434/v1`."""
     key: str | None = None
-    """The environment variable that holds its key; None: it wants none."""
+    """The environment variable that holds its key; None: it needs no key."""
     family: str | None = Field(default=None, min_length=1, max_length=100)
     """Who made its models; None: the provider's name."""
     abilities: Abilities = Abilities()
     timeout_s: int | None = Field(default=None, ge=1, le=MAX_TIMEOUT_S)
-    """How long one call may take; None: 15 minutes."""
+    """The time limit of one call; None: 15 minutes."""
 
     @field_validator("base_url")
     @classmethod
@@ -70,13 +70,13 @@ class ProviderEntry(BaseModel, frozen=True, extra="forbid"):
     @classmethod
     def _is_a_variable(cls, value: str | None) -> str | None:
         if value is not None and not _VARIABLE.fullmatch(value):
-            # What was written may be the key itself, so it is not repeated.
+            # The value may be the key itself, so the message does not repeat it.
             raise ValueError("this names the environment variable that holds the key, not the key")
         return value
 
     @property
     def timeout(self) -> timedelta | None:
-        """How long one call may take; None: as usual."""
+        """The time limit of one call; None: the default."""
         return None if self.timeout_s is None else timedelta(seconds=self.timeout_s)
 
 
@@ -93,7 +93,7 @@ def _consistent(entries: dict[Provider, ProviderEntry]) -> dict[Provider, Provid
 
 
 ProviderEntries = Annotated[dict[Provider, ProviderEntry], AfterValidator(_consistent)]
-"""Providers by name: compatible servers in full, of those built in only the time limit."""
+"""Providers by name: compatible servers in full; for built-in ones only the time limit."""
 
 
 def endpoints(entries: Mapping[Provider, ProviderEntry]) -> dict[Provider, ProviderEntry]:

@@ -1,4 +1,4 @@
-"""What can go wrong with git, as errors for the callers of the repositories' ports."""
+"""What can go wrong with git, as errors for callers of the repository ports."""
 
 from pathlib import Path
 
@@ -9,28 +9,28 @@ class GitError(Exception):
     """The root of the tree.
 
     GitError
-    ├── RepositoryRefusedError       the preflight says no, in words for a person; no retry helps
+    ├── RepositoryRefusedError       the preflight refuses, in words for a person; do not retry
     │   ├── NotARepositoryError      nothing there, or a broken `.git`
     │   ├── EmptyRepositoryError     no commit yet
     │   ├── BaseMissingError         the named base does not exist
-    │   ├── BranchNameBlockedError   a branch of theirs stands where ours has to be
-    │   ├── PartialCloneError        objects of the base's history are not here
-    │   ├── RepositoryUnreadableError    we may not read it
+    │   ├── BranchNameBlockedError   a branch of the user's blocks the name of the session's branch
+    │   ├── PartialCloneError        objects of the base's history are missing here
+    │   ├── RepositoryUnreadableError    this process may not read it
     │   ├── RepositoryDamagedError   git cannot read it, or not everything of the base
-    │   └── UnusableNameError        a name in it, or its own, that cannot be carried along
+    │   └── UnusableNameError        its own name, or a name in it, cannot be transferred
     ├── GitCommandError              git itself failed
-    ├── GitTimedOutError             git did not come to an end
-    ├── OutputTooLargeError          git said more than we are willing to hold
+    ├── GitTimedOutError             git did not finish in time
+    ├── OutputTooLargeError          git's output exceeded its bound
     ├── RefMovedError                a compare-and-swap lost
-    ├── BundleError                  not a bundle, damaged, or what it builds on is missing
-    ├── WorktreeMissingError         no whole worktree of this name
-    ├── WorktreeDamagedError         what stands there is not what we made
+    ├── BundleError                  not a bundle, damaged, or its prerequisites are missing
+    ├── WorktreeMissingError         no finished worktree of this name
+    ├── WorktreeDamagedError         the worktree is not as Blue Flame made it
     └── WorktreeNotHeldError         used without its lock
     """
 
 
 class RepositoryRefusedError(GitError):
-    """This repository cannot be worked on; the message says why and what to do."""
+    """Sessions cannot work on this repository; the message says why and what to do."""
 
 
 class NotARepositoryError(RepositoryRefusedError):
@@ -46,27 +46,27 @@ class BaseMissingError(RepositoryRefusedError):
 
 
 class BranchNameBlockedError(RepositoryRefusedError):
-    """A branch is in the way of `blueflame/<session>`."""
+    """A branch blocks the name `blueflame/<session>`."""
 
 
 class PartialCloneError(RepositoryRefusedError):
-    """A clone with a filter lacks objects, and we fetch nothing."""
+    """A clone with a filter lacks objects, and Blue Flame fetches nothing."""
 
 
 class RepositoryUnreadableError(RepositoryRefusedError):
-    """The repository is there and cannot be read by us."""
+    """The repository exists, but this process may not read it."""
 
 
 class RepositoryDamagedError(RepositoryRefusedError):
-    """git cannot read the repository: damaged, of an unknown format, badly configured."""
+    """Git cannot read the repository: damaged, of an unknown format, badly configured."""
 
 
 class UnusableNameError(RepositoryRefusedError):
-    """A name that no worktree could have, or a path that is not a text."""
+    """A name that no worktree could have, or a path that is not text."""
 
 
 class GitCommandError(GitError):
-    """git ended with an exit code that the caller did not expect."""
+    """Git exited with a code that the caller did not expect."""
 
     def __init__(self, arguments: tuple[str, ...], code: int, stderr: str) -> None:
         super().__init__(f"git {' '.join(arguments)!r} ended with {code}: {stderr.strip()[:2000]}")
@@ -75,7 +75,7 @@ class GitCommandError(GitError):
 
 
 class GitTimedOutError(GitError):
-    """A git command ran longer than anything of its kind may."""
+    """A git command exceeded its time limit."""
 
     def __init__(self, arguments: tuple[str, ...], where: Path, limit_seconds: float) -> None:
         super().__init__(
@@ -85,11 +85,11 @@ class GitTimedOutError(GitError):
 
 
 class OutputTooLargeError(GitError):
-    """The output of a git command passed its bound."""
+    """The output of a git command exceeded its bound."""
 
 
 class RefMovedError(GitError):
-    """A ref does not hold what the caller expected."""
+    """A ref does not hold the expected commit."""
 
     def __init__(self, ref: str, expected: Commit | None, found: Commit | None) -> None:
         super().__init__(
@@ -110,7 +110,7 @@ class WorktreeMissingError(GitError):
 
 
 class WorktreeDamagedError(GitError):
-    """The worktree's `.git` or its contents are not what we made; create it again."""
+    """The worktree's `.git` or content is not as Blue Flame made it; create it again."""
 
 
 class WorktreeNotHeldError(GitError):

@@ -1,10 +1,10 @@
-"""What the activities ask of our own bare repository and its worktrees (role `host`).
+"""The activities' port to a session's bare repository and its worktrees (role `host`).
 
     WorktreeStore    worktrees, their locks, checkpoints
     SessionHistory   bases, task commits, merges, refs
-    CommitReader     files of a commit, and what differs between two
+    CommitReader     files of a commit, and the differences between two
 
-It meets the user's repository (`user_repository`) only through bundles. Nothing runs that the
+It exchanges only bundles with the user's repository (`user_repository`). It runs nothing that a
 repository names: no hook, no filter, no driver.
 """
 
@@ -38,28 +38,28 @@ class Change(BaseModel, frozen=True, extra="forbid"):
     path: str
     status: Literal["added", "modified", "deleted"]
     mode: Literal["100644", "100755", "120000", "160000"] | None
-    """The new mode; None where deleted."""
+    """The new mode; None if deleted."""
     size: int
-    """Bytes of the new content; 0 where deleted."""
+    """Size of the new content in bytes; 0 if deleted."""
 
 
 class Collected(BaseModel, frozen=True, extra="forbid"):
-    """The worktree as a tree. Ignored files are not in it."""
+    """The worktree as a tree, without ignored files."""
 
     tree: Tree
     changes: tuple[Change, ...] = ()
-    """Against the last collection, or the last restoration if that was later; by path."""
+    """Differences from the last collection or restoration, whichever was later; by path."""
     findings: tuple[Finding, ...] = ()
 
 
 class CheckpointRequest(BaseModel, frozen=True, extra="forbid"):
-    """A checkpoint to be made. The same request makes the same commit."""
+    """A checkpoint to make. The same request makes the same commit."""
 
     name: str
     """The worktree."""
     ref: str = Field(pattern=r"^refs/blueflame/.+")
     previous: Commit | None
-    """What `ref` holds now; None: it must not exist yet."""
+    """The commit that `ref` holds now; None: it must not exist yet."""
     parent: Commit
     tree: Tree
     session: SessionId
@@ -68,11 +68,11 @@ class CheckpointRequest(BaseModel, frozen=True, extra="forbid"):
     turn: int = Field(ge=0)
     observations: bytes
     when: datetime
-    """With a time zone; whole seconds count."""
+    """With a time zone, in whole seconds."""
 
 
 class Checkpoint(BaseModel, frozen=True, extra="forbid"):
-    """A checkpoint as it was recorded."""
+    """A recorded checkpoint."""
 
     commit: Commit
     parent: Commit
@@ -116,10 +116,11 @@ class Conflict(BaseModel, frozen=True, extra="forbid"):
 
     kind: Literal["conflict"] = "conflict"
     head: Commit
-    """What it was to be merged into: all parts before it, merged."""
+    """The commit that it should be merged into: all earlier parts, merged."""
     commit: Commit
     kinds: tuple[str, ...]
-    """git's names: `contents`, `modify/delete`, `rename/rename`, `markers` for ours …; sorted."""
+    """Git's names: `contents`, `modify/delete`, `rename/rename` …, and `markers` for Blue Flame's
+    own; sorted."""
     paths: tuple[str, ...]
     messages: tuple[str, ...]
 
@@ -128,10 +129,10 @@ MergeOutcome = Merged | Conflict
 
 
 class Rebase(BaseModel, frozen=True, extra="forbid"):
-    """Work to be brought from one base onto another."""
+    """Work to move from one base onto another."""
 
     base: Commit
-    """The new one."""
+    """The new base."""
     work: Commit
     work_base: Commit
     message: str
@@ -139,75 +140,74 @@ class Rebase(BaseModel, frozen=True, extra="forbid"):
 
 
 class Rebased(BaseModel, frozen=True, extra="forbid"):
-    """The work as one commit on the new base; conflicts stand in its files, with markers."""
+    """The work as one commit on the new base; conflicting files hold conflict markers."""
 
     commit: Commit
     paths: tuple[str, ...] = ()
     """Where the two sides conflict."""
     messages: tuple[str, ...] = ()
-    """One for each of these paths: what both sides did, and what stands there."""
+    """One for each of these paths: what both sides did, and the resulting content."""
 
 
 class WorktreePlace(BaseModel, frozen=True, extra="forbid"):
-    """Where a worktree stands; what a sandbox needs to know of it."""
+    """The location of a worktree, for a sandbox."""
 
     name: str
     path: Path
     git_dir: Path
-    """The own bare repository; read-only for everyone but us."""
+    """The bare repository; only Blue Flame writes it."""
     state: Path
-    """A folder for what is known of it, outside every sandbox; it may not exist yet."""
+    """A folder for the worktree's state, outside every sandbox; it may not exist yet."""
 
 
 class WorktreeStore(Protocol):
-    """Worktrees of one user repository, and the checkpoints that are made in them.
+    """Worktrees of one user repository, and their checkpoints.
 
-    Operations that touch a worktree's files ask for its lock (`lock`) first: restore, collect,
-    checkpoint.
+    The operations on a worktree's files need its lock (`lock`): restore, collect, checkpoint.
     """
 
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
-        """Make a locked, detached worktree; what a kill left half made is made again.
+        """Make a locked, detached worktree; one left half-made by a kill is made again.
 
-        One that is whole stays as it is, whatever it holds.
+        A complete one stays as it is, whatever it holds.
 
         Args:
             name: `[a-z0-9][a-z0-9._-]*`, unique in this repository.
-            commit: what HEAD names inside, and what is checked out.
+            commit: the commit to check out; HEAD names it.
         """
         ...
 
     async def remove_worktree(self, name: str) -> None:
-        """Delete a worktree with all its files, ignored ones too. None there: nothing to do."""
+        """Delete a worktree with all its files, even ignored ones. If it is missing, do nothing."""
         ...
 
     def lock(
         self, name: str, on_wait: Callable[[], None] | None = None
     ) -> AbstractAsyncContextManager[int]:
-        """Hold the worktree alone, across processes; waits as long as it takes.
+        """Hold the worktree exclusively, across processes; waits without limit.
 
         Args:
             name: the worktree.
             on_wait: called between tries, to send a heartbeat.
 
         Returns:
-            A context manager; its value is a descriptor to hand to `Sandbox.run(hold=…)`. The lock
-            is free when the last process that inherited it is dead.
+            A context manager; its value is a descriptor for `Sandbox.run(hold=…)`. The lock is free
+            when the last process that inherited it is dead.
         """
         ...
 
     async def restore(self, name: str, commit: Commit) -> None:
-        """Bring the worktree exactly to `commit`, ignored files apart, and count it as in use.
+        """Bring the worktree exactly to `commit`, except ignored files, and mark it as in use.
 
-        Costs next to nothing when `commit` is the last checkpoint and nothing was restored since.
+        Costs almost nothing if `commit` is the last checkpoint and nothing was restored since.
 
         Raises:
-            WorktreeDamagedError: it cannot be brought there; remove and create it.
+            WorktreeDamagedError: it cannot be restored; remove and create it.
         """
         ...
 
     async def collect(self, name: str) -> Collected:
-        """Turn the files of the worktree into a tree. No process may be at work in it."""
+        """Turn the files of the worktree into a tree. No process may be writing to it."""
         ...
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ class WorktreeStore(Protocol):
         ...
 
     async def ignored_paths(self, name: str) -> tuple[bytes, ...]:
-        """List all ignored files and folders (`x/`) as they are; for a person see `ignored`."""
+        """List all ignored files and folders (`x/`) as raw bytes; for a person see `ignored`."""
         ...
 
     async def stray_paths(self, name: str) -> tuple[bytes, ...]:
@@ -223,23 +223,23 @@ class WorktreeStore(Protocol):
         ...
 
     async def discard_ignored(self, name: str, also: tuple[bytes, ...] = ()) -> None:
-        """Delete all ignored files and folders, and what stands at the paths in `also`."""
+        """Delete all ignored files and folders, and everything at the paths in `also`."""
         ...
 
     async def checkpoint(self, request: CheckpointRequest) -> Commit:
-        """Record the collected tree with its observations. The same request again: no error.
+        """Record the collected tree with its observations. Repeating a request is not an error.
 
         Raises:
-            RefMovedError: another holds the ref.
+            RefMovedError: the ref holds another checkpoint.
         """
         ...
 
     async def read_checkpoint(self, ref: str) -> Checkpoint | None:
-        """Return the checkpoint that `ref` names; None where it names none."""
+        """Return the checkpoint that `ref` names; None if there is none."""
         ...
 
     async def free_bytes(self) -> int:
-        """Return what the disk under the host's data has left for us."""
+        """Return the free space of the host's data disk."""
         ...
 
 
@@ -247,39 +247,39 @@ class SessionHistory(Protocol):
     """The commits and refs of the sessions: their base, task commits, merges."""
 
     async def has_base(self, commit: Commit) -> bool:
-        """Say whether `commit` was imported before, so that its bundle need not be fetched."""
+        """Say whether `commit` was imported before, so that its bundle is not needed."""
         ...
 
     async def import_base(
         self, base: BaseBundle | None, commit: Commit, session: SessionId
     ) -> None:
-        """Take a base in and name it `refs/blueflame/<session>/base`.
+        """Import a base and name it `refs/blueflame/<session>/base`.
 
         Args:
-            base: its bundle; None only where `has_base(commit)`.
+            base: its bundle; None only if `has_base(commit)`.
             commit: the base.
-            session: whose base it is.
+            session: the session of the base.
 
         Raises:
-            BundleError: the bundle does not hold `commit` with all it needs.
-            RefMovedError: the session has another base already.
+            BundleError: the bundle does not hold `commit` and all that it needs.
+            RefMovedError: the session already has another base.
         """
         ...
 
     async def import_names(self, names: bytes) -> None:
-        """Take in a bundle of tags and remote-tracking names; empty, it does nothing.
+        """Import a bundle of tags and remote-tracking names; does nothing if it is empty.
 
         Raises:
-            BundleError: it is damaged.
+            BundleError: the bundle is damaged.
         """
         ...
 
     async def tip(self, ref: str) -> Commit | None:
-        """Return what `ref` names; None where it does not exist."""
+        """Return the commit that `ref` names; None if it does not exist."""
         ...
 
     async def squash(self, task: TaskCommit) -> Commit:
-        """Make the one commit of a task. It is reachable from no ref until `advance`."""
+        """Make a task's one commit. No ref reaches it until `advance`."""
         ...
 
     async def merge(
@@ -289,50 +289,50 @@ class SessionHistory(Protocol):
         ...
 
     async def rebase(self, request: Rebase) -> Rebased:
-        """Bring work onto another base, without a worktree and without moving a ref.
+        """Move work onto another base, without a worktree and without moving a ref.
 
         Renames are not followed: work stays under the paths that its task claims.
         """
         ...
 
     async def advance(self, ref: str, new: Commit, old: Commit | None) -> None:
-        """Set `ref` from `old` (None: absent) to `new`; it being there already is not an error.
+        """Move `ref` from `old` (None: absent) to `new`; it is not an error if it is there already.
 
         Raises:
-            RefMovedError: it holds something else.
+            RefMovedError: it holds another commit.
         """
         ...
 
     async def bundle(self, ref: str, base: Commit) -> bytes:
-        """Bundle what a ref or commit has beyond `base`."""
+        """Bundle the commits of a ref or commit that are not in `base`."""
         ...
 
 
 class CommitReader(Protocol):
-    """Reads commits, and what differs between two of them."""
+    """Reads commits, and the differences between two of them."""
 
     async def diff(self, base: Commit, commit: Commit) -> bytes:
         """Return the patch between two commits, with renames and modes, for reading."""
         ...
 
     async def changed_files(self, base: Commit, commit: Commit) -> tuple[ChangedFile, ...]:
-        """List what differs between two commits, with what the check of a diff asks for."""
+        """List the differences between two commits, with the facts that the diff check needs."""
         ...
 
     async def added_lines(self, base: Commit, commit: Commit) -> tuple[AddedLines, ...]:
-        """Return the lines that `commit` has and `base` has not.
+        """Return the lines that `commit` has and `base` lacks.
 
         Raises:
-            OutputTooLargeError: there are too many to hold; judge the sizes first.
+            OutputTooLargeError: there are too many lines to hold; check the sizes first.
         """
         ...
 
     async def new_markers(self, base: Commit, commit: Commit) -> tuple[str, ...]:
-        """List the files of `commit` with conflict markers that `base` has fewer of."""
+        """List the files in which `commit` has more conflict markers than `base`."""
         ...
 
     async def link_faults(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
-        """List path and fault of the links of `commit` that lead outside, and not in `base`."""
+        """List path and fault of each link that leads outside in `commit`, but not in `base`."""
         ...
 
     async def changed_lines(
@@ -340,17 +340,17 @@ class CommitReader(Protocol):
     ) -> tuple[tuple[int, int], ...]:
         """Return the first and last line of each change that `commit` makes to a file.
 
-        Lines are counted from 1, in the new file. Where lines were only taken away, the two are
-        those around the gap; the first can be 0.
+        Lines are counted from 1, in the new file. If lines were only removed, the two are the lines
+        around the gap; the first can be 0.
         """
         ...
 
     async def paths(self, commit: Commit) -> tuple[str, ...]:
-        """List every file of `commit`; names that are not UTF-8 are left out."""
+        """List every file of `commit`, except names that are not UTF-8."""
         ...
 
     async def entries(self, commit: Commit) -> dict[bytes, str]:
-        """Return the object of every file of `commit` by its path, whatever bytes its name has."""
+        """Return the object of every file of `commit` by its path, as raw bytes."""
         ...
 
     async def tree_of(self, commit: Commit) -> Tree:
@@ -358,13 +358,13 @@ class CommitReader(Protocol):
         ...
 
     async def read_file(self, commit: Commit, path: str) -> bytes | None:
-        """Return a file's bytes (a symlink's target) in `commit`; None where there is no file."""
+        """Return a file's bytes (a symlink's target) in `commit`; None if there is no file."""
         ...
 
 
 class HostRepository(WorktreeStore, SessionHistory, CommitReader, Protocol):
-    """The own bare repository of one user repository, with its worktrees.
+    """The bare repository on the host for one user repository, with its worktrees.
 
-    Every operation may be killed at any point and repeated. What uses it asks for the part that it
-    needs.
+    Every operation may be killed at any point and repeated. Callers ask for only the part that they
+    need.
     """

@@ -23,7 +23,7 @@ class ToolSchema(BaseModel, frozen=True, extra="forbid"):
 
 
 class ModelRequest(BaseModel, frozen=True, extra="forbid"):
-    """One whole request in neutral form; its order is the cache's: system, tools, messages."""
+    """One whole request in neutral form, in cache order: system, tools, messages."""
 
     model: ModelFacts
     system: str
@@ -31,22 +31,23 @@ class ModelRequest(BaseModel, frozen=True, extra="forbid"):
     messages: tuple[Message, ...] = Field(min_length=1)
     max_output_tokens: int = Field(gt=0)
     effort: Effort | None = None
-    """How much the model thinks; None: nothing is sent."""
+    """How much the model thinks; None: not sent."""
     cache_key: str
     """Stable for one agent; never a secret, never a path."""
     timeout: timedelta
 
 
 class ModelReply(BaseModel, frozen=True, extra="forbid"):
-    """One whole answer, with what it used."""
+    """One whole answer, with its usage."""
 
     message: AssistantMessage
     stop: Stop
     usage: Usage
     cost_usd: Decimal | None
-    """None where no price is known."""
+    """None if no price is known."""
     scripted: bool = False
-    """True where a playbook spoke and not a model, the simulator's included; every view says so."""
+    """True if a playbook answered instead of a model, even through the simulator; every view says
+    so."""
 
 
 class ModelProvider(Protocol):
@@ -71,7 +72,7 @@ class ModelError(Exception):
     ├── CreditExhaustedError      not billed; no retry: a person pays or the route falls back
     ├── AuthenticationFailedError not billed; no retry: a person fixes the key
     ├── ContextOverflowError      not billed; no retry as it is: compact, then call again
-    ├── InvalidRequestError       not billed; no retry: our request was wrong
+    ├── InvalidRequestError       not billed; no retry: Blue Flame's request was wrong
     └── OutcomeUnknownError       may be billed: cut stream, time-out after sending; charged
     """
 
@@ -82,7 +83,7 @@ class RateLimitedError(ModelError):
     def __init__(self, message: str, retry_after: timedelta | None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        """None where the provider named no time, or a useless one (zero, negative, in the past)."""
+        """None if the provider named no time, or a useless one (zero, negative, in the past)."""
 
 
 class ProviderUnavailableError(ModelError):

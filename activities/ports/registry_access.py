@@ -1,9 +1,9 @@
-"""Registries of a person's own: which hosts set-up reaches in a way that strangers' hosts are not.
+"""Access to a person's own registries, which may be private or need credentials.
 
-A session names them, as its configuration said when it started; a host serves only those that its
-own process was told of. So no one who can start a session, and no repository, opens a private host.
-What a host adds by itself it read in the person's settings of package tools: addresses of indexes,
-which set-up is told, and credentials, which stay with the proxy.
+A session names them, as its configuration was when it started; a host serves only those that its
+own process's settings name. So neither a repository nor a user who can start a session opens a
+private host. The host adds what it reads in the person's settings of package tools: addresses of
+indexes, which set-up is given, and credentials, which stay with the proxy.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,11 +25,11 @@ _AGAIN: Final = (
 
 
 class RegistryError(Exception):
-    """Registries cannot be had as a session wants them; the message says which and what to do."""
+    """A host cannot serve a session's registries; the message says which and what to do."""
 
 
 class Credential(BaseModel, frozen=True, extra="forbid"):
-    """What one registry wants to be told."""
+    """The credentials of one registry."""
 
     host: str
     port: int
@@ -42,43 +42,43 @@ class Credential(BaseModel, frozen=True, extra="forbid"):
 
 
 class ToolSettings(BaseModel, frozen=True, extra="forbid"):
-    """What was found in the person's settings; only `credentials` and the proxy's are secret."""
+    """What the person's settings hold; only `credentials` and the proxy's are secret."""
 
     variables: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
-    """For set-up, by name: addresses without credentials, or other words."""
+    """Variables for set-up, by name: addresses without credentials, or other words."""
     separators: dict[str, str] = Field(default_factory=dict[str, str])
-    """What joins the words of a variable, where it is no space."""
+    """The separator of a variable's words, if it is not a space."""
     files: dict[str, str] = Field(default_factory=dict[str, str])
-    """For set-up, by the absolute path inside."""
+    """Files for set-up, by their absolute path inside."""
     authorities: str = ""
     """Certificates of `ca_file`, PEM."""
     credentials: tuple[Credential, ...] = ()
     proxy_authorization: str = Field(default="", repr=False)
-    """For the upstream proxy; empty: it wants none."""
+    """Credentials for the upstream proxy; empty: it needs none."""
     fault: str = ""
     """Why something that the configuration names could not be read."""
 
 
 @dataclass(frozen=True)
 class ReachableRegistries:
-    """What the proxy of one command goes by."""
+    """What the proxy of one command may reach, and how."""
 
     access: RegistryAccess = field(default_factory=RegistryAccess)
     own_ports: frozenset[int] = field(default_factory=frozenset[int])
     tools: ToolSettings = field(default_factory=ToolSettings, repr=False)
 
     def is_private(self, host: str, port: int) -> bool:
-        """Whether a host may lead to an address that is not public.
+        """Whether a host may resolve to an address that is not public.
 
         Args:
             host: its normal name.
-            port: what is asked for.
+            port: the port that is asked for.
         """
         private = (each.host for each in self.access.registries if each.private)
         return any(covers(each, host, port) for each in private)
 
     def credential(self, host: str, port: int) -> Credential | None:
-        """Return what a registry wants to be told, where the configuration says from where."""
+        """Return a registry's credentials, if the configuration names their source."""
         for registry in self.access.registries:
             if registry.token_from is not None and covers(registry.host, host, port):
                 return _credential(self.tools, registry, host, port)
@@ -91,7 +91,7 @@ class ReachableRegistries:
         return has_proxy and not beside and not self.is_private(host, port)
 
     def variables(self, shown: Iterable[Path]) -> dict[str, str]:
-        """Return what set-up is told of indexes.
+        """Return the variables that give set-up its indexes.
 
         Args:
             shown: directories that the sandbox shows; other local indexes are left out.
@@ -107,19 +107,19 @@ class ReachableRegistries:
 
 @dataclass(frozen=True)
 class Registries:
-    """What one host was told of registries."""
+    """The registries that one host was started with."""
 
     told: RegistryAccess = field(default_factory=RegistryAccess)
     own_ports: frozenset[int] = field(default_factory=frozenset[int])
-    """Where Blue Flame itself listens on this machine: never reached at an address not public."""
+    """Blue Flame's own ports on this machine: never reached through a non-public address."""
     tools: Callable[[], ToolSettings] = field(default=ToolSettings, compare=False)
     """Reads the person's settings of package tools."""
 
     def check(self, access: RegistryAccess) -> None:
-        """See that this host was told of what a session wants.
+        """Check that this host was started with all that a session wants.
 
         Raises:
-            RegistryError: it was not; the message says how to tell it.
+            RegistryError: it was not; the message says how to configure it.
         """
         for registry in access.registries:
             if registry not in self.told.registries:
@@ -138,7 +138,7 @@ class Registries:
         """Return what a session may reach.
 
         Raises:
-            RegistryError: this host was not told of a part of it, or has no credentials or
+            RegistryError: this host was started without a part of it, or has no credentials or
                 certificates for it; the message says what to do.
         """
         self.check(access)
@@ -175,7 +175,7 @@ def _credential(tools: ToolSettings, registry: Registry, host: str, port: int) -
 
 
 def local_place(word: str) -> Path | None:
-    """Return the directory or file that an index's address names; None for one of a network."""
+    """Return the directory or file that an index's address names; None for a network address."""
     if word.startswith("/"):
         return Path(word)
     if word.startswith("file:"):
@@ -191,6 +191,6 @@ def _is_shown(word: str, places: Iterable[Path]) -> bool:
 
 
 def ready_line(host: str, port: int) -> str:
-    """Return what a person copies into a file of their own for a private registry."""
+    """Return the lines that a person copies into their own file for a private registry."""
     named = host if port in PORTS else f'"{host}:{port}"'
     return f"environment: {{registries: [{{host: {named}, private: true}}]}}"

@@ -12,7 +12,7 @@ WORKSPACE = "/workspace"
 """Where every worktree and gate checkout appears inside, so that recorded paths stay valid."""
 
 INSIDE = "BLUEFLAME_INSIDE"
-"""Set in every command's environment: whatever runs there was started by a session."""
+"""Set in every command's environment: it marks commands that a session started."""
 
 
 class Limits(BaseModel, frozen=True, extra="forbid"):
@@ -24,13 +24,13 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
     file_bytes: int = Field(default=1 << 30, gt=0)
     """The largest file that may be written."""
     disk_bytes: int = Field(default=4 << 30, gt=0)
-    """What the workspace may grow by, checked by the watchdog."""
+    """How much the workspace may grow; the watchdog checks it."""
     output_bytes: int = Field(default=8 << 20, gt=0)
-    """Output kept; what comes after is counted and dropped."""
+    """How much output is kept; the rest is counted and dropped."""
 
     @classmethod
     def within(cls, bounds: CommandBounds, timeout: timedelta = timedelta(seconds=120)) -> Self:
-        """Return the bounds that a person set for commands, with a time limit."""
+        """Return a person's bounds for commands, with a time limit."""
         return cls(
             timeout=timeout,
             memory_bytes=bounds.memory_mb << 20,
@@ -55,7 +55,7 @@ _INSIDE_ROOT = r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*"
 
 
 class Layer(BaseModel, frozen=True, extra="forbid"):
-    """A snapshot that is seen beneath a workspace. Whatever is written goes to the workspace."""
+    """A snapshot that appears beneath a workspace. Writes go to the workspace."""
 
     root: Path
     """A folder on the host, absolute; the other three are relative to it, on one file system."""
@@ -64,15 +64,15 @@ class Layer(BaseModel, frozen=True, extra="forbid"):
     upper: str = Field(pattern=rf"^{_INSIDE_ROOT}$")
     """The workspace itself."""
     work: str = Field(pattern=rf"^{_INSIDE_ROOT}$")
-    """Scratch space of the mount, made new for each command."""
+    """Scratch space of the mount, made for each command."""
 
 
 class Layering(BaseModel, frozen=True, extra="forbid"):
-    """How workspaces can share the result of one set-up here."""
+    """How workspaces on this machine can share the result of one set-up."""
 
     kind: Literal["mounted", "copied", "none"]
     """`mounted`: as `Workspace.layer`. `copied`: each has its own copy. `none`: not at all, because
-    workspaces do not appear at one path, and what set-up makes holds that path."""
+    workspaces appear at different paths, and the results of set-up contain that path."""
     reason: str = ""
     """Why not `mounted`, for a person."""
 
@@ -83,49 +83,49 @@ class Workspace(BaseModel, frozen=True, extra="forbid"):
     path: Path
     """The worktree or checkout on the host, absolute."""
     git_dir: Path | None = None
-    """The own bare repository, bound read-only at `/git`; None: no git inside."""
+    """The bare repository, bound read-only at `/git`; None: no git inside."""
     git_name: str | None = None
     """Its name under `git_dir/worktrees/`; inside, `.git` says `/git/worktrees/<name>`."""
     writable: bool = True
     environment: ProjectEnvironment = ProjectEnvironment()
     """Toolchains and variables of the project."""
     layer: Layer | None = None
-    """What is seen beneath it; None: nothing."""
+    """The snapshot beneath it; None: none."""
 
 
 class SandboxCommand(BaseModel, frozen=True, extra="forbid"):
-    """One command. No shell: a shell, where wanted, is the first argument."""
+    """One command, run without a shell; name a shell as the first argument if you want one."""
 
     argv: tuple[str, ...] = Field(min_length=1)
     workspace: Workspace
     stdin: bytes = b""
     env: tuple[tuple[str, str], ...] = ()
-    """Added to the fixed environment; nothing of the host's is ever inherited."""
+    """Added to the fixed environment; nothing of the host's environment is inherited."""
     network: tuple[str, ...] = ()
-    """Hosts that it may reach, as entries of `policy.hosts`, through a proxy that its environment
-    names. Only set-up has any; without a sandbox no one is held back."""
+    """Hosts that it may reach, as entries of `policy.network.host_list`, through a proxy that its
+    environment names. Only set-up has any; without a sandbox nothing enforces the list."""
     limits: Limits = Limits()
 
 
 class SandboxResult(BaseModel, frozen=True, extra="forbid"):
-    """How the command ended. All its processes are dead when this is returned."""
+    """How the command ended. All its processes are dead by now."""
 
     end: Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]
     code: int
-    """The exit code, or the signal's number; after a limit the signal that ended it."""
+    """The exit code, or a signal's number; after a limit, the signal that ended it."""
     output: bytes
-    """stdout and stderr interleaved as they came, at most `Limits.output_bytes`."""
+    """stdout and stderr interleaved as they arrived, at most `Limits.output_bytes`."""
     output_bytes: int
-    """How many bytes came in all."""
+    """The total size of the output."""
     survivors: int
-    """Processes that were still alive when the command's first process ended, and were ended."""
+    """How many processes outlived the command's first process, and were then ended."""
     elapsed: timedelta
     refusals: tuple[str, ...] = ()
-    """What it asked of the network and did not get, and why, for a person; each once."""
+    """Network requests that failed, and why, for a person; without repeats."""
 
 
 class SandboxProbe(BaseModel, frozen=True, extra="forbid"):
-    """What the sandbox here can do."""
+    """What the sandbox on this machine can do."""
 
     usable: bool
     name: str
@@ -139,14 +139,14 @@ class Sandbox(Protocol):
     """Runs commands confined."""
 
     async def probe(self) -> SandboxProbe:
-        """Try the real arrangement once and say what works; never raises."""
+        """Test the real arrangement once and report the result; never raises."""
         ...
 
     async def layering(self, near: Path) -> Layering:
-        """Say how workspaces can share a set-up; tried once in a process, never raises.
+        """Say how workspaces can share a set-up; tested once in a process, never raises.
 
         Args:
-            near: a folder on the file system of the workspaces; it is made where it is missing.
+            near: a folder on the file system of the workspaces; it is made if missing.
         """
         ...
 
@@ -156,12 +156,12 @@ class Sandbox(Protocol):
         Args:
             command: what to run, and where.
             hold: a file descriptor (the worktree's lock) that stays open as long as the command
-                runs, even if we die: the lock is free only when its processes are dead. Whoever had
-                to wait for the lock gives the kernel 50 ms more: where we were killed, the first
-                process closes its files up to a millisecond before the others are ended.
+                runs, even if this process dies: the lock is free only when its processes are
+                dead. A process that waited for the lock gives the kernel 50 ms more: after a kill,
+                the first process closes its files up to a millisecond before the others end.
 
         Raises:
-            SandboxUnavailableError: the arrangement could not be made; nothing ran.
+            SandboxUnavailableError: the sandbox could not be set up; nothing ran.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Snapshots: what one set-up left in ignored paths, kept once on a host, seen by many worktrees."""
+"""Snapshots: the results of one set-up in ignored paths, kept once on a host for many worktrees."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
@@ -10,37 +10,38 @@ from pydantic import BaseModel, Field
 USED_SNAPSHOT: Final = "snapshot.json"
 """The name of `UsedSnapshot` in a worktree's state."""
 SNAPSHOT_FILES: Final = "files"
-"""The folder of a snapshot in which the kept files are."""
+"""The folder of a snapshot that holds the kept files."""
 
 
 class SnapshotError(Exception):
-    """What a set-up made cannot be kept or copied; the message says what and why."""
+    """The results of a set-up cannot be kept or copied; the message says what and why."""
 
 
 class InputsRead(BaseModel, frozen=True, extra="forbid"):
-    """What a set-up read of its tree. Paths are texts; a byte that is not UTF-8 is escaped."""
+    """What a set-up read of its tree. Paths are text, with bytes that are not UTF-8 escaped."""
 
     files: dict[str, str] = Field(default_factory=dict[str, str])
-    """Files with the objects that they were."""
+    """Files, with the objects that they were."""
     names: dict[str, str] = Field(default_factory=dict[str, str])
-    """Folders of which the sources were read, with a digest over the names of all in each."""
+    """Folders whose sources were read, each with a digest of all names in it."""
     folders: dict[str, str] = Field(default_factory=dict[str, str])
-    """Folders that were listed, with a digest over the names of the folders in each."""
+    """Folders that were listed, each with a digest of the names of its folders."""
 
 
 class SnapshotRecord(BaseModel, frozen=True, extra="forbid"):
-    """What is known of a snapshot."""
+    """The facts about a snapshot."""
 
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
     tree: str
-    """The digest of the tree that was set up; it fits that one in any case."""
+    """The digest of the tree that was set up, which the snapshot always fits."""
     read: InputsRead | None
-    """None: reads cannot be seen on this file system, so it fits no other tree."""
+    """None: reads cannot be observed on this file system, so it fits no other tree."""
     paths: tuple[str, ...]
     """Its topmost files and folders, relative to the worktree; as in `InputsRead`."""
     size_bytes: int
     notices: tuple[str, ...] = ()
-    """What set-up asked of the network and did not get, and what it made in vain."""
+    """Network requests of set-up that failed, and files that it made in vain, although set-up
+    succeeded."""
 
 
 class Snapshot(BaseModel, frozen=True, extra="forbid"):
@@ -52,15 +53,15 @@ class Snapshot(BaseModel, frozen=True, extra="forbid"):
 
 
 class UsedSnapshot(BaseModel, frozen=True, extra="forbid"):
-    """Which snapshot a worktree uses; stands in its state, and keeps the snapshot."""
+    """Which snapshot a worktree uses; its record in the worktree's state keeps the snapshot."""
 
     place: str
     mounted: bool
-    """It is seen as a layer; else its files were copied."""
+    """True: mounted as a layer. False: its files were copied."""
 
 
 class ReadWatch(Protocol):
-    """Tells what was read of a tree since the watch began."""
+    """Reports what was read of a tree since the watch began."""
 
     def read(self) -> tuple[frozenset[bytes], frozenset[bytes]]:
         """Return the files that were read or changed, and the folders that were listed."""
@@ -73,19 +74,19 @@ class SnapshotStore(Protocol):
     def lock(
         self, key: str, on_wait: Callable[[], None] | None = None
     ) -> AbstractAsyncContextManager[int]:
-        """Hold a key alone, across processes; as `WorktreeStore.lock`."""
+        """Hold a key exclusively, across processes; like `WorktreeStore.lock`."""
         ...
 
     def find(self, key: str) -> tuple[Snapshot, ...]:
-        """Return the whole snapshots of a key, those used last first."""
+        """Return the complete snapshots of a key, the last used first."""
         ...
 
     async def watch(self, tree: Path, files: Iterable[bytes]) -> ReadWatch | None:
-        """Begin to watch what is read of a tree; None where the file system does not tell.
+        """Start to watch what is read of a tree; None if the file system does not report it.
 
         Args:
             tree: a fresh checkout.
-            files: what is tracked there, relative.
+            files: the tracked files there, relative.
         """
         ...
 
@@ -98,25 +99,25 @@ class SnapshotStore(Protocol):
 
         Args:
             key: its lock is held.
-            tree: where set-up ran; no process of it is left, and it is of no use afterwards.
+            tree: where set-up ran. No process of it is left, and the tree is useless afterwards.
             paths: relative; a folder may end with a slash.
             record: with any paths and size.
 
         Raises:
-            SnapshotError: something is not where it was listed.
+            SnapshotError: a path is not where it was listed.
         """
         ...
 
     async def give(self, snapshot: Snapshot, tree: Path, state: Path, *, mounted: bool) -> None:
-        """Record that a worktree uses a snapshot, which keeps it, and put into it what it needs.
+        """Record that a worktree uses a snapshot, which keeps it, and add what the worktree needs.
 
         Args:
-            snapshot: the lock of its key is held, or the worktree uses it already.
+            snapshot: the lock of its key is held, or the worktree already uses it.
             tree: the worktree.
             state: its `WorktreePlace.state`.
-            mounted: see the snapshot as a layer; else each file is copied.
+            mounted: show the snapshot as a layer; otherwise each file is copied.
 
         Raises:
-            SnapshotError: something could not be copied.
+            SnapshotError: a file could not be copied.
         """
         ...

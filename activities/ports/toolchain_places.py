@@ -1,8 +1,8 @@
-"""Toolchains of a person's own: which places of the host a sandbox may show beside /usr, read-only.
+"""A person's own toolchains: which host directories a sandbox may show besides /usr, read-only.
 
-Only a person's own configuration names them. Still each is looked at before it is shown, for a name
-may be a link, and a slip (`~`, `/`) would show keys to every agent. What is decided here is decided
-on the resolved path. Nothing is mounted here, and nothing that lies in a toolchain is run.
+Only a person's own configuration names them. Each is still checked before it is shown, because a
+name may be a link, and a slip (`~`, `/`) would show keys to every agent. The checks use the
+resolved path. This module mounts nothing and runs nothing from a toolchain.
 """
 
 import os
@@ -22,22 +22,22 @@ _WHOLE: Final = frozenset(
         ("/", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var", "/var/lib"),  # noqa: S108
     )
 )
-"""Too much at once; what lies below may be shown."""
+"""Too broad; directories below may be shown."""
 _SYSTEM: Final = tuple(map(Path, ("/boot", "/dev", "/etc", "/proc", "/run", "/sys", "/var/run")))
-"""Neither these nor anything below."""
+"""Neither these nor anything below them."""
 _SECRET: Final = frozenset(
     {
         *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".gcloud", "gcloud", "keyrings"),
         *(".password-store", ".config", ".mozilla", ".git", ".netrc", ".secrets"),
     }
 )
-"""Folders that hold keys, wherever they are on the way."""
+"""Folders that hold keys, anywhere on the path."""
 _MASKED: Final = (
     *("credentials", "credentials.toml", "settings.xml", "settings-security.xml"),
     *("gradle.properties", "auth.json", ".npmrc", ".yarnrc.yml", ".netrc", ".pypirc"),
     *(".git-credentials", "etc/npmrc", "pip.conf", "config.toml", "config"),
 )
-"""Files of a toolchain's top in which tools keep tokens (`~/.cargo/credentials.toml`)."""
+"""Files at a toolchain's top in which tools keep tokens (`~/.cargo/credentials.toml`)."""
 
 
 class ToolchainError(Exception):
@@ -46,7 +46,7 @@ class ToolchainError(Exception):
 
 @dataclass(frozen=True)
 class Toolchains:
-    """What one host offers: each name with the real directory that stands behind it."""
+    """The toolchains of one host: each name with the real directory behind it."""
 
     places: Mapping[str, Path] = field(default_factory=dict[str, Path])
 
@@ -54,15 +54,15 @@ class Toolchains:
         """Return the toolchains of one environment, in its order.
 
         Raises:
-            ToolchainError: this host was not told of one; the message says how to tell it.
+            ToolchainError: this host was started without one; the message says how to configure it.
         """
         return {name: self._place(name, "toolchain", KEY) for name in environment.toolchains}
 
     def root_of(self, environment: ProjectEnvironment) -> Path | None:
-        """Return the real root folder of an environment; None: it wants none.
+        """Return the real root folder of an environment; None: it has none.
 
         Raises:
-            ToolchainError: this host was not told of it; the message says how to tell it.
+            ToolchainError: this host was started without it; the message says how to configure it.
         """
         name = environment.root
         return None if name is None else self._place(name, "root folder", ROOT_KEY)
@@ -82,11 +82,11 @@ def examine(name: str, kept: Iterable[Path] = (), closed: Iterable[Path] = ()) -
 
     Args:
         name: an absolute path; a link is followed to its end.
-        kept: what must not be seen with it: the person's home as a whole, files with keys.
-        closed: directories of which no part may be seen: Blue Flame's own data.
+        kept: paths that must not be shown with it: the person's whole home, files with keys.
+        closed: directories of which no part may be shown: Blue Flame's own data.
 
     Raises:
-        ToolchainError: it is not there, is no directory, or would show what is kept.
+        ToolchainError: it is missing, is not a directory, or would show one of these.
     """
     if not name.startswith("/") or ".." in name.split("/") or {":", "\0", "\n"} & set(name):
         raise ToolchainError(
@@ -111,21 +111,21 @@ def examine(name: str, kept: Iterable[Path] = (), closed: Iterable[Path] = ()) -
 
 
 def masked_files(real: Path) -> tuple[Path, ...]:
-    """Return the files of a toolchain that may hold tokens: they are shown empty."""
+    """Return the files of a toolchain that may hold tokens; they are shown empty."""
     found = dict.fromkeys(Path(os.path.realpath(real / name)) for name in _MASKED)
     return tuple(path for path in found if path.is_relative_to(real) and path.is_file())
 
 
 def _fault(real: Path, kept: tuple[Path, ...], closed: tuple[Path, ...]) -> str | None:
-    """Say why a real directory must not be shown; None where it may be.
+    """Say why a real directory must not be shown; None if it may be.
 
     | the directory                                    | why                         |
     |--------------------------------------------------|-----------------------------|
-    | `/`, or all of /home, /opt, /tmp …               | too much at once            |
+    | `/`, or all of /home, /opt, /tmp …               | too broad                   |
     | in /etc, /proc, /run …                           | the system's own state      |
     | in a folder of keys                              | keys                        |
-    | holds what is kept or closed, or is it           | a home, own data, a key     |
-    | lies in what is closed                           | Blue Flame's own data       |
+    | holds, or is, a kept or closed path              | a home, own data, a key     |
+    | is inside a closed directory                     | Blue Flame's own data       |
     """
     if real in _WHOLE:
         return "it is not one toolchain; name the prefix below it that has the `bin` in it"

@@ -1,8 +1,8 @@
-"""What the activities ask of the user's repository, with the user's rights (role `land`).
+"""The activities' port to the user's repository, with the user's rights (role `land`).
 
-What goes over to our own repository (`host_repository`) or comes from it is a bundle. Nothing runs
-that the repository names: no hook, no filter, no driver (one exception, the user's own filters at a
-fast-forward that the user asked for).
+It exchanges only bundles with the session's repository on the host (`host_repository`). It runs
+nothing that the repository names: no hook, no filter, no driver. The one exception is the user's
+own filters at a fast-forward that the user asked for.
 """
 
 from pathlib import Path
@@ -17,28 +17,28 @@ class RepositoryFacts(BaseModel, frozen=True, extra="forbid"):
     """What the preflight found. Reading it changed nothing."""
 
     root: Path
-    """The resolved top of the checkout, or the repository itself where it is bare."""
+    """The resolved top of the checkout, or the repository itself if it is bare."""
     key: str
-    """Names the repository whichever path led to it; 32 hexadecimal digits."""
+    """Identifies the repository, whichever path led to it; 32 hexadecimal digits."""
     is_bare: bool
     base: Commit
     base_branch: str | None
-    """The branch that the base stands for, without `refs/heads/`; None: detached, a tag, a hash."""
+    """The branch of the base, without `refs/heads/`; None: detached, a tag, a hash."""
     tree: Tree
     file_count: int
     tree_bytes: int
-    """Sum of the sizes of the files of the base's tree."""
+    """Total size of the files in the base's tree."""
     owner: str
     is_writable: bool
-    """Whether landing can write objects and refs; if not, say so with `owner` before the start."""
+    """Whether landing can write objects and refs; if not, warn with `owner` before the start."""
     is_dirty: bool
-    """Tracked files differ from the index, or the index from HEAD; none of it is in the base."""
+    """Tracked files differ from the index, or the index from HEAD; the base has no such change."""
     under_way: str | None = None
-    """What the checkout is in the middle of (`merge`, `rebase` …); None: nothing."""
+    """An operation in progress (`merge`, `rebase` …); None: none."""
     submodules: tuple[str, ...] = ()
-    """Paths of gitlinks in the base. They are not filled in worktrees."""
+    """Paths of gitlinks in the base. They stay empty in worktrees."""
     lfs_patterns: tuple[str, ...] = ()
-    """Patterns whose files are LFS pointers in worktrees."""
+    """Patterns of files that are LFS pointers in worktrees."""
 
 
 class BaseBundle(BaseModel, frozen=True, extra="forbid"):
@@ -46,24 +46,24 @@ class BaseBundle(BaseModel, frozen=True, extra="forbid"):
 
     bundle: bytes
     names: bytes = b""
-    """A bundle of the tags and remote-tracking names that it holds; empty where there are none."""
+    """A bundle of its tags and remote-tracking names; empty if there are none."""
     shallow: tuple[Commit, ...] = ()
     """The boundary of a shallow clone: these commits' parents are not in the bundle."""
 
 
 class LandRequest(BaseModel, frozen=True, extra="forbid"):
-    """Commits to bring into the user's repository, and the ref that is to name the last of them."""
+    """Commits to bring into the user's repository, and the ref that will name the last one."""
 
     path: Path
     bundle: bytes
     ref: str = Field(pattern=r"^refs/heads/.+")
     old: Commit | None
-    """What the ref holds now; None: it must not exist."""
+    """The commit that the ref holds now; None: it must not exist."""
     new: Commit
 
 
 class FastForwardRequest(BaseModel, frozen=True, extra="forbid"):
-    """A branch of the user's to move forward, where that is safe. `new` has landed before."""
+    """A branch of the user's to move forward if that is safe. `new` has already landed."""
 
     path: Path
     branch: str
@@ -73,25 +73,25 @@ class FastForwardRequest(BaseModel, frozen=True, extra="forbid"):
 
 
 class Landed(BaseModel, frozen=True, extra="forbid"):
-    """The ref holds the commit now (or held it already)."""
+    """The ref holds the commit now, or already did."""
 
     kind: Literal["landed"] = "landed"
     ref: str
     commit: Commit
     checkout: Path | None = None
-    """The checkout that was moved along; None: no checkout was touched."""
+    """The checkout that moved along; None: no checkout was changed."""
 
 
 class Refused(BaseModel, frozen=True, extra="forbid"):
-    """Nothing was changed, but by `failed`; the work waits."""
+    """Nothing was changed, except with `failed`; the work waits."""
 
     kind: Literal["refused"] = "refused"
     reason: Literal[
         "moved", "blocked", "checked_out", "not_forward", "overlap", "busy", "rights", "failed"
     ]
     text: str
-    """For a person: what stands in the way and what to do; of `failed`, where git stopped in the
-    middle of moving a checkout: what it left there."""
+    """For a person: the obstacle and what to do. With `failed`, git stopped while it moved a
+    checkout, and this says what it left there."""
 
 
 LandOutcome = Landed | Refused
@@ -103,12 +103,12 @@ class UserRepository(Protocol):
     async def inspect(
         self, path: Path, base: str | None, session: SessionId | None = None
     ) -> RepositoryFacts:
-        """Look at the repository that `path` is in, and change nothing.
+        """Inspect the repository that `path` is in, and change nothing.
 
         Args:
             path: a folder in a checkout, or a bare repository.
             base: branch, tag or commit to work from; None: HEAD.
-            session: whose branch has to find room; None: any session's.
+            session: the session whose branch name must be free; None: any session's.
 
         Raises:
             RepositoryRefusedError: one of its kinds, in words for a person.
@@ -116,7 +116,7 @@ class UserRepository(Protocol):
         ...
 
     async def export(self, path: Path, commit: Commit) -> BaseBundle:
-        """Return `commit` with its history, nothing else, as a bundle.
+        """Return only `commit` and its history, as a bundle.
 
         Raises:
             PartialCloneError: objects are missing.
@@ -127,12 +127,12 @@ class UserRepository(Protocol):
         """Store the bundle's commits and move one ref by compare-and-swap. Repeating it is safe.
 
         Raises:
-            BundleError: the bundle is damaged or builds on what is not here.
+            BundleError: the bundle is damaged, or its prerequisites are missing here.
         """
         ...
 
     async def fast_forward(self, request: FastForwardRequest) -> LandOutcome:
-        """Move the user's branch, and the checkout that shows it, only where nothing can be lost.
+        """Move the user's branch, and the checkout that shows it, only if nothing can be lost.
 
         Hooks do not run. The checkout's own filters (LFS) run, as with a pull.
         """

@@ -1,4 +1,5 @@
 """What a project's own files say of how to set it up and test it: toolchains, set-up, gates.
 
-Pure: contents of files in, a proposal for a person out. Nothing is run, and no disk is looked at.
+`project_look` makes one proposal of them all, with notes on what CI runs. Pure: contents of files
+in, a proposal for a person out. Nothing is run, and no disk is looked at.
 """

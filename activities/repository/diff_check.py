@@ -1,6 +1,6 @@
-"""Gathers what the check of a collected diff asks for, and has it judged (`policy.postcheck`).
+"""Gathers the facts for the check of a collected diff, and has `policy.review.diff_rules` judge it.
 
-Lines are read only once paths and sizes are in order: what is too large is never held.
+Lines are read only after paths and sizes are accepted, so nothing too large is ever held.
 """
 
 from collections.abc import Sequence

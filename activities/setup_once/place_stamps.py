@@ -1,4 +1,4 @@
-"""What tells that a toolchain or a root folder is still the one that a set-up was made with."""
+"""Stamps that show whether a toolchain or a root folder is still the one that a set-up used."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -8,15 +8,15 @@ _TELLING: Final = (
     *(".", "bin", "lib", "usr/bin", "usr/lib", "etc/os-release"),
     *("var/lib/dpkg/status", "var/lib/rpm", "lib/apk/db/installed"),
 )
-"""What changes where something is installed: folders of programs, and lists of packages."""
+"""What changes when software is installed: folders of programs, and lists of packages."""
 
 
 def stamp(name: str, real: Path) -> str:
-    """Return a text that is another one once the place was replaced or updated.
+    """Return a text that changes when the place is replaced or updated.
 
     Args:
-        name: as the environment says it.
-        real: what it is on this host.
+        name: as the environment names it.
+        real: its real path on this host.
     """
     found: list[str] = []
     for part in _TELLING:

@@ -1,9 +1,9 @@
-"""Sets up one tree: by a snapshot that fits it, or by running the commands for one that will.
+"""Sets up one tree: from a snapshot that fits it, or by running the commands to make one.
 
-The commands run in a checkout of their own of exactly the commit that the key was computed from,
-while the key's lock is held: whoever wants the same waits and finds the snapshot. The processes of
-the commands hold that lock too, so it is free only when the last of them is dead. What the commands
-change outside ignored paths is dropped, as it always was: it would pass for work.
+The commands run in a separate checkout of exactly the commit from which the key was computed, while
+the key's lock is held: another process that wants the same key waits and finds the snapshot. The
+commands' processes also hold that lock, so it is free only when the last of them is dead. What the
+commands change outside ignored paths is dropped, because it would look like work.
 """
 
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ _STRAYS_TOLD = 3
 
 
 class SetUpTree:
-    """One tree that is set up, and can be brought back to how it was then."""
+    """One tree that is set up and can be brought back to that state."""
 
     def __init__(self, host: Host, order: SetUp, name: str, commit: Commit) -> None:
-        """Take the tree's name and the commit that it is at; `prepare` does the work."""
+        """Take the tree's name and its commit; `prepare` does the work."""
         self._host = host
         self._order = order
         self._name = name
@@ -33,7 +33,7 @@ class SetUpTree:
         self._is_mounted = False
         self._is_in_place = False
         self.was_kept = False
-        """What an earlier set-up left was used."""
+        """Whether the results of an earlier set-up were used."""
 
     async def prepare(self, place: WorktreePlace, hold: int) -> tuple[str, ...]:
         """Set the tree up.
@@ -43,8 +43,8 @@ class SetUpTree:
             hold: its lock.
 
         Returns:
-            What set-up asked of the network and did not get, and what it made in vain, though all
-            went well.
+            Network requests of set-up that failed, and files of it that are not kept, although
+            set-up succeeded.
 
         Raises:
             ApplicationError: SetupFailed, with the command and the end of its output.
@@ -63,9 +63,9 @@ class SetUpTree:
         return self._snapshot.record.notices
 
     async def renew(self, place: WorktreePlace) -> None:
-        """Drop what was written to ignored paths since, in a tree that was restored already.
+        """Drop what was since written to ignored paths, in a tree that is already restored.
 
-        Where set-up ran in the tree itself, nothing can be told from what it left.
+        If set-up ran in the tree itself, later writes cannot be told from its results.
         """
         if self._is_in_place:
             return
@@ -98,7 +98,7 @@ class SetUpTree:
         return snapshot
 
     async def _made(self, key: str, entries: Mapping[bytes, str], fence: int) -> Snapshot:
-        """Run the commands in a checkout of their own and keep what they left."""
+        """Run the commands in a separate checkout and keep their results."""
         name = f"{self._order.session}.setup.{key[:16]}".lower()
         async with self._worktrees.lock(name):
             await self._worktrees.remove_worktree(name)

@@ -1,4 +1,4 @@
-"""Runs the commands of a set-up in the sandbox, and says what they lacked."""
+"""Runs the commands of a set-up in the sandbox, and reports failed network requests."""
 
 import re
 from dataclasses import dataclass, field
@@ -17,25 +17,26 @@ from workflows.errors import FailureType
 _TAIL_BYTES = 2_000
 _NOTICES_TOLD = 20
 _COMMAND_CHARS = 200
-"""A view may show a thousand characters of a failure: what was not reached has to be among them."""
+"""A view may show only a thousand characters of a failure; they must include the failed
+requests."""
 _LOOKED_FOR = re.compile(
     "name resolution|name or service not known|could not resolve|no address associated"
     "|network is unreachable|getaddrinfo|ENOTFOUND|EAI_AGAIN",
     re.IGNORECASE,
 )
-"""What programs say that find no network; it only adds a hint."""
+"""Messages of programs that find no network; they only add a hint."""
 
 
 @dataclass(frozen=True)
 class SetUp:
-    """How trees of one repository are set up."""
+    """How the trees of one repository are set up."""
 
     session: SessionId
     key: str
-    """The repository's."""
+    """The repository's key."""
     commands: tuple[tuple[str, ...], ...]
     timeout: timedelta
-    """Of each command."""
+    """The time limit of each command."""
     network: tuple[str, ...] = ()
     copied: tuple[CopiedFile, ...] = ()
     environment: ProjectEnvironment = field(default_factory=ProjectEnvironment)
@@ -48,15 +49,15 @@ async def run_commands(
 
     Args:
         sandbox: the host's.
-        tree: the worktree or checkout; it holds the copied files already.
-        order: says what to run and which hosts may be reached.
-        hold: what the processes keep held: the tree's lock, or the snapshot's.
+        tree: the worktree or checkout; it already holds the copied files.
+        order: what to run, and which hosts may be reached.
+        hold: the lock that the processes hold: the tree's, or the snapshot's.
 
     Returns:
-        What they asked of the network and did not get, though all went well.
+        Network requests that failed, although set-up succeeded.
 
     Raises:
-        ApplicationError: SetupFailed, with what they did not get.
+        ApplicationError: SetupFailed, with the failed network requests.
     """
     refusals: dict[str, None] = {}
     for argv in order.commands:
@@ -80,7 +81,7 @@ async def run_commands(
 
 
 def _hint(network: tuple[str, ...], output: str) -> tuple[str, ...]:
-    """Say, where a program looked in vain for a network, why it found none."""
+    """If a program looked for a network, say why it found none."""
     if not _LOOKED_FOR.search(output):
         return ()
     if network:

@@ -1,9 +1,9 @@
-"""For which trees one set-up does: which of its inputs count. Pure.
+"""Which trees one set-up fits, and which of its inputs count. Pure.
 
-Two things have to be the same: the key (the commands, the environment, the copied files, and every
-file that is known to say what is installed), and what set-up was seen to read besides. A set-up
-that reads the sources (`pip install .`) does for no change of them; one that reads lock files only
-does for all.
+Two things must be the same: the key (the commands, the environment, the copied files, and every
+file that is known to say what is installed), and what set-up read besides. A set-up that reads the
+sources (`pip install .`) is repeated for any change of them; one that reads only lock files fits
+trees with any sources.
 
 | set-up                               | a tree with                                 | fits      |
 |--------------------------------------|---------------------------------------------|-----------|
@@ -12,7 +12,7 @@ does for all.
 | read half of a folder's sources      | another name in that folder                 | no        |
 | listed a folder                      | another folder in that folder               | no        |
 | read README, LICENSE, .gitignore …   | these changed                               | yes       |
-| ran where reads cannot be seen       | any difference                              | no        |
+| ran where reads cannot be observed   | any difference                              | no        |
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from workflows.domain.repository import CopiedFile
 Commands = tuple[tuple[str, ...], ...]
 _FORMAT: Final = 1
 _SHOWN: Final = {"toolchains", "root", "variables"}
-"""What of an environment commands see; from where packages come is no matter."""
+"""What commands see of an environment; the source of packages does not matter."""
 _MANIFESTS: Final = (
     *("pyproject.toml", "setup.py", "setup.cfg", "*requirements*.txt", "*requirements*.in"),
     *("constraints*.txt", "uv.lock", "uv.toml", "poetry.lock", "pdm.lock", "pylock*.toml"),
@@ -51,25 +51,26 @@ _MANIFESTS: Final = (
 _MADE_UP: Final = frozenset(
     {"test", "tests", "__tests__", "spec", "fixtures", "__fixtures__", "testdata", "examples"}
 )
-"""Folders whose manifests are mostly data of tests; one that is read counts all the same."""
+"""Folders whose manifests are mostly test data; a manifest that is read still counts."""
 _HARMLESS: Final = (
     *("readme*", "license*", "licence*", "copying*", "notice*", "authors*", "changelog*"),
     *("changes*", "history*", "news*", "*.md", ".gitignore", ".gitattributes", ".mailmap"),
 )
-"""Read by packaging tools for their descriptions, and by git; nothing that is installed follows."""
+"""Packaging tools read these for their descriptions, and git reads them; neither affects
+installs."""
 _WORDS: Final = re.compile(r"[^\s'\"`;&|()<>=:,]+")
 
 
 @dataclass(frozen=True)
 class Grounds:
-    """What a set-up stands on beside the tree."""
+    """What a set-up depends on besides the tree."""
 
     repository: str
-    """Its key on hosts: no other shares what its code has made."""
+    """The repository's key on hosts: results of its code are not shared with another repository."""
     commands: Commands
     environment: ProjectEnvironment
     places: tuple[str, ...] = ()
-    """What the names of the environment really are on this host."""
+    """The real paths behind the environment's names on this host."""
     copied: tuple[CopiedFile, ...] = ()
     """The person's files in the tree."""
 
@@ -78,7 +79,7 @@ def setup_key(grounds: Grounds, entries: Mapping[bytes, str]) -> str:
     """Return the key of a set-up, 64 hexadecimal digits.
 
     Args:
-        grounds: what has to be the same.
+        grounds: what must be the same.
         entries: the tree, an object for each path.
     """
     commands = grounds.commands
@@ -97,7 +98,7 @@ def setup_key(grounds: Grounds, entries: Mapping[bytes, str]) -> str:
 
 
 def tree_digest(entries: Mapping[bytes, str]) -> str:
-    """Return a digest over a whole tree."""
+    """Return a digest of a whole tree."""
     lines = (path + b"\0" + entries[path].encode() for path in sorted(entries))
     return hashlib.sha256(b"\n".join(lines)).hexdigest()
 
@@ -108,13 +109,13 @@ def inputs_read(
     commands: Commands,
     entries: Mapping[bytes, str],
 ) -> InputsRead:
-    """Return what a set-up read, as far as it counts.
+    """Return the inputs of a set-up that count.
 
     Args:
         files: tracked files that it read.
         folders: folders that it listed.
-        commands: what was run.
-        entries: its tree.
+        commands: the commands that ran.
+        entries: the tree that it ran in.
     """
     read = sorted(path for path in files if not _is_harmless(path))
     told = _named(commands)
@@ -133,7 +134,7 @@ def inputs_read(
 
 
 def fits(record: SnapshotRecord, entries: Mapping[bytes, str]) -> bool:
-    """Say whether a set-up would have left the same in this tree; see the table above."""
+    """Say whether a set-up would have the same results in this tree; see the table above."""
     if record.tree == tree_digest(entries):
         return True
     read = record.read
@@ -154,7 +155,7 @@ def _same(wanted: Mapping[str, str], found: Mapping[bytes, set[bytes]]) -> bool:
 def _contents(
     entries: Mapping[bytes, str],
 ) -> tuple[dict[bytes, set[bytes]], dict[bytes, set[bytes]]]:
-    """Return by folder the names of all that is in it, and of the folders in it."""
+    """Return for each folder the names of all entries, and of its folders."""
     names: dict[bytes, set[bytes]] = {}
     below: dict[bytes, set[bytes]] = {}
     for path in entries:
@@ -173,7 +174,7 @@ def _is_source(path: bytes, told: AbstractSet[bytes]) -> bool:
 
 
 def _named(commands: Commands) -> set[bytes]:
-    """Return what may be a path in the words of commands, a script's included."""
+    """Return the words of commands that may be paths, including those of a script."""
     words = {word for command in commands for part in command for word in _WORDS.findall(part)}
     programs = {word.rpartition("/")[2] for word in words}
     if programs & {"make", "gmake"}:

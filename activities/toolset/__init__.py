@@ -1,4 +1,4 @@
-"""The tools that a model may call: their schemas, their strict arguments, and their running.
+"""The tools that a model may call: their schemas, their strict arguments, and how they run.
 
-No adapter is known here. The program that runs inside the sandbox is in `inside`.
+This package knows no adapter. The program that runs inside the sandbox is in `inside`.
 """

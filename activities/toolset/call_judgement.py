@@ -1,6 +1,6 @@
-"""Puts a call before the policy: what a tool's arguments mean for it.
+"""Asks the policy about a tool call: what its arguments mean for the rules.
 
-Guidance and early refusal. What a call can reach is bounded by the sandbox.
+This gives guidance and refuses early. The sandbox bounds what a call can reach.
 """
 
 import posixpath
@@ -24,21 +24,21 @@ from workflows.policy.commands.protection import read_denial, write_denial
 
 
 def judge_call(call: SandboxCall, standing: Standing, parse: Parse) -> str | None:
-    """Return for the agent why its call is denied; None where it may run.
+    """Return for the agent why its call is denied; None if it may run.
 
-    What may be written is asked once links are followed; see `judge_write`.
+    Whether a path may be written is checked once links are followed; see `judge_write`.
 
     Args:
-        call: the call, with its arguments read.
+        call: the call, with its parsed arguments.
         standing: whose call it is.
-        parse: reads a command as bash would.
+        parse: parses a command as bash would.
     """
     denied = tool_denial(name_of(call), standing) or _denial(call, standing, parse)
     return denied.text if denied else None
 
 
 def judge_write(path: str, standing: Standing) -> str | None:
-    """Return for the agent why a path may not be written; None where it may.
+    """Return for the agent why a path may not be written; None if it may.
 
     Args:
         path: relative to the worktree, links followed.
@@ -59,7 +59,7 @@ def _denial(call: SandboxCall, standing: Standing, parse: Parse) -> Denied | Non
 
 
 def _reading(path: str, standing: Standing) -> Denied | None:
-    """What lies outside of the worktree is the sandbox's to guard."""
+    """The sandbox guards what lies outside the worktree."""
     inside = plain_path(posixpath.join(WORKSPACE, path))
     if not inside.startswith(f"{WORKSPACE}/"):
         return None

@@ -1,4 +1,4 @@
-"""How a command ended, in words: code, signal, limit, pipe members, and what it left running."""
+"""How a command ended, in words: code, signal, limit, pipe members, and processes left running."""
 
 import re
 import signal
@@ -21,9 +21,9 @@ def notes_on(
     Args:
         ran: how it ended.
         limits: what it ran under.
-        command: what was run; only looked at for a pipe.
-        members: the exit codes of the last pipe's members; empty where they are not known.
-        longest: the most time that may be asked for; None where no one can.
+        command: the command; only checked for a pipe.
+        members: the exit codes of the last pipe's members; empty if unknown.
+        longest: the most time that a call may ask for; None if it cannot ask.
     """
     notes = [f"[{ending(ran, limits, longest)}{_pipe(ran, command, members)}]"]
     if ran.output_bytes > len(ran.output) and ran.output_bytes > limits.output_bytes:
@@ -35,7 +35,7 @@ def notes_on(
 
 
 def ending(ran: SandboxResult, limits: Limits, longest: timedelta | None = None) -> str:
-    """Say how a command ended, with advice where a limit ended it."""
+    """Say how a command ended, with advice if a limit ended it."""
     match ran.end:
         case "exited":
             return f"exit code {ran.code}"

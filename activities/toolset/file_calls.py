@@ -19,7 +19,7 @@ from activities.toolset.command_endings import ending
 _TIMEOUT = timedelta(seconds=20)
 _ANSWER_BYTES = 1 << 20
 _MODULES = ("file_access", "file_edit", "file_hunks", "file_patch", "file_tools")
-"""The program's parts, each after those that it imports; the last one is run."""
+"""The program's modules, each after those that it imports; the last one is run."""
 _LOADER = """\
 import marshal, sys
 for name, code in marshal.load(sys.stdin.buffer):
@@ -32,7 +32,7 @@ _KINDS = ("text", "error", "judge")
 
 @dataclass(frozen=True)
 class FileAnswer:
-    """What the program inside said."""
+    """The answer of the program inside."""
 
     kind: Literal["text", "error", "judge"]
     text: str
@@ -49,14 +49,14 @@ class FileTools:
     hold: int | None = None
 
     async def ask(self, request: Mapping[str, JsonValue]) -> FileAnswer:
-        """Run one request; `inside.file_tools` says what they look like.
+        """Run one request; `inside.file_tools` defines requests.
 
         Raises:
             SandboxUnavailableError: there is no sandbox; nothing ran.
         """
         limits = self.limits.lasting(_TIMEOUT, _ANSWER_BYTES)
         command = SandboxCommand(
-            # The same Python runs it: the program is handed over compiled.
+            # The program is passed in compiled, because the same Python runs it.
             argv=(_interpreter(), "-I", "-S", "-c", _LOADER),
             workspace=self.workspace,
             stdin=_program() + marshal.dumps(dict(request)),
@@ -72,13 +72,13 @@ class FileTools:
 
 @functools.cache
 def _interpreter() -> str:
-    """Return the real interpreter: the sandbox does not show the virtual environment."""
+    """Return the real interpreter, because the sandbox does not show the virtual environment."""
     return os.path.realpath(sys.executable)
 
 
 @functools.cache
 def _program() -> bytes:
-    """Return the program compiled: the same Python runs it, and has nothing to parse."""
+    """Return the program compiled, so that the sandbox's Python need not parse it."""
     folder = importlib.resources.files(inside)
     sources = [(name, (folder / f"{name}.py").read_text("utf-8")) for name in _MODULES]
     return marshal.dumps(

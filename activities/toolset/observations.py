@@ -1,6 +1,6 @@
 """How a tool's output becomes text for a model: harmless, cut, and never broken inside a character.
 
-Secrets are taken out by the caller, on the whole output (`activities.text.redaction`).
+The caller removes secrets from the whole output first (`activities.text.redaction`).
 """
 
 import re
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from workflows.policy.text.visible_text import IN_A_MODELS_INPUT, replaced
 
 WHOLE_CHARACTERS = 10_000
-"""Up to here an observation is shown whole."""
+"""An observation up to this length is shown whole."""
 _PART_CHARACTERS = 5_000
 _LARGE_BYTES = 400_000
 _END_BYTES = 100_000
-"""At most four bytes a character, and room for what is taken out."""
+"""At most four bytes per character, and room for what is removed."""
 
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
@@ -27,22 +27,22 @@ _PICTURES = {chr(code): chr(0x2400 + code) for code in range(32)} | {"\x7f": "\u
 
 @dataclass(frozen=True)
 class Shown:
-    """A command's output as a model may see it."""
+    """A command's output as shown to a model."""
 
     head: str
     tail: str = ""
-    """Empty where nothing was left out."""
+    """Empty if nothing was left out."""
 
     @property
     def is_cut(self) -> bool:
-        """Whether something was left out between head and tail."""
+        """Whether text between head and tail was left out."""
         return bool(self.tail)
 
     def text(self, handle: str, size_bytes: int) -> str:
-        """Join head and tail with a line that says what is between them, and how to see it.
+        """Join head and tail with a line that says what was left out, and how to see it.
 
         Args:
-            handle: what `read` calls the whole output.
+            handle: the name of the whole output for `read`.
             size_bytes: its size.
         """
         if not self.is_cut:
@@ -55,9 +55,9 @@ class Shown:
 
 
 def shown(output: bytes) -> Shown:
-    """Decode and cut a command's output: whole up to 10,000 characters, else both ends."""
+    """Decode and cut a command's output: whole up to 10,000 characters, otherwise both ends."""
     if len(output) > _LARGE_BYTES:
-        # Only the ends are decoded: megabytes would hold up the event loop.
+        # Only the ends are decoded: megabytes would block the event loop.
         return Shown(_first(decoded(output[:_END_BYTES])), _last(decoded(output[-_END_BYTES:])))
     text = decoded(output)
     if len(text) > WHOLE_CHARACTERS:
@@ -66,10 +66,10 @@ def shown(output: bytes) -> Shown:
 
 
 def decoded(output: bytes) -> str:
-    """Decode output: UTF-8, all else as U+FFFD, terminal control made harmless.
+    """Decode output as UTF-8, the rest as U+FFFD, and make terminal controls harmless.
 
-    A line that was overwritten by carriage returns (a progress bar) keeps its last state, as a
-    terminal would show it.
+    A line that carriage returns overwrote (a progress bar) keeps its last state, as on a
+    terminal.
     """
     text = _SEQUENCES.sub("", output.decode("utf-8", "replace"))
     lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
@@ -77,7 +77,7 @@ def decoded(output: bytes) -> str:
 
 
 def harmless(text: str) -> str:
-    """Replace control characters by their pictures, and lone surrogates and the like by U+FFFD."""
+    """Replace controls with their pictures, and lone surrogates and the like with U+FFFD."""
     return replaced(text, IN_A_MODELS_INPUT, _PICTURES)
 
 
@@ -90,7 +90,7 @@ def _last(text: str) -> str:
 
 
 def _boundary(text: str, at: int) -> int:
-    """Move forward past marks that belong to the character before them."""
+    """Move forward past marks that belong to the preceding character."""
     while at < len(text) and (unicodedata.combining(text[at]) or text[at] in "\u200d\ufe0e\ufe0f"):
         at += 1
     return at

@@ -1,7 +1,7 @@
-"""Reads a patch in the envelope that some models are trained on. Pure; touches no file.
+"""Parses a patch in the envelope that some models are trained on. Pure; accesses no file.
 
-The form (`*** Begin Patch` … `*** End Patch`) is the one of OpenAI's `apply_patch`. What stands
-between the markers is kept as written; whether its hunks fit is told where the files are.
+The form (`*** Begin Patch` … `*** End Patch`) is that of OpenAI's `apply_patch`. The text between
+the markers is kept as written; whether its hunks fit is decided where the files are.
 """
 
 import re
@@ -16,12 +16,12 @@ _END_OF_FILE = "*** End of File"
 _MOVE = "*** Move to:"
 _HEADER = re.compile(r"\*\*\* (Add|Delete|Update) File:(.*)")
 _RANGES = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
-"""A unified diff's header: its line numbers are not looked at."""
+"""A unified diff's header, whose line numbers are ignored."""
 _WRAPPER = re.compile(r"(?:apply_patch +)?<<|```")
 
 
 class PatchError(ValueError):
-    """The text is no patch; the message says where, and what is expected there."""
+    """The text is not a patch; the message says where, and what is expected there."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Hunk:
     """One place to change."""
 
     anchors: tuple[str, ...]
-    """Whole lines, in the file's order, after which it stands."""
+    """Whole lines, in the file's order, that must precede it."""
     lines: tuple[tuple[str, str], ...]
     """Sign (space, `+` or `-`) and text."""
     at_end: bool = False
-    """It ends where the file ends."""
+    """It ends at the file's end."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class FileChange:
     path: str
     move_to: str | None = None
     content: str = ""
-    """Of an added file."""
+    """The content of an added file."""
     hunks: tuple[Hunk, ...] = ()
 
     def paths(self) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class FileChange:
         return (self.path,) if self.move_to is None else (self.path, self.move_to)
 
     def request(self) -> dict[str, JsonValue]:
-        """Return it as `inside.file_patch` takes it."""
+        """Return the form that `inside.file_patch` expects."""
         hunks: list[JsonValue] = [
             {
                 "anchors": list(hunk.anchors),
@@ -71,13 +71,13 @@ class FileChange:
 
 
 def parse_patch(text: str) -> tuple[FileChange, ...]:
-    """Read a patch.
+    """Parse a patch.
 
     Args:
-        text: the whole envelope; a here-document or a code fence around it is taken off.
+        text: the whole envelope; a here-document or a code fence around it is removed.
 
     Raises:
-        PatchError: it is none, or is cut.
+        PatchError: the text is not a patch, or is cut.
     """
     return _Reader(_unwrapped(text)).changes()
 
@@ -91,7 +91,7 @@ def _unwrapped(text: str) -> list[str]:
 
 @dataclass
 class _Reader:
-    """Goes through the lines once."""
+    """Reads the lines once, in order."""
 
     lines: Sequence[str]
     at: int = field(default=0)
@@ -110,7 +110,7 @@ class _Reader:
         return tuple(changes)
 
     def _marker(self) -> str | None:
-        """Return the line as a marker would be read; None at the end."""
+        """Return the line as a marker; None at the end."""
         return self.lines[self.at].rstrip() if self.at < len(self.lines) else None
 
     def _change(self) -> FileChange:
@@ -155,7 +155,7 @@ class _Reader:
         return FileChange("update", path, move_to, hunks=tuple(hunks))
 
     def _is_over(self) -> bool:
-        """Say whether a file's part of the patch is over."""
+        """Say whether a file's part of the patch has ended."""
         marker = self._marker()
         return marker is None or (marker.startswith("*** ") and marker != _END_OF_FILE)
 
@@ -170,7 +170,7 @@ class _Reader:
                 return self._checked(Hunk(anchors, tuple(lines), at_end=True), path)
             lines.append(self._line())
         while lines and lines[-1] == (" ", ""):
-            # Before the next marker it is mostly meant to part the two, and as context no loss.
+            # Before the next marker it usually separates the two; as context it does no harm.
             lines.pop()
         return self._checked(Hunk(anchors, tuple(lines)), path)
 

@@ -1,7 +1,7 @@
-"""Pages through an output that was cut on entry and kept whole.
+"""Pages through an output that was cut for the model and stored whole.
 
-Its handle, `output:` with the digest, is what the cut observation shows: no one else can guess it.
-Lines are counted as a terminal would show them; longer ones than any page are folded.
+A cut observation shows its handle, `output:` with the digest, which other agents cannot guess.
+Lines are counted as a terminal would show them; lines longer than a page are folded.
 """
 
 import re
@@ -12,27 +12,27 @@ from workflows.domain.ids import Digest
 _HANDLE = re.compile(r"output:([0-9a-f]{64})")
 _FOLDED_CHARACTERS = 2_000
 _PAGE_CHARACTERS = 9_000
-"""Below what an observation may have, so that a page is never cut itself."""
+"""Less than an observation's limit, so that a page is never cut itself."""
 
 
 def handle_of(digest: Digest) -> str:
-    """Return what an agent calls a kept output."""
+    """Return the handle of a stored output."""
     return f"output:{digest}"
 
 
 def digest_in(path: str) -> Digest | None:
-    """Return the digest where a path is the handle of a kept output; None: it names a file."""
+    """Return the digest if a path is the handle of a stored output; None: it names a file."""
     found = _HANDLE.fullmatch(path.strip())
     return Digest(found[1]) if found else None
 
 
 def page(output: bytes, offset: int, limit: int) -> str:
-    """Show lines `offset` to `offset + limit` of an output, numbered, as far as one page holds.
+    """Show lines `offset` to `offset + limit` of an output, numbered, as many as fit on a page.
 
     Args:
-        output: the whole, as the command wrote it.
+        output: the whole output, as the command wrote it.
         offset: the first line, from 1.
-        limit: how many lines at most.
+        limit: the most lines.
     """
     lines = folded(decoded(output))
     shown: list[str] = []

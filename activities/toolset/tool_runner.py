@@ -1,9 +1,9 @@
 """Runs a model's tool calls over the port `Sandbox`, and words the answers.
 
-Every call gets an answer: what is wrong with it is told to the model, never raised. Only a sandbox
-that cannot start is raised, for that is nothing that a model could fix. Which calls may run and
-which paths a task may write is decided elsewhere; here those decisions are asked for before
-anything runs or is written. A denied call takes no other call of its turn along.
+Every call gets an answer: a faulty call is answered, not raised. Only a sandbox that cannot start
+is raised, because no model could fix that. Which calls may run and which paths a task may write is
+decided elsewhere; this module asks for those decisions before it runs or writes anything. A denied
+call does not stop the other calls of its turn.
 """
 
 import asyncio
@@ -43,8 +43,8 @@ from workflows.policy.text.secret_patterns import without_secrets
 _MOST_JUDGED = 4
 
 _PRELUDE = "exec 250>&1; trap 'printf \"\\n{mark} ${{PIPESTATUS[*]}}\\n\" >&250' EXIT; "
-"""Before the command, on its first line so that bash counts its lines right: at the end the codes
-of all members of the last pipe are printed behind a mark that no one can guess."""
+"""Precedes the command, on its first line so that bash's line numbers are right. At the end it
+prints the codes of all members of the last pipe after a mark that no command can guess."""
 
 _BATCH_OVER = (
     "Not run, because the time that the calls of one turn have together was used up by those "
@@ -52,17 +52,17 @@ _BATCH_OVER = (
 )
 
 MayWrite = Callable[[str], str | None]
-"""Asked with a path relative to the workspace, links followed; a text is the rule that denies."""
+"""Called with a path relative to the workspace, links followed; returns the rule that denies it."""
 Judge = Callable[[SandboxCall], str | None]
-"""Asked with a call before it runs; a text is the rule that denies it."""
+"""Called with a call before it runs; returns the rule that denies it."""
 
 
 class Observation(BaseModel, frozen=True, extra="forbid"):
-    """The answer to one call, and what is known about it beside its text."""
+    """The answer to one call, and facts about it besides its text."""
 
     result: ToolResult
     whole: Digest | None = None
-    """The whole output in the store, where the text was cut."""
+    """The whole output in the store, if the text was cut."""
     elapsed: timedelta = timedelta()
 
 
@@ -74,20 +74,20 @@ class Toolset:
     blobs: BlobStore
     workspace: Workspace
     tools: tuple[str, ...]
-    """Names of those that the agent has and that run here; see `schemas.sandbox_tools`."""
+    """Names of the agent's tools that run here; see `tool_schemas.sandbox_tools`."""
     limits: Limits = field(default_factory=Limits)
-    """Of each command; `timeout_s` of a call can only shorten its time."""
+    """The limits of each command; a call's `timeout_s` can only shorten the time."""
     may_write: MayWrite | None = None
-    """None: everything in the workspace."""
+    """None: everything in the workspace may be written."""
     judge: Judge | None = None
     """None: every call runs."""
     hold: int | None = None
-    """The worktree's lock; it is held until the last process of a call is dead."""
+    """The worktree's lock, which is held until the last process of a call is dead."""
     time_left: Callable[[], timedelta] | None = None
-    """What the whole batch has left; None: no limit of its own."""
+    """The time left for the whole batch; None: no limit for the batch."""
     others: tuple[str, ...] = ()
-    """Those that it has and the workflow answers; only named to an agent that calls an unknown
-    one."""
+    """The agent's tools that the workflow answers; listed only when an agent calls an unknown
+    tool."""
 
     async def run_call(self, call: ToolCall) -> Observation:
         """Run one call and answer it.
@@ -96,7 +96,7 @@ class Toolset:
             SandboxUnavailableError: there is no sandbox; nothing ran.
         """
         if call.malformed is not None:
-            # First: a `submit` comes here only when it is malformed, and is a tool all the same.
+            # First, because only a malformed `submit` comes here, and it is still a known tool.
             again = "Send the call again, with its arguments as one JSON object."
             return _refused(call, f"{call.name}: the arguments are not a JSON object. {again}")
         if call.name not in self.tools:
@@ -134,8 +134,8 @@ class Toolset:
             output = await self.blobs.get(digest)
         except BlobMissingError:
             again = "Run the command again."
-            return _refused(call, f"{arguments.path!r} is no output that is kept. {again}")
-        # Megabytes of it would hold up the event loop.
+            return _refused(call, f"{arguments.path!r} is not a stored output. {again}")
+        # Decoding megabytes of it would block the event loop.
         text = await asyncio.to_thread(page, output, arguments.offset, arguments.limit)
         return Observation(result=_result(call, text, is_error=False))
 
@@ -175,10 +175,10 @@ class Toolset:
     async def _change(
         self, call: ToolCall, paths: tuple[str, ...], request: Mapping[str, JsonValue]
     ) -> Observation:
-        """Write only to paths that were judged as what they resolve to.
+        """Write only to paths that were judged under their resolved names.
 
-        Each path as it is named is judged first. Where links lead one elsewhere, the program inside
-        writes nothing and answers with the real path; it is asked again once that one was judged.
+        Each path is judged first as named. If links lead elsewhere, the program inside writes
+        nothing and answers with the real path; it is asked again once that path was judged.
         """
         judged: list[JsonValue] = []
         waiting = [posixpath.normpath(path.removeprefix(f"{WORKSPACE}/")) for path in paths]
@@ -212,7 +212,7 @@ def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
 
 
 def _split_members(output: bytes, mark: str) -> tuple[bytes, tuple[int, ...]]:
-    """Take the pipe members' codes, which our trap printed, out of the output."""
+    """Remove the pipe members' codes, which the trap printed, from the output."""
     found = re.search(rb"\n?%s((?: \d+)*)\n" % mark.encode(), output)
     if found is None:
         return output, ()

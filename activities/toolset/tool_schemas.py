@@ -1,7 +1,7 @@
 """The tools as the models see them, and the strict arguments of those that run in the sandbox.
 
-`ask` and the three `submit` tools have only their schema here: the workflow handles them, and
-judges what they say. What a wrong argument is answered with is worded in `problems`.
+`ask` and the three `submit` tools have only their schema here: the workflow handles them and
+judges their content. `problems` words the answer to a wrong argument.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,13 +14,13 @@ from activities.ports.model_provider import ToolSchema
 from workflows.domain.agent.model_values import Role
 
 LONGEST_TIMEOUT_S = 24 * 60 * 60
-"""What can be asked for; a session's own limit for a command is never passed."""
+"""The most that a call can ask for; a session's own limit for a command is never exceeded."""
 
 _Text = Annotated[str, Field(min_length=1)]
 
 
 class _Arguments(BaseModel, frozen=True, extra="forbid", strict=True):
-    """Strict: the text "false" is no bool, "10" is not a number, a list as text is not a list."""
+    """Strict: the text "false" is not a bool, "10" not a number, a list as text not a list."""
 
 
 class Bash(_Arguments, frozen=True):
@@ -171,12 +171,12 @@ SandboxCall = Bash | Read | Edit | Write | ApplyPatch
 def tools_for(
     role: Role, left: Collection[str] | None = None, *, patches: bool = False
 ) -> tuple[ToolSchema, ...]:
-    """Return a role's tools, in an order that never changes: it is part of the cached prefix.
+    """Return a role's tools in a fixed order, because they are part of the cached prefix.
 
     Args:
-        role: who asks.
-        left: the tools of the sandbox that a person leaves to the role; None: all of them.
-        patches: whether the model is fluent in `apply_patch`; to others it is not offered.
+        role: the caller's role.
+        left: the sandbox tools that a person allows the role; None: all of them.
+        patches: whether the model knows `apply_patch`; it is offered only to such models.
     """
     taken: set[str] = set() if left is None else set(sandbox_tools(role)) - set(left)
     if not patches:
@@ -185,17 +185,17 @@ def tools_for(
 
 
 def name_of(call: SandboxCall) -> str:
-    """Return the tool whose arguments these are."""
+    """Return the tool that has these arguments."""
     return _NAMES_OF[type(call)]
 
 
 def sandbox_tools(role: Role) -> tuple[str, ...]:
-    """Return the names of the role's tools that run in the sandbox, whatever model asks."""
+    """Return the names of the role's tools that run in the sandbox, for any model."""
     return tuple(name for name in _TOOLS[role] if issubclass(_NAMES[name], SandboxCall))
 
 
 def schema(name: str) -> ToolSchema:
-    """Return one tool's schema, without references: not every provider follows them."""
+    """Return one tool's schema without references, because not every provider follows them."""
     model = _NAMES[name]
     whole = model.model_json_schema()
     definitions: dict[str, JsonValue] = whole.pop("$defs", {})
@@ -253,7 +253,7 @@ def _plain_object(
 
 
 def _properties(value: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:
-    """A field may be called `title`; only the schema's own word of that name is dropped."""
+    """Drop only the schema's own keyword `title`, because a field may have that name."""
     if not isinstance(value, dict):
         return value
     return {name: _plain(one, definitions) for name, one in value.items()}

@@ -11,12 +11,14 @@ from starter.input.session_options import ActingOption, one_session
 _What = Annotated[
     str | None,
     typer.Argument(
-        metavar="[WHAT]", help="`plan` or a changeset id. Default: the only one waiting."
+        metavar="[WHAT]", help="`plan` or a changeset's id. Default: the only one that waits."
     ),
 ]
 _Digest = Annotated[
     str | None,
-    typer.Option(help="Approve only this digest, or a prefix of it."),
+    typer.Option(
+        help="Digest, or its beginning, of the changeset that you saw; refused if it changed."
+    ),
 ]
 
 
@@ -35,7 +37,7 @@ async def reject(
     digest: _Digest = None,
     session: ActingOption = None,
 ) -> ExitCode:
-    """Reject the plan or a changeset, with notes for the next attempt."""
+    """Reject the plan or a changeset. Notes go to the next attempt."""
     return await _decide(what, digest, session, rejected_with=notes)
 
 

@@ -24,14 +24,15 @@ _UNITS: Final = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta
 async def cleanup(
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List what would be removed; remove nothing.")
+        bool, typer.Option("--dry-run", help="Count what would be removed; remove nothing.")
     ] = False,
     older_than: Annotated[
-        str, typer.Option(metavar="AGE", help="Minimum time since the end, such as 30d, 12h or 0d.")
+        str,
+        typer.Option(metavar="AGE", help="Only sessions that ended this long ago: 30d, 12h …"),
     ] = "30d",
     json: JsonOption = False,
 ) -> ExitCode:
-    """Remove what ended sessions left on this machine: worktrees, refs, blobs, logs."""
+    """Remove data of ended sessions: worktrees, refs, blobs, logs."""
     from starter.console import json_output
     from starter.machine.cleanup_request import clean_up
     from starter.machine.engine import connected, read_settings

@@ -18,10 +18,15 @@ async def codec(
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port on 127.0.0.1.")] = 8081,
     origin: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="Web UI to allow. Default: the bundled server's."),
+        typer.Option(
+            metavar="URL", help="Address of a Web UI to allow. Default: the bundled one's."
+        ),
     ] = None,
 ) -> ExitCode:
-    """Decrypt sessions for the Web UI, or make a key (BLUEFLAME_PAYLOAD_KEYS)."""
+    """Let the Web UI decrypt sessions, or print a new key.
+
+    The keys are in the variable BLUEFLAME_PAYLOAD_KEYS.
+    """
     if new_key is None:
         await _serve(port, tuple(origin or ()))
         return ExitCode.COMPLETE

@@ -18,13 +18,13 @@ async def doctor(
     repo: Annotated[
         Path | None,
         typer.Option(
-            help="Repository to check; its set-up and gates are run once, in the sandbox. "
-            "Default: this folder's, and nothing is run."
+            help="Repository to check; its set-up and gates run once, in the sandbox. "
+            "Default: the one here, without running anything."
         ),
     ] = None,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Check what this machine lacks, and say how to fix it."""
+    """Check machine and repository, and say how to fix problems."""
     from starter.console import json_output
     from starter.machine import machine_checks
     from starter.machine.engine import settings_as_they_are, with_own_providers

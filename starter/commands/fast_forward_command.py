@@ -24,7 +24,7 @@ async def fast_forward(
         str | None, typer.Option(help="Branch to move. Default: the one that is checked out.")
     ] = None,
 ) -> ExitCode:
-    """Fast-forward your branch to a session's branch, if that is safe."""
+    """Fast-forward your branch to a session's branch, if safe."""
     from starter.follow import fast_forward_offer
 
     write(await fast_forward_offer.go(await fast_forward_offer.find_way(repo, session, branch)))

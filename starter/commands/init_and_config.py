@@ -28,7 +28,7 @@ config = typer.Typer(
 RepoOption = Annotated[Path, typer.Option(help="The repository, or a folder in it.")]
 FileArgument = Annotated[
     Path | None,
-    typer.Argument(metavar="[FILE]", help="File to check. Default: your own and the repository's."),
+    typer.Argument(metavar="[FILE]", help="File to check. Default: yours and the repository's."),
 ]
 
 
@@ -41,7 +41,7 @@ async def init(
         bool, typer.Option("--dry-run", help="Print the file without writing it.")
     ] = False,
 ) -> ExitCode:
-    """Write a blueflame.yaml with the gates found here and models for your keys."""
+    """Write a blueflame.yaml with detected gates, and models."""
     from starter.commands import file_writing
     from starter.configuration import initial_configuration
     from starter.configuration.file_shape import FILE_NAME
@@ -115,7 +115,7 @@ async def show(  # noqa: PLR0913 (the options of `run` that say settings)
 @config.command()
 @command
 async def check(file: FileArgument = None, *, repo: RepoOption = Path()) -> ExitCode:
-    """Check FILE, or the configuration that applies here; list all mistakes."""
+    """Check FILE, or the configuration that applies here; list all errors."""
     from starter.configuration import effective_configuration
 
     layers = await _layers(run.RunOptions(repo=repo)) if file is None else await _layers_of(file)
@@ -141,13 +141,15 @@ async def schema() -> ExitCode:
 @config.command()
 @command
 async def migrate(
-    file: Annotated[Path, typer.Argument(metavar="[FILE]")] = Path("blueflame.yaml"),
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="File to convert.")] = Path(
+        "blueflame.yaml"
+    ),
     *,
     in_place: Annotated[
         bool, typer.Option("--write", help="Write the result back to the file.")
     ] = False,
 ) -> ExitCode:
-    """Convert FILE to the current format and print it, with its comments."""
+    """Convert FILE to the current format, keep its comments, and print it."""
     from starter.commands.file_writing import replace
     from starter.configuration.file_shape import VERSION
     from starter.configuration.layers import read_text

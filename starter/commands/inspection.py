@@ -74,7 +74,7 @@ async def watch(
     ] = False,
     json: LinesOption = False,
 ) -> ExitCode:
-    """Follow a session until it ends, and answer its questions."""
+    """Follow a session until it ends, and ask you for approvals."""
     from starter.follow.watching import Watch
     from starter.machine.engine import read_settings
     from starter.views import worker_words
@@ -119,7 +119,7 @@ async def task(
 @command
 async def diff(
     changeset: Annotated[
-        str | None, typer.Argument(help="Changeset id. Default: the only one waiting.")
+        str | None, typer.Argument(help="The changeset's id. Default: the only one that waits.")
     ] = None,
     session: SessionOption = None,
     *,

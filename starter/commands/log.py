@@ -26,7 +26,7 @@ async def log(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> ExitCode:
-    """Show the agents' turns: text, tool calls, short results, cost and time."""
+    """Show agents' turns: text, tool calls, results, cost, time."""
     from starter.follow.turn_log import TurnLog
 
     sessions = await open_sessions()

@@ -26,8 +26,8 @@ async def plan(
         list[str] | None,
         typer.Argument(
             metavar="[edit] [SESSION]",
-            help="`edit` to change the plan; the session's id. Default: the latest open session; "
-            "to change the plan, the only one.",
+            help="`edit` changes the plan. SESSION is an id; default: the latest open session, "
+            "or the only open one for `edit`.",
         ),
     ] = None,
     *,
@@ -36,11 +36,11 @@ async def plan(
         Path | None, typer.Option(help="Take the new plan from this YAML or JSON file.")
     ] = None,
     digest: Annotated[
-        str | None, typer.Option(help="The digest, or its beginning, of the plan that FILE edits.")
+        str | None, typer.Option(help="Digest, or its beginning, of the plan that FILE changes.")
     ] = None,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Print the plan (tasks, dependencies, claims, criteria), or change it, also while it runs."""
+    """Print the plan (tasks, claims, criteria …), or change it."""
     from starter.console import json_output
     from starter.views import plan_words, safety_labels, session_words
     from workflows.policy.session.plan_edits import plan_digest

@@ -53,7 +53,7 @@ _Goal = Annotated[
 _File = Annotated[Path | None, typer.Option(help="Read the goal from this file.")]
 _Plan = Annotated[
     Path | None,
-    typer.Option(help="Work on this plan of yours (YAML or JSON); no planner is asked or paid."),
+    typer.Option(help="Use your own plan (YAML or JSON); no planner is asked or paid."),
 ]
 _Repo = Annotated[Path, typer.Option(help="The repository, or a folder in it.")]
 _Config = Annotated[
@@ -71,7 +71,7 @@ _AutoApprove = Annotated[
 ]
 _AllowUnjudgedBase = Annotated[
     bool,
-    typer.Option("--allow-unjudged-base", help="Go on even where no gate can judge the base."),
+    typer.Option("--allow-unjudged-base", help="Continue even if no gate can judge the base."),
 ]
 _Budget = Annotated[
     str | None, typer.Option(metavar="USD", help="The session's cap, such as 12.50.")
@@ -112,7 +112,7 @@ async def run(  # noqa: PLR0913 (one parameter for each thing that a person may 
     dry_run: _DryRun = False,
     json: LinesOption = False,
 ) -> ExitCode:
-    """Start a session for GOAL, or for a plan of your own, and follow it."""
+    """Start a session for GOAL or your own plan, and follow it."""
     from starter.follow.interrupted_start import told_if_interrupted
 
     options = RunOptions(

@@ -30,7 +30,7 @@ async def simulate(
         bool, typer.Option("--force", help="With --record: overwrite an existing file.")
     ] = False,
 ) -> ExitCode:
-    """Serve the providers' HTTP APIs from a playbook, or record one."""
+    """Serve a playbook as the providers' HTTP APIs, or record one."""
     from activities.yaml_documents.model_reader import DocumentError
     from workers.local.playbook_server import serve_playbook
 

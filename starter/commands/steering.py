@@ -39,7 +39,7 @@ async def retry(
     session: ActingOption = None,
     *,
     review: Annotated[
-        bool, typer.Option("--review", help="Review the same work again instead.")
+        bool, typer.Option("--review", help="Review the same work again, without a new attempt.")
     ] = False,
 ) -> ExitCode:
     """Give a task another attempt, or its work another review."""
@@ -76,7 +76,7 @@ async def answer(
     ],
     text: Annotated[str, typer.Argument(help="The answer.")],
 ) -> ExitCode:
-    """Answer the question of an agent that waits."""
+    """Answer an agent's question."""
     from starter.sessions.sent_decisions import decider
     from workflows.domain.session.session_values import AnswerQuestion
 
@@ -117,7 +117,7 @@ async def budget(
 
 @command
 async def proceed(session: ActingArgument = None) -> ExitCode:
-    """Close the wave early and continue with the finished tasks."""
+    """Close the develop wave early; finished tasks continue."""
     return await _send_nothing(session, "proceed")
 
 

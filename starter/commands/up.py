@@ -20,7 +20,7 @@ async def up(
         Path | None, typer.Option(help="Run a scripted model from this file, as in `run`.")
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop what runs in the background.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="End the server and the workers.")] = False,
 ) -> ExitCode:
     """Keep the bundled Temporal server and the workers running."""
     from starter.machine import engine

@@ -1,4 +1,5 @@
 """Reading, checking, showing and writing `blueflame.yaml`: layers, values, schema, migration.
 
-Routes to models are in `starter.routes`; settings of processes are in `workers.settings`.
+A session's defaults are in `workflows.domain.session.session_config`; settings of processes are
+in `workers.settings`.
 """

@@ -1,4 +1,4 @@
-"""What can be wrong with a configuration. Messages are for the person and say what to do next.
+"""Errors of a configuration. Messages are for the person and say what to do next.
 
 CommandError
 └── ConfigurationError       the file, a key or a flag is wrong
@@ -9,7 +9,7 @@ from starter.console.command_errors import CommandError
 
 
 class ConfigurationError(CommandError):
-    """The configuration cannot be used; one complaint a line, each with its place."""
+    """The configuration cannot be used; one complaint per line, each with its place."""
 
 
 class NoModelsError(ConfigurationError):

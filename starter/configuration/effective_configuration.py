@@ -1,8 +1,8 @@
 """A session's settings from their layers: defaults, the user's file, the repository's file, flags.
 
-A later layer wins key by key; lists and the `gates` mapping are taken whole, but for the lists of
-the policy that only ever deny: those are joined. Where each value came from is kept. The
-environment is handed in, and only asked which providers' keys are there.
+A later layer wins key by key. Lists and the `gates` mapping are replaced as a whole, except lists
+of the policy that only deny: those are joined. The origin of each value is kept. The environment
+is passed in, and only checked for providers' keys.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,22 +49,22 @@ class Configuration(BaseModel, frozen=True, extra="forbid"):
 
     session: SessionConfig
     providers: ProviderEntries
-    """What is configured of providers; the workers of role `models` need it, not the session."""
+    """The configured providers; the workers of role `models` need them, the session does not."""
     origins: dict[str, Origin]
-    """Each dotted key with where its value came from."""
+    """The origin of each dotted key."""
 
 
 class Settled(NamedTuple):
-    """The layers put together, before anything is missing."""
+    """The layers combined, before missing keys are reported."""
 
     values: dict[str, object]
-    """Every dotted key with its value; only a role for which there is no model is absent."""
+    """Every dotted key with its value; only roles without a model are missing."""
     origins: dict[str, Origin]
-    """Every dotted key with where its value came from, the same ones and no others."""
+    """The origin of every dotted key in `values`."""
 
 
 def user_file() -> Path | None:
-    """Say where the person's own configuration is looked for; None for an account without home."""
+    """Return the path of the person's own configuration; None for an account without a home."""
     from platformdirs import user_config_path
 
     try:
@@ -74,11 +74,11 @@ def user_file() -> Path | None:
 
 
 def load_configuration(sources: Sources, environment: Mapping[str, str]) -> Configuration:
-    """Read all layers and put them together.
+    """Read all layers and combine them.
 
     Args:
         sources: where to look.
-        environment: only asked for the presence of providers' keys.
+        environment: only checked for providers' keys.
 
     Raises:
         ConfigurationError: a file or flag is wrong; each complaint names its place.
@@ -88,7 +88,7 @@ def load_configuration(sources: Sources, environment: Mapping[str, str]) -> Conf
 
 
 def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configuration:
-    """Put layers together, the last one winning; pure.
+    """Combine layers, the last one winning; pure.
 
     Raises:
         ConfigurationError: the values contradict each other.
@@ -110,7 +110,7 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
 
 
 def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
-    """Return what a person's own file says of providers; the file need not exist.
+    """Return the providers in a person's own file, which may be missing.
 
     Raises:
         ConfigurationError: the file is wrong.
@@ -119,7 +119,7 @@ def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
 
 
 def load_toolchains(file: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what a person's own file says of toolchains and a root; the file need not exist.
+    """Return toolchains and root in a person's own file, which may be missing.
 
     Raises:
         ConfigurationError: the file is wrong.
@@ -136,7 +136,7 @@ def load_toolchains(file: Path, variables: Mapping[str, str]) -> tuple[str, ...]
 
 
 def load_registries(file: Path, variables: Mapping[str, str]) -> RegistryAccess:
-    """Return what a person's own file says of registries; the file need not exist.
+    """Return the registries in a person's own file, which may be missing.
 
     Raises:
         ConfigurationError: the file is wrong.
@@ -150,7 +150,7 @@ def load_registries(file: Path, variables: Mapping[str, str]) -> RegistryAccess:
 
 
 def settle(layers: Sequence[Layer], environment: Mapping[str, str]) -> Settled:
-    """Put layers together as far as they go; pure.
+    """Combine layers as far as possible; pure.
 
     Raises:
         ConfigurationError: the values contradict each other.
@@ -169,7 +169,7 @@ def settle(layers: Sequence[Layer], environment: Mapping[str, str]) -> Settled:
 
 
 def _derived_routes(layers: Sequence[Layer], environment: Mapping[str, str]) -> Layer:
-    """Routes for the roles that no layer names, where the keys for them are there."""
+    """Routes for roles that no layer names, if the keys for them exist."""
     named = {key for layer in layers for key in layer.values}
     routes = default_routes(available_providers(environment))
     found = {} if routes is None else {f"models.{role}": getattr(routes, role) for role in ROLES}
@@ -178,7 +178,7 @@ def _derived_routes(layers: Sequence[Layer], environment: Mapping[str, str]) -> 
 
 
 def _check_found(layers: Sequence[Layer]) -> None:
-    """Refuse what a file found in the repository decides against the layers around it."""
+    """Refuse what a file found in the repository may not decide against other layers."""
     for place, layer in enumerate(layers):
         if not layer.is_found:
             continue

@@ -1,6 +1,6 @@
-"""The values of the section `environment`: which places and variables may be named at all.
+"""The values of the section `environment`: which places and variables may be named.
 
-Pure: whether a place is there and may be shown is looked at where the workers run.
+Pure: the workers check whether a place exists and may be shown.
 """
 
 import re
@@ -22,7 +22,7 @@ _SECRET: Final = re.compile(
 
 
 def toolchain_fault(path: str) -> str | None:
-    """Say why a text cannot name a toolchain; None where it can."""
+    """Say why a text cannot name a toolchain; None if it can."""
     if not path.startswith(("/", _HOME)):
         return "a toolchain is named by its whole path, or from your home on by '~/'"
     if ".." in path.split("/") or set(path) & {":", "\0", "\n"}:
@@ -31,14 +31,14 @@ def toolchain_fault(path: str) -> str | None:
 
 
 def ca_file_fault(path: str) -> str | None:
-    """Say why a text cannot name a file of certificates; None where it can."""
+    """Say why a text cannot name a file of certificates; None if it can."""
     if not path.startswith(("/", _HOME)) or "\0" in path:
         return "name it by its whole path, or from your home on by '~/'"
     return None
 
 
 def upstream_proxy_fault(address: str) -> str | None:
-    """Say why a text cannot name the proxy above; None where it can. It repeats no part of it."""
+    """Say why a text cannot name the upstream proxy, without repeating it; None if it can."""
     parts = urlsplit(address)
     try:
         has_port = parts.port is not None
@@ -52,7 +52,7 @@ def upstream_proxy_fault(address: str) -> str | None:
 
 
 def variable_fault(name: str) -> str | None:
-    """Say why a variable cannot be set; None where it can."""
+    """Say why a variable cannot be set; None if it can."""
     if name in _OWN or name.startswith(_OWN_BEGINNINGS) or _PROXIES.fullmatch(name):
         return "the sandbox sets it; programs are found through 'environment.toolchains'"
     if _SECRET.search(name):
@@ -67,8 +67,8 @@ def expanded(environment: ProjectEnvironment, variables: Mapping[str, str]) -> P
     """Return an environment with `~/` replaced by the person's home.
 
     Args:
-        environment: as it was written.
-        variables: of this process; only asked for HOME.
+        environment: as written.
+        variables: those of this process; only HOME is used.
 
     Raises:
         ConfigurationError: there is no home.
@@ -99,11 +99,11 @@ def _is_in_home(text: str) -> bool:
 
 
 def _expanded(text: str, home: str) -> str:
-    """Replace `~/` by the home; a slash at the end says nothing."""
+    """Replace `~/` with the home; a slash at the end is ignored."""
     whole = f"{home.rstrip('/')}/{text.removeprefix(_HOME)}" if _is_in_home(text) else text
     return whole.rstrip("/") or whole
 
 
 def ready_line(toolchains: Sequence[str]) -> str:
-    """Return what a person copies into a file of their own to show these toolchains."""
+    """Return the line that a person copies into their own file to show these toolchains."""
     return f"environment: {{toolchains: [{', '.join(toolchains)}]}}"

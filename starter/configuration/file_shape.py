@@ -1,8 +1,8 @@
 """The shape of `blueflame.yaml`, and reading one layer of it.
 
-Every key is optional except `version`; what is left out comes from the layer below. Checks what one
-file can be asked alone; how a value is written is `starter.configuration.value_types`', layers and
-defaults are `starter.configuration.effective_configuration`'s. It reads no disk.
+Every key is optional except `version`; missing keys come from the layer below. Only checks that
+need one file alone are here. `value_types` defines how values are written,
+`effective_configuration` the layers, `SessionConfig` the defaults. It reads no disk.
 """
 
 from collections.abc import Collection, Iterator
@@ -82,7 +82,7 @@ class GateEntry(BaseModel, frozen=True, extra="forbid"):
 
 
 class ConcurrencySection(BaseModel, frozen=True, extra="forbid"):
-    """How many run at once."""
+    """How many agents or waves run at once."""
 
     plan: StrictInt | None = Field(default=None, ge=1, le=1)
     develop: StrictInt | None = Field(default=None, ge=1, le=64)
@@ -108,14 +108,14 @@ class BudgetSection(BaseModel, frozen=True, extra="forbid"):
     @field_validator("*", mode="before")
     @classmethod
     def _is_no_text(cls, value: object, info: ValidationInfo) -> object:
-        """Guess no amount from a file's text; what was typed as an option (no context) is one."""
+        """Refuse an amount written as text in a file; a typed option (no context) may be text."""
         if type(value) is str and info.context is not None:
             raise ValueError(f"must be a number, not {brief(value)}")
         return value
 
 
 class AgentEntry(LimitSettings, frozen=True, extra="forbid"):
-    """Limits of one agent as they are written."""
+    """Limits of one agent in the file's format."""
 
     turns: StrictInt | None = Field(default=None, ge=1, le=1_000)
     time: Duration | None = None
@@ -131,12 +131,12 @@ class AgentEntry(LimitSettings, frozen=True, extra="forbid"):
 
 
 class RoleEntry(AgentEntry, frozen=True, extra="forbid"):
-    """Limits of all agents of a role, and what differs by the kind of their task."""
+    """Limits of all agents of a role, and exceptions by the kind of their task."""
 
     kinds: dict[TaskKind, AgentEntry] = Field(default_factory=dict[TaskKind, AgentEntry])
 
     def settings(self) -> RoleSettings:
-        """Return them as a session keeps them."""
+        """Return them in a session's format."""
         return RoleSettings.model_validate(self.model_dump(exclude_unset=True))
 
 
@@ -157,7 +157,7 @@ class LimitsSection(BaseModel, frozen=True, extra="forbid"):
 
 
 class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
-    """What a worktree needs beside what git holds."""
+    """What a worktree needs besides the files in git."""
 
     setup: tuple[Command, ...] | None = None
     setup_timeout: Duration | None = None
@@ -167,7 +167,7 @@ class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
 
 
 class EnvironmentSection(BaseModel, frozen=True, extra="forbid"):
-    """What the project's commands find beside its files."""
+    """What the project's commands find besides its files."""
 
     toolchains: Annotated[tuple[ToolchainPath, ...], Field(max_length=50)] | None = None
     root: ToolchainPath | None = None
@@ -204,12 +204,12 @@ class PolicySection(BaseModel, frozen=True, extra="forbid"):
 
 
 class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
-    """One whole file; None: not said here."""
+    """One whole file; None: not set here."""
 
     version: Annotated[Literal[1], BeforeValidator(_known_version)] = Field(
         default=None, validate_default=True
     )
-    """Must be there: the default is refused."""
+    """Required: the default is refused."""
     pacing: Pacing | None = None
     approvals: Approvals | None = None
     concurrency: ConcurrencySection | None = None
@@ -218,7 +218,7 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     catalogue: dict[ModelName, GivenFacts] | None = None
     budget: BudgetSection | None = None
     gates: dict[GateName, GateEntry] | None = None
-    """An empty mapping means no gates; left out, they are detected."""
+    """An empty mapping means no gates; if missing, gates are detected."""
     worktree: WorktreeSection | None = None
     environment: EnvironmentSection | None = None
     plans: StrictInt | None = Field(default=None, ge=1, le=100)
@@ -262,10 +262,9 @@ class RepositoryEnvironmentSection(EnvironmentSection, frozen=True, extra="forbi
 
 
 class RepositoryFile(ConfigurationFile, frozen=True, extra="forbid"):
-    """A file found in the repository: no person named it, so it may not lower the guard.
+    """A file found in the repository: no person named it, so it may not weaken protection.
 
-    What depends on the person's own settings is `starter.configuration.repository_limits`' to
-    judge.
+    `repository_limits` checks what depends on the person's own settings.
     """
 
     worktree: RepositoryWorktreeSection | None = None
@@ -283,9 +282,9 @@ class RepositoryFile(ConfigurationFile, frozen=True, extra="forbid"):
 
 
 def file_keys() -> Iterator[str]:
-    """Name every dotted key but `version`, in the order of the file.
+    """List every dotted key except `version`, in the order of the file.
 
-    A mapping by names of the person's own (`gates`, `providers`, `catalogue`) is one.
+    A mapping whose names the person chooses (`gates`, `providers`, `catalogue`) counts as one key.
     """
     for name, field in ConfigurationFile.model_fields.items():
         section = _model_of(field)
@@ -297,7 +296,7 @@ def file_keys() -> Iterator[str]:
 
 
 def _model_of(field: FieldInfo) -> type[BaseModel] | None:
-    """The section that stands under a key."""
+    """Return the model of the section under a key."""
     for kind in get_args(field.annotation):
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return kind
@@ -307,12 +306,12 @@ def _model_of(field: FieldInfo) -> type[BaseModel] | None:
 def read_file(
     text: str, name: str, *, from_repository: bool = False, providers: Collection[str] = ()
 ) -> Document[ConfigurationFile]:
-    """Read one file's text, and say where each key stands.
+    """Parse one file's text, and return the place of each key.
 
     Args:
         text: the whole file.
-        name: how messages call it.
-        from_repository: it was found there, and not named by the person.
+        name: the file's name in messages.
+        from_repository: it was found there, and the person did not name it.
         providers: those that other layers describe; the file's own are added.
 
     Raises:
@@ -332,4 +331,4 @@ def _described(text: str, name: str) -> Collection[str]:
     try:
         return parse_document(_Described, text, name).providers
     except DocumentError:
-        return ()  # the whole file's reading says what is wrong
+        return ()  # parsing the whole file reports the fault

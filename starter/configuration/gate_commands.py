@@ -1,9 +1,9 @@
 """Commands as a person writes them in the configuration, as argument lists.
 
-Pure. A text without shell syntax is split into arguments; one with shell syntax runs under bash
-with `-e` and `pipefail`, so that no step's failure is hidden by a later one. An argument list is
-taken as it stands, except that a shell in it must not hide a failure behind a pipe. Nothing here
-judges whether a command is allowed.
+Pure. A text without shell syntax is split into arguments; a text with shell syntax runs under bash
+with `-e` and `pipefail`, so that no later step hides a step's failure. An argument list is taken
+unchanged, except that a shell in it must not hide a failure behind a pipe. This module does not
+judge whether a command is allowed.
 """
 
 import re
@@ -42,7 +42,7 @@ def parse_command(text: str) -> tuple[str, ...]:
 
 
 def check_arguments(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return `argv` unchanged where it may be a gate's or a set-up's command.
+    """Return `argv` unchanged if it may be a gate's or a set-up's command.
 
     Raises:
         ValueError: it names no program, a shell in it hides a failure behind a pipe, or it would
@@ -59,7 +59,7 @@ def check_arguments(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def needs_shell(text: str) -> bool:
-    """Say whether a text holds anything that only a shell understands, outside quotes."""
+    """Say whether a text holds shell syntax outside quotes."""
     return _ASSIGNMENT.match(text) is not None or any(
         (char in _OPERATORS and not quote)
         or (char in _IN_DOUBLE_QUOTES and quote == '"')

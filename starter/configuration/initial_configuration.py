@@ -1,7 +1,7 @@
 """The `blueflame.yaml` that `init` proposes for a repository.
 
-Pure: what was found goes in, a short commented text comes out. It says only what a repository may
-decide, so that it never stands against the person's own file.
+Pure: findings in, a short commented text out. The text sets only what a repository may decide, so
+it never conflicts with the person's own file.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,17 +58,17 @@ _EXAMPLE: tuple[Provider, ...] = ("anthropic", "openai")
 
 
 class Findings(NamedTuple):
-    """What `init` found."""
+    """The findings of `init`."""
 
     gates: tuple[GateSpec, ...]
     proposal: Proposal
     """Toolchains and set-up that the repository's files ask for."""
     own_line: str
-    """What goes into the person's own file; empty where nothing has to."""
+    """Lines for the person's own file; empty if it needs none."""
     providers: tuple[str, ...]
-    """Those with a key."""
+    """The providers with a key."""
     routes: Routes | None
-    """None: the keys are not enough for every role, or the person's own file names models."""
+    """None: the keys do not cover every role, or the person's own file names models."""
     has_own_models: bool
 
 
@@ -79,11 +79,11 @@ def find(
     has_own_models: bool,
     own_line: str = "",
 ) -> Findings:
-    """Put together what is known.
+    """Combine what is known.
 
     Args:
         proposal: what the repository's files show.
-        environment: only asked for the presence of providers' keys.
+        environment: only checked for providers' keys.
         has_own_models: the person's own file names models; a repository's would replace them.
         own_line: toolchains and hosts, as a person's own file would allow them.
     """
@@ -109,7 +109,7 @@ def text(findings: Findings) -> str:
 def _environment(findings: Findings) -> Iterator[str]:
     proposal = findings.proposal
     for need in proposal.needs:
-        # On one line, whatever stands there: the rest of a comment would be configuration.
+        # On one line, whatever it holds: the rest of a multi-line comment would be configuration.
         version = " ".join(need.version.split())[:_LONGEST]
         yield f"\n# {need.evidence} asks for {need.language} {version}".rstrip()
     if findings.own_line:
@@ -125,7 +125,7 @@ def _environment(findings: Findings) -> Iterator[str]:
 
 
 def _folded(command: str) -> str:
-    """Return a command as YAML, one step a line; the lines are joined by spaces when read."""
+    """Return a command as YAML, one step per line; a reader joins the lines with spaces."""
     if not command.isprintable() or " && " not in command:
         return flow(command)
     return ">-\n      " + "\n      && ".join(command.split(" && "))

@@ -1,8 +1,8 @@
 """The JSON Schema of `blueflame.yaml`, for editors and other programs.
 
-Made from the models that read the file, so that it cannot say anything else; only the words are
-added, and the defaults that hold where a key is left out. What no schema can say (a repository's
-file may decide less) stays with `config check`.
+Generated from the models that read the file, so the two always agree; only descriptions and
+defaults are added. Rules that a schema cannot express (a repository's file may decide less) are
+left to `config check`.
 """
 
 import json
@@ -21,7 +21,7 @@ _Node = dict[str, Any]
 """A part of a JSON Schema."""
 _NAME: Final = "NAME"
 _LINK: Final = re.compile(r" \(\[[^\]]+\]\([^)]+\)\)")
-"""A link to another page, in brackets: it leads nowhere from a schema."""
+"""A link to another page, in brackets, which leads nowhere from a schema."""
 
 
 def schema() -> _Node:
@@ -48,7 +48,7 @@ def text() -> str:
 
 
 def _close(found: _Node) -> None:
-    """Refuse names that a mapping with names of the person's own does not allow."""
+    """Refuse names that a mapping with names of the person's choice does not allow."""
     for kind in (found, *found.get("anyOf", ())):
         if "patternProperties" in kind:
             kind["additionalProperties"] = False

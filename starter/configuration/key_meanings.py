@@ -8,125 +8,139 @@ from typing import Final
 
 MEANINGS: Final = {
     "version": "the version of this file's format; the only required key",
-    "pacing": "when dependants start: after the merge of a whole wave, or as soon as their "
-    "dependencies are validated ([concepts](concepts.md#the-two-pacings))",
-    "approvals.plan": "who approves the plan",
-    "approvals.changeset": "who approves a changeset; `auto_if_green` approves what at least one "
-    "gate judged, where none found something new",
-    "approvals.questions": "who answers what agents ask; `auto`: no one, they decide themselves",
+    "pacing": "when a task's dependants start: `wave` after a whole wave is merged, `flow` as "
+    "soon as their dependencies are validated ([concepts](concepts.md#the-two-pacings))",
+    "approvals.plan": "`ask`: you approve the plan; `auto`: it is approved without asking you",
+    "approvals.changeset": "`ask`: you approve each changeset; `auto_if_green`: it is approved if "
+    "at least one gate judged it and no gate found something new",
+    "approvals.questions": "`ask`: you answer agents' questions; `auto`: agents are told to "
+    "decide themselves",
     "approvals.unjudged": "what `auto_if_green` and a decisions file do with work that no gate "
-    "judged: leave it to you, or take it as green",
-    "approvals.unjudged_base": "what a session does where no gate judges the base: stop before a "
-    "model is paid, or go on ([environments](environments.md#a-base-that-no-gate-judges))",
+    "judged: `ask` leaves it to you, `allow` treats it as green",
+    "approvals.unjudged_base": "what a session does if no gate can judge the base: `stop` ends it "
+    "before a model is paid, `allow` continues "
+    "([environments](environments.md#a-base-that-no-gate-judges))",
     "concurrency.plan": "planners that run at once",
     "concurrency.develop": "developers that run at once",
     "concurrency.validate": "tasks that are validated at once",
     "concurrency.merge": "merge waves that run at once",
-    "models.planner": "models of the planner, the first that can be used",
-    "models.developer": "models of the developers",
-    "models.reviewer": "models of the reviewers; those of the author's family are asked "
-    "only where there is no other, and a notice says so",
-    "providers": "compatible servers, each under a name that you choose, and time "
-    "limits of built-in providers ([providers](providers.md)); refused in a file that was found in "
-    "the repository",
-    "providers.NAME.base_url": "its Chat Completions interface, as in `http://127.0.0.1:11434/v1`",
-    "providers.NAME.key": "the environment variable that holds its key; left out: it needs no key",
-    "providers.NAME.family": "who made its models; left out: the provider's name",
-    "providers.NAME.abilities.tool_calls": "`false`: it cannot be used for any role",
-    "providers.NAME.abilities.parallel_tool_calls": "`false`: it is asked for one call at a time",
-    "providers.NAME.abilities.system_role": "the role that carries the instructions; `user`: "
-    "they open the first message",
-    "providers.NAME.abilities.reasoning_effort": "sent as it stands; left out: not sent",
-    "providers.NAME.abilities.reasoning_replay": "`true`: a model's own turns go back as they "
-    "came, its reasoning included",
-    "providers.NAME.abilities.max_output_field": "what the server calls the limit of an answer",
-    "providers.NAME.abilities.streaming": "`false`: answers are asked for whole",
-    "providers.NAME.abilities.prompt_caching": "`true`: one `prompt_cache_key` is sent for each "
-    "agent",
-    "providers.NAME.timeout_s": "how long one call may take, in seconds; left out: 900",
-    "catalogue": "what you know about models that Blue Flame does not, by `provider/model`; "
-    "refused in a file that was found in the repository",
-    "catalogue.NAME.family": "who made it; reviewers of another family than the developer are "
-    "preferred",
-    "catalogue.NAME.window_tokens": "the longest prompt with its answer",
-    "catalogue.NAME.max_output_tokens": "the longest answer, at most half the window",
+    "models.planner": "models for the planner, in order of preference",
+    "models.developer": "models for the developers, in order of preference",
+    "models.reviewer": "models for the reviewers, in order of preference; a model of the author's "
+    "family reviews only if no other is configured, and a notice says so",
+    "providers": "servers that you add, each under a name that you choose; also time limits of "
+    "built-in providers ([providers](providers.md)). A repository's file may only repeat your own "
+    "entries",
+    "providers.NAME.base_url": "address of the server's Chat Completions interface, such as "
+    "`http://127.0.0.1:11434/v1`",
+    "providers.NAME.key": "name of the environment variable that holds the server's key; without "
+    "it, no key is sent",
+    "providers.NAME.family": "who made the server's models; default: the provider's name",
+    "providers.NAME.abilities.tool_calls": "`false`: the models cannot call tools, so no role can "
+    "use them",
+    "providers.NAME.abilities.parallel_tool_calls": "`false`: the model is told to make one tool "
+    "call at a time",
+    "providers.NAME.abilities.system_role": "the role of the message with the instructions; "
+    "`user` puts them at the start of the first message",
+    "providers.NAME.abilities.reasoning_effort": "sent to the server unchanged; by default not "
+    "sent",
+    "providers.NAME.abilities.reasoning_replay": "`true`: the model gets its own earlier turns "
+    "back unchanged, with their reasoning",
+    "providers.NAME.abilities.max_output_field": "the request field that limits the length of an "
+    "answer",
+    "providers.NAME.abilities.streaming": "`false`: answers are not streamed",
+    "providers.NAME.abilities.prompt_caching": "`true`: requests carry a `prompt_cache_key`, one "
+    "for each agent",
+    "providers.NAME.timeout_s": "time limit of one call, in seconds; default: 900",
+    "catalogue": "facts about models that Blue Flame does not know, by `provider/model`. A "
+    "repository's file may only repeat your own entries",
+    "catalogue.NAME.family": "who made the model; Blue Flame prefers reviewers from another "
+    "family than the developer's",
+    "catalogue.NAME.window_tokens": "the context window: prompt and answer together",
+    "catalogue.NAME.max_output_tokens": "the longest answer; at most half the window",
     "catalogue.NAME.prices.input_usd": "USD per million input tokens; 0 for a free model",
-    "catalogue.NAME.prices.cached_input_usd": "the same for cached input; left out: as other input",
-    "catalogue.NAME.prices.output_usd": "the same for output, reasoning included",
-    "budget.warn_usd": "a notice above this spend of a session, in USD",
-    "budget.stop_usd": "no call is paid beyond it; `on_cap` says what happens then",
-    "budget.burn_usd_per_minute": "at a higher rate of spending the same happens as at the cap",
-    "gates": "the checks that judge each change, by name; `{}` means none",
-    "gates.NAME.run": "the command; a text with shell syntax runs under `bash -e -o pipefail`",
-    "gates.NAME.timeout": "the longest time that it may run",
-    "worktree.setup": "commands run in the sandbox, once for all worktrees and checkouts that it "
-    "fits ([environments](environments.md#set-up-once))",
-    "worktree.setup_timeout": "the longest time that each of them may run",
-    "worktree.network": "hosts that `worktree.setup`, and nothing else, may reach: "
-    "`files.example.org` (its ports 443 and 80), `git.example.org:8443`, `*.example.org` "
-    "([security](security.md#network-for-set-up)); a file that was found in the repository may "
-    "only list what you list yourself",
-    "worktree.copy": "ignored files of your checkout that builds and tests need",
-    "worktree.allow_secret": "files of `copy` that may be copied, and paths in which work may add "
-    "lines, although they look secret; models "
-    "can read them then",
-    "environment.toolchains": "directories of this machine that commands in the sandbox may read, "
-    "each with its `bin` on PATH in this order: `~/.pyenv/versions/3.12.8`, `~/.cargo` "
-    "([environments](environments.md)); a file that was found in the repository may only list what "
-    "you list yourself",
-    "environment.root": "an unpacked image of this machine, shown read-only in place of its own "
-    "programs ([environments](environments.md#a-root-folder)); a file that was found in the "
-    "repository may only name what you name yourself",
-    "environment.variables": "variables that commands in the sandbox are given, as "
-    "`{RUSTUP_HOME: ~/.rustup}`; agents can read them",
-    "environment.registries": "what you know about package registries that `worktree.network` "
-    "lists, as `[{host: mirror.example.org, private: true}]` "
-    "([environments](environments.md#registries)); refused in a file that was found in the "
-    "repository",
-    "environment.upstream_proxy": "the HTTP proxy through which set-up reaches other hosts than "
-    "private registries, as `http://proxy.example.org:3128`; its name and password stand in your "
-    "`~/.netrc`; refused in a file that was found in the repository",
-    "environment.no_proxy": "hosts that set-up reaches without that proxy; refused in a file that "
-    "was found in the repository",
-    "environment.ca_file": "certificates in PEM form that set-up trusts besides the system's; "
-    "refused in a file that was found in the repository",
-    "plans": "plans that the planner makes at most: the first, and one after each rejection",
+    "catalogue.NAME.prices.cached_input_usd": "USD per million cached input tokens; default: "
+    "`input_usd`",
+    "catalogue.NAME.prices.output_usd": "USD per million output tokens, reasoning included",
+    "budget.warn_usd": "a session that has spent more than this, in USD, shows a notice",
+    "budget.stop_usd": "the cap of a session, in USD: no call is paid beyond it; `on_cap` says "
+    "what happens then",
+    "budget.burn_usd_per_minute": "the highest rate of spending; a higher rate has the same "
+    "effect as reaching the cap",
+    "gates": "the commands that judge each change, by name; `{}` means none",
+    "gates.NAME.run": "the command; a string with shell syntax runs under `bash -e -o pipefail`",
+    "gates.NAME.timeout": "time limit of the gate",
+    "worktree.setup": "commands that install what the project needs; they run in the sandbox, "
+    "once for all worktrees and checkouts that can share the result "
+    "([environments](environments.md#set-up-once))",
+    "worktree.setup_timeout": "time limit of each set-up command",
+    "worktree.network": "the only hosts that set-up may reach; all other commands reach none: "
+    "`files.example.org` (ports 443 and 80), `git.example.org:8443`, `*.example.org` "
+    "([security](security.md#network-for-set-up)). A repository's file may list only hosts that "
+    "you list",
+    "worktree.copy": "files that git ignores in your checkout, but builds and tests need",
+    "worktree.allow_secret": "paths that look secret but are allowed: files under `copy` may be "
+    "copied, and work may add lines in them. Models can then read them. Refused in a repository's "
+    "file",
+    "environment.toolchains": "directories of this machine that commands in the sandbox may read: "
+    "`~/.pyenv/versions/3.12.8`, `~/.cargo`. The `bin` of each is on PATH, in this order "
+    "([environments](environments.md)). A repository's file may list only toolchains that you list",
+    "environment.root": "an unpacked image on this machine; the sandbox shows it read-only in "
+    "place of the machine's programs ([environments](environments.md#a-root-folder)). A "
+    "repository's file may only repeat your own value",
+    "environment.variables": "variables for commands in the sandbox, such as `{RUSTUP_HOME: "
+    "~/.rustup}`; agents can read them",
+    "environment.registries": "more about package registries that `worktree.network` lists, such "
+    "as `[{host: mirror.example.org, private: true}]` "
+    "([environments](environments.md#registries)). A repository's file may only repeat your own "
+    "value",
+    "environment.upstream_proxy": "the HTTP proxy through which set-up reaches hosts, except "
+    "private registries and `no_proxy`: `http://proxy.example.org:3128`. Its login comes from "
+    "your `~/.netrc`. A repository's file may only repeat your own value",
+    "environment.no_proxy": "hosts that set-up reaches without `upstream_proxy`. A repository's "
+    "file may only repeat your own value",
+    "environment.ca_file": "a PEM file with certificates that set-up trusts in addition to the "
+    "system's. A repository's file may only repeat your own value",
     "environment.memory_mb": "the most memory that one command in the sandbox may use with all its "
-    "processes, in MB of 2^20 bytes; a file that was found in the repository may only lower these "
-    "four",
+    "processes, in MB of 2^20 bytes. A repository's file may only lower this value and the next "
+    "three",
     "environment.processes": "the most processes that one command may have at once",
     "environment.file_mb": "the largest file that one command may write, in MB",
-    "environment.disk_mb": "by how much one command may let its workspace grow, in MB",
-    "attempts": "attempts at a task before it fails",
-    "turns": "turns of one agent; reviewers and tasks of kind docs get half",
-    "agents.planner": "what a planner may use ([agents](concepts.md#what-one-agent-may-use)): "
+    "environment.disk_mb": "how much one command may add to its workspace, in MB",
+    "plans": "the most plans that the planner makes: the first, and one after each rejection",
+    "attempts": "how many attempts a task has before it fails",
+    "turns": "how many turns one agent has; reviewers, and agents of tasks of kind `docs`, have "
+    "half",
+    "agents.planner": "limits of the planner ([agents](concepts.md#what-one-agent-may-use)): "
     "`turns`, `time` in all, `stall_time` without progress, `usd`, `output_tokens` of one answer, "
-    "and the `effort` of its thinking (`low`, `medium`, `high`, `xhigh`; left out: the "
-    "provider's own); a file that was found in the repository may only lower them",
-    "agents.developer": "the same for developers; under `kinds` what differs by the kind of task "
+    "and the `effort` of its thinking (`low`, `medium`, `high`, `xhigh`; default: the provider's). "
+    "A repository's file may only lower them",
+    "agents.developer": "the same for developers; `kinds` holds what differs by the kind of task "
     "(`code`, `tests`, `docs`, `refactor`, `architecture`, `security`)",
     "agents.reviewer": "the same for reviewers",
-    "command_timeout": "the longest time that one command of an agent may run",
-    "limits.changed_files": "files that the work of one task may change",
-    "limits.file_bytes": "the largest file that it may write",
-    "limits.changed_bytes": "the total size of all that it may write",
-    "sandbox": "`none` runs commands of agents and gates with your own rights, on workers that "
-    "`run` starts then, or `up` with `BLUEFLAME_SANDBOX=none`; workers that have a sandbox keep to "
-    "it. Refused in a file that was found in the repository",
-    "policy.planner_tools": "tools that the planner is offered and may call",
-    "policy.developer_tools": "tools that developers are offered and may call",
-    "policy.reviewer_tools": "tools that reviewers are offered and may call",
-    "policy.allow_commands": "only commands that certainly match one of these run",
-    "policy.deny_commands": "commands that may match one of these never run, even if "
-    "they are allowed",
-    "policy.lift": "built-in rules that do not apply",
-    "policy.read_paths": "the only files that the tool `read`, and commands that plainly "
-    "read files, may read",
-    "policy.write_paths": "the only files that a task may write, within its claims",
-    "policy.blocked_paths": "neither read nor written",
-    "policy.protected_paths": "never written, whatever a task claims, in addition to the built-in "
-    "set; for example the tests of a baseline",
-    "deliver": "where finished work goes: the branch `blueflame/<session>`",
-    "on_cap": "what reaching the cap does: wait for you, or end the session",
+    "command_timeout": "time limit of one command of an agent",
+    "limits.changed_files": "how many files the work of one task may change",
+    "limits.file_bytes": "the largest file that a task may write, in bytes",
+    "limits.changed_bytes": "the total size of the files that a task may write, in bytes",
+    "sandbox": "`none` runs the commands of agents and gates without a sandbox, with your own "
+    "permissions. The workers must allow it: those that `run` starts do; for `up`, set "
+    "`BLUEFLAME_SANDBOX=none`. `none` is refused in a repository's file",
+    "policy.planner_tools": "tools that the planner may call",
+    "policy.developer_tools": "tools that developers may call",
+    "policy.reviewer_tools": "tools that reviewers may call",
+    "policy.allow_commands": "a command runs only if it certainly matches one of these patterns",
+    "policy.deny_commands": "a command that may match one of these patterns never runs, even if "
+    "`allow_commands` allows it",
+    "policy.lift": "built-in rules to switch off",
+    "policy.read_paths": "the only files that the tool `read` may read, and the only ones that "
+    "commands may name for reading",
+    "policy.write_paths": "the only files within its claims that a task may write",
+    "policy.blocked_paths": "files that agents may neither read nor write",
+    "policy.protected_paths": "files that no task may write, even if it claims them, in addition "
+    "to the built-in set; for example a baseline's tests",
+    "deliver": "where the result goes: `branch` is the branch `blueflame/<session>`",
+    "on_cap": "what happens at the cap, and in the other cases in which a session pauses by "
+    "itself ([operating](operating.md#pause-stop-resume)): `pause` waits for you, `stop` ends the "
+    "session",
 }
 """By dotted key; `NAME` stands for a name that the person gives."""

@@ -1,8 +1,7 @@
-"""The layers of a configuration as they are read: the files, and what flags said.
+"""Reads the layers of a configuration: the files and the flags.
 
-Each value keeps where it was said. Layers are put together by
-`starter.configuration.effective_configuration`. The only disk access is reading the files that it
-is pointed to.
+Each value keeps its origin. `effective_configuration` combines the layers. The only disk access is
+reading the given files.
 """
 
 from collections.abc import Collection, Mapping
@@ -31,22 +30,22 @@ from workflows.domain.gate import GateSpec
 
 _OTHER_NAME = "blueflame.yml"
 SPELLING = {"validation": "validate", "copies": "copy", "routes": "models"}
-"""Fields whose key in the file is another word."""
+"""Fields whose key in the file has another name."""
 _PROVIDERS: Final = TypeAdapter(dict[Provider, ProviderEntry])
 BY_NAME = ("providers", "catalogue")
-"""Mappings of which a later layer replaces entries, not the whole."""
+"""Mappings in which a later layer replaces entries, not the whole."""
 
 
 class Origin(BaseModel, frozen=True, extra="forbid"):
-    """Where a value came from."""
+    """The origin of a value."""
 
     layer: Literal["default", "environment", "user", "repository", "config", "flag"]
-    """`environment`: said by a variable, or derived from the keys there; `config`: the file of
+    """`environment`: set by a variable, or derived from the keys there; `config`: the file of
     `--config`."""
     source: str = ""
-    """The file as messages call it, the option or the variable; empty for a default."""
+    """The file's name in messages, the option or the variable; empty for a default."""
     line: int | None = None
-    """Of the key in that file, from 1."""
+    """The line of the key in that file, from 1."""
     column: int | None = None
 
     def __str__(self) -> str:
@@ -59,7 +58,7 @@ class Origin(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def place(self) -> str:
-        """How complaints begin: with file, line and column where there are such."""
+        """The beginning of complaints: with file, line and column if there are any."""
         return str(self) if self.line is None else f"{self}:{self.column}"
 
 
@@ -68,24 +67,24 @@ DEFAULT = Origin(layer="default")
 
 @dataclass(frozen=True)
 class Sources:
-    """Where settings are looked for; each may be absent."""
+    """Where to look for settings; each may be absent."""
 
     user: Path | None = None
-    """The person's own file (`user_file()`); need not exist."""
+    """The person's own file (`user_file()`); may be missing."""
     repository: Path | None = None
-    """The repository's root; its `blueflame.yaml` need not exist."""
+    """The repository's root; its `blueflame.yaml` may be missing."""
     config: Path | None = None
-    """The file named by `--config`; must exist, and takes the place of the repository's."""
+    """The file named by `--config`; must exist, and replaces the repository's."""
     flags: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What flags said, by dotted key: `{"budget.stop_usd": "5", "pacing": "flow"}`."""
+    """Values of flags, by dotted key: `{"budget.stop_usd": "5", "pacing": "flow"}`."""
     options: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Which option said it, by the same keys; `flags` where it is left out."""
+    """The option that set each value, by the same keys; `flags` if it is missing."""
     playbook: bool = False
-    """`--playbook` was given: scripted models whatever the files say."""
+    """`--playbook` was given: scripted models, whatever the files say."""
     providers: Mapping[Provider, ProviderEntry] = field(
         default_factory=dict[Provider, ProviderEntry]
     )
-    """What `BLUEFLAME_PROVIDERS` says; it goes before the files, here as in the workers."""
+    """The value of `BLUEFLAME_PROVIDERS`, which overrides the files, here as in the workers."""
 
 
 @dataclass(frozen=True)
@@ -93,18 +92,18 @@ class Layer:
     """One layer's values, by dotted key."""
 
     origin: Origin
-    """Of the layer as a whole."""
+    """The origin of the layer as a whole."""
     values: Mapping[str, object]
     origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
-    """Of single values, where more is known."""
+    """The origins of single values, if more is known."""
 
     @property
     def is_found(self) -> bool:
-        """Whether it was found in the repository, and no person named it."""
+        """Whether it was found in the repository, without a person naming it."""
         return self.origin.layer == "repository"
 
     def origin_of(self, key: str) -> Origin:
-        """Return where one value was said."""
+        """Return the origin of one value."""
         return self.origins.get(key, self.origin)
 
 
@@ -126,11 +125,11 @@ def read_layer(
 
     Args:
         path: the file.
-        kind: as what; one found in the repository may say less, and is called by its bare name.
+        kind: its role; a file found in the repository may set less, and is called by its bare name.
         providers: those that other layers describe; the file's own are added.
 
     Raises:
-        ConfigurationError: it cannot be read, or is wrong.
+        ConfigurationError: it cannot be read, or is invalid.
     """
     is_found = kind == "repository"
     name = FILE_NAME if is_found else str(path)
@@ -144,7 +143,7 @@ def read_text(path: Path, name: str) -> str:
 
     Args:
         path: the file.
-        name: how messages call it.
+        name: the file's name in messages.
 
     Raises:
         ConfigurationError: it is not a file, cannot be read, is longer than any configuration, or
@@ -160,12 +159,12 @@ def read_text(path: Path, name: str) -> str:
 
 
 def described(values: Mapping[str, object]) -> dict[Provider, ProviderEntry]:
-    """Return what dotted keys say of providers, by the providers' names."""
+    """Return the providers among dotted keys, by the providers' names."""
     return _PROVIDERS.validate_python(entries_of("providers", values))
 
 
 def entries_of(section: str, values: Mapping[str, object]) -> dict[str, object]:
-    """Return the entries of a mapping by names among dotted keys, by those names."""
+    """Return the entries of a mapping among dotted keys, by their names."""
     prefix = f"{section}."
     return {key.removeprefix(prefix): values[key] for key in values if key.startswith(prefix)}
 
@@ -186,17 +185,17 @@ def _file_layers(sources: Sources) -> list[Layer]:
 
 
 def _check_name(root: Path) -> None:
-    """Refuse a file that someone believes to be read."""
+    """Refuse a file with a name that a person may think is read."""
     if is_there(root / _OTHER_NAME) and not is_there(root / FILE_NAME):
         raise ConfigurationError(f"{_OTHER_NAME!r} is not read; rename it to {FILE_NAME!r}")
 
 
 def is_there(path: Path) -> bool:
-    """Say whether something is at `path`, readable or not."""
+    """Say whether anything exists at `path`, readable or not."""
     try:
         return path.exists()
     except OSError:
-        return True  # it may be; reading it will say what is wrong
+        return True  # it may exist; reading it reports the fault
 
 
 def _environment_layers(sources: Sources) -> list[Layer]:
@@ -222,7 +221,7 @@ def _flag_layers(sources: Sources) -> list[Layer]:
 
 
 def worded(error: ValidationError, source: str) -> str:
-    """Return the complaints about values that stand in no file, one a line."""
+    """Return the complaints about values that are in no file, one per line."""
     lines = [
         f"{source}: {'.'.join(map(str, item['loc']))}: {word(item)}"
         for item in error.errors(include_url=False)
@@ -242,12 +241,12 @@ def nested(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _settled(value: object) -> object:
-    """Return an entry that the file writes in its own way as a session keeps it."""
+    """Convert an entry from the file's format to a session's."""
     return value.settings() if isinstance(value, RoleEntry) else value
 
 
 def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
-    """Flatten a file to the keys that it says something about."""
+    """Flatten a file to the keys that it sets."""
     values: dict[str, object] = {}
     for name in sorted(file.model_fields_set - {"version"}):
         value: object = getattr(file, name)

@@ -1,8 +1,8 @@
-"""Older versions of `blueflame.yaml` made into the one that this release reads.
+"""Migrates older versions of `blueflame.yaml` to the one that this release reads.
 
-A step leads from one version to the next and changes the document in place, so that comments and
-order stay. A file without the key `version` is version 0: that is how a file looks that was begun
-by hand. Reads and writes no disk.
+Each step leads from one version to the next and changes the document in place, so that comments and
+order stay. A file without the key `version` is version 0, as files written by hand often are. Reads
+and writes no disk.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -16,20 +16,20 @@ from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.file_shape import VERSION
 
 _WIDEST: Final = 100_000
-"""No line is folded that was not."""
+"""Keep long lines unfolded."""
 
 
 _Step = Callable[[MutableMapping[str, JsonValue]], None]
-"""Changes the document; also done on the bare values, to see that nothing else has changed."""
+"""Changes the document. It also runs on the bare values, to check that nothing else has changed."""
 
 
 class Migrated(NamedTuple):
-    """A file of this release's version."""
+    """A file in this release's version."""
 
     text: str
-    """The old text itself where there was nothing to do."""
+    """The old text itself if nothing had to change."""
     before: int
-    """The version that it was of."""
+    """The version that it had."""
 
 
 def migrate(text: str, name: str) -> Migrated:
@@ -37,10 +37,10 @@ def migrate(text: str, name: str) -> Migrated:
 
     Args:
         text: the whole file.
-        name: how messages call it.
+        name: the file's name in messages.
 
     Raises:
-        ConfigurationError: it is not a mapping in YAML, or of a newer version; with its place.
+        ConfigurationError: it is not a mapping in YAML, or has a newer version; with its place.
     """
     source = Source(name)
     try:
@@ -79,7 +79,7 @@ def _version(value: object, source: Source) -> int:
 
 
 def _rewritten(text: str, steps: Sequence[_Step]) -> str | None:
-    """The text after these steps; None where the library that keeps comments cannot read it."""
+    """Return the text after these steps; None if the comment-keeping library cannot read it."""
     from io import StringIO
 
     from ruamel.yaml import YAML, YAMLError, util
@@ -109,9 +109,9 @@ def _rewritten(text: str, steps: Sequence[_Step]) -> str | None:
 
 
 def _name_the_version(document: MutableMapping[str, JsonValue]) -> None:
-    """0 to 1: the file says its version."""
+    """0 to 1: add the file's version."""
     document["version"] = 1
 
 
 _STEPS: Final[Mapping[int, _Step]] = {0: _name_the_version}
-"""By the version that a step starts from."""
+"""By the version from which a step starts."""

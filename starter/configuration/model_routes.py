@@ -1,7 +1,7 @@
-"""Routes of models: those used where a person configured none, and why some cannot work.
+"""Routes of models: the defaults if a person configured none, and why some routes cannot work.
 
-Pure: from the providers whose keys are there to routes, or to a message that names the ways to get
-models. It neither reads a key's value nor checks that it works.
+Pure: from the providers with keys to routes, or to a message that names the ways to get models. It
+neither reads a key's value nor checks that it works.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from workflows.domain.session.session_config import Routes
 class _Offer(NamedTuple):
     provider: Provider
     keys: tuple[str, ...]
-    """Environment variables that hold its key; the first is the one that messages name."""
+    """Environment variables that hold its key; messages name the first."""
     address: str
     """The environment variable that names another server."""
     strong: str
@@ -41,32 +41,32 @@ _OFFERS = (
         "gemini-4-argon",
     ),
 )
-"""In the order of preference."""
+"""In order of preference."""
 _NO_ENTRIES: ProviderEntries = {}
-_WAYS = ("", "_FILE", "_COMMAND")
-"""A key is given itself, by the file that holds it, or by the command that prints it."""
+_WAYS = ("_FILE", "_COMMAND")
+"""A key is given directly, by the file that contains it, or by the command that prints it."""
 
 PLAYBOOK_ROUTES = Routes(
     planner=("scripted/author",),
     developer=("scripted/author",),
     reviewer=("scripted/reviewer",),
 )
-"""With `--playbook FILE`: no model speaks, and every view says so."""
+"""With `--playbook FILE`: no model answers, and every view says so."""
 
 
 def available_providers(
     environment: Mapping[str, str], entries: ProviderEntries = _NO_ENTRIES
 ) -> frozenset[Provider]:
-    """Name the providers that can be asked.
+    """Return the providers that can be asked.
 
     Args:
-        environment: where keys are looked for; an empty one is none.
-        entries: the configured servers, which may want no key.
+        environment: where keys are looked up; an empty key counts as none.
+        entries: the configured servers, which may need no key.
     """
     built_in = (
         offer.provider
         for offer in _OFFERS
-        if any(environment.get(f"{key}{way}", "").strip() for key in offer.keys for way in _WAYS)
+        if any(environment.get(name, "").strip() for name in _key_variables(offer))
     )
     configured = (
         name
@@ -76,8 +76,13 @@ def available_providers(
     return frozenset((*built_in, *configured))
 
 
+def _key_variables(offer: _Offer) -> tuple[str, ...]:
+    """Return what can give its key; a file or a command only under the first name."""
+    return (*offer.keys, *(f"{offer.keys[0]}{way}" for way in _WAYS))
+
+
 def key_names(provider: str, entries: ProviderEntries = _NO_ENTRIES) -> tuple[str, ...]:
-    """Name the environment variables that hold a provider's key; some want none."""
+    """Return the environment variables that hold a provider's key; some need none."""
     if (entry := entries.get(provider)) is not None and entry.key:
         return (entry.key,)
     return next((offer.keys for offer in _OFFERS if offer.provider == provider), ())
@@ -89,7 +94,7 @@ def default_routes(available: AbstractSet[Provider]) -> Routes | None:
     | providers    | developers            | reviewers                                       |
     |--------------|-----------------------|-------------------------------------------------|
     | none         |                       |                                                 |
-    | one          | its usual model       | its strong model; the session says whose family |
+    | one          | its usual model       | its strong model; a notice names the family     |
     | two or three | the first one's usual | the others' usual models                        |
 
     Returns:
@@ -137,16 +142,16 @@ class RouteFault(NamedTuple):
     """Why the routes cannot work."""
 
     role: str
-    """Whose route says so."""
+    """The role whose route has the fault."""
     said: str
 
 
 def route_fault(routes: _Routes, entries: _Entries) -> RouteFault | None:
-    """Say why the routes cannot work: one names a server that is declared to know no tool calls.
+    """Say why the routes cannot work: one names a server that is declared not to support tools.
 
     Args:
-        routes: the models of each role; one without any is not judged.
-        entries: what is configured of providers.
+        routes: the models of each role; roles without models are ignored.
+        entries: the configured providers.
     """
     for role in ROLES:
         for name in routes[role]:

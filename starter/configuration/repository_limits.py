@@ -1,7 +1,7 @@
-"""What a `blueflame.yaml` that was found in the repository may not decide against the person.
+"""Limits on a `blueflame.yaml` that was found in the repository: it may not override the person.
 
-Pure; values are compared by dotted key with what would hold without that file. What no setting of
-the person's can allow there (the sandbox, secrets) is refused where the file is read.
+Pure; values are compared by dotted key with those that apply without that file. Settings that the
+person cannot allow there (the sandbox, secrets) are refused when the file is read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ _PERSONAL: Final = (
     "environment.ca_file",
 )
 _DENYING: Final = ("policy.deny_commands", "policy.blocked_paths", "policy.protected_paths")
-"""Lists that every layer adds to: more of them only ever denies more."""
+"""Lists to which every layer adds; more entries only deny more."""
 _WIDENING: Final = tuple(
     f"policy.{key}"
     for key in (
@@ -43,7 +43,7 @@ _WIDENING: Final = tuple(
         "write_paths", "lift",
     )
 )  # fmt: skip
-"""Lists of which a repository may only leave something out."""
+"""Lists from which a repository may only remove entries."""
 _NETWORK: Final = "worktree.network"
 _TOOLCHAINS: Final = "environment.toolchains"
 _BOUNDS: Final = tuple(f"environment.{key}" for key in CommandBounds.model_fields)
@@ -65,13 +65,13 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 
 
 def joined(below: Mapping[str, object], layer: Mapping[str, object]) -> dict[str, object]:
-    """Return a layer's values, completed by what only adds up with those of layers below it.
+    """Return a layer's values, completed by those values of lower layers that add up.
 
-    That is what they deny, and the limits of an agent of which the layer says nothing.
+    These are denials, and limits of an agent that the layer does not set.
 
     Args:
-        below: what applies without the layer, by dotted key.
-        layer: its own values.
+        below: the values without the layer, by dotted key.
+        layer: the layer's values.
     """
     values = dict(layer)
     for key, value in layer.items():
@@ -86,28 +86,28 @@ def joined(below: Mapping[str, object], layer: Mapping[str, object]) -> dict[str
 
 
 def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tuple[str, ...]:
-    """Say which values of the repository's file are not its to decide.
+    """Return the values that the repository's file may not decide.
 
-    | key                | the repository may say                                     |
+    | key                | the repository may set                                     |
     |--------------------|------------------------------------------------------------|
-    | `approvals.…`      | `ask`, or what the person says                             |
-    | `on_cap`           | what the person says, or the default                       |
-    | `budget.stop_usd`, | at most what the person says, or the default               |
+    | `approvals.…`      | `ask`, or the person's value                               |
+    | `on_cap`           | the person's value, or the default                         |
+    | `budget.stop_usd`, | at most the person's value, or the default                 |
     | `limits.…`, `environment.memory_mb`, `….processes`, `….file_mb`, `….disk_mb` |  |
-    | `providers.…`      | what the person says: it would say where keys and code go  |
-    | `catalogue.…`      | what the person says: it would say what the cap counts     |
-    | `environment.registries`, `….upstream_proxy`, `….no_proxy`, `….ca_file` | what the person   \
-      says: it would open the person's network, or say whom set-up trusts |
+    | `providers.…`      | the person's value: it decides where keys and code go      |
+    | `catalogue.…`      | the person's value: it decides what the cap counts         |
+    | `environment.registries`, `….upstream_proxy`, `….no_proxy`, `….ca_file` | the person's \
+    value: it opens the person's network, or decides whom set-up trusts |
     | `worktree.network` | hosts that the person lists, in the same words             |
     | `environment.toolchains` | toolchains that the person lists, in the same words  |
-    | `environment.root` | what the person says: it is a place of theirs             |
-    | `agents.…`         | at most what the person says, or the default; any effort   |
-    | lists of `policy`  | the same, or less; what denies may be added to             |
+    | `environment.root` | the person's value: it is a place on their machine         |
+    | `agents.…`         | at most the person's value, or the default; any effort     |
+    | lists of `policy`  | the same, or less; denials may be added                    |
     | any other          | anything                                                   |
 
     Args:
         found: the file's values that no later layer replaces, by dotted key.
-        own: what the person's own file says, by dotted key.
+        own: the values of the person's own file, by dotted key.
 
     Returns:
         One complaint for each, beginning with the key.
@@ -142,7 +142,7 @@ def _agent_faults(found: Mapping[str, object], own: Mapping[str, object]) -> Ite
 
 
 def _raised(said: LimitSettings, allowed: LimitSettings) -> Iterator[str]:
-    """Name the limits of which more is said than is allowed; effort is not one."""
+    """Return the limits that exceed the allowed value; effort is not limited."""
     for name in LimitSettings.model_fields:
         value, most = getattr(said, name), getattr(allowed, name)
         if name != "effort" and value is not None and most is not None and value > most:

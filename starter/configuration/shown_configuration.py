@@ -1,7 +1,7 @@
-"""The effective configuration for people and for programs: each value, and where it came from.
+"""The effective configuration for people and for programs: each value, and its origin.
 
-What a session here would get. A role without any model is shown as one, so that a configuration can
-be looked at before there are keys.
+This is what a session would get here. A role without a model is shown as such, so that a
+configuration can be viewed before there are keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,27 +23,26 @@ class Setting(BaseModel, frozen=True, extra="forbid"):
     """One value."""
 
     value: JsonValue
-    """As it would stand in the file; None: gates are detected, or a role has no model."""
+    """In the file's format; None: gates are detected, or a role has no model."""
     origin: Origin
 
 
 class ShownConfiguration(BaseModel, frozen=True, extra="forbid"):
-    """What `config show --json` prints."""
+    """The output of `config show --json`."""
 
     schema_version: Literal[1] = 1
     settings: dict[str, Setting]
-    """By dotted key, in the order of the file; each provider and model of which something is said
-    has its own."""
+    """By dotted key, in the order of the file; each configured provider and model has its own."""
 
 
 def shown_configuration(
     layers: Sequence[Layer], environment: Mapping[str, str]
 ) -> ShownConfiguration:
-    """Say what applies.
+    """Return the effective configuration.
 
     Args:
-        layers: all that was said, the winning one last.
-        environment: only asked for the presence of providers' keys.
+        layers: all layers, the winning one last.
+        environment: only checked for providers' keys.
 
     Raises:
         ConfigurationError: the values contradict each other.
@@ -66,8 +65,8 @@ def lines(shown: ShownConfiguration, *, with_origins: bool) -> Iterator[str]:
     """Return it as a `blueflame.yaml`, line by line.
 
     Args:
-        shown: what applies.
-        with_origins: each value is followed by a comment that says where it came from.
+        shown: the effective configuration.
+        with_origins: add a comment with its origin after each value.
     """
     yield f"version: {VERSION}"
     before = ""

@@ -1,6 +1,6 @@
-"""The values of `blueflame.yaml`: how each kind is written, and what is wrong with one that is not.
+"""The values of `blueflame.yaml`: how each kind is written, and the faults of one that is not.
 
-Says nothing of keys, sections and files; those are `starter.configuration.file_shape`'s.
+Keys, sections and files are defined in `file_shape`.
 """
 
 import re
@@ -41,14 +41,14 @@ _SHORT_NAMES = {"gemini": "google", "claude": "anthropic", "gpt": "openai"}
 
 
 texts: Final = TypeAdapter(tuple[str, ...]).validate_python
-"""Returns a value that is a list of texts as one; raises `ValidationError` for any other."""
+"""Returns a list of texts unchanged; raises `ValidationError` for any other value."""
 
 
 def parse_duration(value: object) -> timedelta:
-    """Read `90s`, `10m` or `1h30m`; more than nothing and at most 24 hours.
+    """Parse `90s`, `10m` or `1h30m`; more than nothing and at most 24 hours.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: it is not a duration in this range.
     """
     if isinstance(value, timedelta):
         return value
@@ -63,7 +63,7 @@ def parse_duration(value: object) -> timedelta:
 
 
 def _command(value: object) -> object:
-    """A text becomes an argument list; a list is left to pydantic."""
+    """Turn a text into an argument list; pydantic checks a list."""
     return parse_command(value) if isinstance(value, str) else value
 
 

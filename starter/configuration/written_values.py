@@ -1,7 +1,6 @@
-"""Values of a configuration as a person writes them in `blueflame.yaml`.
+"""Formats values of a configuration as a person writes them in `blueflame.yaml`.
 
-Pure, and the other way round than `starter.configuration.file_shape`: what is written here is read
-there as the same value.
+Pure; the inverse of `file_shape`, which reads the text as the same value.
 """
 
 import json
@@ -19,7 +18,7 @@ from workflows.domain.gate import GateSpec
 
 _PLAIN: Final = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9_./=-]*|[0-9]+[hms](?:[0-9]+[ms])*")
 _WORDS_OF_YAML: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-"""Texts that some reader takes for something else."""
+"""Texts that some YAML readers do not take for text."""
 _GATES: Final = TypeAdapter(tuple[GateSpec, ...])
 _COMMANDS: Final = TypeAdapter(tuple[tuple[str, ...], ...])
 _ENTRIES: Final = TypeAdapter(dict[str, object])
@@ -35,14 +34,14 @@ def duration(value: timedelta) -> str:
 
 
 def command(argv: Sequence[str]) -> JsonValue:
-    """Return a command as its text where it was one for the shell, else as the list that it is."""
+    """Return a command as its text if it was one for the shell, else as a list."""
     if tuple(argv[:-1]) == BASH and _is_text_of(argv):
         return argv[-1]
     return list(argv)
 
 
 def _is_text_of(argv: Sequence[str]) -> bool:
-    """Whether the last word alone would be read as the whole."""
+    """Whether the last word alone would be read as the whole command."""
     try:
         return parse_command(argv[-1]) == tuple(argv)
     except ValueError:
@@ -57,7 +56,7 @@ def gates(specs: Sequence[GateSpec]) -> dict[str, JsonValue]:
 
 
 def spelled(key: str, value: object) -> JsonValue:
-    """Return one setting's value as it would stand in the file.
+    """Return one setting's value as in the file.
 
     Args:
         key: dotted.
@@ -90,7 +89,7 @@ def _plain(value: object) -> JsonValue:
 
 
 def _entry(value: BaseModel) -> JsonValue:
-    """What was said of a provider or a model; what was not stays out."""
+    """The values given for a provider or a model, without unset ones."""
     said = {
         name: getattr(value, name)
         for name in type(value).model_fields

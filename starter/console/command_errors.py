@@ -21,7 +21,7 @@ _ELSE: Final = "`doctor` tells what is missing here"
 
 
 class CommandError(Exception):
-    """A command cannot do what it was asked for."""
+    """A command cannot do what was asked."""
 
     def __init__(self, message: str, code: ExitCode = ExitCode.USAGE) -> None:
         super().__init__(message)
@@ -29,9 +29,9 @@ class CommandError(Exception):
 
 
 def explained(error: Exception) -> CommandError | None:
-    """Return what to say of an error that is not a fault of the program; None for one that is.
+    """Return the message for an error that is not an internal one; None for an internal error.
 
-    Asked by type only where the module that defines it was loaded at all.
+    A type is checked only if its module is loaded.
     """
     if isinstance(error, CommandError):
         return error
@@ -58,9 +58,9 @@ def _of_temporal(error: Exception) -> str:
 
 
 def _full_disk() -> str:
-    """Return what to say of a full disk, if the server that failed has its database on this one.
+    """Return a message about a full disk if the failed server has its database on this disk.
 
-    The server itself says only that it could not save something.
+    The server itself reports only that it could not save.
     """
     from starter.console.disk_space import Disk
     from workers.settings import HomelessError, Settings
@@ -68,7 +68,7 @@ def _full_disk() -> str:
     try:
         settings = Settings.read()
     except (ValueError, HomelessError):
-        return ""  # a variable that cannot be read is reported where it is used
+        return ""  # an invalid variable is reported where it is used
     return "" if settings.has_external_server else "".join(Disk(settings.data_dir).news())
 
 

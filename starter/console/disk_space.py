@@ -1,6 +1,6 @@
-"""Whether the disk of the data directory is full: said once, and again when it has room again.
+"""Detects a full disk of the data directory; reports it once, and again when it has room.
 
-Server, workers and agents all write there. They try again by themselves; a person has to make room.
+Server, workers and agents all write there. They retry by themselves; a person must make room.
 """
 
 import shutil
@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Final
 
 _FULL_BYTES: Final = 4_000_000
-"""Less, and neither the server's database nor a worktree can be counted on."""
+"""With less, neither the server's database nor a worktree works reliably."""
 _ROOM_BYTES: Final = 4 * _FULL_BYTES
 
 
 def free_bytes(directory: Path) -> int:
-    """Return what is free on the disk of a directory, or of the nearest one that is there."""
+    """Return the free space on the disk of a directory, or of its nearest existing parent."""
     place = next(place for place in (directory, *directory.parents) if place.exists())
     return shutil.disk_usage(place).free
 
 
 class Disk:
-    """The disk of one data directory, looked at again and again."""
+    """The disk of one data directory, checked repeatedly."""
 
     def __init__(self, directory: Path, free: Callable[[Path], int] = free_bytes) -> None:
         self._directory = directory
@@ -28,11 +28,11 @@ class Disk:
         self._is_full = False
 
     def news(self) -> list[str]:
-        """Return what has changed since the last look, in words; mostly nothing."""
+        """Return the changes since the last check, in words; mostly none."""
         try:
             free = self._free(self._directory)
         except OSError:
-            return []  # the code that needs the disk reports that it is gone
+            return []  # the code that needs the disk reports the error
         if not self._is_full and free < _FULL_BYTES:
             self._is_full = True
             where = f"{free / 1e6:.1f} MB are free for the data directory {str(self._directory)!r}"

@@ -1,4 +1,4 @@
-"""Exit codes of `blueflame`: what a script may rely on (docs/cli.md lists them for people)."""
+"""Exit codes of `blueflame`, which scripts may rely on (docs/cli.md lists them for people)."""
 
 from enum import IntEnum
 from typing import Final
@@ -8,12 +8,12 @@ class ExitCode(IntEnum):
     """How a command ended."""
 
     COMPLETE = 0
-    """Done; of `run` and `watch`: every task is merged, or was skipped by a person."""
+    """Done; for `run` and `watch`: every task is merged, or was skipped by a person."""
     FAILED = 1
     """The session ended incomplete or failed, or the command had an internal error."""
     USAGE = 2
-    """Wrong arguments, configuration, repository or machine (an editor too that is missing or
-    fails), or an id that does not exist."""
+    """Wrong arguments, configuration, repository or machine (also an editor that is missing or
+    fails), or an unknown id."""
     WAITING = 3
     """The session waits for a person, and there is no terminal to ask at."""
     STOPPED = 4
@@ -21,12 +21,12 @@ class ExitCode(IntEnum):
     UNAVAILABLE = 5
     """Temporal, or a worker, cannot be reached."""
     STALE = 6
-    """What was to be decided has changed, is settled, or does not wait, and nothing was sent; the
-    session answered at once that it will not; or what was to be shown is not there yet."""
+    """The subject of a decision has changed, is settled, or does not wait, and nothing was sent; or
+    the session refused at once; or there is nothing to show yet."""
     INSIDE = 7
-    """A command of a session started this one, which would start or steer a session."""
+    """A command of a session started this one, which would start or control a session."""
     INTERRUPTED = 130
-    """Ctrl-C: the command detached, the session did not end; or there was none yet."""
+    """Ctrl-C: the command detached and the session continues; or there was no session yet."""
 
 
 OF_OUTCOME: Final = {

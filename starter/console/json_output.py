@@ -1,4 +1,4 @@
-"""`--json`: one valid document on the standard output, and nothing else there; on errors too."""
+"""`--json`: one valid document on the standard output, and nothing else, even for errors."""
 
 import json
 import sys
@@ -22,14 +22,14 @@ def write_object(**content: object) -> ExitCode:
     """Write one document; models in it are written as their JSON.
 
     Args:
-        content: its keys beside `schema_version`.
+        content: its keys besides `schema_version`.
     """
     write_line({"schema_version": SCHEMA_VERSION, **content}, indent=2)
     return ExitCode.COMPLETE
 
 
 def write_line(content: Mapping[str, object], indent: int | None = None) -> None:
-    """Write one object, on one line where there is no indent."""
+    """Write one object, on one line if there is no indent."""
     # ASCII, so that no locale can break it.
     text = json.dumps(content, ensure_ascii=True, indent=indent, default=_plain)
     sys.stdout.write(f"{text}\n")
@@ -40,11 +40,12 @@ def write_error(message: str, code: ExitCode) -> None:
     """Write why a command gave no document, as the document.
 
     Args:
-        message: what the error stream says for people.
+        message: the text of the error stream.
+        code: the command's exit code.
         code: what the command leaves with.
     """
     error = {"code": int(code), "kind": code.name.lower(), "message": message}
-    # On one line: where documents are lines, this is one more.
+    # On one line: in line-based output it is one more document.
     write_line({"schema_version": SCHEMA_VERSION, "error": error})
 
 

@@ -1,7 +1,7 @@
-"""No session within a session: what a session's own command started may look, but not act.
+"""Prevents sessions within a session: a session's own command may look, but not act.
 
-The mark that is looked for is set on every command of an agent, gate and set-up. It stops accidents
-and what is not hostile; what is confined could not reach Temporal in any case.
+It checks a mark that is set on every command of an agent, gate and set-up. That stops accidents and
+commands that are not hostile; confined commands cannot reach Temporal in any case.
 """
 
 import functools
@@ -14,7 +14,7 @@ from starter.console.terminal import fail
 
 
 def outside_only(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command, refused where a session started us."""
+    """Return the command, which refuses to run inside a session."""
 
     @functools.wraps(command)
     def guarded(*args: object, **kwargs: object) -> None:
@@ -25,12 +25,12 @@ def outside_only(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def refuse_inside(name: str) -> None:
-    """Leave with code 7 where a session started us; `name` is the command's.
+    """Exit with code 7 inside a session; `name` is the command's.
 
     Raises:
-        SystemExit: a session did.
+        SystemExit: a session started this process.
     """
-    # Late: it brings pydantic, which `--help` does without.
+    # Late: it imports pydantic, which `--help` does not need.
     from activities.ports.sandbox_port import INSIDE
 
     if os.environ.get(INSIDE):

@@ -1,7 +1,6 @@
-"""How the person calls us, so that a command that we tell works as it is typed.
+"""How the person started this program, so that commands in messages work as shown.
 
-Messages from below the command line say `blueflame`; the code that shows one passes it through
-`as_typed`.
+Messages from lower layers say `blueflame`; the code that shows one passes it through `as_typed`.
 """
 
 import re
@@ -16,7 +15,7 @@ _OURS: Final = re.compile(rf"(?<=[`'(]){NAME}(?= [a-z])")
 
 
 def program() -> str:
-    """Return how the person starts us, for commands that they are told."""
+    """Return the program as the person types it, for commands in messages."""
     typed = Path(sys.argv[0])
     if typed.parts[-2:] == ("starter", "__main__.py"):
         words = sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1]

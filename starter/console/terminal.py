@@ -1,7 +1,7 @@
-"""The terminal: where output goes, whether a person is there, and the running of a command.
+"""The terminal: where output goes, whether a person is there, and running a command.
 
-Text from elsewhere (titles, goals, reasons, model output) goes through `shown`, so that neither
-markup nor control characters in it have any effect.
+Foreign text (titles, goals, reasons, model output) goes through `shown`, so that neither markup nor
+control characters in it have any effect.
 """
 
 import asyncio
@@ -37,10 +37,10 @@ def one_line(text: str, width: int) -> str:
 
 
 def console(*, beside: bool = False) -> "Console":
-    """Return the console for people; it takes no markup from text and follows NO_COLOR, TERM.
+    """Return the console for people; it reads no markup in text and follows NO_COLOR, TERM.
 
     Args:
-        beside: on the error stream, where the output is data.
+        beside: on the error stream, because the output is data.
     """
     from rich.console import Console
 
@@ -57,12 +57,12 @@ def write(
 ) -> None:
     """Write lines for people.
 
-    They are not folded: a terminal does that itself, and a command in them can be copied.
+    They are not folded: a terminal does that itself, and commands stay easy to copy.
 
     Args:
-        lines: without ends of line.
-        style: how a line looks where there are colours.
-        beside: to the error stream, where the output is data.
+        lines: without line ends.
+        style: returns a line's style, for terminals with colours.
+        beside: to the error stream, because the output is data.
     """
     out = console(beside=beside)
     for line in lines:
@@ -75,7 +75,7 @@ def is_interactive() -> bool:
 
 
 def make_streams_forgiving() -> None:
-    """Write what an ASCII locale cannot show as escapes instead of failing."""
+    """Write characters that an ASCII locale cannot show as escapes, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -83,9 +83,9 @@ def make_streams_forgiving() -> None:
 
 
 def command(body: Callable[P, Coroutine[None, None, ExitCode]]) -> Callable[P, NoReturn]:
-    """Return a command that runs `body` to its end and leaves with its exit code.
+    """Return a command that runs `body` to its end and exits with its code.
 
-    With its option `json` an error is written as a document too.
+    With its option `json`, an error is also written as a document.
     """
 
     @functools.wraps(body)
@@ -96,11 +96,11 @@ def command(body: Callable[P, Coroutine[None, None, ExitCode]]) -> Callable[P, N
 
 
 def execute(command: Coroutine[None, None, ExitCode], *, json: bool = False) -> NoReturn:
-    """Run a command to its end and leave with its exit code.
+    """Run a command to its end and exit with its code.
 
     Args:
-        command: what to run.
-        json: an error is written as a document too.
+        command: the command to run.
+        json: also write an error as a document.
 
     Raises:
         SystemExit: always.
@@ -109,7 +109,7 @@ def execute(command: Coroutine[None, None, ExitCode], *, json: bool = False) -> 
 
 
 def fail(error: CommandError, *, json: bool = False) -> NoReturn:
-    """Say an error that was found before a command began, and leave with its code.
+    """Report an error that was found before a command began, and exit with its code.
 
     Raises:
         SystemExit: always.
@@ -121,7 +121,7 @@ def fail(error: CommandError, *, json: bool = False) -> NoReturn:
 def _say(error: CommandError, *, json: bool) -> None:
     message = as_typed(str(error))
     if json:
-        # Late: only a document needs its models.
+        # Late: only a document needs its model.
         from starter.console.json_output import write_error
 
         write_error(message, error.code)
@@ -134,7 +134,7 @@ def _outcome(command: Coroutine[None, None, ExitCode], *, json: bool) -> ExitCod
         code = asyncio.run(_until_told(command))
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read us has enough; the interpreter must not complain at its end either.
+        # The reader has closed the pipe; the interpreter must not complain at its end either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.COMPLETE
     except KeyboardInterrupt:
@@ -152,7 +152,7 @@ def _outcome(command: Coroutine[None, None, ExitCode], *, json: bool) -> ExitCod
 
 
 async def _until_told(command: Coroutine[None, None, ExitCode]) -> ExitCode:
-    # A closed terminal and a polite kill end a command as Ctrl-C does: with its children.
+    # A closed terminal or SIGTERM ends a command as Ctrl-C does: with its children.
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
@@ -163,8 +163,8 @@ async def _until_told(command: Coroutine[None, None, ExitCode]) -> ExitCode:
     except asyncio.CancelledError:
         return ExitCode.INTERRUPTED
     finally:
-        # The loop closes the pipe that signals are written to before it forgets that it has one:
-        # another Ctrl-C in between would be told as a bad file descriptor.
+        # The loop closes the pipe for signals before it forgets the pipe: another Ctrl-C in between
+        # would be reported as a bad file descriptor.
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
 
@@ -172,7 +172,7 @@ async def _until_told(command: Coroutine[None, None, ExitCode]) -> ExitCode:
 async def read_line() -> str | None:
     """Return a line that the person types; None at the end of input.
 
-    It waits on the loop and not in a thread, so that Ctrl-C is never stuck behind it.
+    Waits on the loop and not in a thread, so that Ctrl-C is never stuck behind it.
     """
     loop = asyncio.get_running_loop()
     typed: asyncio.Future[None] = loop.create_future()

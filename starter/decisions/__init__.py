@@ -1,4 +1,4 @@
 """A person's decisions before they are sent: checked, read from a file, or made by a rule.
 
-What a decision does to a session is decided in `workflows.policy.session.decisions`.
+`workflows.policy.session.decisions` defines what a decision does to a session.
 """

@@ -1,7 +1,7 @@
-"""A person's decisions: checked against the session's state first, then made into signals; pure.
+"""A person's decisions: checked against the session's state, then turned into signals; pure.
 
-An approval names exactly what it is for; what is stale, unknown or settled is said at once, and
-nothing is sent. The session checks again, for what changes on the way.
+An approval names exactly what it approves. A stale, unknown or settled subject is reported at once,
+and nothing is sent. The session checks again, because its state may change in the meantime.
 """
 
 from pydantic import BaseModel
@@ -24,26 +24,31 @@ PLAN = "plan"
 
 
 def chosen(session: ShownSession, wanted: str | None, digest: str | None) -> Ask:
-    """Return what a person means to decide.
+    """Return what a person decides on.
 
     Args:
         session: its view.
         wanted: `plan` or a changeset's id; None: the only thing that waits.
-        digest: the beginning of the changeset's digest that the person has seen; None: any.
+        digest: the beginning of the changeset's digest that the person saw; None: any.
 
     Raises:
-        CommandError: nothing waits, several do, or what is meant is unknown, settled or stale.
+        CommandError: nothing waits, several do, or the subject is unknown, settled or stale.
     """
     _check_open(session)
     if wanted is None:
-        return _only(session)
-    if wanted == PLAN:
-        return plan(session)
-    return changeset(session, wanted, digest)
+        wanted = _only(session)
+    if wanted != PLAN:
+        return changeset(session, wanted, digest)
+    if digest is not None:
+        raise CommandError(
+            f"--digest {digest!r} goes with a changeset, and the plan waits; decide without it, or "
+            "send the plan that you saw with `plan edit --file FILE --digest DIGEST`"
+        )
+    return plan(session)
 
 
 def plan(session: ShownSession) -> PlanAsk:
-    """Return the ask for the plan.
+    """Return the request for the plan.
 
     Raises:
         CommandError: no plan waits.
@@ -63,7 +68,7 @@ def plan(session: ShownSession) -> PlanAsk:
 
 
 def editable(session: ShownSession) -> None:
-    """Check that a plan can be brought or changed now: while one is awaited, or worked on.
+    """Check that a plan can be brought or changed now: while it is awaited, or worked on.
 
     Raises:
         CommandError: the session has ended, does not answer, or has no plan yet.
@@ -77,10 +82,10 @@ def editable(session: ShownSession) -> None:
 
 
 def changeset(session: ShownSession, wanted: str, digest: str | None) -> ChangesetAsk:
-    """Return the ask for one changeset.
+    """Return the request for one changeset.
 
     Raises:
-        CommandError: it is unknown, does not wait, or has other commits now.
+        CommandError: it is unknown, does not wait, or now has other commits.
     """
     known = {c.id: c for c in session.changesets}
     found = known.get(ChangesetId(wanted))
@@ -105,9 +110,9 @@ def approval(ask: Ask, by: str, *, by_rule: bool = False) -> tuple[str, BaseMode
     """Return the signal that approves, and its content.
 
     Args:
-        ask: what is approved.
+        ask: what to approve.
         by: who decides.
-        by_rule: a decisions file does, and no person looked.
+        by_rule: a decisions file decides, without a person's look.
     """
     match ask:
         case PlanAsk():
@@ -119,7 +124,7 @@ def approval(ask: Ask, by: str, *, by_rule: bool = False) -> tuple[str, BaseMode
 
 
 def rejection(ask: Ask, reason: str, by: str) -> tuple[str, BaseModel]:
-    """Return the signal that rejects, and its content: what the agents shall know."""
+    """Return the signal that rejects, and its content: the notes for the agents."""
     match ask:
         case PlanAsk():
             return "reject_plan", RejectPlan(notes=reason, by=by)
@@ -140,9 +145,9 @@ def _check_open(session: ShownSession) -> None:
         )
 
 
-def _only(session: ShownSession) -> Ask:
+def _only(session: ShownSession) -> str:
     if session.phase is SessionPhase.AWAITING_PLAN:
-        return plan(session)
+        return PLAN
     waiting = session_words.waiting(session)
     if not waiting:
         raise CommandError(
@@ -152,4 +157,4 @@ def _only(session: ShownSession) -> Ask:
     if len(waiting) > 1:
         names = ", ".join(c.id for c in waiting)
         raise CommandError(f"several changesets wait: {names}; name one of them")
-    return changeset(session, waiting[0].id, None)
+    return waiting[0].id

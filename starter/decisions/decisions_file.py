@@ -1,9 +1,8 @@
-"""The decisions file: what a person decided before an unattended session came to ask.
+"""The decisions file: what a person decided before an unattended session asks.
 
-Shape and judgement only, both pure: `starter.input.yaml_files` reads the file, and
-`starter.decisions.unattended` sends what comes of it. A rule
-fits where all that it names holds; the first rule that fits decides; where none does, nothing is
-decided.
+Only its format and its rules, both pure: `starter.input.yaml_files` reads the file, and
+`starter.decisions.unattended` sends the decisions. A rule matches if all its conditions are met;
+the first matching rule decides; without one, nothing is decided.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ Amount = Annotated[float, Field(gt=0, le=float(MAX_USD), allow_inf_nan=False)]
 
 
 class PlanRule(BaseModel, frozen=True, extra="forbid"):
-    """One decision on plans; what is left out fits any."""
+    """One decision on plans; a missing condition matches any plan."""
 
     max_tasks: StrictInt | None = Field(default=None, ge=1)
     kinds: tuple[TaskKind, ...] | None = None
@@ -30,10 +29,10 @@ class PlanRule(BaseModel, frozen=True, extra="forbid"):
     max_risk: Literal["low", "medium", "high"] | None = None
     decide: Choice
     reason: str = Field(default="", max_length=10_000)
-    """What the agents are told with a rejection."""
+    """The message to the agents with a rejection."""
 
     def fits(self, tasks: Sequence[Task]) -> bool:
-        """Tell whether the rule speaks of these tasks."""
+        """Tell whether the rule matches these tasks."""
         if self.max_tasks is not None and len(tasks) > self.max_tasks:
             return False
         if self.kinds is not None and any(task.kind not in self.kinds for task in tasks):
@@ -49,7 +48,7 @@ class ChangesetRule(PlanRule, frozen=True, extra="forbid"):
     """A pattern over its id, as in `docs-*`."""
 
     def names(self, changeset: str) -> bool:
-        """Tell whether the pattern fits a changeset's id."""
+        """Tell whether the pattern matches a changeset's id."""
         return self.id is None or fnmatchcase(changeset, self.id)
 
 
@@ -62,30 +61,30 @@ class Decisions(BaseModel, frozen=True, extra="forbid"):
     answers: dict[str, Annotated[str, Field(min_length=1, max_length=10_000)]] = Field(
         default_factory=dict[str, str]
     )
-    """By task, or `plan`, or a pattern over them: what an agent that asks is told. Without one it
-    is told to decide itself."""
+    """By task, `plan`, or a pattern for them: the answer to an agent that asks. Without one it is
+    told to decide itself."""
     failed: Literal["wait", "retry", "skip", "stop"] = "wait"
-    """Of tasks that used up their attempts, once nothing else is left to do. `retry`: one more
+    """For tasks that used up their attempts, once nothing else is left to do. `retry`: one more
     attempt each, then `wait`."""
     cap: Literal["wait", "stop"] = "stop"
     raise_cap_to_usd: Amount | None = None
-    """Before that, and once: the cap is set to this."""
+    """Set the cap to this first, once."""
 
 
 def answer_to(decisions: Decisions, about: str) -> str:
-    """Return what an agent's question is answered with."""
+    """Return the answer to an agent's question."""
     fitting = (text for name, text in decisions.answers.items() if fnmatchcase(about, name))
     return next(fitting, DECIDE_YOURSELF)
 
 
 def on_plan(decisions: Decisions, tasks: Sequence[Task]) -> PlanRule | None:
-    """Return the rule that decides on a plan; None: no one has decided."""
+    """Return the rule that decides on a plan; None: no rule matches."""
     return next((rule for rule in decisions.plan if rule.fits(tasks)), None)
 
 
 def on_changeset(
     decisions: Decisions, changeset: str, tasks: Sequence[Task]
 ) -> ChangesetRule | None:
-    """Return the rule that decides on a changeset; None: no one has decided."""
+    """Return the rule that decides on a changeset; None: no rule matches."""
     fitting = (each for each in decisions.changesets if each.names(changeset) and each.fits(tasks))
     return next(fitting, None)

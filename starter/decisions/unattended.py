@@ -1,6 +1,6 @@
-"""A session without a person: what its decisions file says is sent as a person's own signals are.
+"""A session without a person: sends the decisions of its decisions file as a person's own signals.
 
-Each question is decided once; what the file leaves open stays open, and the command that follows
+Each question is decided once. What the file leaves open stays open, and the command that follows
 the session says so and ends.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _GAVE_UP: Final = {TaskState.FAILED, TaskState.TIMED_OUT}
 _PLANS_REJECTED: Final = 2
-"""A planner that did not meet the rules twice will not do so a third time: the session waits."""
+"""A planner that failed the rules twice will fail them a third time: the session waits."""
 
 
 class Unattended:
@@ -49,7 +49,7 @@ class Unattended:
     def __init__(
         self, sessions: "Sessions", session: "SessionId", decisions: Decisions, name: str
     ) -> None:
-        """Args: `name`: how the session's records call the file, beside who started it."""
+        """Args: `name`: the file's name in the session's records, with who started it."""
         from starter.sessions.sent_decisions import decider
 
         self._sessions = sessions
@@ -60,7 +60,7 @@ class Unattended:
         self._rejected = 0
 
     async def act(self, now: ShownSession) -> list[str]:
-        """Send what the file decides of what waits now; return a line for each decision."""
+        """Send the file's decisions on what waits now; return a line for each decision."""
         if not now.live or now.outcome is not None:
             return []
         if now.questions:
@@ -103,7 +103,7 @@ class Unattended:
         rule = on_changeset(self._decisions, name, tasks) if tasks else None
         is_unjudged = work_words.is_unjudged(line) and now.unjudged == "ask"
         if (is_unjudged or line.not_reviewed) and rule and rule.decide == "approve":
-            return []  # the session would refuse it: a person has to look
+            return []  # the session would refuse it: a person must decide
         if rule is None or rule.decide == "wait" or not self._is_new(f"{name} {ask.digest}"):
             return []
         return await self._send(ask, rule)
@@ -119,13 +119,13 @@ class Unattended:
         return await self._decide(done, *decision)
 
     async def _decide(self, done: list[str], name: str, content: object) -> list[str]:
-        """Send a decision; return what to say of it: `done`, or why the session refused it."""
+        """Send a decision; return what to say about it: `done`, or why the session refused it."""
         try:
             await self._sessions.decide(self._session, name, content)
         except CommandError as error:
             if error.code is not ExitCode.STALE:
                 raise
-            return [str(error)]  # a person was faster, say; the session goes on
+            return [str(error)]  # for example, a person was faster; the session continues
         return done
 
     async def _cap(self, now: ShownSession) -> list[str]:
@@ -162,13 +162,13 @@ class Unattended:
         return await self._decide(done, "stop", Nothing(by=self._by))
 
     async def _tasks(self, names: "Sequence[TaskId]") -> "list[Task]":
-        """Return the tasks, all of them or none: a rule must not judge by a part."""
+        """Return the tasks, all or none: a rule must not judge a part of them."""
         found = [await self._sessions.task(self._session, name) for name in names]
         known = [record.task for record in found if record is not None]
         return known if len(known) == len(names) else []
 
     def _is_new(self, question: str) -> bool:
-        """Note that a question is settled; False where it was already."""
+        """Record that a question is settled; return False if it already was."""
         is_new = question not in self._settled
         self._settled.add(question)
         return is_new

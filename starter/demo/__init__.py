@@ -1,1 +1,1 @@
-"""The demo: the main job on a sample repository, scripted, with a check of what was seen."""
+"""The demo: the main job on a sample repository, scripted, with a check of the observed events."""

@@ -1,7 +1,7 @@
-"""Follows the demo's session to its end: tells what happens, and decides as a person would.
+"""Follows the demo's session to its end: reports what happens, and decides as a person would.
 
-Decisions go the way of a person's: what waits is shown, and answered by a signal that names exactly
-that. What is told here is for the eye; what the demo claims at its end stands in `evidence`.
+Decisions take a person's path: what waits is shown, and answered by a signal that names exactly
+that. This output is only for the eye; `evidence` has what the demo claims at its end.
 """
 
 import asyncio
@@ -36,13 +36,13 @@ _STAGES: Final = {
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast the demo's person is."""
+    """How fast the demo's simulated person is."""
 
     look_s: float = 0.3
     pause_s: float = 0.5
-    """So that a person can see what is approved before it is."""
+    """So that a person can see the subject before its approval."""
     patience_s: float = 180
-    """Nothing in the demo takes so long; without any change it has gone wrong."""
+    """Nothing in the demo takes this long; without any change something is wrong."""
 
 
 class Course:
@@ -65,7 +65,7 @@ class Course:
         """Follow the session to its end and return its last view.
 
         Raises:
-            CommandError: it stands still, or a task is lost.
+            CommandError: it stalls, or a task is lost.
         """
         last: ShownSession | None = None
         changed = time.monotonic()
@@ -90,7 +90,7 @@ class Course:
                 ExitCode.FAILED,
             )
 
-    # --- telling ----------------------------------------------------------------------------------
+    # --- reporting --------------------------------------------------------------------------------
 
     async def _tell(self, now: "ShownSession") -> None:
         moved = [task for task in now.tasks if self._before.get(task.id) != task]
@@ -112,7 +112,7 @@ class Course:
         return before is None or (before.state, before.attempt) != (task.state, task.attempt)
 
     async def _tell_notes(self, task: TaskLine) -> None:
-        """Tell what is new in a task's notes; they grow only where an attempt did not pass."""
+        """Report new notes of a task; they grow only when an attempt did not pass."""
         if task.attempt == 0 or task.state not in {TaskState.READY, TaskState.DEVELOPING}:
             return
         record = await self._sessions.task(self._session, task.id)

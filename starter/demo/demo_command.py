@@ -32,7 +32,7 @@ async def demo(
         bool, typer.Option("--keep", help="Keep server and workers running until Ctrl-C.")
     ] = False,
 ) -> ExitCode:
-    """Run a whole session on a sample repository, offline, with a scripted model."""
+    """Run a session on a sample, offline, with a scripted model."""
     from starter.demo import stage, wording
     from starter.machine import engine
 
@@ -70,7 +70,7 @@ class _Teller:
             self._print(line)
 
     def _print(self, line: str) -> None:
-        # Links and commands are copied: a terminal may wrap them, we never do.
+        # Links and commands are copied: a terminal may wrap them, but this program never does.
         self._out.print(line, soft_wrap=True)
 
 
@@ -104,7 +104,7 @@ async def _play(
 
 
 def _settings(played: "Stage") -> "Settings":
-    """Return settings for server and workers of the demo's own, whatever else runs here."""
+    """Return separate settings for the demo's server and workers, whatever else runs here."""
     from starter.machine.engine import read_settings
 
     for name in [name for name in os.environ if name.startswith("TEMPORAL_")]:
@@ -141,7 +141,7 @@ async def _workers(supervisor: "Supervisor", settings: "Settings") -> None:
 
 
 async def _until_told() -> None:
-    """Wait for Ctrl-C or a polite kill, which are the ordinary end here."""
+    """Wait for Ctrl-C or SIGTERM, the ordinary end here."""
     try:
         await asyncio.Event().wait()
     except asyncio.CancelledError:

@@ -1,6 +1,6 @@
-"""What really happened in a session, read from Temporal's histories and from the waves' results.
+"""What really happened in a session, read from Temporal's histories and the waves' results.
 
-The demo claims nothing that is not found here. Nothing is rendered.
+The demo claims only what is found here. Nothing is rendered.
 """
 
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a session went through."""
+    """The observed events of a session."""
 
     at_once: int
-    """The most developers that were at work at the same time."""
+    """The most developers that worked at the same time."""
     by_gate: tuple[Refused, ...]
     by_reviewer: tuple[Refused, ...]
     conflicts: tuple[ReturnedChangeset, ...]
@@ -35,7 +35,7 @@ class Seen:
 
 
 class Span(NamedTuple):
-    """From when to when something ran, in nanoseconds since 1970."""
+    """When something started and ended, in nanoseconds since 1970."""
 
     begin: int
     end: int
@@ -88,7 +88,7 @@ async def _events(client: "Client", workflow: str) -> "list[HistoryEvent]":
 
 
 def decision_names(events: "Iterable[HistoryEvent]") -> tuple[str, ...]:
-    """Name the accepted Updates and the signals of a history, without the ledger's signals."""
+    """Return the accepted Updates and the signals of a history, without the ledger's signals."""
     names = [_decision_name(event) for event in events]
     return tuple(name for name in names if name not in {"", "ledger_event"})
 
@@ -101,7 +101,7 @@ def _decision_name(event: "HistoryEvent") -> str:
 
 
 def ended_children(events: "Iterable[HistoryEvent]") -> tuple[Child, ...]:
-    """Name the children of a history that ended with a result, in that order."""
+    """Return the children of a history that ended with a result, in that order."""
     found = [
         event.child_workflow_execution_completed_event_attributes
         for event in events
@@ -111,7 +111,7 @@ def ended_children(events: "Iterable[HistoryEvent]") -> tuple[Child, ...]:
 
 
 def child_spans(events: "Iterable[HistoryEvent]") -> tuple[Span, ...]:
-    """Say from when to when the children of a history ran, those left out that never ended."""
+    """Return when the children of a history ran, without those that never ended."""
     began: dict[str, int] = {}
     spans: list[Span] = []
     for event in events:
@@ -126,7 +126,7 @@ def child_spans(events: "Iterable[HistoryEvent]") -> tuple[Span, ...]:
 
 
 def most_at_once(spans: "Sequence[Span]") -> int:
-    """Count the most spans that share a moment; one that begins as another ends shares none."""
+    """Count the most spans that overlap; a span that begins as another ends does not overlap it."""
     return max(
         (sum(other.begin <= one.begin < other.end for other in spans) for one in spans), default=0
     )

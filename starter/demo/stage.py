@@ -1,7 +1,7 @@
-"""What the demo plays on: a fresh copy of the sample as a git repository, and its own test suite.
+"""The demo's stage: a fresh copy of the sample as a git repository, and its own test suite.
 
-The sample and its playbook stand in `examples/demo` of a checkout. Git runs here as a person would
-run it, on a repository that the demo made; the session itself never goes through this module.
+The sample and its playbook are in `examples/demo` of a checkout. Git runs here as a person would
+run it, on a repository that the demo made; the session itself never uses this module.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _AUTHOR: Final = ("-c", "user.name=Demo", "-c", "user.email=demo@example.invalid
 
 @dataclass(frozen=True)
 class Stage:
-    """A folder of the demo's own."""
+    """The demo's own folder."""
 
     folder: Path
     repository: Path
@@ -31,7 +31,7 @@ class Stage:
 
     @property
     def data_dir(self) -> Path:
-        """Where the demo's server and workers keep their things."""
+        """The data directory of the demo's server and workers."""
         return self.folder / "data"
 
 
@@ -53,10 +53,10 @@ async def set_up(parent: Path | None = None) -> Stage:
     """Copy the sample to a new folder and make a repository of it.
 
     Args:
-        parent: where that folder is made; None: where the system keeps what is temporary.
+        parent: where to make that folder; None: the system's folder for temporary files.
 
     Raises:
-        CommandError: the sample is not there, or git does not work.
+        CommandError: the sample is missing, or git does not work.
     """
     material = _material()
     made = await asyncio.to_thread(tempfile.mkdtemp, prefix="blueflame-demo-", dir=parent)
@@ -92,8 +92,8 @@ def _material() -> Path:
 async def run_suite(stage: Stage, revision: str) -> SuiteRun:
     """Run the sample's own tests on a clean clone of a branch or commit.
 
-    Without a sandbox, as a person would who trusts what was approved: the sample and the scripted
-    changes come with Blue Flame.
+    Runs without a sandbox, as a person would who trusts the approved work: the sample and the
+    scripted changes come with Blue Flame.
     """
     from workers.local.trusted_programs import run_unconfined
 
@@ -111,10 +111,10 @@ async def run_suite(stage: Stage, revision: str) -> SuiteRun:
 
 
 async def git(folder: Path, *arguments: str) -> str:
-    """Run git on a repository of the demo's own and return what it says.
+    """Run git on one of the demo's repositories and return its output.
 
     Raises:
-        CommandError: it fails.
+        CommandError: git failed.
     """
     from activities.ports.git_errors import GitCommandError
     from workers.hosting.host_wiring import GitMissingError

@@ -1,4 +1,4 @@
-"""All that the demo says, as plain lines; the fixed text is ASCII.
+"""All texts of the demo, as plain lines; the fixed text is ASCII.
 
 Pure: values in, lines out. Foreign text passes `one_line` or `shown`.
 """
@@ -30,7 +30,7 @@ _LINES: Final = 3
 
 
 def step(word: str, text: str) -> str:
-    """Return one line of the course; `text` is fixed, or was made harmless before."""
+    """Return one line of the course; `text` is fixed, or already made harmless."""
     return f"{word:<9} {text}"
 
 
@@ -41,7 +41,7 @@ def _steps(word: str, text: str) -> list[str]:
 
 
 def introduction(sandbox: str) -> list[str]:
-    """Say what is played and what is real. Args: `sandbox`: `none` where nothing confines."""
+    """Say what is scripted and what is real. Args: `sandbox`: `none` without confinement."""
     if sandbox == "none":
         real = "the Temporal server, git, the tests, the merges, and your part as Updates."
         return [*_INTRODUCTION, real, f"Sandbox {NO_SANDBOX}", ""]
@@ -82,12 +82,12 @@ def changeset_approved(changeset: ChangesetLine) -> str:
 
 
 def named(task: str, attempt: int) -> str:
-    """Return a task with its attempt, where it is not the first."""
+    """Return a task with its attempt, if that is not the first."""
     return f"{task} (attempt {attempt})" if attempt > 1 else task
 
 
 def note(task: str, text: str) -> list[str]:
-    """Say what came of an attempt that did not pass, from its notes."""
+    """Report an attempt that did not pass, from its notes."""
     first, *rest = [line for line in text.splitlines() if line.strip()] or [""]
     if conflict := next((line for line in rest if line.startswith("CONFLICT")), None):
         return _steps("CONFLICT", f"{task}: {conflict}")
@@ -107,7 +107,7 @@ def notice(told: Notice) -> list[str]:
 
 @dataclass(frozen=True)
 class Proof:
-    """Everything that the demo's end rests on."""
+    """The facts behind the demo's final claims."""
 
     session: ShownSession
     seen: Seen
@@ -116,7 +116,7 @@ class Proof:
 
     @property
     def findings(self) -> tuple[tuple[bool, str], ...]:
-        """Whether each promised event was seen, with what is known of it."""
+        """Return whether each promised event was seen, with its details."""
         seen = self.seen
         approvals = seen.decisions.count("approve_changeset")
         return (
@@ -169,7 +169,7 @@ def _conflicts(seen: Seen) -> str:
 
 
 def ending(proof: Proof, stage: Stage, elapsed_s: float) -> list[str]:
-    """Show what came out, what was seen, and what it cost."""
+    """Show the result, the observed events, and the cost."""
     session, spent = proof.session, money(proof.session.spent_usd)
     title = f"Done in {elapsed_s:.0f} s." if proof.is_whole else "NOT all that the demo promises:"
     unconfined = [f"Sandbox   {NO_SANDBOX}"] if session.sandbox == "none" else []
@@ -190,13 +190,13 @@ def _finding(text: str, *, was_seen: bool) -> list[str]:
 
 
 def look_further(stage: Stage, session: str, page: str | None, program: str) -> list[str]:
-    """Say where to look at the result, and how at the session once the demo has ended.
+    """Say where to look at the result, and at the session after the demo has ended.
 
     Args:
-        stage: where it played.
+        stage: the demo's stage.
         session: its id.
-        page: the session's page in the Web UI; None: it is not known.
-        program: how the person starts us.
+        page: the session's page in the Web UI; None: unknown.
+        program: the program as the person types it.
     """
     at = f"git -C {stage.repository}"
     branch = f"blueflame/{session}"

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 def lines(found: Mapping[str, str]) -> list[str]:
-    """Return diffs by task as lines for a terminal, which must not obey them."""
+    """Return diffs by task as lines that are harmless on a terminal."""
     return [shown(line) for text in found.values() for line in text.removesuffix("\n").split("\n")]
 
 
 def show(view: "ShownSession", changeset: "ChangesetLine", found: Mapping[str, str]) -> None:
-    """Write diffs by task: for a person with what marks them, else as the data that they are.
+    """Write diffs by task: marked for a person, raw as data.
 
-    A file or a pipe gets the bytes as they are, and the error stream the marks; a terminal must not
-    obey them.
+    A file or a pipe gets the raw bytes, and the error stream the marks; on a terminal the lines are
+    made harmless.
     """
     text, is_read = "".join(found.values()), sys.stdout.isatty()
     verdicts = work_words.verdict_lines(changeset)
@@ -38,11 +38,11 @@ def show(view: "ShownSession", changeset: "ChangesetLine", found: Mapping[str, s
 async def diffs_of(
     sessions: "Sessions", session: "SessionId", changeset: "ChangesetLine", settings: "Settings"
 ) -> dict[str, str]:
-    """Return the whole diff of a changeset: for each task its own, in the changeset's order.
+    """Return the whole diff of a changeset, by task, in the changeset's order.
 
     Raises:
         CommandError: no worker answers, nothing is validated yet, or this machine does not share
-            the workers' store; each with a code of its own.
+            the workers' store; each with its own code.
     """
     from activities.ports.blob_store_port import BlobMissingError
     from workers.local.stored_diffs import read_diff

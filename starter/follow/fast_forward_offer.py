@@ -1,7 +1,7 @@
-"""The fast-forward of a person's branch to a session's: only on request, and only where it is safe.
+"""Fast-forwards a person's branch to a session's, only on request and only if it is safe.
 
-It is done here, with the person's own rights, from what stands in their repository: no server and
-no worker takes part. What stands in the way is told, and then nothing has changed.
+It runs with the person's own rights on their repository, without server or worker. If anything is
+in the way it is reported, and nothing has changed.
 """
 
 import os
@@ -28,12 +28,12 @@ _FILTER_VARIABLES: Final = (
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_SYSTEM",
 )
-"""What a checkout's filters need. Other variables could name another repository to git."""
+"""What a checkout's filters need. Other variables could point git to another repository."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """A branch of the person's, and where it is to go."""
+    """A person's branch, and its target."""
 
     repository: Path
     branch: str
@@ -45,13 +45,13 @@ class Way:
 
 
 async def find_way(repository: Path, session: str | None, branch: str | None) -> Way:
-    """Find what would be moved, and where to; nothing is changed.
+    """Find what would move, and where to; nothing is changed.
 
     Args:
         repository: the repository, or a folder in it.
-        session: an id, or the beginning or end of one; None: the only one with work that the
-            person's branch has not.
-        branch: the person's branch; None: the one that is checked out.
+        session: an id, or the beginning or end of one; None: the only session with work that the
+            person's branch lacks.
+        branch: the person's branch; None: the checked-out one.
 
     Raises:
         CommandError: there is no such repository, branch or session, or several sessions match.
@@ -77,7 +77,7 @@ async def find_way(repository: Path, session: str | None, branch: str | None) ->
 
 
 async def open_way(repository: Path, session: str) -> Way | None:
-    """Return the way of what is checked out to a session's branch; None where nothing can move."""
+    """Return the way from the checked-out branch to a session's; None if nothing can move."""
     from activities.ports.git_errors import GitError
     from workers.local.person_repository import is_ancestor
 
@@ -90,10 +90,10 @@ async def open_way(repository: Path, session: str) -> Way | None:
 
 
 async def go(way: Way, environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Move the branch, and the checkout that shows it; return what to say of it.
+    """Move the branch, and the checkout that shows it; return the lines to print.
 
     Raises:
-        CommandError: something of the person's stands in the way, and nothing was changed; or git
+        CommandError: something of the person's is in the way, and nothing was changed; or git
             failed in the middle (a filter, a full disk), and the message says what it left.
     """
     from activities.ports.git_errors import GitError
@@ -120,7 +120,7 @@ async def go(way: Way, environment: Mapping[str, str] = os.environ) -> list[str]
 
 
 async def _sessions_branch(repository: Path, session: str | None, mine: Commit) -> str:
-    """Return the branch of the session that is meant."""
+    """Return the branch of the given session."""
     from workers.local.person_repository import branches_under
 
     every = await branches_under(repository, _OURS)

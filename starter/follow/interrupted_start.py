@@ -1,4 +1,4 @@
-"""What a `run` says that is interrupted before it follows its session: whether there is one."""
+"""The message of a `run` that is interrupted before it follows its session."""
 
 import asyncio
 import contextlib
@@ -13,20 +13,20 @@ class Beginning:
     """How far a `run` has come."""
 
     session: str | None = None
-    """Set once the server may have heard of it."""
+    """Set when the server may have received it."""
     is_in_background: bool = False
     """An `up` may have been left running."""
     is_followed: bool = False
-    """Whoever follows the session says how it goes on."""
+    """From here on the code that follows the session reports how it goes on."""
 
 
 @contextlib.contextmanager
 def told_if_interrupted(program: str, *, beside: bool) -> Generator[Beginning]:
-    """Say what there is where a person interrupts the block.
+    """If a person interrupts the block, say what was started.
 
     Args:
-        program: how commands are called that a person is told.
-        beside: on the error stream, since the output is documents.
+        program: the program as the person types it.
+        beside: on the error stream, because the output is documents.
     """
     beginning = Beginning()
     try:
@@ -38,7 +38,7 @@ def told_if_interrupted(program: str, *, beside: bool) -> Generator[Beginning]:
 
 
 def interrupted(beginning: Beginning, program: str) -> list[str]:
-    """Return what there is at this point, and how to look or to end it."""
+    """Return what was started by then, and how to inspect or end it."""
     if beginning.session is None:
         first = "interrupted: no session was started"
     else:

@@ -1,6 +1,6 @@
-"""Finished work that could not be brought to the person's repository: where it is, how to take it.
+"""Finished work that could not be delivered to the person's repository: where it is, how to get it.
 
-Looks at the host's data on this machine and changes nothing; what cannot be read is not told of.
+Reads the host's data on this machine and changes nothing; unreadable data is not mentioned.
 """
 
 import os
@@ -12,14 +12,14 @@ from starter.sessions.shown_session import ShownSession
 from workflows.domain.session.notice import NoticeKind
 
 _TRUSTING: Final = ("--upload-pack", "git -c safe.directory=* upload-pack")
-"""As root: git takes nothing from a repository of the host worker's user otherwise."""
+"""As root: otherwise git refuses a repository of the host worker's user."""
 
 
 def lines(session: ShownSession, host_dir: Path) -> list[str]:
-    """Return what to say of an ended session whose work was not delivered; else nothing.
+    """Return lines about an ended session whose work was not delivered; else nothing.
 
     Args:
-        session: as it stands.
+        session: its current view.
         host_dir: the host's data directory, where Blue Flame's repositories are.
     """
     refused = any(notice.kind is NoticeKind.DELIVERY for notice in session.notices)
@@ -43,6 +43,6 @@ def _keeping(ref: str, repositories: Path) -> Path | None:
         try:
             if (bare / ref).exists() or f" {ref}\n" in (bare / "packed-refs").read_text():
                 return bare
-        except OSError:  # none is packed, or it is another user's
+        except OSError:  # packed refs are missing, or belong to another user
             continue
     return None

@@ -1,4 +1,4 @@
-"""Writes what the agents of a session did, below what no view of a session may leave out."""
+"""Writes what a session's agents did, below the labels that no view of a session may omit."""
 
 from typing import TYPE_CHECKING
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class TurnLog:
-    """One `log` of one session: lines for people, or one document a line."""
+    """One `log` of one session: lines for people, or one document per line."""
 
     def __init__(self, sessions: "Sessions", view: ShownSession, *, json: bool) -> None:
-        """Args: `view`: the session's, from just before."""
+        """Args: `view`: the session's latest view."""
         self._sessions = sessions
         self._view = view
         self._json = json
 
     def begin(self) -> None:
-        """Say what is known of the session before anything of it is told."""
+        """Write what is known of the session before anything else."""
         self._mark([])
 
     async def tell(self, happening: "Happening") -> None:

@@ -1,7 +1,7 @@
-"""Following a session: a live picture on a terminal, lines of what changes elsewhere.
+"""Following a session: a live view on a terminal, lines of changes elsewhere.
 
-On a terminal a person is asked for what the session waits for. Elsewhere no one is asked: the
-commands that answer are said, and the exit code tells that a person is needed.
+On a terminal a person is asked for pending decisions. Elsewhere no one is asked: the commands that
+answer are printed, and the exit code says that a person is needed.
 """
 
 import asyncio
@@ -34,14 +34,14 @@ _LOOK_SECONDS: Final = 0.5
 _PATIENT_LOOKS: Final = 240
 """Looks that may fail in a row: a server restarts in seconds, a cluster fails over in a minute."""
 _WAITS_EVERY: Final = 10
-"""Looks between two at what waits for a provider: it takes a request for each agent."""
+"""Looks between two checks for provider waits, which need a request for each agent."""
 _CHOICES: Final = {"y": "[y]es", "n": "[n]o", "l": "[l]ater", "d": "[d]iff"}
 _NO_WORKER_LOOKS: Final = 3
-"""Looks without an answer before it is said: a worker may just be starting."""
+"""Looks without an answer before it is reported: a worker may just be starting."""
 
 
 class Watch:
-    """One person's (or script's) look at one session."""
+    """One person's (or script's) view of one session."""
 
     def __init__(
         self,
@@ -55,18 +55,18 @@ class Watch:
         """Follow `session`.
 
         Args:
-            sessions: where it is found.
+            sessions: the client.
             session: its id.
-            patient: without a terminal, go on when the session waits for a person.
-            json: each change is one document, a line, and no one is asked.
-            unattended: decides in a person's place; no one is asked then.
+            patient: without a terminal, continue when the session waits for a person.
+            json: write each change as one document per line, and ask no one.
+            unattended: decides in a person's place; then no one is asked.
         """
         self._sessions = sessions
         self._patient = patient
         self._json = json
         self._unattended = unattended
         settings = read_settings()
-        # Elsewhere it is not this disk that matters.
+        # On another machine, this disk does not matter.
         self._disk = None if settings.has_external_server else Disk(settings.data_dir)
         self._session = session
         self._program = program()
@@ -75,7 +75,7 @@ class Watch:
         self._waits: tuple[ProviderWait, ...] = ()
 
     async def follow(self) -> ExitCode:
-        """Follow the session to its end and return the exit code that tells how it ended."""
+        """Follow the session to its end and return the exit code for how it ended."""
         if is_interactive() and self._unattended is None and not self._json:
             return await self._live()
         return await self._lines()
@@ -112,11 +112,11 @@ class Watch:
             _write(lines)
 
     async def _look(self) -> ShownSession:
-        """Return the session's view; a server that is away for a while does not end the watch."""
+        """Return the session's view; a server that is briefly away does not end the watch."""
         from temporalio.service import RPCError
 
         for _ in range(_PATIENT_LOOKS):
-            if self._disk is not None:  # where documents are lines, it stands beside them
+            if self._disk is not None:  # in line-based output it goes to the error stream
                 write(self._disk.news(), session_words.style, beside=self._json)
             try:
                 return await self._whole()
@@ -160,14 +160,14 @@ class Watch:
 
     def _picture(self, now: ShownSession, size: tuple[int, int]) -> list[str]:
         width, height = size
-        # One row less: the cursor stands below the last line.
+        # One row less, because the cursor is below the last line.
         return live_picture.picture(now, self._program, width, max(height - 1, 1))
 
     async def _until_asked_or_ended(self, show: Callable[[ShownSession], None]) -> ShownSession:
         while True:
             now = await self._look()
             if now.phase is SessionPhase.RUNNING:
-                # What went away and comes again, as after `retry --review`, is asked again.
+                # What went away and comes back, as after `retry --review`, is asked again.
                 self._asked &= _open_asks(now)
             if now.outcome or _open_asks(now) - self._asked:
                 return now
@@ -225,11 +225,11 @@ class Watch:
     async def _send(self, decision: "tuple[str, BaseModel]") -> None:
         try:
             await self._sessions.decide(self._session, *decision)
-        except CommandError as error:  # someone else decided first, say: it is no longer asked
+        except CommandError as error:  # another user decided first, say: stop asking
             _write([str(error)])
 
     async def _offer_fast_forward(self, now: ShownSession) -> None:
-        """Ask who has answered before whether their branch shall follow, where it can."""
+        """Ask a person who answered before whether to move their branch too, if it can move."""
         if not self._asked or now.outcome != "complete" or now.branch is None:
             return
         way = await fast_forward_offer.open_way(Path(now.repository), now.session)
@@ -239,7 +239,7 @@ class Watch:
         try:
             answer = await _answer(question, "yl")
         except asyncio.CancelledError:
-            return  # Ctrl-C: later; the session is over, and how it ended was said
+            return  # Ctrl-C: later; the session has ended, and its end was reported
         if answer == "y":
             try:
                 _write(await fast_forward_offer.go(way))
@@ -262,7 +262,7 @@ def _open_asks(now: ShownSession) -> set[str]:
 
 
 def _needs(now: ShownSession) -> set[str]:
-    """Return what the session waits for a person for, beside what it asks: a fixed fault."""
+    """Return what the session needs a person for besides questions: a fixed fault."""
     needs = _open_asks(now) | {f"question of {each.agent}" for each in now.questions}
     if now.phase is SessionPhase.PAUSED and now.live:
         needs.add(f"paused {now.cap_usd} {now.reason}")
@@ -278,7 +278,7 @@ async def _answer(question: str, choices: str) -> str:
         try:
             line = await read_line()
         except asyncio.CancelledError:
-            # What is said to a person who leaves begins on a line of its own.
+            # Text for a person who leaves begins on a new line.
             _write([""])
             raise
         choice = (line or "l").lower()[:1]

@@ -1,4 +1,4 @@
-"""What a person types or hands over in a file: goals, plans, amounts, session ids, options.
+"""What a person types or passes in a file: goals, plans, amounts, session ids, options.
 
 Configuration files are read in `starter.configuration`.
 """

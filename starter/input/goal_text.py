@@ -13,18 +13,18 @@ from activities.text.text_files import TextFileError, decode_text, read_bounded
 from starter.console.command_errors import CommandError
 
 _MOST_BYTES: Final = 400_000
-"""More than any goal may have; the session's own limit is told by its model."""
+"""More than any goal may have; the session's model reports the exact limit."""
 
 
 async def read_goal(goal: str | None, file: Path | None) -> str:
-    """Return what a person wants, from one of its three places.
+    """Return a person's goal, from one of its three sources.
 
     Args:
-        goal: as typed; `-`: the standard input; None: not said.
-        file: a text file that holds it; None: not said.
+        goal: as typed; `-`: the standard input; None: not given.
+        file: a text file with the goal; None: not given.
 
     Raises:
-        CommandError: it is said twice or not at all, cannot be read, or is empty.
+        CommandError: it is given twice or not at all, cannot be read, or is empty.
     """
     if (goal is None) == (file is None):
         how = "say the goal once" if goal else "say what you want"
@@ -48,7 +48,7 @@ def _as_text(typed: str) -> str:
     if clean(typed) == typed:
         return typed
     try:
-        # Under an ASCII locale what is not ASCII comes as single bytes.
+        # In an ASCII locale other characters arrive as single bytes.
         return os.fsencode(typed).decode()
     except UnicodeDecodeError as error:
         raise CommandError(
@@ -57,7 +57,7 @@ def _as_text(typed: str) -> str:
 
 
 async def _standard_input() -> bytes:
-    """Read beside the loop: a read that blocks it would keep Ctrl-C waiting."""
+    """Read in a thread: a read that blocks the loop would keep Ctrl-C waiting."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[bytes | Exception] = loop.create_future()
 
@@ -67,7 +67,7 @@ async def _standard_input() -> bytes:
 
     def read() -> None:
         outcome = _all_of_standard_input()
-        with contextlib.suppress(RuntimeError):  # interrupted: no one waits, the loop is closed
+        with contextlib.suppress(RuntimeError):  # interrupted: nothing waits, the loop is closed
             loop.call_soon_threadsafe(settle, outcome)
 
     threading.Thread(target=read, daemon=True, name="standard input").start()
@@ -80,7 +80,7 @@ async def _standard_input() -> bytes:
 def _all_of_standard_input() -> bytes | Exception:
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  (started with it closed)
         return ValueError("it is closed")
-    # Not through `sys.stdin`: its lock, still held at the end of the program, would abort that.
+    # Not through `sys.stdin`, whose lock, if still held at the end, would abort the program.
     descriptor, data = sys.stdin.fileno(), bytearray()
     try:
         while len(data) <= _MOST_BYTES and (part := os.read(descriptor, 1 << 16)):

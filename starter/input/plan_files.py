@@ -1,6 +1,6 @@
-"""A plan as a YAML file that a person edits: written, opened in their editor, read strictly.
+"""A plan as a YAML file that a person edits: written, opened in their editor, parsed strictly.
 
-What is read has the shape of a plan and can be carried out; whether it is any good is theirs.
+A parsed plan has the right shape and can be carried out; the person decides whether it is good.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _DIGEST: Final = re.compile(
 
 
 def as_yaml(plan: Plan) -> str:
-    """Return a plan as the text of a file; what is at its default is left out."""
+    """Return a plan as the text of a file, without values that are at their default."""
     from ruamel.yaml import YAML
 
     writer = YAML(typ="safe", pure=True)
@@ -52,7 +52,7 @@ def as_yaml(plan: Plan) -> str:
 
 
 def digest_in(path: Path) -> str:
-    """Return the digest of the plan that a file says it edits; empty where it says nothing."""
+    """Return the digest of the plan that a file says it edits; empty if it names none."""
     found = _DIGEST.search(path.read_text("utf-8", "replace"))
     return found[1] if found else ""
 
@@ -61,7 +61,7 @@ def read_plan_file(path: Path) -> Plan:
     """Read a plan that can be carried out.
 
     Raises:
-        CommandError: it is not a file, no plan, or has faults; each complaint says which.
+        CommandError: it is not a file, not a plan, or has faults; each complaint says which.
     """
     source = Source(str(path))
     try:
@@ -82,7 +82,7 @@ def read_plan_file(path: Path) -> Plan:
 def _wrong_shape(
     source: Source, document: JsonValue, error: ValidationError
 ) -> "list[tuple[Loc, str]]":
-    """Return all that is wrong with a document that has not the shape of a plan."""
+    """Return all faults of a document that does not have the shape of a plan."""
     found = [(each.loc, each.text) for each in complaints(source, Plan, error)]
     named = [(place, _of_task(task_at(document, place), text)) for place, text in found]
     return [*named, *((each.place, each.text) for each in faults_beside(document, error))]
@@ -103,11 +103,11 @@ def _listed(source: Source, faults: "list[tuple[Loc, str]]") -> str:
 async def read_goal_and_plan(
     goal: str | None, file: Path | None, plan: Path | None
 ) -> tuple[str, Plan | None]:
-    """Return what a person wants, and the plan that they bring for it.
+    """Return a person's goal, and the plan that they bring for it.
 
     Args:
-        goal: as typed; `-`: the standard input; None: not said.
-        file: a text file that holds it; None: not said.
+        goal: as typed; `-`: the standard input; None: not given.
+        file: a text file with the goal; None: not given.
         plan: the plan's file; None: a planner makes one. A plan needs no other goal: its summary
             is one, or its file's name.
 
@@ -126,15 +126,15 @@ async def edited(plan: Plan, again: str) -> Plan | None:
     """Let a person edit a plan in $VISUAL or $EDITOR.
 
     Args:
-        plan: what the file holds at first.
+        plan: the file's initial content.
         again: the beginning of the command that sends a file, for a text that is refused.
 
     Returns:
-        The plan that they saved; None where they left it as it was.
+        The plan that they saved; None if they left it unchanged.
 
     Raises:
-        CommandError: the editor cannot be run, failed or was interrupted, or what was saved has
-            faults. A text that they changed is kept then, and the message says where.
+        CommandError: the editor cannot be run, failed or was interrupted, or the saved text has
+            faults. A changed text is then kept, and the message says where.
     """
     descriptor, name = tempfile.mkstemp(prefix="blueflame-plan-", suffix=".yaml")
     path, before = Path(name), as_yaml(plan)
@@ -153,16 +153,16 @@ async def edited(plan: Plan, again: str) -> Plan | None:
 
 
 def _is_meant(path: Path, before: str) -> bool:
-    """Tell whether a person left a text of their own: not the first one, nor none."""
+    """Tell whether a person left their own text: neither the initial one nor an empty one."""
     try:
         after = read_bounded(path, _MOST_BYTES).decode(errors="replace")
     except TextFileError:
-        return os.path.lexists(path)  # reading it says what is wrong
+        return os.path.lexists(path)  # reading it reports the fault
     return after != before and bool(after.strip())
 
 
 def _refused(path: Path, before: str, error: CommandError, again: str) -> CommandError:
-    """Return an error that says where the person's text is, if there is one to keep."""
+    """Return an error that says where the person's text is, if it was kept."""
     if not _is_meant(path, before):
         path.unlink(missing_ok=True)
         return error
@@ -173,7 +173,7 @@ def _refused(path: Path, before: str, error: CommandError, again: str) -> Comman
 async def _open_editor(path: Path) -> None:
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
-        # In this process's group, which has the terminal: another would be stopped when it reads.
+        # In this process's group, which owns the terminal: in another a read would stop it.
         process = await asyncio.create_subprocess_exec(*shlex.split(command), str(path))
     except (OSError, ValueError) as error:
         raise CommandError(

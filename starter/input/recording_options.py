@@ -1,4 +1,4 @@
-"""What `simulate --record` is given and says: addresses of providers in, lines for a person out."""
+"""Options and messages of `simulate --record`: providers' addresses in, lines for a person out."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +16,11 @@ _VARIABLES: Final = {
     "openai": ("OPENAI_BASE_URL", "/v1"),
     "google": ("GOOGLE_GEMINI_BASE_URL", ""),
 }
-"""How a session is told where a provider is, and what stands behind the recorder's address."""
+"""How a session is given a provider's address, and the path after the recorder's address."""
 
 
 def require_place(path: Path, *, force: bool) -> None:
-    """Refuse a file that is there, or that could not be written.
+    """Refuse a file that exists, or that could not be written.
 
     Raises:
         CommandError: with what to do about it.
@@ -36,7 +36,7 @@ def require_place(path: Path, *, force: bool) -> None:
 
 
 def given_addresses(given: Sequence[str]) -> dict[str, str]:
-    """Read what `--to` says.
+    """Parse the values of `--to`.
 
     Args:
         given: each `NAME=URL`.
@@ -61,7 +61,7 @@ def _address(given: str) -> tuple[str, str]:
     try:
         Named.model_validate({"name": name, "entry": {"base_url": url}})
     except ValidationError:
-        # What was written may hold a key, so it is not repeated whole.
+        # The value may hold a key, so the message does not repeat it all.
         raise CommandError(
             f"--to {name!r} has no valid address; write --to NAME=https://host/path, without user "
             "and query, NAME being anthropic, openai, google or a provider that you configured"
@@ -84,7 +84,7 @@ def refuse_itself(own: Sequence[str]) -> None:
 
 
 def begun(path: str, url: str, addresses: Mapping[str, str]) -> list[str]:
-    """Return what is said before the recorder serves."""
+    """Return the lines printed before the recorder serves."""
     lines = [f"RECORDING: what passes {url} is written to {shown(path)}; Ctrl-C ends it"]
     told = {name: _told(name, url) for name in addresses}
     width = max(map(len, told.values()))
@@ -102,7 +102,7 @@ def _told(name: str, url: str) -> str:
 
 
 def ended(path: str, recorded: "Recorded") -> list[str]:
-    """Return what is said once everything is saved."""
+    """Return the lines printed after everything is saved."""
     if recorded.turns == 0:
         return ["nothing was recorded: no request of an agent was answered"]
     return [

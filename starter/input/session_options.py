@@ -1,4 +1,4 @@
-"""What several commands have in common: their options, and the way to one session."""
+"""What several commands share: their options, and how to find one session."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from workflows.domain.ids import SessionId
 
 _ACTS = "The session's id. Default: the only open session."
-_READS = "The session's id. Default: the latest open session, or the latest."
+_READS = "The session's id. Default: the latest open session, else the latest one."
 ActingArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", help=_ACTS)]
 ActingOption = Annotated[str | None, typer.Option("--session", "-s", help=_ACTS)]
 SessionArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", help=_READS)]
@@ -25,10 +25,10 @@ JsonOption = Annotated[
 
 
 async def open_sessions() -> "Sessions":
-    """Return the sessions of the server that is there.
+    """Return the sessions of the running server.
 
     Raises:
-        CommandError: no server is there.
+        CommandError: no server is running.
     """
     from starter.machine.engine import connected, read_settings
     from starter.sessions.session_client import Sessions
@@ -39,7 +39,7 @@ async def open_sessions() -> "Sessions":
 async def one_session(
     wanted: str | None, *, acts: bool = False, json: bool = False
 ) -> "tuple[Sessions, SessionId]":
-    """Return the sessions and the one that is meant.
+    """Return the sessions and the chosen one.
 
     Args:
         wanted: an id or a part of one; None: not named.
@@ -47,7 +47,7 @@ async def one_session(
         json: the command prints JSON, so that the choice between open sessions is not mentioned.
 
     Raises:
-        CommandError: no server is there, no session matches or is open, or several match.
+        CommandError: no server is running, no session matches or is open, or several match.
     """
     sessions = await open_sessions()
     chosen = await sessions.find(wanted, acts=acts)
@@ -57,7 +57,7 @@ async def one_session(
 
 
 def say_choice(chosen: "Chosen") -> None:
-    """Say on the error stream which session was chosen, if several open ones could be meant."""
+    """Say on the error stream which session was chosen, if several are open."""
     if chosen.open_sessions > 1:
         line = f"{chosen.open_sessions} sessions are open; this is the latest, {chosen.session}"
         write([line], beside=True)

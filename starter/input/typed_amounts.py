@@ -6,14 +6,14 @@ from starter.console.command_errors import CommandError
 
 
 def read_amount(text: str) -> Decimal:
-    """Read an amount in USD, with or without a dollar sign.
+    """Parse an amount in USD, with or without a dollar sign.
 
     Raises:
         CommandError: it is not an amount, or is out of range.
     """
     from workflows.policy.money.grants import read_usd
 
-    typed = text[:40]  # as messages show it
+    typed = text[:40]  # as in messages
     try:
         number = float(text.removeprefix("$"))
     except ValueError as error:

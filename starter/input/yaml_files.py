@@ -1,4 +1,4 @@
-"""YAML files that a person names, read as what they must be: decisions, plans, playbooks."""
+"""Reads YAML files that a person names as their type: decisions, plans, playbooks."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -18,10 +18,10 @@ def read_yaml_file(kind: type[M], path: Path, limit_bytes: int, name: str) -> M:
     """Read one document.
 
     Args:
-        kind: what it must be.
+        kind: the model of the document.
         path: the file.
-        limit_bytes: the most that it may hold.
-        name: what it is, for a file that cannot be read as a text at all.
+        limit_bytes: the largest size.
+        name: what the file is, for the message if it is not text.
 
     Raises:
         CommandError: it is not a text file, or is invalid; each complaint has line and column.

@@ -1,7 +1,7 @@
-"""What may be cleaned up: asked of the server, done by a process with the host's own rights.
+"""Finds out from the server what may be cleaned up; a process with the host's own rights does it.
 
-Nothing of an open session goes. What the server says is completed by the ids on disk, which hold
-the time of their making (`workers.hosting.session_cleaning` has the rules).
+Nothing of an open session is removed. The server's list is completed by the ids on disk, which
+contain their creation time (`workers.hosting.session_cleaning` has the rules).
 """
 
 from contextlib import suppress
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _PREFIX: Final = "session/"
 _BEFORE_ITS_START: Final = timedelta(days=1)
-"""What a session was started with is stored before it, and clocks differ."""
+"""A session's input is stored before the session starts, and clocks differ."""
 
 
 class Cleaned(BaseModel, frozen=True, extra="forbid"):
-    """What went, or would go; the document of `cleanup --json`."""
+    """What was removed, or would be; the document of `cleanup --json`."""
 
     schema_version: int = 1
     dry_run: bool
@@ -36,7 +36,7 @@ class Cleaned(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def size_bytes(self) -> int:
-        """All that became free."""
+        """The number of freed bytes."""
         host = self.host
         kept = host.worktree_bytes + host.repository_bytes + host.snapshot_bytes
         return kept + host.blob_bytes + self.log_bytes
@@ -48,7 +48,7 @@ async def clean_up(
     """Remove what sessions left that ended before `older_than` ago, or count it.
 
     Raises:
-        CommandError: the process that does it failed; nothing more was removed then.
+        CommandError: the cleaning process failed, and removed nothing more.
     """
     now = datetime.now(UTC)
     before = now - older_than
@@ -68,7 +68,7 @@ async def clean_up(
 async def _request(
     client: Client, now: datetime, before: datetime, *, dry_run: bool
 ) -> CleaningRequest:
-    # Ended ones first: what ends in between is found open, and kept.
+    # Ended sessions first: one that ends in between is found open, and kept.
     query = 'WorkflowType = "SessionWorkflow" AND ExecutionStatus != "Running"'
     ended = {
         _session(each): each.close_time.astimezone(UTC)
@@ -77,7 +77,7 @@ async def _request(
     }
     running = [each async for each in client.list_workflows('ExecutionStatus = "Running"')]
     starts = [each.start_time.astimezone(UTC) for each in running]
-    # A continuation has a later start of its own: the session's id holds the first.
+    # A continuation has a later start; the session's id holds the first one.
     starts += filter(None, (began_at(_session(each)) for each in running))
     return CleaningRequest(
         now=now,
@@ -94,8 +94,8 @@ def _session(execution: WorkflowExecution) -> str:
 
 
 def _logs(settings: "Settings", before: datetime, *, dry_run: bool) -> list[int]:
-    """Remove logs that no one has written to since; return their sizes."""
-    # A log that a process holds open stays: what it writes would go nowhere.
+    """Remove logs that were not written since; return their sizes."""
+    # A log that a process holds open stays; otherwise its output would be lost.
     pattern = "*.1" if read_state(settings) is not None else "*"
     sizes: list[int] = []
     for path in sorted(settings.logs_dir.glob(pattern)):

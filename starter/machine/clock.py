@@ -1,4 +1,4 @@
-"""Whether this machine's clock can be right: it must not be behind what has happened already."""
+"""Checks this machine's clock: it must not be behind events that have already happened."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 async def skew(settings: "Settings") -> timedelta:
-    """Return by how much the clock is behind, at least; zero where nothing speaks against it.
+    """Return the least by which the clock is behind; zero if nothing shows that it is.
 
     Compared with the installation of this program and, on another machine's server, with the start
     of its newest workflow.
     """
     installed = datetime.fromtimestamp(Path(__file__).stat().st_mtime, UTC)  # noqa: ASYNC240 (one stat)
     latest = max(installed, await _newest_start(settings) or installed)
-    # Read last: what began while the server was asked does not mean that the clock is behind.
+    # Read last, so that a workflow that starts during the query does not count.
     return max(latest - datetime.now(UTC), timedelta(0))
 
 

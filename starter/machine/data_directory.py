@@ -1,6 +1,6 @@
-"""Whether the data directory can be used, said before anything is started in it.
+"""Checks the data directory before anything starts in it.
 
-Which directories it has, `workers.hosting.data_layout` decides.
+`workers.hosting.data_layout` defines its directories.
 """
 
 import os
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from workers.settings import Settings
 
 _LEAST_BYTES: Final = 100_000_000
-"""Less and the server could not even write its first histories."""
+"""With less, the server could not even write its first histories."""
 _OTHER: Final = "BLUEFLAME_DATA_DIR names another"
 
 
 def require_place(path: Path) -> None:
-    """Refuse a data directory that cannot be one; it need not exist.
+    """Refuse a path that cannot be a data directory; it need not exist.
 
     Raises:
-        CommandError: something else stands there or on the way, or it may not be looked at.
+        CommandError: something else is at the path or a parent, or it may not be inspected.
     """
     for place in (path, *path.parents):
         try:
@@ -42,7 +42,7 @@ def require_place(path: Path) -> None:
 
 
 def prepare(settings: "Settings") -> None:
-    """Make the data directory where it is not there yet.
+    """Make the data directory if it does not exist.
 
     Raises:
         CommandError: it cannot be made or written, or its disk is full.

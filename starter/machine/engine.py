@@ -1,7 +1,7 @@
-"""The server and the workers that a command needs: found, or started for as long as it runs.
+"""The server and the workers that a command needs: found, or started while it runs.
 
-A command that works on sessions calls `connected`; one that must keep them going is inside
-`running`, which stands by while another process keeps them, and takes over when that one ends.
+A command that works on sessions calls `connected`. One that must keep them running uses `running`,
+which stands by while another process keeps them, and takes over when that one ends.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workflows.domain.session.session_values import SessionRequest
 
 _START: Final = timedelta(minutes=4)
-"""Long enough for a busy machine; what fails is told at once."""
+"""Long enough for a busy machine; failures are reported at once."""
 _POLL_SECONDS: Final = 0.1
 _SDK_LOGGER: Final = "blueflame.sdk"
 
@@ -37,8 +37,8 @@ def read_settings() -> "Settings":
     """Read this process's settings, for a command that uses the data directory.
 
     Raises:
-        CommandError: a variable of the environment has an invalid value, or there can be no
-            data directory.
+        CommandError: a variable of the environment has an invalid value, or no data directory
+            is possible.
     """
     from starter.machine.data_directory import require_place
 
@@ -48,7 +48,7 @@ def read_settings() -> "Settings":
 
 
 def settings_as_they_are() -> "Settings":
-    """Read this process's settings, whether or not they can be used.
+    """Read this process's settings, whether they can be used or not.
 
     Raises:
         CommandError: a variable of the environment has an invalid value.
@@ -67,7 +67,7 @@ def settings_as_they_are() -> "Settings":
         if first["type"] == "value_error":  # from Blue Flame's own check, in words
             raise CommandError(first["msg"].removeprefix("Value error, ")) from error
         name = f"BLUEFLAME_{str(first['loc'][0]).upper()}"
-        # What stands where a key's variable belongs may be the key.
+        # The value of a key's variable may be the key.
         value = "" if first["loc"][0] == "providers" else f" is {first['input']!r}"
         raise CommandError(
             f"{name}{value}: {first['msg']}; correct the variable, or unset it"
@@ -77,7 +77,7 @@ def settings_as_they_are() -> "Settings":
 
 
 def with_own_providers(settings: "Settings") -> "Settings":
-    """Return the settings with the providers that the person's own file describes.
+    """Return the settings with the providers of the person's own file.
 
     Raises:
         ConfigurationError: the file is wrong.
@@ -90,7 +90,7 @@ def with_own_providers(settings: "Settings") -> "Settings":
 
 
 def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Settings":
-    """Return the settings with the toolchains of the person's own file and those named here.
+    """Return the settings with the toolchains of the person's own file and the given ones.
 
     Raises:
         ConfigurationError: the file is wrong.
@@ -106,10 +106,10 @@ def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Set
 def with_own_registries(settings: "Settings", wanted: "RegistryAccess | None" = None) -> "Settings":
     """Return the settings with the registries that a session wants, or those of the person's file.
 
-    What BLUEFLAME_REGISTRIES says goes before both.
+    BLUEFLAME_REGISTRIES overrides both.
 
     Args:
-        settings: of this process.
+        settings: those of this process.
         wanted: the session's; None: there is none yet.
 
     Raises:
@@ -126,9 +126,9 @@ def with_own_registries(settings: "Settings", wanted: "RegistryAccess | None" = 
 
 @functools.cache
 def _keep_sdk_off_the_terminal() -> None:
-    """Send what the library's core notes of its own retries to the logger `_SDK_LOGGER`; once.
+    """Send the library core's messages about its own retries to the logger `_SDK_LOGGER`; once.
 
-    A person hears of a server that does not answer, or of a full disk, in Blue Flame's words.
+    Blue Flame reports a server that does not answer, or a full disk, in its own words.
     """
     from temporalio.runtime import (
         LogForwardingConfig,
@@ -140,7 +140,7 @@ def _keep_sdk_off_the_terminal() -> None:
 
     logger = logging.getLogger(_SDK_LOGGER)
     logger.propagate = False
-    # Without any handler Python would write warnings to the error stream.
+    # Without a handler Python would write warnings to the error stream.
     logger.addHandler(logging.NullHandler())
     logged = LoggingConfig(
         filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
@@ -152,10 +152,10 @@ def _keep_sdk_off_the_terminal() -> None:
 
 
 async def connected(settings: "Settings") -> "Client":
-    """Return a client of the server that is there.
+    """Return a client of the running server.
 
     Raises:
-        TemporalUnavailableError: there is none.
+        TemporalUnavailableError: no server is running.
     """
     from workers.temporal.connection import connect
 
@@ -165,10 +165,10 @@ async def connected(settings: "Settings") -> "Client":
 
 @contextlib.asynccontextmanager
 async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
-    """Keep server and workers going while the block runs; the server answers when it is entered.
+    """Keep server and workers running while the block runs; the server answers on entry.
 
     Raises:
-        CommandError: the server does not come up.
+        CommandError: the server does not start.
     """
     from workers.server.supervisor import Supervisor
 
@@ -192,10 +192,10 @@ def _tell(keeping: "asyncio.Task[None]") -> None:
 
 
 def _prepare(settings: "Settings") -> None:
-    """Have all that server and workers need to come up.
+    """Prepare everything that server and workers need to start.
 
     Raises:
-        CommandError: a setting names a place that cannot be used.
+        CommandError: a setting names an unusable place.
     """
     from starter.machine.data_directory import prepare
     from workers.hosting.cgroup_delegation import DelegationError, place_of
@@ -208,7 +208,7 @@ def _prepare(settings: "Settings") -> None:
 
 
 def _log_to_file(settings: "Settings") -> None:
-    """Write what the supervisor notes beside the other logs; a person sees only what is serious."""
+    """Write the supervisor's messages to a log file; a person sees only serious ones."""
     from workers.worker_log import LosingFile
 
     _prepare(settings)
@@ -247,14 +247,14 @@ async def _ready(event: asyncio.Event, keeping: "asyncio.Task[None]") -> None:
 
 
 def check_workers(settings: "Settings", request: "SessionRequest | None" = None) -> None:
-    """Refuse to go on where workers run already that could not serve what is wanted.
+    """Refuse to continue if workers already run that could not serve the request.
 
     Args:
-        settings: with the playbook and the providers that are wanted.
-        request: the session's; None: there is none yet, and only the playbook counts.
+        settings: with the playbook and the providers that are needed.
+        request: the session's; None: there is none yet, and only the playbook matters.
 
     Raises:
-        CommandError: they could not; the message says why.
+        CommandError: they cannot serve it; the message says why.
     """
     from workers.server.supervisor import read_state
 
@@ -303,13 +303,13 @@ def _environment_fault(environment: "ProjectEnvironment", state: "SupervisorStat
 
 
 async def ensure_background(settings: "Settings") -> "SupervisorState":
-    """Leave an `up` running in the background, unless something keeps the workers already.
+    """Leave an `up` running in the background, unless a process already keeps the workers.
 
     Returns:
-        What the process that keeps them says of itself.
+        The state written by the process that keeps them.
 
     Raises:
-        CommandError: it does not come up; the message names its log.
+        CommandError: it does not start; the message names its log.
     """
     from workers.bounded_log import last_line
     from workers.server.supervisor import read_state
@@ -345,7 +345,7 @@ def _spawn_up(settings: "Settings", log: str) -> int:
         (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
-    # Not through asyncio: its transport would end the child with the loop.
+    # Not through asyncio, whose transport would end the child with the loop.
     return os.posix_spawn(
         sys.executable,
         [sys.executable, "-P", "-m", "starter", "up"],
@@ -373,7 +373,7 @@ async def stop_supervisor(settings: "Settings") -> bool:
         os.kill(state.pid, signal.SIGTERM)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_START.total_seconds()):
-            # Another process cannot tell us of its end: its lock is looked at.
+            # Another process cannot notify this one of its end, so its lock is polled.
             while (now := read_state(settings)) is not None and now.pid == state.pid:  # noqa: ASYNC110
                 await asyncio.sleep(_POLL_SECONDS)
             return True

@@ -1,12 +1,12 @@
-"""What `doctor --repo` says of set-up and gates after it ran each once in the sandbox.
+"""What `doctor --repo` reports about set-up and gates after it ran each once in the sandbox.
 
 | set-up, gate                        | answer  |
 |-------------------------------------|---------|
 | set-up failed, or nothing could run | MISSING |
 | passed on the base                  | ok      |
-| failed on the base                  | ok, with what fails: it is compared, and blocks nothing |
+| failed on the base                  | ok, with the failures: compared, and block nothing      |
 | failed there and named no tests     | MISSING: nothing can be compared, so nothing is judged  |
-| did not get to judge                | MISSING, with the reason and the lines to add           |
+| could not judge                     | MISSING, with the reason and the lines to add           |
 """
 
 from typing import TYPE_CHECKING, Final
@@ -31,9 +31,9 @@ async def gate_checks(
 
     Args:
         repository: its root.
-        session: what a session here would be given.
-        settings: of this process, with the toolchains that are wanted.
-        proposal: what `init` would write; a part of it may be what is missing.
+        session: what a session would get here.
+        settings: those of this process, with the toolchains that are needed.
+        proposal: what `init` would write; a part of it may be missing.
     """
     from workers.hosting.gate_trial import TrialReport, TrialRequest
 
@@ -49,7 +49,7 @@ async def gate_checks(
 
 
 def checks_of(report: "TrialReport", session: "SessionConfig", proposal: "Proposal") -> list[Check]:
-    """Put a report into words."""
+    """Turn a report into checks."""
     advice = _advice(session, proposal)
     if report.fault and not report.has_checkout:
         return [Check("gates run", "missing", report.fault)]

@@ -1,4 +1,4 @@
-"""Short helper processes for what the command line must not do: a request in, a report out."""
+"""Short helper processes for jobs that the command line must not do: a request in, a report out."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ async def ask(
     """Run `python -m module`, which reads a request as JSON and writes a report.
 
     Raises:
-        CommandError: it failed; the message is the last line that it said.
+        CommandError: it failed; the message is its last line.
     """
     environment = {**os.environ, **settings.as_environment()}
     environment["PYTHONPATH"] = str(packages_root())

@@ -1,7 +1,7 @@
-"""What `doctor` looks at: one function for each thing, one line for each answer.
+"""The checks of `doctor`: one function per check, one line per answer.
 
-A check only looks; it fixes nothing and starts nothing that stays. What depends on a repository is
-in `repository_checks`.
+A check only inspects; it fixes nothing and starts nothing that stays. Checks of a repository are in
+`repository_checks`.
 """
 
 import sys
@@ -39,13 +39,13 @@ class Check:
 
 
 def line(check: Check) -> str:
-    """Return a check as one line; more of its text stand below, indented."""
+    """Return a check as one line; further lines of its text follow, indented."""
     text = shown(as_typed(check.text)).replace("\n", f"\n{' ' * 18}")
     return f"{_MARKS[check.state]} {check.name:<9} {text}"
 
 
 async def all_checks(settings: "Settings") -> list[Check]:
-    """Run every check, in the order that a newcomer fixes things."""
+    """Run every check, in the order in which a newcomer fixes things."""
     every: tuple[Callable[[Settings], Awaitable[Check]], ...] = (
         _python,
         _git,

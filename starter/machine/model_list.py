@@ -1,6 +1,6 @@
-"""The models that are configured, with what is known of each and whether its key is there.
+"""The configured models, with the known facts and whether their keys exist.
 
-A key's value is not read, and nothing is called. Wording of `models` stands here too.
+It neither reads a key's value nor calls a model. The wording of `models` is also here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ class ModelLine(BaseModel, frozen=True, extra="forbid"):
     facts: ModelFacts
     key: Key
     variables: tuple[str, ...]
-    """What may hold that key in the environment; none where none is needed."""
+    """Variables that may hold that key; none if no key is needed."""
 
 
 def model_lines(
@@ -63,7 +63,7 @@ def _key(variables: tuple[str, ...], *, has_key: bool) -> Key:
 
 
 def listed(lines: tuple[ModelLine, ...]) -> Iterator[str]:
-    """Return the models for people, a few facts a line."""
+    """Return the models for people, a few facts per line."""
     for line in lines:
         facts = line.facts
         yield f"{shown(line.name)}  ({', '.join(line.roles)})"

@@ -1,6 +1,6 @@
-"""What `doctor` looks at for one repository: the keys of the models that it would ask, its gates.
+"""The checks of `doctor` for one repository: the keys of its models, and its gates.
 
-A check only looks; no key is tried (`models test` does that) and no gate is run.
+A check only inspects; no key is tried (`models test` does that) and no gate is run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ _SERVERS: Final = "none is needed: your own servers want none"
 async def repository_checks(
     repo: Path, environment: Mapping[str, str], settings: "Settings"
 ) -> list[Check]:
-    """Check what a session on a repository would need beside the machine.
+    """Check what a session on a repository needs besides the machine.
 
     Args:
-        repo: the repository or a folder in it; what is not one is only noted.
-        environment: asked for the presence of providers' keys.
-        settings: of this process.
+        repo: the repository or a folder in it; anything else is only noted.
+        environment: only checked for providers' keys.
+        settings: those of this process.
     """
     from starter.machine import repository_look
 
@@ -63,12 +63,12 @@ async def repository_checks(
 async def trial_checks(
     repo: Path, environment: Mapping[str, str], settings: "Settings"
 ) -> list[Check]:
-    """Run set-up and gates once, where all that they need can be had; else say nothing more.
+    """Run set-up and gates once, if everything that they need is available; otherwise add nothing.
 
     Args:
         repo: the repository or a folder in it.
-        environment: asked for the presence of providers' keys.
-        settings: of this process.
+        environment: only checked for providers' keys.
+        settings: those of this process.
     """
     from starter.machine import repository_look
     from starter.machine.engine import with_own_registries, with_own_toolchains
@@ -95,7 +95,7 @@ async def trial_checks(
 def _session(
     repository: "Repository", environment: Mapping[str, str], settings: "Settings"
 ) -> "SessionConfig | None":
-    """Return what a session would be given, models aside: no key is needed to run gates."""
+    """Return a session's configuration without models, because running gates needs no key."""
     from starter.configuration.configuration_errors import ConfigurationError
     from starter.configuration.effective_configuration import load_configuration, user_file
     from starter.configuration.layers import Sources
@@ -112,7 +112,7 @@ def _session(
 def _configuration(
     repository: "Repository | None", environment: Mapping[str, str], providers: "ProviderEntries"
 ) -> "Configuration | CommandError":
-    """Return what a session would be given, or why `run` would refuse."""
+    """Return a session's configuration, or why `run` would refuse."""
     from starter.configuration.configuration_errors import ConfigurationError, NoModelsError
     from starter.configuration.effective_configuration import load_configuration, user_file
     from starter.configuration.layers import Sources
@@ -135,7 +135,7 @@ def _keys(configuration: "Configuration | CommandError", environment: Mapping[st
     | the configuration is wrong  |                            | MISSING |
     | none is configured          | of no provider             | MISSING |
     | configured, or by the keys  | of each provider           | ok      |
-    | configured                  | one is not there           | MISSING |
+    | configured                  | one is missing             | MISSING |
     """
     from starter.configuration.model_routes import available_providers
 
@@ -161,7 +161,7 @@ def _keys(configuration: "Configuration | CommandError", environment: Mapping[st
 def _toolchains(
     repository: "Repository", session: "SessionConfig | None", settings: "Settings"
 ) -> list[Check]:
-    """Say whether the toolchains that a session would be given can be shown."""
+    """Say whether the session's toolchains can be shown."""
     from starter.machine.own_environment.toolchain_look import toolchain_faults
 
     named = () if session is None else session.environment.places
@@ -196,7 +196,7 @@ async def _gates(repository: "Repository", session: "SessionConfig | None") -> C
 
 
 def absence(program: str) -> str:
-    """Say that the sandbox does not have a program, and how to fix that."""
+    """Say that the sandbox lacks the program, and how to fix that."""
     source = f" ({_SOURCES[program]})" if program in _SOURCES else ""
     return (
         f"absent from the sandbox, where gates run; install it under /usr{source}, or name its "
@@ -205,7 +205,7 @@ def absence(program: str) -> str:
 
 
 def _absent(gates: "Sequence[GateSpec]", environment: ProjectEnvironment) -> list[str]:
-    """Name the programs that these gates start and the sandbox does not have."""
+    """Return the programs that these gates start and the sandbox lacks."""
     from workers.local.sandbox_programs import find_in_sandbox
 
     programs = dict.fromkeys(gate.argv[0] for gate in gates)

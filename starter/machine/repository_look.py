@@ -1,7 +1,7 @@
-"""A look at the person's repository before anything starts: is it usable, which base, which gates.
+"""Inspects the person's repository before anything starts: is it usable, which base, which gates.
 
-The session looks at it in the same way, with the rights of the worker that lands; this is the early
-answer, before a server is started. Nothing is changed, and nothing that a repository names is run.
+The session inspects it in the same way, with the rights of the worker that lands; this is the early
+answer, before a server is started. It changes nothing, and runs nothing that a repository names.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Repository:
-    """What the preflight found."""
+    """The preflight's findings."""
 
     root: Path
-    """The checkout's top, or the repository itself where it is bare."""
+    """The checkout's top, or the repository itself if it is bare."""
     commit: "Commit"
     base: str
     """In words: the branch, tag or commit that work starts from."""
     is_bare: bool = False
     """There is no checkout: `root` is the repository itself."""
     warnings: tuple[str, ...] = ()
-    """What a person may not expect, one sentence each."""
+    """What may surprise a person, one sentence each."""
 
 
 async def examine(path: Path, base: str | None) -> Repository:
@@ -38,13 +38,13 @@ async def examine(path: Path, base: str | None) -> Repository:
 
     Args:
         path: the repository or a folder in it.
-        base: a branch, tag or commit; None: what is checked out.
+        base: a branch, tag or commit; None: the checked-out commit.
 
     Raises:
-        CommandError: it cannot be worked on, or git is missing or too old.
+        CommandError: sessions cannot work on it, or git is missing or too old.
     """
     await git_version()
-    # The other modules are slow to load; a wrong argument has answered by now.
+    # The other modules load slowly; a wrong argument has been answered by now.
     from activities.ports.git_errors import RepositoryRefusedError
     from activities.repository.repository_warnings import warnings_of
     from workers.local import person_repository
@@ -58,7 +58,7 @@ async def examine(path: Path, base: str | None) -> Repository:
 
 
 async def find_root(path: Path) -> Path | None:
-    """Return the root of the repository that `path` is in; None where it is in none.
+    """Return the root of the repository that `path` is in; None if there is none.
 
     Raises:
         CommandError: `path` is not a folder, the repository cannot be read, or git is missing.
@@ -78,7 +78,7 @@ async def find_root(path: Path) -> Path | None:
 
 
 async def gates(repository: Repository) -> list[str]:
-    """Return the names of the gates that the base shows, with their commands."""
+    """Return the gates detected in the base, with their commands."""
     return [gate_line(gate) for gate in await detected_gates(repository)]
 
 
@@ -88,15 +88,15 @@ def gate_line(gate: "GateSpec") -> str:
 
 
 async def detected_gates(repository: Repository) -> "tuple[GateSpec, ...]":
-    """Return the gates that the base shows."""
-    # Later than the rest: only a dry run and `init` ask.
+    """Return the gates detected in the base."""
+    # Imported late: only a dry run and `init` need it.
     from activities.gates.detection import detect_gates, files_to_read
 
     return detect_gates(await _files(repository, files_to_read))
 
 
 async def proposal(repository: Repository) -> "Proposal":
-    """Return what the base shows of toolchains, set-up and gates."""
+    """Return the toolchains, set-up and gates that the base shows."""
     from activities.projects.project_look import project_files_to_read, propose
 
     return propose(await _files(repository, project_files_to_read))
@@ -105,7 +105,7 @@ async def proposal(repository: Repository) -> "Proposal":
 async def _files(
     repository: Repository, wanted: Callable[[Iterable[str]], Iterable[str]]
 ) -> dict[str, bytes]:
-    """Return every path of the base, with the content of those that are wanted."""
+    """Return every path of the base, with the content of the wanted ones."""
     from workers.local import person_repository
 
     return await person_repository.files_of(repository.root, repository.commit, wanted)

@@ -1,7 +1,7 @@
-"""The programs of the system that a session needs: whether they are there, and new enough.
+"""Checks the system programs that a session needs: whether they are installed, and new enough.
 
-It only asks for names and versions. Whether a sandbox can be made, `starter.machine.machine_checks`
-and the host find out by trying.
+It asks only for names and versions. `starter.machine.machine_checks` and the host find out by trial
+whether a sandbox can be made.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ async def git_version() -> str:
 
 
 def require_sandbox() -> None:
-    """Refuse where the sandbox's program is not there.
+    """Refuse if the sandbox's program is missing.
 
     Raises:
         CommandError: it is not installed.
@@ -48,7 +48,7 @@ def require_sandbox() -> None:
 
 
 async def answer(*argv: str) -> tuple[int | None, str]:
-    """Run a program and return its exit code and output; None as the code where it is missing."""
+    """Run a program and return its exit code and output; None as the code if it is missing."""
     try:
         process = await asyncio.create_subprocess_exec(
             *argv,

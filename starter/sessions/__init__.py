@@ -1,4 +1,4 @@
-"""Sessions as a client of Temporal sees them: found, started, queried, and told something.
+"""Sessions as a client of Temporal sees them: found, started, queried, and signalled.
 
 Wording belongs in `starter.views`.
 """

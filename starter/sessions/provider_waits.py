@@ -1,7 +1,7 @@
-"""Calls of a session that wait for a provider: for whom, until when, and what the provider said.
+"""Calls of a session that wait for a provider: which model, until when, and the provider's reason.
 
-The wait is the server's own: it outlives every worker, and needs none to be seen. A server that was
-killed may end it early; the provider then refuses the call again, which costs nothing.
+The wait is the server's own: it outlives every worker, and is visible without one. A killed server
+may end it early; the provider then refuses the call again, which costs nothing.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 async def provider_waits(client: Client, session: SessionId) -> tuple[ProviderWait, ...]:
-    """Return the calls of a session that wait now, the one that ends first before the others."""
+    """Return the calls of a session that wait now; the wait that ends first comes first."""
     query = (
         f'WorkflowType = "AgentWorkflow" AND WorkflowId STARTS_WITH "session/{session}/" '
         'AND ExecutionStatus = "Running"'

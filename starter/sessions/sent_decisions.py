@@ -1,8 +1,8 @@
-"""Sending a decision to a session: as an Update, answered at once, wherever a worker answers.
+"""Sends a decision to a session: as an Update, answered at once, if a worker answers.
 
-Two people who decide at once each get the answer to their own act. The Update's id is made once, so
-that a call repeated after a lost answer has one effect. Where no worker answers, the decision is
-left as a signal: the session judges it later, and what it cannot do becomes a notice.
+Two people who decide at the same time each get the answer to their own decision. The Update's id is
+made once, so a call repeated after a lost answer has one effect. If no worker answers, the decision
+is left as a signal: the session judges it later, and one that it cannot carry out becomes a notice.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def decider() -> str:
 
 
 class Receiver(Protocol):
-    """What sends a decision to a session: the client `Sessions`, or a stand-in."""
+    """Sends decisions to a session: the client `Sessions`, or a stand-in."""
 
     async def decide(self, session: SessionId, name: str, content: object) -> DecisionOutcome:
         """Send it as an Update and return the answer."""
@@ -54,11 +54,11 @@ class Receiver(Protocol):
 
 
 async def send(sessions: Receiver, before: ShownSession, name: str, content: object) -> None:
-    """Send a decision, and say why the session refuses it.
+    """Send a decision, and report if the session refuses it.
 
     Args:
         sessions: where the session is.
-        before: its view, from just before.
+        before: its latest view.
         name: the Update's and the signal's name.
         content: its one input.
 
@@ -80,7 +80,7 @@ async def execute(
         handle: the session's workflow.
         name: the Update's name.
         content: its one input.
-        update_id: made here if empty.
+        update_id: generated if empty.
 
     Raises:
         CommandError: the session has ended, refused the decision, or did not answer.
@@ -96,7 +96,7 @@ async def execute(
             said = getattr(error.cause, "message", str(error.cause))
             raise CommandError(f"the session says: {said}", ExitCode.STALE) from error
         except WorkflowUpdateRPCTimeoutOrCancelledError as error:
-            # The client turns a cancellation of this task into its own error: Ctrl-C must pass.
+            # The client turns a cancellation of this task into its own error, but Ctrl-C must pass.
             if isinstance(error.__cause__, asyncio.CancelledError):
                 raise error.__cause__ from None
         except RPCError as error:

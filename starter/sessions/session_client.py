@@ -1,7 +1,7 @@
-"""Sessions as the CLI sees them: made, found, asked and told over Temporal.
+"""Sessions as the CLI sees them: started, found, queried and signalled over Temporal.
 
-What is running is asked by query; what has ended, or has no worker to answer, is read from the
-workflow's memo and result. Nothing is rendered here.
+Running sessions are queried. Sessions that have ended, or have no worker to answer, are read from
+the workflow's memo and result. Nothing is rendered here.
 """
 
 import asyncio
@@ -59,20 +59,20 @@ PREFIX: Final = "session/"
 _QUERY: Final = timedelta(seconds=4)
 """Without a worker a query would wait for 30 s."""
 _BUSY_QUERY: Final = timedelta(seconds=15)
-"""How much longer a worker has that is there, on a machine with much to do."""
+"""How much longer to wait for a worker that exists, on a busy machine."""
 _UNANSWERED: Final = {RPCStatusCode.CANCELLED, RPCStatusCode.DEADLINE_EXCEEDED}
 _GLANCE_SECONDS: Final = 2.0
-"""A list waits no longer for the sessions that it shows."""
+"""The most time that a list waits for the sessions that it shows."""
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def make_id(now: float | None = None, chance: int | None = None) -> SessionId:
     """Return a new session's id: 26 characters, sorted by time, as a lower-case ULID.
 
-    Made here: a library's ids are of upper case, and taking one would save these three lines only.
+    Made here, because a library's ids are upper case and would save only these three lines.
 
     Args:
-        now: seconds since 1970; None: the clock's.
+        now: seconds since 1970; None: the current time.
         chance: 80 random bits; None: from the system.
     """
     milliseconds = int((time.time() if now is None else now) * 1000)
@@ -85,7 +85,7 @@ class Chosen(NamedTuple):
 
     session: SessionId
     open_sessions: int = 1
-    """How many open sessions could have been meant; it is the latest of them."""
+    """How many open sessions match; it is the latest of them."""
 
 
 class Sessions:
@@ -126,12 +126,12 @@ class Sessions:
         return sorted(found, key=lambda s: s.session, reverse=True)
 
     async def find(self, wanted: str | None, *, acts: bool = False) -> Chosen:
-        """Return the session that is meant: by id, or the latest open one, or the latest.
+        """Return the chosen session: by id, or the latest open one, or the latest.
 
         Args:
-            wanted: an id, or at least four characters of its beginning or end that fit no other;
+            wanted: an id, or at least four characters of its beginning or end that match no other;
                 None: not named.
-            acts: without a name, take only an open session, and only if it is the only one.
+            acts: without a name, accept only the one open session.
 
         Raises:
             CommandError: there is none, none is open, or several match.
@@ -155,7 +155,7 @@ class Sessions:
         return Chosen((running or fitting)[0].session, len(running))
 
     async def view(self, session: SessionId) -> ShownSession:
-        """Return the whole picture of a session, whether a worker answers or not.
+        """Return a session's whole view, whether a worker answers or not.
 
         Raises:
             CommandError: there is no such session.
@@ -168,26 +168,26 @@ class Sessions:
         return await self._from_memo(session, description)
 
     async def glance(self, wanted: Iterable[SessionId]) -> dict[SessionId, ShownSession]:
-        """Return the pictures of those sessions that answer within a moment."""
+        """Return the views of those sessions that answer within a moment."""
         looks = {each: asyncio.create_task(self.view(each)) for each in wanted}
         if looks:
             await asyncio.wait(looks.values(), timeout=_GLANCE_SECONDS)
         for look in looks.values():
             look.cancel()
         seen = await asyncio.gather(*looks.values(), return_exceptions=True)
-        # A list names also what cannot be looked at; `status` says why it cannot.
+        # A list also shows sessions that cannot be read; `status` says why.
         found = zip(looks, seen, strict=True)
         return {each: view for each, view in found if isinstance(view, ShownSession)}
 
     async def waits(self, session: SessionId) -> tuple[ProviderWait, ...]:
-        """Return the calls of a session that wait for their provider now."""
+        """Return the session's calls that wait for their provider now."""
         return await provider_waits(self._client, session)
 
     async def task(self, session: SessionId, task: str) -> TaskRecord | None:
-        """Return one task in full; None where no worker answers or the task does not exist."""
+        """Return one task in full; None if no worker answers or the task does not exist."""
         with suppress(WorkflowQueryFailedError, RPCError):
             answer = await self._ask(session, "task", task)
-            # A task that does not exist is answered with a sentence.
+            # For a task that does not exist the answer is a sentence.
             return None if isinstance(answer, str) else TaskRecord.model_validate(answer)
         return None
 
@@ -201,7 +201,7 @@ class Sessions:
         return None if answer is None else Plan.model_validate(answer)
 
     async def agents(self, session: SessionId) -> AgentSettings:
-        """Return what one agent of the session may use.
+        """Return the limits of the session's agents.
 
         Raises:
             CommandError: no worker answers.
@@ -225,16 +225,16 @@ class Sessions:
             raise
 
     async def decide(self, session: SessionId, name: str, content: object) -> DecisionOutcome:
-        """Send a decision as an Update and return what it came to; see `sent_decisions.execute`."""
+        """Send a decision as an Update and return its outcome; see `sent_decisions.execute`."""
         return await execute(self._handle(session), name, content)
 
     async def result(self, session: SessionId) -> SessionResult | str:
-        """Return how a closed session ended; where it left no result, why not."""
+        """Return how a closed session ended; if it left no result, why not."""
         handle = self._client.get_workflow_handle(f"{PREFIX}{session}", result_type=SessionResult)
         try:
             return await handle.result(rpc_timeout=_BUSY_QUERY)
         except WorkflowFailureError as error:
-            # Its own words: as a text the error would begin with its type.
+            # The message only: as text, the error would begin with its type.
             return error.cause.message if isinstance(error.cause, FailureError) else str(error)
         except ValidationError:
             return "its result is of another version of this program"
@@ -277,7 +277,7 @@ class Sessions:
     async def _ask(
         self, session: SessionId, query: str, *arguments: str, result_type: type | None = None
     ) -> object:
-        """Ask a session's worker; one that is there is waited for.
+        """Query a session's worker; wait longer for one that exists.
 
         Raises:
             WorkflowQueryFailedError: the session has no answer.
@@ -302,7 +302,7 @@ class Sessions:
             return ShownSession.model_validate({**dict(known), "reason": reason, "live": False})
         result = await self.result(session)
         if isinstance(result, str) and known.phase is not SessionPhase.ENDED:
-            # It could not say its last word; where a worker answers, its history still tells.
+            # It could not save its last view; if a worker answers, its history still has it.
             known = await self._query(session) or known
         return ended(known, result)
 
@@ -311,7 +311,7 @@ def _remembered(
     session: SessionId, description: WorkflowExecutionDescription, memo: Mapping[str, object]
 ) -> SessionView:
     with suppress(ValidationError):
-        # The last view that the session itself left.
+        # The last view that the session itself saved.
         return SessionView.model_validate(memo.get("view"))
     return SessionView(
         session=session,
@@ -335,13 +335,13 @@ def _remembered(
 
 
 def ended(known: SessionView, result: SessionResult | str) -> ShownSession:
-    """Return the picture of a session that is over: nothing in it is open any more.
+    """Return the view of a session that is over: nothing in it is open any more.
 
-    Why it failed it says itself, where it could: the server only knows that it was cancelled, say.
+    The session says why it failed, if it could; the server may only know that it was cancelled.
 
     Args:
-        known: the last that was seen of it.
-        result: what it came to, or why it left no result.
+        known: its last view.
+        result: its result, or why it left none.
     """
     facts = dict(known)
     if isinstance(result, str):

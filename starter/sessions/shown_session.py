@@ -12,27 +12,27 @@ Outcome = Literal["complete", "incomplete", "stopped", "failed"]
 
 
 class ProviderWait(BaseModel, frozen=True, extra="forbid"):
-    """One call that is asked again later; nothing is billed until then."""
+    """One call that is repeated later; nothing is billed until then."""
 
     agent: str
     model: str
-    """As `provider/model`; empty where it was not the provider that failed (a full disk, say)."""
+    """As `provider/model`; empty if something else failed (for example, a full disk)."""
     until: datetime
-    """When it is asked again."""
+    """When the call is repeated."""
     reason: str
-    """What the provider said."""
+    """The provider's message."""
 
 
 class ShownSession(SessionView, frozen=True, extra="forbid"):
-    """A session's view, and what only the outside knows; the document of `status --json`."""
+    """A session's view with facts from outside it; the document of `status --json`."""
 
     live: bool
-    """False where no worker answered: the rest is what memo and result hold."""
+    """False if no worker answered: then the rest comes from memo and result."""
     outcome: Outcome | None = None
     """None while the session is open."""
     waits: tuple[ProviderWait, ...] = ()
-    """Calls that a provider refused for now, the one that is asked again first before the others.
-    Looked up by `status` and `watch`."""
+    """Calls that a provider refused for now, the next one to be repeated first. Looked up by
+    `status` and `watch`."""
 
     def with_waits(self, waits: tuple[ProviderWait, ...]) -> "ShownSession":
         """Return the session with the calls that wait for their provider now."""
@@ -49,11 +49,11 @@ class SessionSummary(BaseModel, frozen=True, extra="forbid"):
     status: str
     """`running`, `completed`, `failed`, `terminated` …, as Temporal says."""
     state: str
-    """The session's own word: its phase, `waiting` (for a person) or its outcome; `open` where it
-    does not answer, and the status where it left no outcome."""
+    """The session's own word: its phase, `waiting` (for a person) or its outcome; `open` if it does
+    not answer, and the status if it left no outcome."""
     scripted: bool = False
-    """A playbook speaks; as far as the session answered, or left a picture."""
+    """A playbook answers for a role; known if the session answered or left a view."""
     sandbox: str = ""
-    """What confines commands, `none` where nothing does; empty where it is not known."""
+    """What confines commands, `none` if nothing does; empty if unknown."""
     started_at: datetime
     closed_at: datetime | None

@@ -1,8 +1,8 @@
 """What the agents of a session did, turn by turn, from the histories of their workflows.
 
-A history holds each answer, each observation, their cost and their time, and needs no worker to be
-read. Payloads that were too large for it are taken from the store that all workers share; where
-this machine does not share it, the turn is shown without them. Nothing is rendered here.
+A history holds each answer, each observation, their cost and their time, and can be read without a
+worker. Payloads that were too large for it are read from the store that all workers share; on a
+machine without that store, the turn is shown without them. Nothing is rendered here.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class ToolAnswer(BaseModel, frozen=True, extra="forbid"):
 
 
 class Happening(BaseModel, frozen=True, extra="forbid"):
-    """One thing that happened to an agent; one line of `log --json`."""
+    """One event of an agent; one line of `log --json`."""
 
     schema_version: int = 1
     at: datetime
@@ -55,21 +55,21 @@ class Happening(BaseModel, frozen=True, extra="forbid"):
     turn: int = 0
     """The turn that it belongs to, counted from 1; 0 before the first answer."""
     model: str = ""
-    """Of `said`: who spoke, as `provider/model`."""
+    """For `said`: the model that answered, as `provider/model`."""
     text: str = ""
-    """What was said, or why it failed, or how it ended."""
+    """The message, or why it failed, or how it ended."""
     calls: tuple[ToolCall, ...] = ()
-    """Of `said`: the tool calls that were asked for."""
+    """For `said`: the requested tool calls."""
     results: tuple[ToolAnswer, ...] = ()
-    """Of `ran`: one for each call."""
+    """For `ran`: one for each call."""
     cost_usd: Decimal | None = None
     is_estimated: bool = False
     """The provider counted no tokens, so the cost, or a part of it, is an estimate."""
     took: timedelta | None = None
     scripted: bool = False
-    """A playbook said it, or it ended an agent for whom one spoke."""
+    """A playbook answered, or it ended an agent that a playbook answers for."""
     sandbox: str = ""
-    """What confines the session's commands, `none` where nothing does; empty: not known."""
+    """What confines the session's commands, `none` if nothing does; empty: unknown."""
 
 
 def task_of(agent: str) -> str:
@@ -98,10 +98,10 @@ class Turns:
         return sorted(found, key=lambda each: each.at)
 
     async def follow(self, is_over: Callable[[], Awaitable[bool]]) -> AsyncGenerator[Happening]:
-        """Yield what has happened and what happens, until the session is over.
+        """Yield past events and new ones, until the session is over.
 
         Args:
-            is_over: asked again and again whether the session has ended.
+            is_over: called repeatedly to ask whether the session has ended.
         """
         queue: asyncio.Queue[Happening] = asyncio.Queue()
         pumps: dict[str, asyncio.Task[None]] = {}
@@ -124,7 +124,7 @@ class Turns:
     async def _attend(
         self, pumps: dict[str, asyncio.Task[None]], queue: "asyncio.Queue[Happening]"
     ) -> None:
-        """Follow every run that is new, and raise what went wrong with another."""
+        """Follow every new run, and raise the error of any other."""
         for run in await self._runs():
             if run.run_id not in pumps:
                 pumps[run.run_id] = asyncio.create_task(self._pump(run, queue))
@@ -150,7 +150,7 @@ class Turns:
     async def _of_run(self, run: WorkflowExecution, *, follow: bool) -> AsyncGenerator[Happening]:
         handle = self._client.get_workflow_handle(run.id, run_id=run.run_id)
         reader = _Reader(self._client, self._session, _agent(run.id))
-        # A run that is closed has no new event to wait for.
+        # A closed run has no new event to wait for.
         waits = follow and run.status is WorkflowExecutionStatus.RUNNING
         async for event in handle.fetch_history_events(wait_new_event=waits):
             if (happening := await reader.read(event)) is not None:
@@ -184,7 +184,7 @@ class _Reader:
         }
 
     async def read(self, event: HistoryEvent) -> Happening | None:
-        """Return what an event tells; None where it tells a person nothing."""
+        """Return the happening of an event; None if it is of no interest to a person."""
         reader = self._readers.get(event.event_type)
         return None if reader is None else await reader(event)
 
@@ -213,7 +213,7 @@ class _Reader:
         attributes = event.activity_task_scheduled_event_attributes
         self._scheduled[event.event_id] = attributes.activity_type.name
         if attributes.activity_type.name == CALL_MODEL.name:
-            # The summary names the model; the request holds a whole prompt, which no one needs.
+            # The summary names the model; the request holds a whole prompt, which is not needed.
             payload = event.user_metadata.summary
             with suppress(ValueError, RuntimeError):
                 (summary,) = await self._client.data_converter.decode([payload], [str])
@@ -242,7 +242,7 @@ class _Reader:
             self._turn += 1
             return self._happening(event, "said", text=_UNREADABLE, model=self._model, took=took)
         if not isinstance(answer, ModelAnswered):
-            return None  # the store lost the conversation, and it is sent again
+            return None  # the store lost the conversation, so it is sent again
         self._turn += 1
         facts = answer.model_dump(include={"text", "cost_usd", "scripted"})
         return self._happening(
@@ -292,7 +292,7 @@ class _Reader:
         return _at(event) - self._started.get(scheduled, _at(event))
 
     async def _decoded(self, given: Payloads, kind: Any) -> object:
-        """Return the first payload as `kind`; None where it cannot be read here."""
+        """Return the first payload as `kind`; None if it cannot be read here."""
         payloads: Sequence[Payload] = given.payloads
         try:
             return (await self._client.data_converter.decode(payloads, [kind]))[0]

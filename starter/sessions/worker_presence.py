@@ -1,4 +1,4 @@
-"""Whether anybody's workers serve sessions on a server."""
+"""Whether any workers serve sessions on a server."""
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -7,13 +7,13 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
 _RECENT: Final = timedelta(seconds=90)
-"""A worker without work asks once a minute; the server notes when it began to."""
+"""A worker without work asks once a minute; the server records when the request began."""
 
 
 async def has_workers(client: "Client") -> bool:
-    """Tell whether any workers asked for work on sessions lately.
+    """Tell whether any workers asked for work on sessions recently.
 
-    They may run on other machines. One that was killed counts for as long.
+    They may run on other machines. A killed worker counts for this time too.
 
     Raises:
         RPCError: the server does not answer.

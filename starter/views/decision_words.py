@@ -1,4 +1,4 @@
-"""Decisions in words: what persons and rules decided on a session, who, when, and what came of it.
+"""Decisions in words: what persons and rules decided on a session, who, when, and the result.
 
 Pure: values in, lines out. Foreign text passes `shown` or `one_line`.
 """
@@ -15,14 +15,14 @@ _SHOWN: Final = 10
 
 
 def latest(session: ShownSession) -> list[str]:
-    """Return the newest decisions of a session, and how many came before them."""
+    """Return a session's newest decisions, and the number of earlier ones."""
     earlier = max(len(session.decisions) - _SHOWN, 0) + session.decisions_dropped
     more = [f"  {earlier} earlier; --json has the newest 100"] if earlier else []
     return [*more, *map(line, session.decisions[-_SHOWN:])]
 
 
 def about(session: ShownSession, task: TaskId) -> list[Decision]:
-    """Return what was decided on a task, its changeset, and the plan that it came from."""
+    """Return the decisions on a task, its changeset, and the plan that it came from."""
     homes = {str(each.id) for each in session.changesets if task in each.tasks}
     plan = {"approve_plan", "replace_plan", "edit_plan"}
     return [
@@ -33,7 +33,7 @@ def about(session: ShownSession, task: TaskId) -> list[Decision]:
 
 
 def section(decisions: Iterable[Decision]) -> list[str]:
-    """Return decisions under their title; nothing where there are none."""
+    """Return decisions under their title; nothing if there are none."""
     lines: Sequence[str] = [line(each) for each in decisions]
     return ["", "Decisions", *lines] if lines else []
 

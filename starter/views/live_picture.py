@@ -1,7 +1,7 @@
-"""The live picture of a session, made to fit the terminal: the whole of it, or what matters first.
+"""The live view of a session, fitted to the terminal: all of it, or what matters first.
 
-Pure. Where there are too few rows, tasks that are done make room for those that are not, and a line
-says how many are not shown; what no one may overlook (no sandbox, a scripted model) always stays.
+Pure. If there are too few rows, finished tasks make room for others, and a line says how many are
+not shown. Labels that must not be overlooked (no sandbox, a scripted model) always stay.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from workflows.domain.task import TaskState
 
 _SETTLED: Final = {TaskState.MERGED, TaskState.SKIPPED, TaskState.CANCELLED}
 _LESS: Final = ("Repository ", "Branch ", "Pacing ", "Session ")
-"""Facts that make room first."""
+"""Facts that are left out first."""
 _FEW: Final = 3
 
 
@@ -20,10 +20,10 @@ def picture(session: ShownSession, program: str, width: int, height: int) -> lis
     """Return at most `height` lines of at most `width` characters.
 
     Args:
-        session: what is shown.
-        program: how commands are called that a person is told.
+        session: the session to show.
+        program: the program as the person types it.
         width: columns of the terminal.
-        height: rows of it; below 8 the end is cut.
+        height: rows of the terminal; below 8 the end is cut.
     """
     whole = session_words.status(session, program)
     lines = whole if len(whole) <= height else _shortened(session, program, height)

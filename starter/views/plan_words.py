@@ -17,13 +17,13 @@ from workflows.policy.session.plan_edits import difference
 
 
 def plan(whole: Plan, agents: AgentSettings) -> list[str]:
-    """Return a plan with what it says of itself, its tasks as a graph, and its highest cost."""
+    """Return a plan with its summary, its tasks as a graph, and its highest cost."""
     summary = [*_text(whole.summary), ""] if whole.summary.strip() else []
     return [*summary, *tasks(whole.tasks), "", most_money(whole.tasks, agents)]
 
 
 def edit(old: Plan | None, new: Plan) -> str:
-    """Return what was sent: a plan where none was, or what of it is another now."""
+    """Return what was sent: a new plan, or the changes to an existing one."""
     count = counted(len(new.tasks), "task")
     changes = difference(old, new).words() if old is not None else ""
     return f"plan of {count}, approved with it{f' ({changes})' if changes else ''}"
@@ -36,7 +36,7 @@ def most_money(planned: Sequence[Task], agents: AgentSettings) -> str:
 
 
 def tasks(planned: Sequence[Task]) -> list[str]:
-    """Return the tasks, each below what it depends on and as far to the right as its chain is long.
+    """Return the tasks, each below its dependencies and indented by the length of its chain.
 
     Args:
         planned: a plan without faults.

@@ -1,4 +1,4 @@
-"""What agents ask the person, and the command that answers.
+"""Agents' questions to the person, and the command that answers.
 
 Pure: values in, lines out. Foreign text passes `one_line`.
 """
@@ -8,7 +8,7 @@ from starter.sessions.shown_session import ShownSession
 
 
 def lines(session: ShownSession, program: str) -> list[str]:
-    """Return the open questions, each with the one command that answers it."""
+    """Return the open questions, each with the command that answers it."""
     found: list[str] = []
     for each in session.questions if session.live else ():
         found.append(f"  {each.agent} asks: {one_line(each.text, 500)}")

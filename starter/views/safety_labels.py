@@ -1,4 +1,4 @@
-"""What no view of a session may leave out: that a playbook speaks, that nothing confines commands.
+"""Labels that no view of a session may omit: a scripted model, no sandbox.
 
 Pure: values in, lines out.
 """
@@ -13,22 +13,22 @@ NO_SANDBOX: Final = "NONE: commands of agents run unconfined on this machine"
 
 
 def of(session: ShownSession) -> list[str]:
-    """Return a session's marks as lines; none where there is nothing to say."""
+    """Return a session's labels as lines; empty if it has none."""
     return _lines(scripted=session.scripted, sandbox=session.sandbox)
 
 
 def planned(config: SessionConfig) -> list[str]:
-    """Return the marks of a session that no one has seen yet, by what it is started with."""
+    """Return the labels of a session that has no view yet, from its configuration."""
     return _lines(scripted=is_scripted(config), sandbox=config.sandbox)
 
 
 def document(session: ShownSession) -> dict[str, object]:
-    """Return the keys that each JSON document about a part of a session begins with."""
+    """Return the keys with which each JSON document about a part of a session begins."""
     return {"session": session.session, "scripted": session.scripted, "sandbox": session.sandbox}
 
 
 def is_scripted(config: SessionConfig) -> bool:
-    """Tell whether a playbook may speak for a role."""
+    """Tell whether a playbook may answer for a role."""
     routes = config.routes
     models = (*routes.planner, *routes.developer, *routes.reviewer)
     return any(model.startswith("scripted/") for model in models)

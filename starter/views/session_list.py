@@ -1,4 +1,4 @@
-"""The list of sessions in words: one line for each, with what no one may overlook.
+"""The list of sessions in words: one line for each, with the labels that it must have.
 
 Pure: values in, lines out. Foreign text passes `one_line`.
 """
@@ -11,12 +11,12 @@ from starter.views.session_words import word
 
 
 def sessions(found: Sequence[SessionSummary]) -> list[str]:
-    """Return one line a session, the newest first."""
+    """Return one line per session, the newest first."""
     return [*map(_line, found)] or ["no session yet; `run GOAL` starts one"]
 
 
 def summary(one: SessionSummary, seen: ShownSession | None) -> SessionSummary:
-    """Return an entry of the list with what the session's own picture adds; None: there is none."""
+    """Return an entry of the list with details from the session's own view; None: there is none."""
     if seen is None:
         return one
     facts = {"state": word(seen), "scripted": seen.scripted, "sandbox": seen.sandbox}

@@ -1,7 +1,7 @@
 """Everything that a person reads, in one place: wording and layout, as plain lines of text.
 
 Pure: values in, lines out; the terminal wraps them. The fixed text is ASCII, so that every locale
-can show it; foreign text passes `shown` or `one_line`. Colours are put on by the caller, by line.
+can show it; foreign text passes `shown` or `one_line`. The caller adds colours, by line.
 """
 
 import shlex
@@ -73,7 +73,7 @@ NO_GATES: Final = "(none found: only reviewers judge)"
 
 
 def status(session: ShownSession, program: str) -> list[str]:
-    """Return the whole picture of a session."""
+    """Return a session's whole view."""
     return [
         *header(session),
         *_section("An agent asks you", question_words.lines(session, program)),
@@ -87,7 +87,7 @@ def status(session: ShownSession, program: str) -> list[str]:
 
 
 def header(session: ShownSession) -> list[str]:
-    """Return what a session is and how it stands, one fact a line."""
+    """Return a session's facts and state, one fact per line."""
     facts = {
         "Session": session.session,
         "State": state(session),
@@ -104,7 +104,7 @@ def header(session: ShownSession) -> list[str]:
 
 
 def spent(session: ShownSession) -> str:
-    """Return what a session has spent, and its cap where that is known."""
+    """Return what a session has spent, and its cap if that is known."""
     cap = f" of {money(session.cap_usd)}" if session.live or session.cap_usd else ""
     return f"{money(session.spent_usd)}{cap}{PARTLY if session.is_estimated else ''}"
 
@@ -128,14 +128,14 @@ def word(session: ShownSession) -> str:
 
 
 def sandbox(name: str) -> str:
-    """Return what confines commands, in words that no one overlooks where nothing does."""
+    """Return what confines commands, conspicuously if nothing does."""
     if name == "none":
         return NO_SANDBOX
     return shown(name) or "(not known yet)"
 
 
 def counts(tasks: Sequence[TaskLine]) -> str:
-    """Return how many tasks stand where, as in `2 merged, 1 developing`."""
+    """Return how many tasks have which state, as in `2 merged, 1 developing`."""
     found = Counter(str(task.state) for task in tasks)
     return ", ".join(f"{found[name]} {name}" for name in _ORDER if found[name]) or "(no plan yet)"
 
@@ -148,12 +148,12 @@ def notice_line(notice: Notice) -> str:
 
 
 def names_more(notice: Notice) -> bool:
-    """Tell whether a notice's subject says more than the beginning of its text."""
+    """Tell whether a notice's subject adds to the beginning of its text."""
     return bool(notice.subject) and not notice.text.startswith(notice.subject)
 
 
 def wait_line(wait: ProviderWait) -> str:
-    """Return one call that is asked again later, on one line."""
+    """Return one call that is repeated later, on one line."""
     until = f"{wait.until:%Y-%m-%d %H:%M:%S} UTC"
     what = f"waits for {shown(wait.model)} until" if wait.model else "calls its model again at"
     return f"  {shown(wait.agent)} {what} {until}: {one_line(wait.reason, 200)}"
@@ -165,7 +165,7 @@ def waiting(session: ShownSession) -> list[ChangesetLine]:
 
 
 def asks(session: ShownSession, program: str) -> list[str]:
-    """Return which commands answer what the session waits for."""
+    """Return the commands that answer what the session waits for."""
     at = f"--session {session.session}"
     lines = question_words.lines(session, program)
     if session.phase is SessionPhase.AWAITING_PLAN:
@@ -199,8 +199,8 @@ def is_at_cap(session: ShownSession) -> bool:
 
 
 def is_stuck(session: ShownSession) -> bool:
-    """Tell whether nothing can go on by itself, because tasks failed and a person has to act."""
-    # Running without a wave the session names the reason; with one it has none.
+    """Tell whether nothing can continue by itself, because tasks failed and a person must act."""
+    # Without a wave, a running session names the reason; with a wave it has none.
     is_idle = session.live and session.phase is SessionPhase.RUNNING and bool(session.reason)
     return (
         is_idle
@@ -214,7 +214,7 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
     return ["", title, *content] if content else []
 
 
-# --- changes, for those who watch without a terminal --------------------------------------------
+# --- changes, for watching without a terminal ----------------------------------------------------
 
 
 def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
@@ -249,7 +249,7 @@ def _moved(before: "dict[str, str]", now: "dict[str, str]") -> list[str]:
 
 
 def no_terminal(session: ShownSession, program: str) -> list[str]:
-    """Return what a session without a terminal says when it waits for a person."""
+    """Return the message of a session without a terminal that waits for a person."""
     return [
         "the session waits for a person, and there is no terminal to ask at; answer with",
         *asks(session, program),
@@ -277,7 +277,7 @@ def ending(session: ShownSession, program: str) -> list[str]:
 
 
 def judged_lines(session: ShownSession) -> list[str]:
-    """Return what judged the merged and waiting changesets, one line for each that says so."""
+    """Return what judged the merged and waiting changesets, one line for each with a judgement."""
     told = [(each.id, work_words.judged(each)) for each in session.changesets]
     lines = [f"{shown(name)} {text}" for name, text in told if text]
     shown_lines = lines[:_JUDGED]
@@ -290,7 +290,7 @@ def judged_lines(session: ShownSession) -> list[str]:
 
 
 def started(session: str, program: str, ui: str | None) -> list[str]:
-    """Return what is said once a session is started."""
+    """Return the message after a session's start."""
     look = [f"Web UI     {web_page(ui, session)}"] if ui else []
     return [f"Session    {session}", *look, f"Follow     {program} watch {session}"]
 
@@ -303,7 +303,7 @@ def web_page(ui: str, session: str) -> str:
 def dry_run(
     request: SessionRequest, base: str, origins: dict[str, str], gates: Sequence[str]
 ) -> list[str]:
-    """Return what a session would do, where nothing is started; `base` is in words."""
+    """Return what a session would do, without starting it; `base` is in words."""
     config = request.config
     caps = config.budget
     limits = (
@@ -327,7 +327,7 @@ def dry_run(
 
 
 def warnings(found: Sequence[str]) -> list[str]:
-    """Return what a person may not expect of the repository, one line each."""
+    """Return what may surprise a person about the repository, one line each."""
     return [f"Note       {shown(text)}" for text in found]
 
 
@@ -343,13 +343,13 @@ def routes(config: SessionConfig) -> list[str]:
 
 
 def decided(how: str, ask: Ask, session: str) -> list[str]:
-    """Return what is said once a decision was sent, without the session's marks."""
+    """Return the message after a decision was sent, without the session's labels."""
     what = "the plan" if isinstance(ask, PlanAsk) else f"changeset {ask.id} ({ask.digest[:12]})"
     return [f"{how}: {what} of session {session}"]
 
 
 def judged_note(session: ShownSession, ask: Ask) -> list[str]:
-    """Return what gates and reviewers said of what a person decides on; nothing for the plan."""
+    """Return what gates and reviewers said of a decision's subject; nothing for the plan."""
     if isinstance(ask, PlanAsk):
         return []
     found = (each for each in session.changesets if each.id == ask.id)
@@ -357,11 +357,11 @@ def judged_note(session: ShownSession, ask: Ask) -> list[str]:
 
 
 def told(what: str, session: str) -> list[str]:
-    """Return what is said once a signal was sent, without the session's marks."""
+    """Return the message after a signal was sent, without the session's labels."""
     return [f"{shown(what)}: sent to session {session}"]
 
 
-# --- looks ---------------------------------------------------------------------------------------
+# --- styles --------------------------------------------------------------------------------------
 
 _STYLES: Final = {
     "merged": "green",
@@ -380,7 +380,7 @@ _STYLES: Final = {
 
 
 def style(line: str) -> str:
-    """Return how a line looks where there are colours; they never carry anything alone."""
+    """Return a line's style, for terminals with colours; colour is never the only sign."""
     if NO_SANDBOX in line:
         return "bold red"
     if SCRIPTED in line:

@@ -1,6 +1,6 @@
-"""An agent's turns in words: who, when, what was said, which tools with which short results.
+"""An agent's turns in words: who, when, what it said, which tools with which short results.
 
-Pure: values in, lines out. What models and tools said passes `shown` or `one_line`.
+Pure: values in, lines out. Text of models and tools passes `shown` or `one_line`.
 """
 
 import json
@@ -15,11 +15,11 @@ from workflows.policy.money.amounts_in_words import counted, money
 _TEXT_LINES: Final = 20
 _WIDTH: Final = 160
 _TOLD_FIRST: Final = ("command", "path", "summary")
-"""The argument that says most, by the tools' own names."""
+"""The most informative argument, by the tools' own names."""
 
 
 def happening(one: Happening) -> list[str]:
-    """Return one happening, its first line with the facts and the rest indented."""
+    """Return one happening: its first line with the facts, the rest indented."""
     facts = [f"{one.at.astimezone():%H:%M:%S}", one.agent]
     facts += [f"turn {one.turn}"] if one.turn else []
     facts += [one.kind]

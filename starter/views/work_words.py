@@ -1,4 +1,4 @@
-"""Tasks and changesets in words: one line each, and what follows their names below one another.
+"""Tasks and changesets in words: one line each, with aligned columns.
 
 Pure: values in, lines out. Foreign text passes `shown` or `one_line`.
 """
@@ -10,26 +10,26 @@ from starter.console.terminal import one_line, shown
 from workflows.domain.session.session_values import ChangesetLine, TaskLine
 
 _WIDEST: Final = 32
-"""Characters of a column at most: a longer name pushes out only its own line."""
+"""The most characters of a column: a longer name shifts only its own line."""
 _STATE: Final = 11
 NOT_JUDGED: Final = "not judged"
 NOT_REVIEWED: Final = "no reviewer gave a verdict"
 
 
 def task_lines(tasks: Sequence[TaskLine]) -> list[str]:
-    """Return tasks with their titles below one another."""
+    """Return tasks with their titles aligned."""
     wide = _column(map(_name, tasks))
     return [task_line(task, wide) for task in tasks]
 
 
 def task_line(task: TaskLine, wide: int = 0) -> str:
-    """Return one task on one line. Args: `wide`: characters of the column of its name."""
+    """Return one task on one line. Args: `wide`: the width of its name's column."""
     reason = f": {one_line(task.reason, 80)}" if task.reason else ""
     return f"  {task.state:<{_STATE}} {_name(task):<{wide}}  {one_line(task.title, 60)}{reason}"
 
 
 def changeset_lines(changesets: Sequence[ChangesetLine]) -> list[str]:
-    """Return changesets with their tasks below one another."""
+    """Return changesets with their tasks aligned."""
     state, wide = _column(map(_state, changesets)), _column(map(_pinned, changesets))
     return [changeset_line(each, state, wide) for each in changesets]
 
@@ -38,9 +38,9 @@ def changeset_line(changeset: ChangesetLine, state: int = 0, wide: int = 0) -> s
     """Return one changeset on one line.
 
     Args:
-        changeset: what is shown.
-        state: characters of the column of its state; never less than a task's have.
-        wide: characters of the column of its id and digest.
+        changeset: the changeset to show.
+        state: the width of its state's column; at least that of tasks.
+        wide: the width of the column with its id and digest.
     """
     by = f", approved by {one_line(changeset.approved_by, 100)}" if changeset.approved_by else ""
     first = f"  {_state(changeset):<{max(state, _STATE)}} {_pinned(changeset):<{wide}}"
@@ -58,23 +58,23 @@ def judged(changeset: ChangesetLine) -> str:
 
 
 def is_unjudged(changeset: ChangesetLine) -> bool:
-    """Tell whether work is validated that no gate judged."""
+    """Tell whether it holds validated work that no gate judged."""
     return bool(changeset.not_judged) and not changeset.judged_by
 
 
 def unreviewed(changeset: ChangesetLine) -> str:
-    """Return on which work no reviewer gave a verdict, and why; empty where one did."""
+    """Return which work got no reviewer's verdict, and why; empty if all did."""
     why = one_line(changeset.not_reviewed, 200)
     return f"{NOT_REVIEWED}: {why}" if why else ""
 
 
 def unreviewed_task(changeset: ChangesetLine) -> str:
-    """Name the first task of those on which no reviewer gave a verdict."""
+    """Return the first task whose work got no reviewer's verdict."""
     return shown(changeset.not_reviewed.partition(":")[0])
 
 
 def verdict_lines(changeset: ChangesetLine) -> list[str]:
-    """Return what gates and reviewers said of a changeset, one line each, where they did."""
+    """Return the judgements of gates and reviewers, one line each."""
     said = {"Gates": judged(changeset), "Review": unreviewed(changeset)}
     return [f"{who:<11}{text}" for who, text in said.items() if text]
 

@@ -1,4 +1,4 @@
-"""What a person reads of server and workers: where they are, who keeps them, how to keep them.
+"""Texts about server and workers: where they are, which process keeps them, how to keep them.
 
 Pure: values in, lines out; the fixed text is ASCII.
 """
@@ -17,7 +17,7 @@ WORKERS_READY: Final = ("workers are ready; Ctrl-C ends them",)
 def detached(
     session: str, program: str, playbook: Path | None = None, *, goes_on: bool
 ) -> list[str]:
-    """Return what is said when a person leaves a session with Ctrl-C."""
+    """Return the message when a person leaves a session with Ctrl-C."""
     if goes_on:
         first = f"detached; session {session} goes on"
     else:
@@ -27,7 +27,7 @@ def detached(
 
 
 def rests(program: str, playbook: Path | None) -> list[str]:
-    """Return what is said when a command ends that kept the workers, before its session did."""
+    """Return the message when a command that kept the workers ends before its session."""
     again = _up_again(program, playbook)
     return [f"the workers end with this command; start {again} before you answer"]
 
@@ -38,16 +38,16 @@ def _up_again(program: str, playbook: Path | None) -> str:
 
 
 def workers_marks(playbook: Path | None, sandbox: str) -> list[str]:
-    """Return what no one may overlook of workers: whose words they play, that nothing confines.
+    """Return labels of workers that must not be overlooked: a scripted model, no sandbox.
 
     Args:
-        playbook: what their scripted model plays; None: nothing.
-        sandbox: `none` where they confine nothing.
+        playbook: the playbook of their scripted model; None: none.
+        sandbox: `none` if they do not confine commands.
     """
     models = [] if playbook is None else [f"Models     SCRIPTED: {shown(str(playbook))} is played"]
     return [*models, f"Sandbox    {NO_SANDBOX}"] if sandbox == "none" else models
 
 
 def serving(address: str, ui: str) -> list[str]:
-    """Return where the bundled server is."""
+    """Return the address of the bundled server."""
     return [f"Temporal   {address}", f"Web UI     {ui}"]

@@ -30,7 +30,7 @@ class Command:
     def run_on(self, repository: Path, *arguments: str) -> tuple[int, str, str]:
         """Run `run` on a repository; return exit code, output and errors."""
         options = ("--config", str(self.config), "--repo", str(repository))
-        return self.types("run", "Mend it", *options, *arguments)
+        return self.types("run", "Fix it", *options, *arguments)
 
     def types(
         self, *arguments: str, more: Mapping[str, str] = MappingProxyType({})

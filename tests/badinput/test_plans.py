@@ -65,7 +65,7 @@ REFUSED: dict[str, tuple[JsonValue, str, str]] = {
     ),
     "itself": ([task(depends_on=["a"])], "a→a", "drop one"),
     "an unknown dependency": ([task(depends_on=["zz"])], "depends on 'zz'", "drop the dependency"),
-    "a doubled id": ([task(), task()], "task 'a' is there more than once", "an id of its own"),
+    "a duplicate id": ([task(), task()], "task 'a' is there more than once", "an id of its own"),
     "ids that differ in case": ([task("a"), task("A")], "tasks[1].id", ID),
     "overlap in a group": (
         _pair({"group": "g", "claims": ["src"]}, {"group": "g", "claims": ["src/x"]}),

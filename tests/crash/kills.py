@@ -255,10 +255,10 @@ async def _settled(client: Client, session: str) -> Counter[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Judged:
-    """A disturbed course held against the undisturbed one."""
+    """A disturbed course compared with the undisturbed one."""
 
     lost: tuple[str, ...] = ()
-    """What the undisturbed course has and this one has not."""
+    """What the undisturbed course has and this one lacks."""
     doubled: tuple[str, ...] = ()
     """Effects that happened more than once."""
     repeated: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ from workers.hosting import data_layout
 from workers.roles import Role, environment_for
 from workers.server import tether
 from workers.server.dev_server import choose_address, server_command, server_environment
-from workers.server.kept_processes import Child, Program, running
+from workers.server.restarted_processes import Child, Program, running
 from workers.server.supervisor import READY_LINE, Command, worker_command
 from workers.settings import Settings
 from workers.temporal.connection import ServerAddress, connect

@@ -1,4 +1,4 @@
-"""Kill server and workers at random points: nothing is lost, doubled, or paid for twice."""
+"""Kill server and workers at random points: nothing is lost, repeated, or paid for twice."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ LAND_POINTS = ("after-land",)
 
 @pytest.mark.crash
 @pytest.mark.timeout(1800)
-async def test_whoever_dies_at_a_fail_point_loses_and_repeats_nothing(tmp_path: Path):
+async def test_a_death_at_a_fail_point_loses_and_repeats_nothing(tmp_path: Path):
     """Field report R40."""
     async with stage(tmp_path, SMALL) as running:
         calm = await kills.run(running, "calm")

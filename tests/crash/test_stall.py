@@ -81,7 +81,7 @@ async def _stalled(folder: Path, command: Callable[[Role], Sequence[str]]) -> li
                 "the second command ends",
                 seen=lambda: text_of(log),
             )
-            return log.read_text().split()  # what git makes of two writers is anybody's guess
+            return log.read_text().split()  # the result of two writers is undefined
         first.send(signal.SIGCONT)
         result = await ends(handle.result(), "the session ends")
         return play.git(repository, "show", f"{result.branch}:slow/log.txt").split()

@@ -8,6 +8,7 @@ from temporalio import workflow
 from temporalio.common import RawValue
 
 with workflow.unsafe.imports_passed_through():
+    from workflows.domain.agent.agent_settings import AgentSettings
     from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
     from workflows.domain.plan import Plan, Task
     from workflows.domain.session.decision import DecisionOutcome
@@ -116,6 +117,10 @@ class FakeSession:
     @workflow.query
     def plan(self) -> Plan | None:
         return Plan(summary="One step.", tasks=(_TASK,))
+
+    @workflow.query
+    def agents(self) -> AgentSettings:
+        return AgentSettings()
 
     @workflow.query
     def task(self, id: str) -> TaskRecord | str:  # noqa: A002 (the query's public word)

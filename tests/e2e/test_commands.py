@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass
 class Person:
-    """Somebody who types commands, without a terminal."""
+    """A person who types commands, without a terminal."""
 
     settings: Settings
     repo: Path
@@ -71,7 +71,7 @@ class Person:
     def starts(self, *arguments: str) -> Answer:
         """Start a session."""
         return self.types(
-            "run", "Mend it", "--repo", str(self.repo), "--config", str(self.config), *arguments
+            "run", "Fix it", "--repo", str(self.repo), "--config", str(self.config), *arguments
         )
 
     def starts_and_sees(self, *arguments: str) -> str:
@@ -221,7 +221,7 @@ def test_what_cannot_be_is_refused_before_it_is_sent(person: Person) -> None:
     person.types("stop", session)
 
 
-def test_nobody_is_asked_with_auto_approve(person: Person) -> None:
+def test_auto_approve_asks_no_one(person: Person) -> None:
     done = person.starts("--auto-approve")
     assert done.code == ExitCode.COMPLETE
     assert "complete" in done.out
@@ -261,10 +261,10 @@ def test_the_goal_comes_from_a_file_or_a_pipe_and_the_cap_from_an_option(
     person: Person, tmp_path: Path
 ) -> None:
     page = tmp_path / "goal.md"
-    page.write_text("Mend the parser\n")
+    page.write_text("Fix the parser\n")
     at = ("--repo", str(person.repo), "--config", str(person.config), "--dry-run")
     shown = person.types("run", "--file", str(page), "--budget", "3.5", *at)
-    assert (shown.code, "Goal       Mend the parser" in shown.out) == (ExitCode.COMPLETE, True)
+    assert (shown.code, "Goal       Fix the parser" in shown.out) == (ExitCode.COMPLETE, True)
     assert "stops at $3.50" in shown.out
     piped = subprocess.run(
         [sys.executable, "-m", "starter", "run", "-", *at],
@@ -299,7 +299,7 @@ def test_a_dry_run_starts_nothing(person: Person) -> None:
     assert shown.code == ExitCode.COMPLETE
     assert "nothing was started" in shown.out
     assert "Pacing     flow" in shown.out
-    assert person.goals() == {"Mend it"}
+    assert person.goals() == {"Fix it"}
 
 
 def test_r58_json_is_one_document(person: Person) -> None:
@@ -359,7 +359,7 @@ def test_no_view_of_a_session_and_no_answer_of_it_leaves_out_its_marks(person: P
         assert ("SCRIPTED" in said, "NONE" in said) == (True, True), look
 
 
-def test_a_session_that_nobody_follows_says_its_marks_too(person: Person, tmp_path: Path) -> None:
+def test_an_unfollowed_session_shows_its_labels_too(person: Person, tmp_path: Path) -> None:
     config = tmp_path / "bare.yaml"
     config.write_text(f"{CONFIGURATION}sandbox: none\n")
     away = Person(person.settings, person.repo, config)
@@ -600,7 +600,7 @@ def test_r58_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
     assert f"\ndetached; session {session} goes on" in terminal.seen
     assert f"watch {session}" in terminal.seen
     assert "Traceback" not in terminal.seen
-    # Whoever presses it twice may miss the words, and sees no more.
+    # A person who presses it twice may miss the words, and sees no more.
     again = Terminal(person.settings, "watch", session)
     again.reads_until("Approve the plan?")
     for _ in range(2):
@@ -633,7 +633,7 @@ def test_ctrl_c_before_there_is_a_session_says_so(person: Person, tmp_path: Path
         os.close(os.open(released, os.O_WRONLY | os.O_NONBLOCK))
     assert (run.returncode, err) == (ExitCode.INTERRUPTED, "")
     assert out == "interrupted: no session was started\n"
-    assert person.goals() == {"Mend it"}
+    assert person.goals() == {"Fix it"}
 
 
 def test_without_an_id_the_open_session_is_meant(person: Person) -> None:

@@ -20,7 +20,7 @@ UNITTEST = (
 
 
 class Person:
-    """Somebody with a closed home, a configuration of their own, and a toolchain in it."""
+    """A person with a closed home, a configuration of their own, and a toolchain in it."""
 
     def __init__(self, top: Path) -> None:
         self.home = top / "home"

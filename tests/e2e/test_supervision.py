@@ -145,7 +145,7 @@ def test_workers_without_a_sandbox_say_so_and_get_no_session_that_wants_one(
         assert "Sandbox    NONE" in said
         checked = typed(settings, "doctor", "--repo", str(repo)).stdout
         assert f"keeps them\n{' ' * 18}Models     SCRIPTED: {played} is played" in checked
-        goal = ("run", "Mend it", "--repo", str(repo), "--config", str(config))
+        goal = ("run", "Fix it", "--repo", str(repo), "--config", str(config))
         refused = typed(settings, *goal)
         assert (refused.returncode, "confine nothing" in refused.stderr) == (2, True)
         config.write_text(CONFIGURATION + "sandbox: none\n")
@@ -156,7 +156,7 @@ def test_a_watch_outlives_the_server(settings: Settings, tmp_path: Path) -> None
     repo = repository(tmp_path / "repo", {"a.txt": "a\n"})
     with up(settings) as supervisor:
         playbook = ROOT / "examples" / "demo" / "playbook.yaml"
-        goal = ("run", "Mend it", "--repo", str(repo), "--playbook", str(playbook))
+        goal = ("run", "Fix it", "--repo", str(repo), "--playbook", str(playbook))
         refused = typed(settings, *goal)
         assert "do not play" in refused.stderr
         elsewhere = tmp_path / "elsewhere.yaml"

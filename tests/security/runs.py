@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 from datetime import timedelta
 
+from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.ports.host_repository import MergePart
 from activities.ports.sandbox_port import WORKSPACE, Limits, SandboxCommand, Workspace
 from tests.contract.test_sandbox import processes_in

@@ -270,7 +270,7 @@ def test_a_named_place_is_taken_whatever_it_is_called(tmp_path: Path, name: str)
     assert place_of(str(place)) == place
 
 
-def test_a_place_of_somebody_else_is_refused(tmp_path: Path):
+def test_a_cgroup_of_another_user_is_refused(tmp_path: Path):
     (tmp_path / "cgroup.controllers").write_text("memory pids\n")
     tmp_path.chmod(0o555)
     with pytest.raises(DelegationError, match="not delegated to this user"):

@@ -7,8 +7,8 @@ import pytest
 
 from activities.adapters.git.worktrees.collected_names import shown as shown_path
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.gates.output_excerpt import excerpt
 from activities.ports.sandbox_port import SandboxCommand, Workspace
-from activities.text.readable_text import excerpt
 from starter.console.terminal import shown
 
 ATTACKS = {

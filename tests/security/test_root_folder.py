@@ -13,6 +13,7 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.sandbox_port import Limits, SandboxCommand, Workspace
 from activities.ports.toolchain_places import Toolchains, examine
 from activities.toolset.file_calls import FileTools
+from tests.e2e.test_doctor import Person
 from tests.security import runs
 from tests.security.arena import Arena
 from tests.security.case import Case
@@ -107,3 +108,12 @@ async def test_an_attack_reaches_nothing(
     where = arena.workspace.model_copy(update={"environment": ProjectEnvironment(root=str(image))})
     ran = await runs.confined(arena, attack, where, sandbox)
     assert attack.effect(arena, ran) == "", ran.output[-2000:]
+
+
+def test_a_repository_is_judged_in_it(image: Path, tmp_path: Path):
+    person = Person(tmp_path)
+    person.says(f"environment: {{root: {image}}}")
+    gates = "gates: {image: {run: cat /etc/of-the-image}, other: {run: git --version}}\n"
+    checks = person.doctor({"blueflame.yaml": f"version: 1\n{gates}"})
+    assert "can judge: passed" in checks["gate image"][1]
+    assert "can judge: passed" in checks["gate other"][1]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.ports.sandbox_port import (
     Limits,
     SandboxCommand,

@@ -112,7 +112,7 @@ async def test_any_other_failure_gets_none(situation: Situation):
     assert "network" not in str(failed.value)
 
 
-async def test_without_a_sandbox_the_list_holds_nobody_back(tmp_path: Path, world: Listed):
+async def test_without_a_sandbox_the_list_holds_no_program_back(tmp_path: Path, world: Listed):
     situation = Situation(tmp_path, UnconfinedSandbox())
     direct = f"curl -sSf -o fetched http://127.0.0.1:{world.plain}/"
     listing = SetUp((("bash", "-ec", direct),), ("pkg.example",))

@@ -123,7 +123,7 @@ async def test_tokens_in_a_toolchain_are_not_shown(shelf: Shelf):
     assert said == "built\n"
 
 
-async def test_a_device_or_a_pipe_in_a_toolchain_holds_nobody_up(shelf: Shelf):
+async def test_a_device_or_a_pipe_in_a_toolchain_blocks_nothing(shelf: Shelf):
     prefix = shelf.add("a", "tool", "one")
     (prefix / "credentials").symlink_to("/dev/zero")
     assert await shelf.run("tool", prefix) == "one\n"
@@ -132,7 +132,7 @@ async def test_a_device_or_a_pipe_in_a_toolchain_holds_nobody_up(shelf: Shelf):
 _OURS = "for p in python python3; do $p -c 'import temporalio' || $p -c 'import pytest'; done; true"
 
 
-async def test_no_package_of_ours_can_be_imported(shelf: Shelf):
+async def test_no_package_of_blue_flame_can_be_imported(shelf: Shelf):
     said = await shelf.run(
         f"python -c 'print(1)'; {_OURS}; {sys.executable} -c 'import temporalio'"
     )
@@ -141,7 +141,7 @@ async def test_no_package_of_ours_can_be_imported(shelf: Shelf):
     assert "BLUEFLAME" not in said
 
 
-async def test_no_package_of_ours_lies_on_the_way_of_any_interpreter(shelf: Shelf):
+async def test_no_package_of_blue_flame_is_on_any_interpreters_path(shelf: Shelf):
     script = "find / -xdev -name temporalio -not -path '/proc/*' 2>/dev/null; echo done"
     assert await shelf.run(script) == "done\n"
 

@@ -19,8 +19,8 @@ import tempfile
 from datetime import timedelta
 from pathlib import Path
 
+from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.ports.sandbox_port import Limits, SandboxCommand, Workspace
 from tests.security.attacks.network import ABSTRACT, CASES, PATHS, TCP, UDP, Reach
 from tests.waiting import PATIENCE

@@ -11,7 +11,8 @@ from typing import cast
 from pydantic import JsonValue
 
 from activities.adapters.blob_store import MemoryStore
-from activities.adapters.models.scripted.playbook import Playbook, answer
+from activities.adapters.models.scripted.answer_choice import answer
+from activities.adapters.models.scripted.playbook import Playbook
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 from activities.adapters.shell.bash_parser import parse
 from activities.ports.sandbox_port import Workspace

@@ -65,7 +65,7 @@ def test_only_land_sees_the_users_repository(services: dict[str, dict[str, Any]]
     assert seeing == {"land"}
 
 
-def test_only_host_may_make_namespaces_and_nobody_is_privileged(
+def test_only_host_may_make_namespaces_and_no_service_is_privileged(
     services: dict[str, dict[str, Any]],
 ):
     assert {name for name, service in services.items() if "security_opt" in service} == {"host"}

@@ -50,7 +50,7 @@ def test_an_activity_takes_and_gives_what_its_contract_says(
 
 
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.name)
-def test_retries_know_every_failure_that_a_repeat_cannot_mend(contract: Contract[Any, Any]) -> None:
+def test_retries_know_every_failure_that_a_repeat_cannot_fix(contract: Contract[Any, Any]) -> None:
     known = {str(kind) for kind in FailureType}
     never = contract.retry.non_retryable_error_types or ()
     assert {kind for kind in never if not kind.startswith("TemporalTimeout:")} <= known

@@ -62,6 +62,7 @@ VARIABLE = re.compile(r"\b(?:BLUEFLAME|TEMPORAL|ANTHROPIC|OPENAI|GEMINI|GOOGLE)_
 OTHERS_OPTIONS = {
     "--address", "--name", "--input", "--type", "--codec-endpoint", "--codec-header",  # temporal
     "--ff-only",  # git
+    "--user", "--scope",  # systemd-run
     "--variant", "--include",  # mmdebstrap
     "--as-root",  # pytest, by tests/dropped.py
     "--randomly-seed", "--retry", "--load",  # pytest-randomly, scripts/test, scripts/stress
@@ -168,7 +169,7 @@ def test_every_variable_exists(page: Path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
-def test_every_file_of_ours_that_is_named_exists(page: Path):
+def test_every_repository_file_that_is_named_exists(page: Path):
     ours = (
         r"(?:activities|benchmarks|docs|examples|scripts|starter|tests|workers|workflows)/[\w./-]*"
     )

@@ -1,7 +1,7 @@
 """What went wrong for others, over the wire: a model speaks, real tools answer, the model goes on.
 
-The simulator refuses orphaned, doubled and empty blocks as the real servers do, so every turn that
-follows shows that the conversation stayed one that can be sent.
+The simulator refuses orphaned, duplicate and empty blocks as the real servers do, so every turn
+that follows shows that the conversation can still be sent.
 """
 
 import json
@@ -126,7 +126,7 @@ WAITS: list[tuple[Any, timedelta | None]] = [
 
 
 @pytest.mark.parametrize(("value", "wait"), WAITS)
-async def test_r13_the_wait_is_temporals_and_never_ours(
+async def test_r13_temporal_waits_and_blue_flame_never_does(
     stage: Stage, provider: Provider, value: Any, wait: timedelta | None
 ) -> None:
     stage.simulator.play(play(f"{{error: {{kind: rate_limited, retry_after: {value}}}}}"))
@@ -174,7 +174,7 @@ async def test_r37_ids_that_repeat_are_empty_or_old(start: Start) -> None:
     assert len(ids) == len(set(ids)) == 6
 
 
-async def test_r37_a_denied_call_takes_nobody_along(start: Start, tree: Path) -> None:
+async def test_r37_a_denied_call_does_not_stop_the_others(start: Start, tree: Path) -> None:
     agent = start(
         "{calls: [{bash: {command: echo one}}, {write: {path: other/x, content: x}}, "
         "{write: {path: free/y, content: y}}]}",

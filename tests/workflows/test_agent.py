@@ -200,7 +200,7 @@ async def test_silence_after_two_reminders(theatre: Theatre):
     assert "You called no tool" in world.heard("dev.a.1", 3)
 
 
-async def test_a_tool_call_between_starts_the_reminders_anew(theatre: Theatre):
+async def test_a_tool_call_resets_the_reminders(theatre: Theatre):
     work = [tool("bash", command="x")]
     outcome = await ended(theatre, Scripted([], [], work, [], [], [SUBMIT]))
     assert outcome.end is AgentEnd.SUBMITTED
@@ -292,7 +292,7 @@ async def answers() -> None:
     ],
     ids=["answered", "unknown", "rate-limited", "no-credit"],
 )
-async def test_a_cancellation_is_not_lost_on_a_call_that_ends_meanwhile(
+async def test_a_cancellation_is_not_lost_on_a_call_that_is_just_ending(
     theatre: Theatre, ends: Callable[[], Awaitable[None]]
 ):
     world, hold = Scripted(), Hold()
@@ -470,7 +470,7 @@ async def test_an_answer_without_calls_is_answered_in_words_that_fit(
 
 
 @pytest.mark.parametrize("kind", some([FailureType.OUTCOME_UNKNOWN, FailureType.WORKER_LOST], 2))
-async def test_an_unknown_outcome_costs_its_quote_and_is_asked_anew(theatre: Theatre, kind: str):
+async def test_an_unknown_outcome_costs_its_quote_and_is_asked_again(theatre: Theatre, kind: str):
     world = Scripted([tool("bash", command="x")], [SUBMIT], usd_per_call=Decimal("0.10"))
     world.on_call = lambda _: fail(kind) if len(world.calls) in {1, 2, 4, 5} else None
     outcome = await ended(theatre, world)
@@ -538,7 +538,7 @@ async def test_a_lost_prefix_makes_it_send_the_whole_conversation_once(theatre: 
     assert [len(call.messages) for call in (world.calls[1], world.calls[4])] == [1, 1]
 
 
-async def test_near_the_window_it_sums_up_once_and_begins_anew(theatre: Theatre):
+async def test_near_the_window_it_sums_up_once_and_starts_over(theatre: Theatre):
     world = Scripted(usd_per_call=Decimal("0.01"))
 
     def script(call: CallModel) -> ModelAnswered:
@@ -563,7 +563,7 @@ async def test_near_the_window_it_sums_up_once_and_begins_anew(theatre: Theatre)
     assert outcome.bill.usd == Decimal("0.04")
 
 
-async def test_an_overflow_begins_anew_once_and_a_second_one_ends_it(theatre: Theatre):
+async def test_an_overflow_starts_over_once_and_a_second_one_ends_it(theatre: Theatre):
     world = Scripted()
     world.on_call = lambda call: fail(FailureType.CONTEXT_OVERFLOW) if call.turn == 3 else None
     outcome = await ended(theatre, world)

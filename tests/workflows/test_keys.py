@@ -132,7 +132,7 @@ async def test_all_agents_that_need_the_key_hold(theatre: Theatre) -> None:
     assert sorted(world.refused()[:3]) == ["dev.a.1", "dev.b.1", "dev.c.1"]
 
 
-async def test_where_nobody_watches_the_session_stops(theatre: Theatre) -> None:
+async def test_with_on_cap_stop_a_session_without_credit_stops(theatre: Theatre) -> None:
     world = Refusing(FailureType.CREDIT_EXHAUSTED, lambda call: call.role is Role.DEVELOPER)
     async with theatre.session(world, on_cap="stop") as session:
         result = await session.result()

@@ -222,7 +222,7 @@ async def test_an_agent_that_is_lost_costs_its_grant_and_is_tried_again(theatre:
     assert result.spent_usd == world.spent + Decimal("0.20")  # it was granted three calls
 
 
-async def test_a_denied_ask_ahead_tells_nobody(theatre: Theatre):
+async def test_a_denied_ask_ahead_is_not_reported(theatre: Theatre):
     async with theatre.ledger(Caps(stop_usd=Decimal(1))) as (_, ledger, listener):
         await ledger.signal("ask", ask(listener, least_usd=2, is_ahead=True))
         await ledger.signal("ask", ask(listener, 2, least_usd=2))
@@ -230,7 +230,7 @@ async def test_a_denied_ask_ahead_tells_nobody(theatre: Theatre):
         assert [event.kind for event in await events(listener, 1)] == ["cap_reached"]
 
 
-async def test_word_of_a_cap_that_was_raised_meanwhile_pauses_nothing(theatre: Theatre):
+async def test_a_report_of_a_cap_raised_since_pauses_nothing(theatre: Theatre):
     world = World(planned({"id": "a"}))
     hold = Hold()
     world.on_call = hold

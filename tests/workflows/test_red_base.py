@@ -56,13 +56,13 @@ class RedBase(World):
 @pytest.mark.parametrize(
     ("depends_on", "is_broken_again", "b"),
     [
-        (["a"], True, ("failed", 1)),  # refused before anybody is asked: it stands on the head
+        (["a"], True, ("failed", 1)),  # refused before a reviewer is asked: it is based on the head
         ([], True, ("failed", 1)),  # refused on the merged tree: alone it broke nothing
         ([], False, ("merged", 1)),  # what it failed is not its fault
         pytest.param(["a"], False, ("merged", 1), marks=pytest.mark.slow),
     ],
 )
-async def test_what_merged_work_has_mended_must_not_fail_again(
+async def test_a_failure_that_merged_work_fixed_must_not_return(
     theatre: Theatre, depends_on: list[str], is_broken_again: bool, b: tuple[str, int]
 ):
     world = RedBase(is_broken_again=is_broken_again, depends_on=depends_on)

@@ -419,7 +419,7 @@ class WithoutTools(World):
         return await super().prepare(request)
 
 
-async def test_what_nobody_heard_is_kept_for_the_next_agent(theatre: Theatre):
+async def test_an_undelivered_message_is_kept_for_the_next_agent(theatre: Theatre):
     world = WithoutTools(planned({"id": "a"}, {"id": "b"}))
     hold = held("dev.a.1")
     async with holding(theatre, world, hold, concurrency=ONE_SLOT) as session:
@@ -696,7 +696,7 @@ async def test_after_the_end_the_queries_answer_and_a_signal_is_refused(theatre:
             await session.say("steer_task", {"id": "a", "text": "too late"})
 
 
-async def test_a_dependency_sent_back_in_flow_begins_its_dependants_anew(theatre: Theatre):
+async def test_a_dependency_sent_back_in_flow_starts_its_dependants_over(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
     hold = held("dev.b.1")
     async with holding(theatre, world, hold, pacing=Pacing.FLOW, approvals=ATTENDED) as session:

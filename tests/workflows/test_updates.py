@@ -1,4 +1,4 @@
-"""`sent_decisions` and a session: what it will not do is said to whoever asked for it."""
+"""`sent_decisions` and a session: a refusal is reported to its sender."""
 
 import asyncio
 import sys

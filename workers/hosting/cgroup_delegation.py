@@ -1,9 +1,9 @@
 """Prepares a delegated cgroup for the commands of a host worker.
 
-A person names it in `BLUEFLAME_CGROUP`: a path below `/sys/fs/cgroup`, or `own`, which is the one
-that the worker was started in (a systemd unit with `Delegate=yes`). Blue Flame's processes go into
-its leaf `LEAF`, because the kernel gives controllers only to the children of a cgroup that holds no
-process itself; each command then gets a child beside that leaf. Source: the kernel's
+A person names it in `BLUEFLAME_CGROUP`: a path below `/sys/fs/cgroup`, or `own` for the cgroup
+that the worker was started in (a systemd unit with `Delegate=yes`). Blue Flame's processes move
+into its leaf `LEAF`, because the kernel gives controllers only to the children of a cgroup that
+holds no process itself. Each command then gets a child next to that leaf. Source: the kernel's
 `admin-guide/cgroup-v2`, "Delegation" and "No Internal Process Constraint".
 """
 
@@ -14,24 +14,24 @@ from activities.adapters.sandbox.cgroups import sweep_cgroups
 
 OWN = "own"
 LEAF = "workers.blueflame"
-"""Whoever is in a cgroup of this name was moved there by us, so no one else should choose it."""
+"""Blue Flame moved every process in a cgroup of this name there; no other program should use it."""
 _MOUNT = Path("/sys/fs/cgroup")
 _CONTROLLERS = ("memory", "pids")
 _ROUNDS = 1000
 _GIVEN = ("cgroup.procs", "cgroup.subtree_control", "cgroup.threads")
-"""What the kernel's documentation names as delegated, beside the directory."""
+"""The files that the kernel's documentation names as delegated, besides the directory."""
 
 
 class DelegationError(Exception):
-    """The place named for cgroups cannot be used; the message says why and what to do."""
+    """The cgroup directory that was named cannot be used; the message says why and what to do."""
 
 
 def place_of(named: str | None) -> Path | None:
-    """Return the delegated cgroup's directory; None where none is named.
+    """Return the delegated cgroup's directory; None if no directory is named.
 
     Raises:
-        DelegationError: it is not a cgroup of version 2 that limits memory and processes, or it is
-            someone else's.
+        DelegationError: it is not a cgroup of version 2 that limits memory and processes, or it
+            belongs to another user.
     """
     if named is None:
         return None
@@ -59,10 +59,10 @@ def place_of(named: str | None) -> Path | None:
 
 
 def claim(place: Path, uid: int, gid: int) -> None:
-    """Make a place ready for commands of `uid`: move in, enable, give, sweep. Safe to repeat.
+    """Prepare a cgroup for commands of `uid`: move in, enable, change owner, sweep. Repeatable.
 
     Raises:
-        DelegationError: this user may not arrange it.
+        DelegationError: this user may not change it.
     """
     try:
         _move_in(place)
@@ -79,7 +79,7 @@ def claim(place: Path, uid: int, gid: int) -> None:
 
 
 def _unit() -> Path:
-    """Return the cgroup that we were started in, though we may have moved into its leaf since."""
+    """Return the cgroup that the worker was started in, even after it moved into the leaf."""
     own = _own()
     return own.parent if own.name == LEAF else own
 
@@ -104,8 +104,8 @@ def _move_in(place: Path) -> None:
         return
     _move(str(os.getpid()), leaf)
     if own != place:
-        return  # Others in it may be anyone's; only in its own cgroup are they of this unit.
-    # Repeated, for they may start others; but one of another namespace (0) stays.
+        return  # Processes in a foreign cgroup may belong to other programs.
+    # Repeated, because they may start others; a process of another namespace (0) stays.
     for _ in range(_ROUNDS):
         members = (place / "cgroup.procs").read_text().split()
         for pid in members:
@@ -118,7 +118,7 @@ def _move(pid: str, leaf: Path) -> None:
     try:
         (leaf / "cgroup.procs").write_text(pid)
     except ProcessLookupError:
-        return  # It has ended since.
+        return  # It has already ended.
 
 
 def _enable(place: Path) -> None:

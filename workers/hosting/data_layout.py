@@ -1,11 +1,11 @@
-"""The data directory: made with the rights that each role needs, and nothing more.
+"""The data directory: made with the rights that each role needs, and no more.
 
-    <data>/            0700, the person's
-      server.json      the bundled server's address, beside temporal.db and the locks
+    <data>/            0700, belongs to the person
+      server.json      the bundled server's address, next to temporal.db and the locks
       logs/            bounded logs
       orphans/         journals of running activities (roles other than host)
-      store/           shared by all roles; belongs to the host's user where that is another one
-      host/            the host role's own; `name` is the host's, orphans/ its journals
+      store/           shared by all roles; belongs to the host's user if that is another user
+      host/            the host role's data; `name` is the host's name, orphans/ its journals
 
 A host worker started as root drops to `host_uid`, and reaches `store` and `host` through binds.
 """
@@ -20,7 +20,7 @@ from workers.settings import Settings
 
 
 def prepare(settings: Settings) -> None:
-    """Make the directories that are not there yet.
+    """Make the directories that do not exist yet.
 
     Raises:
         OSError: one of them cannot be made; the error names it.
@@ -36,20 +36,20 @@ def packages_root() -> Path:
 
 
 def journal_dir(settings: Settings, *, on_host: bool) -> Path:
-    """Return where running activities are noted; the host's user cannot write outside its own."""
+    """Return the journals' directory; the host's user cannot write outside its own directories."""
     return (settings.host_dir if on_host else settings.data_dir) / "orphans"
 
 
 def host_name(settings: Settings) -> str:
-    """Return this host's name, the same as long as its disk is the same.
+    """Return this host's name, which stays the same while its disk does.
 
-    Two hosts may share a machine's name (containers do), so a random part is added once.
+    Two hosts may share a machine's name (as containers do), so a random part is added once.
     """
     if settings.host_name is not None:
         return settings.host_name
     path = settings.host_dir / "name"
     if not path.exists():
         base = "".join(c if c.isalnum() or c in "._-" else "-" for c in socket.gethostname())[:60]
-        # Whole or not at all: on a full disk an empty name would stay.
+        # Whole or not at all: on a full disk an empty name would remain.
         replace_text(path, f"{base}-{uuid.uuid4().hex[:8]}")
     return path.read_text(encoding="utf-8").strip()

@@ -1,10 +1,10 @@
-"""Set-up and gates of a repository, each run once in the sandbox on the base, with times.
+"""Runs a repository's set-up and each gate once in the sandbox, on the base, and times them.
 
 A process of its own, `python -m workers.hosting.gate_trial`: a request on the standard input, a
-report on the standard output. The base is exported with the rights of the caller; then root
-is given up, and the rest happens as on a host. What it leaves on disk is removed at its end.
+report on the standard output. It exports the base with the caller's rights, then drops root, and
+does the rest as a host does. It removes its files at its end.
 
-Nothing is compared: whether a gate can judge is all that is asked.
+It compares nothing; it only finds out whether each gate can judge.
 """
 
 import asyncio
@@ -32,17 +32,17 @@ _MODULE = "workers.hosting.gate_trial"
 
 
 class TrialRequest(BaseModel, frozen=True, extra="forbid"):
-    """What is tried."""
+    """What to try."""
 
     session: SessionId
-    """A fresh id; what is on disk for the trial has its name."""
+    """A fresh id, which names the trial's files on disk."""
     repository: str
     worktree: WorktreeConfig
     environment: ProjectEnvironment
     gates: tuple[GateSpec, ...] | None
-    """None: detected."""
+    """None: detect the gates."""
     base: Base | None = None
-    """Exported already."""
+    """The base, if already exported."""
 
 
 class TriedGate(BaseModel, frozen=True, extra="forbid"):
@@ -53,17 +53,17 @@ class TriedGate(BaseModel, frozen=True, extra="forbid"):
 
 
 class TrialReport(BaseModel, frozen=True, extra="forbid"):
-    """What came of it."""
+    """The result."""
 
     fault: str = ""
-    """Why nothing could be tried, or how set-up failed; empty where the gates ran."""
+    """Why nothing could be tried, or how set-up failed; empty if the gates ran."""
     has_checkout: bool = False
-    """The fault, where there is one, is set-up's."""
+    """True if set-up caused the fault."""
     setup_seconds: float = 0
     setup_use: str = ""
-    """How worktrees and checkouts come by what set-up leaves, for a person."""
+    """How worktrees and checkouts get the results of set-up, for a person."""
     setup_notices: tuple[str, ...] = ()
-    """What set-up did not get or keep, though it went well."""
+    """Network requests of set-up that failed, and files of it that are not kept."""
     gates: tuple[TriedGate, ...] = ()
 
 
@@ -216,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Read a request, try it, and write the report.
 
     Args:
-        arguments: a request with its base, where root was given up before; None: the process's own.
+        arguments: a request with its base, if root was dropped before; None: the process's own.
     """
     given = sys.argv[1:] if arguments is None else arguments
     settings = Settings.read()

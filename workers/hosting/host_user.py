@@ -1,10 +1,10 @@
-"""Becoming the host's unprivileged user: what a process of the host keeps in reach when it does."""
+"""Becoming the host's unprivileged user, and what a process of the host keeps in reach."""
 
 import os
 import sys
 from collections.abc import Sequence
 
-from activities.adapters.sandbox.shown_programs import worker_prefixes
+from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from workers.hosting.data_layout import packages_root
 from workers.hosting.offered_toolchains import offered_toolchains
 from workers.hosting.privileges import PrivilegePlan, enter, prepare_data_dir
@@ -13,19 +13,19 @@ from workers.settings import Settings
 
 
 def become_host_user(settings: Settings, module: str, arguments: Sequence[str]) -> None:
-    """Give up root for good by executing a module again; return at once where we are not root.
+    """Drop root for good by executing a module again; return at once if this process is not root.
 
-    Toolchains are resolved before, with root's eyes: afterwards a closed home is covered, and only
-    what they lead to is left of it. So are the person's settings of package tools. The process that
-    follows is told what was found.
+    Toolchains and the person's settings of package tools are read first, with root's rights:
+    afterwards a closed home is covered except for the toolchains' directories. The next process is
+    given what was found.
 
     Args:
-        settings: of this process.
+        settings: those of this process.
         module: what to execute, as after `python -m`.
-        arguments: of its command line.
+        arguments: those of its command line.
 
     Raises:
-        PrivilegeError: root cannot be given up in order.
+        PrivilegeError: root cannot be dropped safely.
     """
     if os.geteuid() != 0:
         return

@@ -1,4 +1,4 @@
-"""From a process's settings to a host's means: its git, its sandbox, its store."""
+"""Turns a process's settings into a host's adapters: its git, its sandbox, its store."""
 
 import os
 import shutil
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class GitMissingError(RuntimeError):
-    """There is no git program on the PATH."""
+    """There is no git program on PATH."""
 
 
 def git_program() -> Path:
     """Return the absolute path of git.
 
     Raises:
-        GitMissingError: none is on the PATH.
+        GitMissingError: there is none on PATH.
     """
     found = shutil.which("git")
     if found is None:
@@ -41,11 +41,11 @@ def git_program() -> Path:
 
 
 def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
-    """Return this host's means; nothing is created on disk yet.
+    """Return this host's adapters; nothing is created on disk yet.
 
     Args:
         settings: the process's.
-        locking: how a worktree is locked; None: exclusively. A test shows what happens without.
+        locking: how to lock a worktree; None: exclusively. A crash test passes a fake lock.
     """
     from activities.adapters.blob_store import LocalStore
     from activities.adapters.git.git_command import Git
@@ -82,7 +82,7 @@ def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
 def _sweeping(
     path: Path, on_wait: Callable[[], None] | None = None
 ) -> AbstractAsyncContextManager[int]:
-    """Lock exclusively; where the holder is only a half-made sandbox, end that."""
+    """Lock exclusively; if only a half-made sandbox holds the lock, end that sandbox."""
     from activities.adapters.git.repository_locks import exclusive
     from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
 
@@ -107,14 +107,14 @@ def _sandbox(settings: Settings, toolchains: "Toolchains", registries: "Registri
 
 
 class FailPoint:
-    """Ends the process, once, where a test of crashes asks for it; nothing in ordinary runs."""
+    """Ends the process once, where a crash test asks for it; does nothing in ordinary runs."""
 
     def __init__(self, name: str | None, directory: Path) -> None:
         self._name = name
         self._spent = directory / f"fail-point-{name}"
 
     def __call__(self, name: str) -> None:
-        """End the process if this is the point that was asked for, and the first time."""
+        """End the process if the test asked for this point and it is reached for the first time."""
         if name != self._name or self._spent.exists():
             return
         self._spent.touch()

@@ -1,8 +1,8 @@
-"""Which of the toolchains that the settings name this host shows: each is looked at as it starts.
+"""Which of the configured toolchains this host shows: each is checked when the worker starts.
 
-Once, before root is given up: what a name leads to is seen with the rights of the user that started
-the worker, and holds as long as the worker runs. One that is refused or gone does not keep the
-others, nor the worker, from starting; a session that wants it is refused with the reason.
+They are checked once, before root is dropped: the result depends on the rights of the user that
+started the worker, and stays valid while the worker runs. A toolchain that is refused or missing
+keeps neither the others nor the worker from starting; a session that wants it is refused.
 """
 
 import logging
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 def offered_toolchains(settings: Settings) -> Toolchains:
-    """Return what may be shown; what may not is logged with its reason."""
+    """Return the toolchains that may be shown; log each other one with its reason."""
     places: dict[str, Path] = {}
     for name, real in settings.toolchains.items():
         try:
@@ -31,8 +31,8 @@ def toolchain_place(name: str, settings: Settings, kept: Iterable[Path] = ()) ->
 
     Args:
         name: an absolute path.
-        settings: of this process; its data and its key files are never shown.
-        kept: what else must not be seen with it.
+        settings: those of this process; its data and key files are never shown.
+        kept: further paths that must not be shown with it.
 
     Raises:
         ToolchainError: it cannot be shown; the message says why and what to do.

@@ -1,13 +1,12 @@
 """Drops root for good, once per worker, and keeps what the worker needs in reach.
 
-A worker that was started as root enters a mount namespace of its own. Every directory on the way
-to a path that it needs and that its new uid could not pass (a home of mode 0700, mostly) is covered
-by an empty in-memory file system, and only the named paths are bound back. Then it becomes the new
-uid with no capability and no way back, and executes itself again: from there on it is an ordinary
-process.
+A worker that was started as root enters its own mount namespace. Directories on the way to a
+needed path that its new uid could not pass (mostly a home of mode 0700) are covered by an empty
+in-memory file system, and only the named paths are bound back. Then it takes the new uid with no
+capability and no way back, and executes itself again. From then on it is an ordinary process.
 
-Started by an ordinary user, nothing of this happens. What this does not do: confine commands (that
-is the sandbox's), or decide which roles need root (`land` does, it uses the person's own rights).
+If an ordinary user starts it, none of this happens. This module does not confine commands (the
+sandbox does) and does not decide which roles need root (`land` does: it uses the person's rights).
 """
 
 import ctypes
@@ -30,7 +29,7 @@ _PERSONAL = ("USER", "LOGNAME", "MAIL", "SUDO_USER", "SUDO_UID", "SUDO_GID", "SU
 
 
 class PrivilegeError(Exception):
-    """Root cannot be dropped as it has to be; the message says why and how to fix it."""
+    """Root cannot be dropped safely; the message says why and how to fix it."""
 
 
 class PrivilegePlan(BaseModel, frozen=True, extra="forbid"):
@@ -39,7 +38,7 @@ class PrivilegePlan(BaseModel, frozen=True, extra="forbid"):
     argv: tuple[str, ...] = Field(min_length=1)
     """What to execute afterwards; the first part is an absolute path."""
     cwd: Path
-    """Where; it has to be reachable afterwards."""
+    """The working directory, which must be reachable afterwards."""
     writable: tuple[Path, ...]
     """Directories of the new uid (see `prepare_data_dir`); the first becomes its HOME."""
     readable: tuple[Path, ...]
@@ -49,7 +48,7 @@ class PrivilegePlan(BaseModel, frozen=True, extra="forbid"):
     env: tuple[tuple[str, str], ...] = ()
     """Added to the environment."""
     dropped_env: tuple[str, ...] = ()
-    """Beginnings of names, in capitals, of which the environment keeps none."""
+    """Prefixes of names, in capitals; the environment loses every variable with one of them."""
 
 
 def prepare_data_dir(
@@ -57,11 +56,11 @@ def prepare_data_dir(
 ) -> tuple[Path, ...]:
     """Make the host's part of the data directory and give it to the uid that the host drops to.
 
-    Only `host/` and the shared `store/`; the rest stays root's. Where we are not root they are only
-    made. The top of each tree is given last, so that an interrupted walk is done again.
+    Covers only `host/` and the shared `store/`; the rest stays root's. Without root, they are only
+    made. The top of each tree is given last, so that an interrupted walk is repeated.
 
     Returns:
-        The two directories: what `PrivilegePlan.writable` wants.
+        The two directories, for `PrivilegePlan.writable`.
     """
     made = tuple(data_dir / name for name in ("host", "store"))
     for path in made:
@@ -72,11 +71,11 @@ def prepare_data_dir(
 
 
 def enter(plan: PrivilegePlan) -> None:
-    """Drop root and execute `plan.argv`; return at once where we are not root.
+    """Drop root and execute `plan.argv`; return at once if this process is not root.
 
     Raises:
-        PrivilegeError: a capability is missing, or a path cannot be kept; nothing was changed but
-            this process's own view of the mounts, and it should end.
+        PrivilegeError: a capability is missing, or a path cannot be kept. Only this process's own
+            view of the mounts has changed; the process should end.
     """
     if os.geteuid() != 0:
         return
@@ -108,7 +107,7 @@ def _first_closed(path: Path, uid: int, gid: int) -> Path | None:
 
 
 def _may_pass(found: os.stat_result, uid: int, gid: int) -> bool:
-    """Whether a directory lets this uid through; the kernel looks at one class of bits only."""
+    """Whether a directory lets this uid through; the kernel checks only one class of bits."""
     if found.st_uid == uid:
         return bool(found.st_mode & stat.S_IXUSR)
     if found.st_gid == gid:
@@ -144,11 +143,11 @@ def _require_owner(plan: PrivilegePlan) -> None:
 
 
 def _hide_and_bind(plan: PrivilegePlan) -> None:
-    """Cover what is closed, and bind back what is kept.
+    """Cover closed directories, and bind the kept ones back.
 
     The kept directories are opened before they are covered: an open directory can be bound from
-    `/proc/self/fd`, however hidden its path is by then. Opened after `unshare`, because the kernel
-    binds only from mounts of the own namespace.
+    `/proc/self/fd` even if its path is hidden by then. They are opened after `unshare`, because the
+    kernel binds only from mounts of the process's own namespace.
     """
     kept = dict.fromkeys(_names(plan.readable), _RDONLY)
     kept |= dict.fromkeys(_names(plan.writable), 0)
@@ -168,7 +167,7 @@ def _hide_and_bind(plan: PrivilegePlan) -> None:
 
 
 def _names(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield each path as it is named and as what it really is: both names are in use somewhere."""
+    """Yield each path as named and as resolved, because both names may be in use."""
     for path in paths:
         yield path.absolute()
         yield path.resolve(strict=True)
@@ -192,7 +191,7 @@ def _become(plan: PrivilegePlan, env: Mapping[str, str]) -> NoReturn:
 
 
 def _give(top: Path, uid: int, gid: int) -> None:
-    """Change the owner of a tree, following no link: what lies in it may be an agent's."""
+    """Change the owner of a tree without following links, because its content may be an agent's."""
     for _, folders, files, fd in os.fwalk(top, topdown=False, follow_symlinks=False):
         for name in (*folders, *files):
             os.chown(name, uid, gid, dir_fd=fd, follow_symlinks=False)

@@ -1,14 +1,14 @@
-"""Removes what ended sessions left on this host: a program, its request on stdin.
+"""Removes what ended sessions left on this host: a program that reads its request from stdin.
 
-A process of its own, so that started as root it becomes the host's user for good before it touches
-anything, as the host worker does, and leaves nothing behind that the worker could not open. Which
-sessions are open is told by who starts it; it asks no server.
+It is a process of its own so that, if started as root, it becomes the host's user for good before
+it touches anything, and leaves nothing that the worker could not open. The caller says which
+sessions are open; this program asks no server.
 
-Of a session the request says
+The request says whether a session is
 
-| it is                                         | what is done                                  |
+| state                                         | what is done                                  |
 |-----------------------------------------------|-----------------------------------------------|
-| open, or anything of it still runs            | kept                                          |
+| open, or a part of it still runs              | kept                                          |
 | ended after `before`                          | kept                                          |
 | ended before that                             | removed                                       |
 | not known to the server (any more)            | removed if it began before `before`, and more |
@@ -32,31 +32,31 @@ if TYPE_CHECKING:
     from activities.adapters.git.repository_cleanup import Cleanup
 
 _FORGOTTEN: Final = timedelta(days=7)
-"""A server keeps closed sessions at least that long, unless it is told otherwise."""
+"""A server keeps closed sessions at least this long, unless configured otherwise."""
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_LENGTH: Final = 26
 _TIME_LENGTH: Final = 10
 _QUIET: Final = timedelta(minutes=10)
-"""A repository touched within it may belong to a session that starts at this moment."""
+"""A repository used more recently than this may belong to a session that is just starting."""
 
 
 class CleaningRequest(BaseModel, frozen=True, extra="forbid"):
-    """What is known of the sessions, and how far to go."""
+    """What is known about the sessions, and what to remove."""
 
     now: AwareDatetime
     before: AwareDatetime
-    """What ended, or was used last, before this may go."""
+    """What ended, or was last used, before this time may be removed."""
     open: frozenset[str]
-    """Sessions that run, or of which anything runs."""
+    """Sessions that run, wholly or in part."""
     ended: dict[str, AwareDatetime]
     """Sessions that the server knows to have ended, with the time."""
     blobs_before: AwareDatetime
-    """Blobs put after this may belong to an open session."""
+    """Blobs written after this time may belong to an open session."""
     dry_run: bool = False
 
 
 class CleaningReport(BaseModel, frozen=True, extra="forbid"):
-    """What went, or would go."""
+    """What was removed, or would be."""
 
     sessions: tuple[str, ...] = ()
     worktrees: int = 0
@@ -64,18 +64,18 @@ class CleaningReport(BaseModel, frozen=True, extra="forbid"):
     refs: int = 0
     repositories: int = 0
     repository_bytes: int = 0
-    """Of whole repositories, and of objects that nothing names any more; a dry run knows none."""
+    """Sizes of whole repositories and of unreferenced objects; a dry run counts neither."""
     snapshots: int = 0
     snapshot_bytes: int = 0
-    """Of set-ups that no worktree uses, and none has used of late."""
+    """Sizes of set-ups that no worktree uses and that were not used recently."""
     blobs: int = 0
     blob_bytes: int = 0
     busy: tuple[str, ...] = ()
-    """What someone holds, and was left alone."""
+    """What a process holds, and was therefore kept."""
 
 
 def is_removable(session: str, request: CleaningRequest) -> bool:
-    """Tell whether what a session left may go; see the table above."""
+    """Tell whether a session's files may be removed; see the table above."""
     if session in request.open:
         return False
     if session in request.ended:
@@ -85,7 +85,7 @@ def is_removable(session: str, request: CleaningRequest) -> bool:
 
 
 def began_at(session: str) -> datetime | None:
-    """Return when a session was started, from its id; None where it is not a session's id."""
+    """Return when a session was started, from its id; None if the id is invalid."""
     if len(session) != _ID_LENGTH or not set(session) <= set(_ALPHABET):
         return None
     milliseconds = 0
@@ -98,7 +98,7 @@ def began_at(session: str) -> datetime | None:
 
 
 async def clean(settings: Settings, request: CleaningRequest) -> CleaningReport:
-    """Remove what the request says, or count it."""
+    """Remove what the request names, or count it."""
     from activities.adapters.blob_expiry import collect
     from activities.adapters.git.git_command import Git
     from activities.adapters.git.repository_cleanup import Cleanup, repositories
@@ -126,14 +126,14 @@ async def _repository(
     count = sum(map(len, doomed.values()))
     report = _with(report, sessions=tuple(doomed), refs=count)
     left = refs.keys() - doomed.keys()
-    # Where a session is open its objects are left alone: it may write some at this moment.
+    # An open session may be writing objects at this moment, so its objects are left alone.
     if request.dry_run or left & request.open:
         return report
     return await _objects(cleanup, key, request, report)
 
 
 def _snapshots(data: Path, request: CleaningRequest, report: CleaningReport) -> CleaningReport:
-    """Remove the results of set-ups that were used last before the retention."""
+    """Remove the results of set-ups that were last used before the retention."""
     from activities.adapters.snapshots import expiry
 
     untouched = min(request.before, request.now - _QUIET).timestamp()
@@ -171,7 +171,7 @@ async def _worktrees(
 async def _objects(
     cleanup: "Cleanup", key: str, request: CleaningRequest, report: CleaningReport
 ) -> CleaningReport:
-    """Remove a repository that is empty of sessions, else what nothing names in it any more."""
+    """Remove a repository without sessions; in any other, remove unreferenced objects."""
     from activities.adapters.git.repository_cleanup import BusyError
 
     untouched = min(request.before, request.now - _QUIET)
@@ -189,7 +189,7 @@ def _with(
     busy: Sequence[str] = (),
     **more: int,
 ) -> CleaningReport:
-    """Return a report with more in it; names stay sorted and single."""
+    """Return the report with more in it; names stay sorted and unique."""
     facts = dict(report)
     facts |= {name: facts[name] + number for name, number in more.items()}
     facts["sessions"] = tuple(sorted({*report.sessions, *sessions}))
@@ -198,7 +198,7 @@ def _with(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read a request from the standard input, do it, and write the report."""
+    """Read a request from the standard input, carry it out, and write the report."""
     arguments = sys.argv[1:] if arguments is None else arguments
     settings = Settings.read()
     become_host_user(settings, "workers.hosting.session_cleaning", arguments)

@@ -1,8 +1,9 @@
-"""What this host's process was told of registries, and which of its own ports no set-up reaches.
+"""The registry settings of this host's process, and its own ports, which set-up must not reach.
 
-The person's settings are read with the rights of the user that started the worker. Where that was
-root, which it gives up, they are read once before, and handed over in memory: in no variable, no
-argument and no file. Else they are read again for each command, so that new credentials count.
+The person's settings are read with the rights of the user that started the worker. If that is
+root, which the worker gives up, they are read once before and handed over in memory: not in a
+variable, an argument or a file. Otherwise they are read again for each command, so that new
+credentials take effect.
 """
 
 import os
@@ -16,11 +17,11 @@ from workers.hosting.registry_settings.setting_files import Person, home_of
 from workers.settings import Settings
 
 PREFIXES: Final = ("PIP_", "UV_", "NPM_CONFIG_", "CARGO_REGISTRIES_", "GOPROXY")
-"""Of variables in which package tools are told of indexes, in either case."""
+"""Parts of the names of variables in which package tools are given indexes, in either case."""
 
 
 def told_registries(settings: Settings) -> Registries:
-    """Return what set-up here may reach beside public addresses."""
+    """Return what set-up here may reach besides public addresses."""
     return Registries(settings.registries, own_ports(settings), _reading(settings))
 
 
@@ -32,7 +33,7 @@ def _reading(settings: Settings) -> Callable[[], ToolSettings]:
 
 
 def person_settings(settings: Settings) -> ToolSettings:
-    """Read the settings of the user of this process."""
+    """Read the settings of this process's user."""
     person = Person(home_of(os.environ), os.environ)
     return read_tool_settings(settings.registries, person)
 
@@ -53,7 +54,7 @@ def _handed_over(fd: int) -> ToolSettings:
 
 
 def own_ports(settings: Settings) -> frozenset[int]:
-    """Return the ports on which Blue Flame and its Temporal server listen, as far as is known."""
+    """Return the known ports on which Blue Flame and its Temporal server listen."""
     addresses = (settings.server, settings.temporal.get("TEMPORAL_ADDRESS"))
     named = (_port(each) for each in addresses if each)
     configured = (settings.temporal_port, settings.ui_port)

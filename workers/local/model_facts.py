@@ -1,4 +1,4 @@
-"""What is known of a model without asking its provider: sizes, family and prices."""
+"""The known facts about a model, without asking its provider: sizes, family and prices."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,8 +19,8 @@ def model_facts(
     Args:
         name: `provider/model`.
         entries: the configured providers.
-        at: when its prices apply.
-        given: what the configuration says of the model; it comes before what is known.
+        at: the time for which prices apply.
+        given: what the configuration says about the model; it overrides known facts.
 
     Raises:
         InvalidRequestError: the provider is unknown.

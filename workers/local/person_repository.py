@@ -1,6 +1,6 @@
 """The person's repository, read and moved forward with the person's own rights.
 
-Nothing that the repository names is run, except the checkout's own filters at a fast-forward.
+Runs nothing that the repository names, except the checkout's own filters at a fast-forward.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,14 +16,14 @@ from workflows.domain.ids import Commit
 
 
 async def inspect(path: Path, base: str | None) -> RepositoryFacts:
-    """Return the facts of the repository that `path` is in; nothing is changed.
+    """Return the facts about the repository that `path` is in; nothing is changed.
 
     Args:
         path: a folder in a checkout, or a bare repository.
         base: a branch, tag or commit; None: HEAD.
 
     Raises:
-        RepositoryRefusedError: it cannot be worked on; the message says why and what to do.
+        RepositoryRefusedError: sessions cannot work on it; the message says why and what to do.
         GitError: git failed.
     """
     return await GitUserRepository(_git(), Person()).inspect(path, base)
@@ -33,7 +33,7 @@ async def root_of(path: Path) -> Path:
     """Return the root of the repository that `path` is in.
 
     Raises:
-        NotARepositoryError: it is in none.
+        NotARepositoryError: it is not in a repository.
         RepositoryUnreadableError: the repository may not be read.
     """
     return (await find(path)).root
@@ -42,12 +42,12 @@ async def root_of(path: Path) -> Path:
 async def files_of(
     root: Path, commit: Commit, wanted: Callable[[Iterable[str]], Iterable[str]]
 ) -> dict[str, bytes]:
-    """Return every path of a commit, with the content of those that are wanted.
+    """Return every path of a commit, with the content of the wanted ones.
 
     Args:
         root: the repository's.
-        commit: whose tree is read; paths that are not UTF-8 are left out.
-        wanted: chooses from all paths those whose content is read; the others map to nothing.
+        commit: the commit to read; paths that are not UTF-8 are left out.
+        wanted: selects the paths whose content is read; the others map to nothing.
 
     Raises:
         GitError: the commit cannot be read.
@@ -71,7 +71,7 @@ async def branches_under(
     Args:
         root: the repository's.
         prefix: without `refs/heads/`, ending in a slash.
-        not_merged_into: leave out the branches that this commit contains; None: leave out none.
+        not_merged_into: omit branches that this commit contains; None: omit none.
 
     Raises:
         GitError: the branches cannot be read.
@@ -97,7 +97,7 @@ async def is_ancestor(root: Path, old: Commit, new: Commit) -> bool:
 async def fast_forward(
     request: FastForwardRequest, filter_environment: Mapping[str, str]
 ) -> LandOutcome:
-    """Move a branch, and the checkout that shows it, where nothing can be lost.
+    """Move a branch, and the checkout that shows it, if nothing can be lost.
 
     Args:
         request: the branch and the two commits.

@@ -21,8 +21,8 @@ async def serve_playbook(playbook: Path, port: int, announce: Callable[[str], No
 
     Args:
         playbook: its file.
-        port: 0 takes any that is free.
-        announce: is called with the URL once requests are accepted.
+        port: 0 takes any free port.
+        announce: called with the URL when requests are accepted.
 
     Raises:
         DocumentError: the playbook is wrong.
@@ -33,7 +33,7 @@ async def serve_playbook(playbook: Path, port: int, announce: Callable[[str], No
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a recording holds, and what a replay of it will lack."""
+    """What a recording holds, and what its replay will lack."""
 
     turns: int
     agents: int
@@ -44,12 +44,12 @@ class Recorded:
 
 
 class PlaybookRecording:
-    """An asynchronous context: calls to real models pass and are recorded while it is open.
+    """An asynchronous context: while it is open, calls to real models pass and are recorded.
 
-    When it is closed, everything that passed is saved.
+    Closing it saves everything that passed.
 
     Attributes:
-        addresses: by provider, where its calls go.
+        addresses: by provider, the URL for its calls.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class PlaybookRecording:
         given: Mapping[Provider, str],
         warn: Callable[[str], None],
     ) -> None:
-        """Prepare it; nothing listens yet.
+        """Prepare the recording; nothing listens yet.
 
         Args:
             settings: where providers are, and the keys that must not be recorded.
             playbook: the file to write.
-            port: of 127.0.0.1; 0 takes any that is free.
+            port: on 127.0.0.1; 0 takes any free port.
             given: base URLs that replace those of the settings.
-            warn: is called with each warning, a line of text.
+            warn: called with each warning, a line of text.
         """
         self._port = port
         self._upstreams = Upstreams({**addresses(settings), **given})
@@ -78,7 +78,7 @@ class PlaybookRecording:
 
     @property
     def url(self) -> str:
-        """Where it listens, without a path; empty until it is open."""
+        """Its own URL without a path; empty until it is open."""
         return self._recorder.url
 
     @property

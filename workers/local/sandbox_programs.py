@@ -1,4 +1,4 @@
-"""Which programs the sandbox of this machine has; nothing is run."""
+"""Which programs the sandbox of this machine has; runs nothing."""
 
 import os
 import shutil
@@ -16,9 +16,9 @@ _ALWAYS: Final = ("python", "python3")
 def find_in_sandbox(program: str, environment: ProjectEnvironment = _PLAIN) -> Path | None:
     """Return where the sandbox has a program; None: nowhere.
 
-    The sandbox shows the system's /usr and a bare Python, or a root folder, and the toolchains that
-    a person names; nothing else of a home folder, so a program that works in a person's shell may
-    be absent.
+    The sandbox shows the system's /usr and a bare Python, or a root folder, and the toolchains
+    that a person names. It shows nothing else of a home folder, so a program that works in a
+    person's shell may be missing.
 
     Args:
         program: the first word of a command; one with a slash belongs to the repository.
@@ -29,7 +29,7 @@ def find_in_sandbox(program: str, environment: ProjectEnvironment = _PLAIN) -> P
     if environment.root is not None:
         found = shutil.which(program, path=":".join(tools))
         there = (Path(f"{environment.root}{folder}", program) for folder in _SYSTEM)
-        # A link in it leads within it; whether to a program is told where it is started.
+        # A link in it stays within it; starting it shows whether it leads to a program.
         return Path(found) if found else next(filter(os.path.lexists, there), None)
     found = shutil.which(program, path=":".join([*tools, *_SYSTEM]))
     if found is None:

@@ -1,7 +1,7 @@
-"""Programs that run on a folder of Blue Flame's own, without a sandbox: git and a test suite.
+"""Runs programs without a sandbox on one of Blue Flame's own folders: git and a test suite.
 
-For sources that the person trusts as much as Blue Flame itself, such as the demo's sample. Nothing
-of a session runs here.
+For sources that the person trusts as much as Blue Flame itself, such as the demo's sample. Runs
+no part of a session.
 """
 
 from pathlib import Path

@@ -1,4 +1,5 @@
 """The processes of one machine: the bundled Temporal server, its supervisor, their children.
 
-What a worker serves is wired in `workers.wiring`.
+How soon an ended process is started again is in `restarted_processes`. What a worker serves is
+wired in `workers.wiring`.
 """

@@ -1,7 +1,7 @@
-"""The bundled Temporal dev server: one per data directory, kept alive by its lock's holder.
+"""The bundled Temporal dev server: one per data directory, kept alive by the holder of its lock.
 
-The lock's descriptor is inherited by the server, so that it is free only when the last server on
-that file is dead; two servers on one file would both start and then fail. Everyone else uses the
+The server inherits the lock's descriptor, so the lock is free only when the last server on that
+file is dead; two servers on one file would both start and then fail. All other processes use the
 address in `<data>/server.json`. A server that the person names is never touched.
 """
 
@@ -27,10 +27,9 @@ from temporalio.service import RPCError
 from activities.file_locks import FileLock
 from workers.atomic_file import replace_text
 from workers.bounded_log import last_line
-from workers.server.kept_processes import Child, Program, back_off, running
+from workers.server.restarted_processes import Child, Program, back_off, running
 from workers.settings import Settings
 from workers.temporal.connection import (
-    RETENTION,
     ServerAddress,
     connect,
     read_server_file,
@@ -56,10 +55,12 @@ FLAGS: Final = (
 )
 """Measured: a workflow with 100 sequential activities takes 1.6 s instead of 5.1 s."""
 
+_RETENTION: Final = timedelta(days=30)
+"""How long it keeps a closed session's history."""
 _START: Final = timedelta(seconds=60)
-"""How long a server may take until it answers."""
+"""How long a server may take to answer for the first time."""
 _FIRST_TRIES: Final = 3
-"""A port may be taken from under us once; what fails so often at the start will not fix itself."""
+"""Another program may take the port once; a start that fails this often will keep failing."""
 _POLL_SECONDS: Final = 0.05
 _LOCK_POLL_SECONDS: Final = 0.5
 
@@ -72,7 +73,7 @@ def find_program() -> Path:
     """Return the path of the bundled `temporal` program.
 
     Raises:
-        ServerProgramMissingError: it is neither beside the interpreter nor on the PATH.
+        ServerProgramMissingError: it is neither next to the interpreter nor on PATH.
     """
     places = os.pathsep.join((sysconfig.get_path("scripts"), str(Path(sys.executable).parent)))
     found = shutil.which("temporal", path=places) or shutil.which("temporal")
@@ -88,12 +89,12 @@ class EmbeddedServer:
     """Keeps the bundled server of one data directory alive."""
 
     def __init__(self, settings: Settings, ready: asyncio.Event, *, is_known: bool) -> None:
-        """Keep nothing yet.
+        """Start nothing yet.
 
         Args:
             settings: the process's.
-            ready: is set as long as a server answers, this process's or another's.
-            is_known: someone was told the address that the server had last.
+            ready: set while a server answers, this process's or another's.
+            is_known: another process already knows the server's last address.
         """
         self._settings = settings
         self._lock = FileLock(settings.data_dir / "temporal.lock")
@@ -103,11 +104,11 @@ class EmbeddedServer:
         self._was_up = False
 
     async def keep(self) -> None:
-        """Run for ever: use the server that is there, start one where there is none.
+        """Run for ever: use a running server, or start one.
 
         Raises:
-            TemporalUnavailableError: it does not come up at all, at the first tries; the message
-                says why. Once it was up, it is started again for ever.
+            TemporalUnavailableError: it does not come up in the first tries; the message says why.
+                After the first success it is restarted for ever.
         """
         await self._wait_for_lock()
         self._ready.clear()
@@ -135,7 +136,7 @@ class EmbeddedServer:
         return "it ended"
 
     async def _wait_for_lock(self) -> None:
-        # Another Blue Flame process runs the server, or one that it left is just ending.
+        # Another Blue Flame process runs the server, or its server is just ending.
         while not self._lock.try_acquire():
             if not self._ready.is_set() and await answers(self._settings):
                 self._is_known = True
@@ -155,7 +156,7 @@ class EmbeddedServer:
     def _address(self) -> ServerAddress:
         address, last = choose_address(self._settings), read_server_file(self._settings)
         if self._is_known and last is not None and address.address != last.address:
-            # Workers and commands know it by that address, and would call it for ever.
+            # Workers and commands know it by that address, and would retry that address for ever.
             raise TemporalUnavailableError(
                 f"another program has taken its address {last.address!r}; end that program, or "
                 "end all Blue Flame processes and start again"
@@ -177,9 +178,9 @@ class EmbeddedServer:
 
 
 def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what the bundled server gets of a process's environment.
+    """Return the part of a process's environment that the bundled server gets.
 
-    It asks who it is, and where no account has its uid (in a container) it believes the variables.
+    It looks up its user; if its uid has no account (in a container) it uses the variables.
     """
     given = {k: v for k, v in environment.items() if k in {"PATH", "HOME", "TMPDIR", "USER"}}
     return {"USER": "blueflame", "HOME": "/", **given}
@@ -203,9 +204,9 @@ def server_command(address: ServerAddress, database: Path) -> tuple[str, ...]:
 
 
 def choose_address(settings: Settings) -> ServerAddress:
-    """Return free ports: those of the last time, those preferred, or any.
+    """Return free ports: the previous ones, the preferred ones, or any.
 
-    Another program may take a port before the server does; then the server ends at once, and the
+    Another program may take a port before the server does. Then the server ends at once, and the
     next start chooses again.
     """
     last = read_server_file(settings)
@@ -215,11 +216,11 @@ def choose_address(settings: Settings) -> ServerAddress:
 
 
 def _free_port(*wished: int, taken: int = 0) -> int:
-    # Zero among the wished ones, and at the end, means any; more than once, because the system
-    # may offer the one that is taken.
+    # Zero means any port. It is tried several times, because the system may offer the port that
+    # is taken.
     for port in (*(wish for wish in wished if wish), 0, 0, 0, 0):
         with socket.socket() as probe, contextlib.suppress(OSError):
-            # As the server itself does: a port in TIME_WAIT is free.
+            # The server also treats a port in TIME_WAIT as free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(("127.0.0.1", port))
             found: int = probe.getsockname()[1]
@@ -256,10 +257,10 @@ async def _wait_until_healthy(settings: Settings, child: Child) -> Client:
 
 
 async def _set_retention(client: Client) -> None:
-    seconds = int(RETENTION.total_seconds())
+    seconds = int(_RETENTION.total_seconds())
     request = UpdateNamespaceRequest(
         namespace=client.namespace,
         config=NamespaceConfig(workflow_execution_retention_ttl=Duration(seconds=seconds)),
     )
-    # The namespace is there a moment after the port.
+    # The namespace exists a moment after the port opens.
     await client.workflow_service.update_namespace(request, retry=True)

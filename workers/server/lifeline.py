@@ -1,8 +1,8 @@
-"""A worker's own watch over its supervisor, whose end of a pipe is the worker's standard input.
+"""A worker's watch over its supervisor, which holds the other end of the worker's standard input.
 
-First it brings one line, the server's address, as soon as there is one; when it ends, the
-supervisor is dead. A pipe and not a signal on the parent's death: that one is lost when a process
-changes its user, as the host worker does.
+The pipe first brings one line, the server's address, as soon as there is one. When the pipe ends,
+the supervisor is dead. This is a pipe, not a signal on the parent's death, because that signal is
+lost when a process changes its user, as the host worker does.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 _LAST_RESORT_SECONDS: Final = 25.0
-"""More than the grace of a worker: after it, a stuck process ends whatever it does."""
+"""Longer than a worker's grace; after it a stuck process is ended."""
 _CHUNK: Final = 1_024
 
 
@@ -22,16 +22,16 @@ def watch(
 ) -> "asyncio.Future[str]":
     """Set `stop` when the supervisor is gone; end the process if that does not help.
 
-    A thread does it, so that a blocked event loop cannot keep the process alive.
+    Runs in a thread, so that a blocked event loop cannot keep the process alive.
 
     Args:
-        descriptor: the reading end of the supervisor's pipe; taken over, and nothing is left to
-            read there for what this process starts.
-        stop: of the running loop.
+        descriptor: the reading end of the supervisor's pipe. It is taken over: programs that this
+            process starts find nothing to read there.
+        stop: an event of the running loop.
         last_resort_seconds: from the pipe's end to the process's.
 
     Returns:
-        The line that comes first; never, where the supervisor is gone before.
+        A future for the first line; it never completes if the supervisor is gone before.
     """
     pipe = os.dup(descriptor)
     with Path(os.devnull).open("rb") as nothing:
@@ -62,13 +62,13 @@ def _wait(
             os.read(pipe, 1)
         loop.call_soon_threadsafe(stop.set)
     except RuntimeError:
-        return  # The loop is closed: the process is ending already.
+        return  # The loop is closed, so the process is already ending.
     time.sleep(last_resort_seconds)
     os._exit(1)
 
 
 def _line(pipe: int) -> tuple[str, bool]:
-    """Return what comes until a line's end, and whether that came."""
+    """Return the text up to a line's end, and whether the line was complete."""
     read = b""
     while chunk := os.read(pipe, _CHUNK):
         read += chunk

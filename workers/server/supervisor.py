@@ -1,9 +1,9 @@
 """Server and workers of one machine: started once per data directory, kept alive, ended together.
 
-Whoever holds `<data>/workers.lock` supervises; every other process uses what it finds, and takes
-over when the holder is gone. All are started at once, and the workers are told the server's address
-when it answers. They watch the end of the pipe that told them, which only the supervisor holds, so
-none outlives it, whatever killed it.
+The process that holds `<data>/workers.lock` supervises. Every other process uses the running
+workers, and takes over when the holder is gone. All children start at once; the workers get the
+server's address through a pipe when the server answers. Only the supervisor holds the other end of
+that pipe, and the workers watch for its end, so none outlives the supervisor, however it died.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from workers.atomic_file import replace_text
 from workers.hosting import data_layout
 from workers.roles import Role, environment_for
 from workers.server.dev_server import EmbeddedServer, answers
-from workers.server.kept_processes import Program, keep_running
+from workers.server.restarted_processes import Program, keep_running
 from workers.settings import Settings
 from workers.temporal.connection import target
 from workflows.domain.agent.model_values import Provider
@@ -39,7 +39,7 @@ READY_LINE: Final = "blueflame worker ready"
 _TAKEOVER_POLL_SECONDS: Final = 0.5
 
 Command = Callable[[Role], Sequence[str]]
-"""Makes the command line of one role's worker; `--supervised` is added to it."""
+"""Builds the command line of one role's worker; `--supervised` is added to it."""
 
 
 def worker_command(role: Role) -> Sequence[str]:
@@ -48,7 +48,7 @@ def worker_command(role: Role) -> Sequence[str]:
 
 
 class Supervisor:
-    """Keeps the server (unless the person names one) and a worker for each role alive."""
+    """Keeps a worker for each role alive, and the server unless the person names one."""
 
     def __init__(
         self,
@@ -64,18 +64,18 @@ class Supervisor:
         self._lock = FileLock(lock_path(settings))
         self._waiting = set(roles)
         self.supervises = False
-        """True while this process is the one that keeps the workers alive."""
+        """True while this process keeps the workers alive."""
         self.server_ready = asyncio.Event()
-        """Set once a server answers; cleared while one that is kept here does not."""
+        """Set once a server answers; cleared while a server that is kept here does not."""
         self.workers_ready = asyncio.Event()
         """Set once every role has been ready, here or under another supervisor."""
 
     async def keep(self) -> None:
-        """Run for ever: stand by while another process supervises, supervise when none does."""
+        """Run for ever: stand by while another process supervises; otherwise supervise."""
         data_layout.prepare(self._settings)
         try:
             await self._wait_for_lock()
-            # The one that another process kept may be gone; who was told its address knows it.
+            # The server of the previous supervisor may be gone; some processes know its address.
             is_known = self.server_ready.is_set()
             self.server_ready.clear()
             self.supervises = True
@@ -83,7 +83,7 @@ class Supervisor:
             await self._supervise(is_known=is_known)
         finally:
             if self.supervises:
-                # Whoever holds the lock next must not be taken for what we were.
+                # The next holder of the lock must not be mistaken for this process.
                 with contextlib.suppress(OSError):
                     _state_path(self._settings).unlink()
             self.supervises = False
@@ -91,13 +91,13 @@ class Supervisor:
 
     async def _wait_for_lock(self) -> None:
         while not self._lock.try_acquire():
-            # A look at the lock takes it for a moment too: then no one supervises.
+            # Looking at the lock takes it for a moment too; then no process supervises.
             if is_held(lock_path(self._settings)):
                 await self._look_at_the_other()
             await asyncio.sleep(_TAKEOVER_POLL_SECONDS)
 
     async def _look_at_the_other(self) -> None:
-        """Set what is ready under the supervisor that holds the lock; it may just be starting."""
+        """Set what is ready under the process that holds the lock, which may just be starting."""
         if not self.server_ready.is_set() and (
             self._settings.has_external_server or await answers(self._settings)
         ):
@@ -107,7 +107,7 @@ class Supervisor:
             self.workers_ready.set()
 
     async def _supervise(self, *, is_known: bool) -> None:
-        # The server is entered first and left last: workers finish their tasks while it answers.
+        # The server starts first and ends last, so that workers can finish their tasks with it.
         async with (
             _kept(self._keep_server(is_known=is_known)) as server,
             _kept(self._keep_workers()) as workers,
@@ -128,7 +128,7 @@ class Supervisor:
                 group.create_task(keep_running(self._program(role), self._listener(role)))
 
     async def _address(self) -> str:
-        """Return what a worker is told: the server's address once it answers, or nothing."""
+        """Return what a worker is sent: the server's address once it answers, or nothing."""
         await self.server_ready.wait()
         return "" if self._settings.has_external_server else target(self._settings)
 
@@ -158,7 +158,7 @@ class Supervisor:
         try:
             self._write_state(ready=True)
         except OSError as error:
-            # They serve all the same; only who looks from outside does not know it.
+            # They serve anyway; only observers from outside do not learn it.
             _log.warning("%r not written: %s", str(_state_path(self._settings)), error)
 
     def _program(self, role: Role) -> Program:
@@ -185,19 +185,19 @@ class SupervisorState(BaseModel, frozen=True, extra="ignore"):
     ready: bool
     """Every role has been ready."""
     playbook: Path | None
-    """What the scripted model of these workers plays."""
+    """The playbook of these workers' scripted model."""
     sandbox: Literal["required", "none"] = "required"
-    """`none`: these workers confine nothing."""
+    """`none`: these workers do not confine commands."""
     providers: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
-    """What these workers know of providers."""
+    """The providers that these workers know."""
     toolchains: tuple[str, ...] = ()
-    """What these workers were told of, by name."""
+    """The toolchains that these workers know, by name."""
     registries: RegistryAccess = RegistryAccess()
-    """The same, of registries."""
+    """The registries that these workers know."""
 
 
 def read_state(settings: Settings) -> SupervisorState | None:
-    """Return what the process that keeps the workers says of itself; None where there is none."""
+    """Return the state that the supervising process wrote; None if there is none."""
     if not is_held(lock_path(settings)):
         return None
     try:
@@ -217,11 +217,11 @@ def lock_path(settings: Settings) -> Path:
 
 @contextlib.asynccontextmanager
 async def _kept(work: Coroutine[None, None, None]) -> AsyncGenerator[asyncio.Task[None]]:
-    """Let something go on while the block runs; end it on leaving, and wait for that."""
+    """Run some work while the block runs; on leaving, end it and wait for its end."""
     task = asyncio.create_task(work)
     try:
         yield task
     finally:
         task.cancel()
-        # Even if it is cancelled: the lock is held until nothing runs any more.
+        # Even if cancelled: the lock is held until nothing runs any more.
         await uninterrupted(asyncio.wait([task]))

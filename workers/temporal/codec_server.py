@@ -1,8 +1,8 @@
 """A codec server: lets the Web UI show encrypted payloads, in the person's own browser.
 
-Temporal's protocol for remote codecs: `POST /encode` and `/decode` with `Payloads` as JSON of
-protobuf. It listens on the loopback interface only and answers only pages of the origins it was
-given: any other page in the same browser could otherwise have a person's payloads decrypted.
+Implements Temporal's protocol for remote codecs: `POST /encode` and `/decode` with `Payloads` as
+JSON of protobuf. It listens only on the loopback interface and answers only pages of the given
+origins: otherwise any other page in the same browser could have a person's payloads decrypted.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,8 +28,8 @@ def codec_app(codec: PayloadCodec, origins: Sequence[str]) -> "Starlette":
     """Return the server's application.
 
     Args:
-        codec: what encodes and decodes.
-        origins: of the Web UIs that may ask, as `http://127.0.0.1:8233`.
+        codec: encodes and decodes.
+        origins: those of the Web UIs that may ask, such as `http://127.0.0.1:8233`.
     """
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
@@ -73,7 +73,7 @@ async def serve(codec: PayloadCodec, origins: Sequence[str], port: int) -> None:
     """Serve until the process is told to end.
 
     Raises:
-        OSError: the port cannot be had.
+        OSError: the port is not available.
     """
     import socket
 

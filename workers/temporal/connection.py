@@ -1,7 +1,7 @@
 """How every Blue Flame process reaches Temporal: one address, one data converter.
 
-The address is the person's (`TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE`) or the bundled server's, which
-stands in `<data>/server.json`. Nothing is started here; `workers.server.dev_server` does that.
+The address is the person's (`TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE`) or the bundled server's, in
+`<data>/server.json`. Nothing is started here; `workers.server.dev_server` does that.
 """
 
 import asyncio
@@ -26,8 +26,6 @@ from workers.temporal.external_payloads import THRESHOLD_BYTES, LocalPayloadDriv
 from workers.temporal.payload_encryption import EncryptingCodec, KeylessCodec
 from workers.temporal.temporal_errors import NoServerError, TemporalUnavailableError
 
-RETENTION = timedelta(hours=720)
-"""How long the bundled server keeps a closed session's history."""
 _POLL_SECONDS = 0.1
 
 
@@ -42,7 +40,7 @@ class ServerAddress(BaseModel, frozen=True, extra="ignore"):
 
 
 def payload_codec(settings: Settings) -> PayloadCodec:
-    """Return the codec that a person's keys make."""
+    """Return the codec for a person's keys."""
     if settings.payload_keys is None:
         return KeylessCodec()
     return EncryptingCodec(read_keys(settings.payload_keys.get_secret_value()))
@@ -51,8 +49,8 @@ def payload_codec(settings: Settings) -> PayloadCodec:
 def data_converter(settings: Settings) -> DataConverter:
     """Return the one converter of CLI and workers.
 
-    Pydantic's, with secrets taken out of failures, large payloads outside, and all of it encrypted
-    where the person gave keys.
+    It is Pydantic's, with secrets removed from failures, large payloads stored outside, and
+    everything encrypted if the person gave keys.
     """
     return dataclasses.replace(
         pydantic_data_converter,
@@ -68,12 +66,12 @@ def data_converter(settings: Settings) -> DataConverter:
 
 
 def server_file(settings: Settings) -> Path:
-    """Return where the bundled server's address stands."""
+    """Return the path of the file with the bundled server's address."""
     return settings.data_dir / "server.json"
 
 
 def read_server_file(settings: Settings) -> ServerAddress | None:
-    """Return the address that the bundled server had last; None where there is none."""
+    """Return the bundled server's last address; None if there is none."""
     try:
         return ServerAddress.model_validate_json(server_file(settings).read_bytes())
     except (FileNotFoundError, NotADirectoryError, ValidationError):
@@ -84,7 +82,7 @@ def target(settings: Settings) -> str:
     """Return `host:port` of the server that this process uses.
 
     Raises:
-        NoServerError: none is named and none was started here.
+        NoServerError: no server is named and none was started here.
         TemporalUnavailableError: the named profile does not exist or has no address.
     """
     return _connect_config(settings).get("target_host", "")
@@ -95,11 +93,11 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
 
     Args:
         settings: the process's.
-        wait: how long to try, where it is there but still starting.
+        wait: how long to retry while the server is starting.
 
     Raises:
-        NoServerError: none is named and none was started here.
-        TemporalUnavailableError: it does not answer in time, or refuses.
+        NoServerError: no server is named and none was started here.
+        TemporalUnavailableError: the server does not answer in time, or refuses.
     """
     config = _connect_config(settings)
     remedy = "`blueflame up --detach` starts the bundled one again"
@@ -113,7 +111,7 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
             f"the Temporal server at {config.get('target_host')!r} does not answer"
             f"{_reason(error)}; {remedy}"
         ) from error
-    # Not before: what fails leaves nothing behind.
+    # Only now, because a failed attempt must leave nothing behind.
     if not settings.store_dir.is_dir():
         data_layout.prepare(settings)
     return client
@@ -124,7 +122,7 @@ async def _first_answer(config: ClientConnectConfig, settings: Settings) -> Clie
         try:
             return await Client.connect(**config, data_converter=data_converter(settings))
         except RuntimeError as error:
-            # A server that starts opens its port before its services are there.
+            # A starting server opens its port before its services are ready.
             if "not healthy yet" not in str(error):
                 raise
         await asyncio.sleep(_POLL_SECONDS)
@@ -164,7 +162,7 @@ def _external_config(settings: Settings) -> ClientConnectConfig:
 
 
 def _reason(error: BaseException) -> str:
-    # The SDK tells a failed connection as a dump of its own errors; its message is inside.
+    # The SDK reports a failed connection as a dump of its own errors; the message is inside.
     found = re.search(r'message: "([^"]+)"', str(error))
     text = found[1] if found else str(error).strip().partition("\n")[0][:200]
     return f" ({text})" if text else ""

@@ -1,7 +1,7 @@
-"""External storage: no payload above `THRESHOLD_BYTES` meets the server.
+"""External storage: no payload above `THRESHOLD_BYTES` reaches the server.
 
-What is larger goes to the blob store that all workers share, and its digest into the history.
-Nothing is deleted here: a history may refer to a payload for as long as it is retained.
+Larger payloads go to the blob store that all workers share, and only their digest to the history.
+Nothing is deleted here: a history may refer to a payload as long as the history is retained.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from activities.ports.blob_store_port import BlobStore
 from workflows.domain.ids import Digest
 
 THRESHOLD_BYTES: Final = 128 * 1024
-"""Payloads above it are stored outside; half of the 256 kB that no payload may reach."""
+"""Larger payloads are stored outside; this is half of the hard limit of 256 kB."""
 _DIGEST: Final = "sha256"
 
 
@@ -30,13 +30,13 @@ class LocalPayloadDriver(StorageDriver):
         self._store = store
 
     def name(self) -> str:
-        """Return the name that references carry in histories: never change it."""
+        """Return the name that histories refer to; it must never change."""
         return "blueflame.store"
 
     async def store(
         self, context: StorageDriverStoreContext, payloads: Sequence[Payload]
     ) -> list[StorageDriverClaim]:
-        """Store each payload and answer its claim, in order."""
+        """Store each payload and return its claim, in order."""
         del context
         digests = [await self._store.put(payload.SerializeToString()) for payload in payloads]
         return [StorageDriverClaim(claim_data={_DIGEST: digest}) for digest in digests]
@@ -47,7 +47,7 @@ class LocalPayloadDriver(StorageDriver):
         """Return the payload of each claim, in order.
 
         Raises:
-            BlobMissingError: the store lost one, or holds something else.
+            BlobMissingError: the store lost one, or holds other content.
         """
         del context
         blobs = [await self._store.get(Digest(claim.claim_data[_DIGEST])) for claim in claims]

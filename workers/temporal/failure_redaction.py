@@ -1,7 +1,7 @@
-"""How an error becomes a failure in a history: without what looks like a secret.
+"""Turns an error into a failure for a history, without text that looks like a secret.
 
-An exception's text may quote a command's output, a URL or a file. Every failure of every process
-of ours passes here, causes and stack traces too.
+An exception's text may quote a command's output, a URL or a file. Every failure of every Blue
+Flame process goes through here, including causes and stack traces.
 """
 
 from temporalio.api.failure.v1 import Failure
@@ -16,7 +16,7 @@ class Redacting(DefaultFailureConverter):
     def to_failure(
         self, exception: BaseException, payload_converter: PayloadConverter, failure: Failure
     ) -> None:
-        """See the base class, which comes back here for each cause."""
+        """See the base class, which calls this again for each cause."""
         super().to_failure(exception, payload_converter, failure)
         failure.message = without_secrets(failure.message)
         failure.stack_trace = without_secrets(failure.stack_trace)
@@ -28,10 +28,10 @@ class Sealed(Redacting):
     def to_failure(
         self, exception: BaseException, payload_converter: PayloadConverter, failure: Failure
     ) -> None:
-        """See the base class; the form is the one that `DefaultFailureConverter` reads."""
+        """See the base class; writes the form that `DefaultFailureConverter` reads."""
         super().to_failure(exception, payload_converter, failure)
         if failure.HasField("encoded_attributes"):
-            return  # it came from elsewhere and is sealed already
+            return  # from another process, already sealed
         attributes = {"message": failure.message, "stack_trace": failure.stack_trace}
         failure.encoded_attributes.CopyFrom(payload_converter.to_payloads([attributes])[0])
         failure.message = "Encoded failure"

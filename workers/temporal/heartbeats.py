@@ -1,8 +1,8 @@
 """Automatic heartbeats: one place, so that no activity needs code for them.
 
 An activity with a heartbeat timeout beats every four seconds (or at half of a shorter timeout)
-while its event loop is alive. The beat says that the process lives; progress is not told by it
-(git holds that). Cancellation arrives with the answers.
+while its event loop is alive. A beat says that the process lives, not that there is progress
+(git records progress). Cancellation arrives with the server's answers.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ _OFTEN = timedelta(seconds=4)
 
 
 class HeartbeatInterceptor(Interceptor):
-    """Beats for every activity of a worker that has a heartbeat timeout."""
+    """Sends heartbeats for every activity with a heartbeat timeout."""
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002 (the SDK's name)
         """Wrap the next interceptor."""
@@ -40,6 +40,6 @@ class _BeatingActivity(ActivityInboundInterceptor):
 
 async def _beat(interval: timedelta) -> None:
     while True:
-        # Not at once: most activities are over before, and every beat is a write of the server's.
+        # Not at once: most activities are over before, and every beat costs the server a write.
         await asyncio.sleep(interval.total_seconds())
         activity.heartbeat()

@@ -1,8 +1,8 @@
 """Activities of workers that died: failed by their task token, so that Temporal retries at once.
 
-Each worker process has a directory under a journal: a lock that it holds as long as it lives, and
-one small file with the task token of each running activity. Without this, a retry waits for the
-heartbeat timeout. Nothing is decided here: the retry policy of the activity does that.
+Each worker process has a directory in the journal: a lock that it holds while it lives, and a
+small file with the task token of each running activity. Without this, a retry waits for the
+heartbeat timeout. The activity's retry policy decides what follows.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ _log = logging.getLogger(__name__)
 _LOCK: Final = "lock"
 _NEW: Final = ".new-"
 _LINGER_SECONDS: Final = 10.0
-"""How long a token stays after its activity's end, until its result has surely been sent. To fail
-an activity that is settled does nothing."""
+"""How long a token stays after its activity's end, until its result has surely been sent. Failing
+a settled activity does nothing."""
 
 
 class Journal:
@@ -45,7 +45,7 @@ class Journal:
         self._lock: FileLock | None = None
 
     def open(self) -> None:
-        """Make this process's directory, locked before anybody can find it."""
+        """Make this process's directory, locked before another process can find it."""
         self._parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = uuid.uuid4().hex
         unseen = self._parent / f"{_NEW}{name}"
@@ -62,7 +62,7 @@ class Journal:
             self._directory = self._lock = None
 
     def add(self, token: bytes) -> Path:
-        """Note a running activity and return where it is noted."""
+        """Record a running activity and return the path of its record."""
         assert self._directory is not None, "the journal is not open"
         path = self._directory / uuid.uuid4().hex
         path.write_bytes(token)
@@ -70,7 +70,7 @@ class Journal:
 
 
 class JournalInterceptor(Interceptor):
-    """Notes each activity of a worker in the journal while it runs."""
+    """Records each activity of a worker in the journal while it runs."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -90,7 +90,7 @@ class _JournalledActivity(ActivityInboundInterceptor):
         try:
             return await super().execute_activity(input)
         finally:
-            # The result is sent only after we return; dying between must not lose the token.
+            # The result is sent only after this returns; a crash between must not lose the token.
             asyncio.get_running_loop().call_later(
                 _LINGER_SECONDS, partial(path.unlink, missing_ok=True)
             )
@@ -101,10 +101,10 @@ async def fail_orphans(client: Client, directory: Path) -> int:
 
     Args:
         client: connected to the server that gave the tasks.
-        directory: the journals' directory; it need not exist.
+        directory: the journals' directory; it may be missing.
 
     Returns:
-        How many activities were still open and are failed now.
+        How many activities were still open and have now been failed.
     """
     failed = 0
     for journal in _journals(directory):
@@ -112,7 +112,7 @@ async def fail_orphans(client: Client, directory: Path) -> int:
         if not _take(lock):
             continue
         try:
-            # An owner that ends in order removes it, maybe just now: nothing is open then.
+            # An owner that ends normally may be removing it right now: then nothing is open.
             with contextlib.suppress(FileNotFoundError):
                 for token in (path for path in sorted(journal.iterdir()) if path.name != _LOCK):
                     failed += await _fail(client, token.read_bytes())
@@ -132,7 +132,7 @@ def _journals(directory: Path) -> list[Path]:
 
 
 def _take(lock: FileLock) -> bool:
-    # The directory may vanish under us: its owner ended, or another starter was faster.
+    # The directory may vanish: its owner ended, or another starting process was faster.
     with contextlib.suppress(FileNotFoundError):
         return lock.try_acquire()
     return False

@@ -1,10 +1,10 @@
-"""An encrypting payload codec: what the Temporal server keeps of a session is read by us alone.
+"""An encrypting payload codec: only Blue Flame can read a session's payloads on the server.
 
-AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits for each payload; the key's id is bound
-as associated data and travels with the payload, so that keys can be rotated: the first one
-encrypts, every one decrypts. Payloads of other codecs pass unchanged, so that it can be switched
-on while sessions run. Ids of workflows, types, queues, sizes and times stay readable; so do the
-blob store and git data on the workers' disks, but for payloads that were too large for a history.
+AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits for each payload. The key's id is bound
+as associated data and travels with the payload, so that keys can be rotated: the first key
+encrypts, every key decrypts. Payloads of other codecs pass unchanged, so it can be switched on
+while sessions run. Ids of workflows, types, queues, sizes and times stay readable. So do the blob
+store and git data on the workers' disks, except payloads that were too large for a history.
 """
 
 import os
@@ -22,14 +22,14 @@ _NONCE_BYTES: Final = 12
 
 
 class KeylessCodec(PayloadCodec):
-    """Leaves all as it is, and says what is missing where it meets what others encrypted."""
+    """Changes nothing, and reports the missing key when it meets an encrypted payload."""
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Return the payloads as they are."""
+        """Return the payloads unchanged."""
         return list(payloads)
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Return the payloads as they are.
+        """Return the payloads unchanged.
 
         Raises:
             PayloadUnreadableError: one is encrypted.
@@ -47,8 +47,8 @@ class EncryptingCodec(PayloadCodec):
     """Encrypts each payload whole, its metadata included."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
-        """Args: 32 bytes by id, at least one; the first one encrypts."""
-        # Here, so that the command line does not load it where nothing is encrypted.
+        """Args: keys of 32 bytes by id, at least one; the first one encrypts."""
+        # Imported here, so that the command line does not load it when nothing is encrypted.
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         self._ciphers = {name: AESGCM(key) for name, key in keys.items()}
@@ -59,10 +59,10 @@ class EncryptingCodec(PayloadCodec):
         return [self._sealed(payload) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Decrypt each payload of this codec, in order; the others pass.
+        """Decrypt each payload of this codec, in order; others pass unchanged.
 
         Raises:
-            PayloadUnreadableError: its key is not here, or the payload was changed.
+            PayloadUnreadableError: its key is missing, or the payload was changed.
         """
         return [self._opened(payload) for payload in payloads]
 

@@ -1,8 +1,8 @@
-"""What can be wrong between a process and the Temporal server.
+"""Errors between a process and the Temporal server.
 
 TemporalUnavailableError   the message says which server and what to do
-├── NoServerError          none is named and none was started here
-└── PayloadUnreadableError a session is encrypted with a key that is not here
+├── NoServerError          no server is named and none was started here
+└── PayloadUnreadableError a session is encrypted with a key that is missing here
 """
 
 
@@ -11,7 +11,7 @@ class TemporalUnavailableError(Exception):
 
 
 class PayloadUnreadableError(TemporalUnavailableError):
-    """A payload is encrypted, and its key is not here."""
+    """A payload is encrypted, and its key is missing."""
 
 
 class NoServerError(TemporalUnavailableError):

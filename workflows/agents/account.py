@@ -1,7 +1,7 @@
 """An agent's money: what its next call may cost, and the ledger's grants that cover it.
 
-The agent spends only from grants, and asks for a few calls ahead. What may be granted, the ledger
-decides; prices and quotes are `policy.money`. The figures are in the agent's state.
+The agent spends only from grants, and asks for a few calls ahead. The ledger decides what to
+grant; `policy.money` has prices and quotes. The figures are in the agent's state.
 """
 
 from decimal import Decimal
@@ -27,7 +27,7 @@ class Account:
         self._grants: dict[int, Grant] = {}
 
     def record(self, grant: Grant) -> None:
-        """Keep the ledger's answer to one ask until it is taken up."""
+        """Keep the ledger's answer to one ask until the agent takes it."""
         self._grants[grant.number] = grant
 
     def quote(self) -> Decimal:
@@ -39,7 +39,7 @@ class Account:
         return self._quote(0)
 
     def is_last_call(self) -> bool:
-        """Say whether only the next call is sure to be paid for.
+        """Tell whether money is certain for the next call only.
 
         Raises:
             Ended: the model has no known price.
@@ -55,7 +55,7 @@ class Account:
         return self._agent.request.limits.output_tokens
 
     def _quote(self, more_tokens: int) -> Decimal:
-        """Quote a call whose prompt is so much longer than the next one's."""
+        """Quote a call whose prompt has `more_tokens` more tokens than the next one's."""
         model = self._agent.model
         prompt = policy.most_prompt_tokens(self._agent.state, self._agent.pending_bytes())
         output = policy.max_output_tokens(model, self._output_tokens)
@@ -68,7 +68,7 @@ class Account:
         """Hold until the grant covers the next call, and return its quote.
 
         Raises:
-            Ended: the ledger or the agent's own limit denies it, or the agent is stopped.
+            Ended: the ledger or the agent's own limit denies the call, or the agent is stopped.
         """
         quote = self.quote()
         limit = self._agent.request.limits.usd
@@ -89,17 +89,17 @@ class Account:
         return quote
 
     async def ask_ahead(self) -> None:
-        """Ask for the next calls' money while the tools run, where the grant runs low."""
+        """If the grant runs low, ask for the next calls' money while the tools run."""
         quote = self.quote()
         if not self._is_covered(quote) and not self._has_open_ask():
             await self._ask(quote, is_ahead=True)
 
     def spend(self, usd: Decimal) -> None:
-        """Note what a call did cost, or may have cost."""
+        """Record what a call cost, or may have cost."""
         self._agent.update(bill=self._agent.state.bill + Bill(usd=usd))
 
     async def settle_ask(self) -> None:
-        """Wait for the answer to an open ask: a continuation would not hear it."""
+        """Wait for the answer to an open ask, because a continuation would not receive it."""
         if self._has_open_ask():
             await workflow.wait_condition(self._is_answered)
             self._take_grant()
@@ -138,7 +138,7 @@ class Account:
         return self._agent.state.granted_usd - self._agent.state.bill.usd >= quote
 
     def _has_open_ask(self) -> bool:
-        """Say whether an ask was sent whose grant was not yet taken."""
+        """Tell whether an ask is open: sent, and its grant not yet taken."""
         return self._agent.state.asks > self._agent.state.asks_taken
 
     def _is_answered(self) -> bool:

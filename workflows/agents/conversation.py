@@ -1,12 +1,11 @@
-"""An agent's talk with models: one settled answer at a time, paid for before it is asked for.
+"""An agent's conversation with models: one settled answer at a time, each paid for in advance.
 
-What follows a call that failed is decided in `policy.model_failures`. The conversation itself is in
-the agent's state; what an answer leads to is the loop's (`agent`).
+`policy.agent.model_failures` decides what follows a failed call. The conversation itself is in
+the agent's state; the loop (`agent`) acts on the answers.
 """
 
 from contextlib import suppress
 from decimal import Decimal
-from typing import Final
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
@@ -19,49 +18,41 @@ from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.messages import AssistantMessage, Message, UserMessage
 from workflows.domain.budget import Bill, KeyRefused
 from workflows.domain.ids import Digest
-from workflows.errors import UNKNOWN_OUTCOME, FailureType
 from workflows.failures import failure_type, failure_words, may_have_run
 from workflows.policy.agent import opening_messages
 from workflows.policy.agent import turn_decisions as policy
 from workflows.policy.agent.model_failures import (
     LONGEST_WAIT,
     FailedCall,
-    FailedKind,
+    Step,
     after_failure,
     back_off,
+    failed_kind,
 )
-
-_FAILED: Final[dict[str, FailedKind]] = {
-    **dict.fromkeys((*UNKNOWN_OUTCOME, FailureType.OUTCOME_UNKNOWN), "unknown"),
-    FailureType.CONTEXT_OVERFLOW: "overflow",
-    FailureType.AUTHENTICATION_FAILED: "key",
-    FailureType.CREDIT_EXHAUSTED: "key",
-}
 
 
 class Conversation:
-    """What one agent and the models of its route have said."""
+    """What one agent and the models of its route said."""
 
     def __init__(self, agent: RunningAgent, account: Account) -> None:
         self._agent = agent
         self._account = account
 
     async def answer(self) -> ModelAnswered:
-        """Call until there is a settled answer; compact first where the window is nearly full.
+        """Call until there is a settled answer; first compact if the window is nearly full.
 
         Raises:
-            Ended: there will be none, or it cannot be paid for, or the agent is stopped.
+            Ended: no call can succeed or be paid for, or the agent is stopped.
         """
         agent = self._agent
         limit = agent.request.limits.output_tokens
         if policy.is_compaction_due(agent.state, agent.model, agent.pending_bytes(), limit):
             await self._compact(is_full=False)
-        while True:
-            quote = await self._account.afford()
-            answer = await self._call(agent.state.pending, quote)
-            if answer is not None:
-                self._heard(answer)
-                return answer
+        answer = None
+        while answer is None:
+            answer = await self._call(agent.state.pending)
+        self._heard(answer)
+        return answer
 
     def _heard(self, answer: ModelAnswered) -> None:
         about = Bill(scripted=answer.scripted, is_estimated=answer.usage.is_estimated)
@@ -82,8 +73,22 @@ class Conversation:
 
     # --- one call ----------------------------------------------------------------------------
 
-    async def _call(self, pending: tuple[Message, ...], quote: Decimal) -> ModelAnswered | None:
-        """Make one call; None: it failed in a way that allows another."""
+    async def _call(self, pending: tuple[Message, ...]) -> ModelAnswered | None:
+        """Pay for one call and make it; return None if it failed and another call should follow."""
+        while True:
+            quote = await self._account.afford()
+            try:
+                return await self._paid_call(pending, quote)
+            except ActivityError as error:
+                if is_cancelled_exception(error) or is_cancelled():
+                    if _may_be_billed(error):
+                        self._account.spend(quote)
+                    end_if_cancelled()
+                    raise
+                if await self._act_on(error, quote) != "hold":
+                    return None
+
+    async def _paid_call(self, pending: tuple[Message, ...], quote: Decimal) -> ModelAnswered:
         began = workflow.now()
         try:
             outcome = await self._send(self._agent.state.prefix, pending)
@@ -93,24 +98,12 @@ class Conversation:
             if _may_be_billed(ended.__cause__):
                 self._account.spend(quote)  # stopped with the call in flight
             raise
-        except ActivityError as error:
-            if is_cancelled_exception(error) or is_cancelled():
-                if _may_be_billed(error):
-                    self._account.spend(quote)
-                end_if_cancelled()
-                raise
-            return await self._again(pending) if await self._failed(error, quote) else None
         if isinstance(outcome, PrefixLost):
             raise Ended(AgentEnd.PROVIDER, "the message store lost a conversation sent whole")
         self._account.spend(outcome.cost_usd)
         waited = workflow.now() - began - outcome.latency
         self._agent.update(paused=self._agent.state.paused + max(waited, waited * 0))
         return outcome
-
-    async def _again(self, pending: tuple[Message, ...]) -> ModelAnswered | None:
-        """Make the very call that was held, of the route's first model, which may be another."""
-        self._agent.update(model_index=0)
-        return await self._call(pending, await self._account.afford())
 
     async def _send(
         self, prefix: Digest | None, messages: tuple[Message, ...]
@@ -141,39 +134,48 @@ class Conversation:
 
     # --- a call that failed ------------------------------------------------------------------
 
-    async def _failed(self, error: ActivityError, quote: Decimal) -> bool:
-        """Do what `policy.model_failures` says; True: a person fixed what kept this very call."""
-        kind = failure_type(error)
-        failed = self._failed_call(_FAILED.get(kind, "refused"))
-        words = f"{kind}: {failure_words(error)}"[:1_000]
-        if failed.kind == "unknown":
-            self._account.spend(quote)
-            self._agent.update(unknown_outcomes=failed.unknown_in_a_row)
-        step = after_failure(failed)
-        if step == "end":
-            raise Ended(AgentEnd.PROVIDER, words) from error
-        if step == "next_model":
-            self._agent.update(model_index=self._agent.state.model_index + 1)
-        if step == "compact":
-            await self._compact(is_full=True)
-        if step == "again" and failed.kind == "unknown":
-            await self._back_off(failed.unknown_in_a_row)
-        if step == "hold":
-            await self._hold(words)
-        return step == "hold"
+    async def _act_on(self, error: ActivityError, quote: Decimal) -> Step:
+        """Do what `policy.agent.model_failures` decides about a failed call, and return that step.
 
-    def _failed_call(self, kind: FailedKind) -> FailedCall:
-        state = self._agent.state
-        return FailedCall(
-            kind=kind,
-            unknown_in_a_row=state.unknown_outcomes + (kind == "unknown"),
-            is_fresh=state.prefix is None,
-            is_compacted=state.is_compacted,
-            has_next_model=self._has_next_model,
+        After `hold`, the same call goes to the route's first model, which may be a different one.
+
+        Raises:
+            Ended: the failure is final, or the agent was stopped during a wait.
+        """
+        agent = self._agent
+        kind = failed_kind(failure_type(error))
+        in_a_row = agent.state.unknown_outcomes + 1
+        if kind == "unknown":
+            self._account.spend(quote)
+            agent.update(unknown_outcomes=in_a_row)
+        step = after_failure(
+            FailedCall(
+                kind=kind,
+                unknown_in_a_row=in_a_row,
+                is_fresh=agent.state.prefix is None,
+                is_compacted=agent.state.is_compacted,
+                has_next_model=self._has_next_model,
+            )
         )
+        words = f"{failure_type(error)}: {failure_words(error)}"[:1_000]
+        match step:
+            case "again" if kind == "unknown":
+                await self._back_off(in_a_row)
+            case "again":
+                pass
+            case "compact":
+                await self._compact(is_full=True)
+            case "next_model":
+                agent.update(model_index=agent.state.model_index + 1)
+            case "hold":
+                await self._hold(words)
+                agent.update(model_index=0)
+            case "end":
+                raise Ended(AgentEnd.PROVIDER, words) from error
+        return step
 
     async def _back_off(self, unknown_in_a_row: int) -> None:
-        """Wait before a call of unknown outcome is made again; the time is not the agent's."""
+        """Wait before repeating a call of unknown outcome; the wait is not the agent's time."""
         agent = self._agent
         began = workflow.now()
         with suppress(TimeoutError):
@@ -186,7 +188,7 @@ class Conversation:
         agent.end_if_stopped()
 
     async def _hold(self, words: str) -> None:
-        """Pause here with everything, and have the session pause, until a person resumes."""
+        """Pause this agent and the session until a person resumes."""
         agent = self._agent
         agent.update(is_paused=True)
         text = f"no model can be asked: {agent.model.provider}: {words}"
@@ -200,17 +202,17 @@ class Conversation:
     # --- a window that is full ---------------------------------------------------------------
 
     async def _compact(self, *, is_full: bool) -> None:
-        """Replace the conversation by a summary of it, once, and continue with a new one.
+        """Replace the conversation by a summary, once, and continue with a new one.
 
         Args:
-            is_full: the provider refused the prompt already, so it cannot be asked for a summary.
+            is_full: the provider already refused the prompt, so it cannot summarise it either.
         """
         agent = self._agent
         agent.update(is_compacted=True)
         answer = None
         if not is_full:
             ask = (*agent.state.pending, UserMessage(text=opening_messages.COMPACTION))
-            answer = await self._call(ask, await self._account.afford())
+            answer = await self._call(ask)
         words = [message.text for message in agent.state.pending if message.role == "user"]
         opening = opening_messages.resumed(
             agent.request.opening, agent.state.turn, answer.text if answer else ""
@@ -223,7 +225,7 @@ class Conversation:
 
 
 def _may_be_billed(stopped: BaseException | None) -> bool:
-    """Tell whether a call that was stopped can cost something: it was sent, and not refused."""
+    """Tell whether a stopped call can cost something: it was sent, and not refused."""
     if not isinstance(stopped, ActivityError) or is_cancelled_exception(stopped):
         return may_have_run(stopped)
-    return _FAILED.get(failure_type(stopped)) == "unknown"
+    return failed_kind(failure_type(stopped)) == "unknown"

@@ -1,7 +1,7 @@
 """A running agent: what the parts of its workflow share, and how it is held, stopped, continued.
 
-Decides nothing; the parts are the loop (`agent`), the talk with models (`conversation`) and the
-money (`account`).
+It decides nothing. The parts are the loop (`agent`), the conversation with models
+(`conversation`) and the money (`account`).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 
 class Ended(Exception):  # noqa: N818  (control flow inside the agent's workflow, not an error)
-    """The agent ends here; carries how."""
+    """Raised to end the agent here; says how it ended."""
 
     def __init__(
         self, end: AgentEnd, detail: str = "", submission: dict[str, JsonValue] | None = None
@@ -35,10 +35,10 @@ class Ended(Exception):  # noqa: N818  (control flow inside the agent's workflow
 
 
 class RunningAgent:
-    """One agent's request and its state, of which there is one at any time.
+    """One agent's request and its only current state.
 
-    `state` is all that a continuation carries. What is only of this run is elsewhere: the running
-    activity here, answers of the ledger that were not taken up in `Account`.
+    `state` is all that a continuation carries. What belongs only to this run is elsewhere: the
+    running activity here, grants not yet taken in `Account`.
     """
 
     def __init__(self, request: AgentRequest) -> None:
@@ -53,12 +53,12 @@ class RunningAgent:
 
     @property
     def model(self) -> ModelFacts:
-        """The model of the route that speaks."""
+        """The model of the route in use."""
         return self.request.route[self.state.model_index]
 
     @property
     def model_name(self) -> str:
-        """The same as `provider/model`."""
+        """The model in use, as `provider/model`."""
         return f"{self.model.provider}/{self.model.model}"
 
     def pending_bytes(self) -> int:
@@ -70,16 +70,16 @@ class RunningAgent:
         self.state = self.state.evolve(**changes)
 
     def stop(self, reason: str) -> None:
-        """Have the agent end: what runs is cancelled, what waits ends by itself."""
+        """End the agent: cancel what runs; what waits ends by itself."""
         self.update(stop_reason=reason)
         if self._activity is not None:
             self._activity.cancel()
 
     def end_if_stopped(self) -> None:
-        """End where a stop was asked for.
+        """End if a stop was requested.
 
         Raises:
-            Ended: it was.
+            Ended: a stop was requested.
         """
         if self.state.stop_reason is not None:
             raise Ended(AgentEnd.STOPPED, self.state.stop_reason)
@@ -88,7 +88,7 @@ class RunningAgent:
         """Run an activity so that `stop` can cancel it.
 
         Raises:
-            Ended: a stop was asked for; its cause says how the activity ended, if it was asked for.
+            Ended: a stop was requested; the cause says how the activity ended, if it had started.
         """
         if self.state.stop_reason is not None:
             work.close()
@@ -97,7 +97,7 @@ class RunningAgent:
         try:
             return await self._activity
         except (ActivityError, asyncio.CancelledError) as error:
-            # Cancelled, or failed before it heard of that: what would be tried again is not now.
+            # Cancelled, or failed before the cancellation arrived: either way, do not try again.
             if self.state.stop_reason is not None:
                 raise Ended(AgentEnd.STOPPED, self.state.stop_reason) from error
             raise
@@ -105,11 +105,11 @@ class RunningAgent:
             self._activity = None
 
     async def while_paused(self) -> None:
-        """Wait for `resume`; the time is not the agent's.
+        """Wait for `resume`; the wait does not count as the agent's time.
 
         Raises:
-            Ended: it was stopped during the pause.
-            CancelledError: the workflow was cancelled before, and no second one would end the wait.
+            Ended: the agent was stopped during the pause.
+            CancelledError: the workflow was cancelled earlier; nothing else would end the wait.
         """
         end_if_cancelled()
         began = workflow.now()
@@ -120,10 +120,10 @@ class RunningAgent:
         self.end_if_stopped()
 
     async def answer_of_the_person(self, question: QuestionAsked) -> str:
-        """Ask the session to put a question to the person, and wait; the time is not the agent's.
+        """Have the session ask the person, and wait; the wait is not the agent's time.
 
         Raises:
-            Ended: it was stopped during the wait.
+            Ended: the agent was stopped during the wait.
             CancelledError: the workflow was cancelled.
         """
         end_if_cancelled()

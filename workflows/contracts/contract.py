@@ -12,7 +12,7 @@ from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.errors import NEVER_RETRIED
 
 HEARTBEAT = timedelta(seconds=30)
-"""An activity that is silent for so long counts as lost."""
+"""An activity that sends no heartbeat for this long counts as lost."""
 
 Request = TypeVar("Request", bound=BaseModel)
 Outcome = TypeVar("Outcome")
@@ -46,16 +46,16 @@ class Contract(Generic[Request, Outcome]):
         """Run the activity from workflow code and return its outcome.
 
         Args:
-            request: its one input.
-            summary: what a person reads in the Web UI, in plain words.
-            queue: a host's own queue where the work needs that host's disk; None: the contract's.
-            start_to_close: a bound other than the contract's.
-            is_last: run it even where the workflow was cancelled before; then it is given two
-                minutes in all, for nothing could cancel it again.
+            request: the activity's one input.
+            summary: what the Web UI shows, in plain words.
+            queue: a host's own queue if the work needs that host's disk; None: the contract's.
+            start_to_close: a time limit other than the contract's.
+            is_last: run it even if the workflow was cancelled earlier; it then has two minutes in
+                all, because nothing could cancel it again.
 
         Raises:
-            ActivityError: after the retries that the contract allows.
-            CancelledError: the workflow was cancelled before.
+            ActivityError: the activity failed after the retries that the contract allows.
+            CancelledError: the workflow was cancelled earlier.
         """
         if not is_last:
             end_if_cancelled()
@@ -74,15 +74,15 @@ class Contract(Generic[Request, Outcome]):
 
 
 PATIENT = 20
-"""Attempts over about a quarter of an hour; what still fails then is told to a person."""
+"""Attempts over about a quarter of an hour; a person is told of what still fails then."""
 
 
 def retry(attempts: int, never: tuple[str, ...] = NEVER_RETRIED) -> RetryPolicy:
-    """Return a policy of so many attempts (0: no bound), a second to a minute apart.
+    """Return a policy of `attempts` attempts (0: no limit), a second to a minute apart.
 
     Args:
-        attempts: in all, the first included.
-        never: types of failures after which there is no other attempt.
+        attempts: in all, including the first.
+        never: failure types that are not retried.
     """
     return RetryPolicy(
         initial_interval=timedelta(seconds=1),

@@ -26,9 +26,9 @@ class ClaimHost(BaseModel, frozen=True, extra="forbid"):
 
     session: SessionId
     sandbox: Literal["required", "none"]
-    """`none`: the person accepts a host that confines nothing."""
+    """`none`: the person accepts a host that does not confine commands."""
     environment: ProjectEnvironment = ProjectEnvironment()
-    """What commands have to find there."""
+    """What the host must offer to commands."""
 
 
 class HostClaim(BaseModel, frozen=True, extra="forbid"):
@@ -37,7 +37,7 @@ class HostClaim(BaseModel, frozen=True, extra="forbid"):
     host: str
     queue: str
     sandbox: str
-    """What confines commands there, as in `bubblewrap 0.8.0`; `none` where nothing does."""
+    """What confines commands there, as in `bubblewrap 0.8.0`; `none` if they are not confined."""
     warnings: tuple[str, ...] = ()
 
 
@@ -48,19 +48,19 @@ class ImportBase(BaseModel, frozen=True, extra="forbid"):
     key: str
     bundle: Digest
     names: Digest | None = None
-    """Tags and remote-tracking names to be readable in worktrees; None: there are none."""
+    """Tags and remote-tracking names that worktrees can read; None: there are none."""
     shallow: tuple[Commit, ...]
     commit: Commit
     gates: tuple[GateSpec, ...] | None
     """None: detect them."""
     disk_bytes: int
-    """What the session's worktrees will need; refused where the disk has less."""
+    """What the session's worktrees will need; a disk with less free space is refused."""
     unfilled: tuple[str, ...] = ()
-    """What is not in a worktree as it seems to be, one sentence each; it goes into the brief."""
+    """How worktrees differ from what you would expect, one sentence each; goes into the brief."""
 
 
 class ImportedBase(BaseModel, frozen=True, extra="forbid"):
-    """The base is there."""
+    """The base is on the host."""
 
     gates: tuple[GateSpec, ...]
     warnings: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class ImportedBase(BaseModel, frozen=True, extra="forbid"):
 
 
 class PrepareWorktree(BaseModel, frozen=True, extra="forbid"):
-    """Make (or find) one agent's worktree at a commit, set up."""
+    """Make (or find) one agent's worktree at a commit, and set it up."""
 
     worktree: WorktreeRef
     start: Commit
@@ -77,7 +77,7 @@ class PrepareWorktree(BaseModel, frozen=True, extra="forbid"):
     network: tuple[HostPattern, ...] = ()
     """Hosts that the set-up commands may reach."""
     setup_timeout: timedelta = SETUP_TIMEOUT
-    """Of each of them."""
+    """The time limit of each set-up command."""
     copied: tuple[CopiedFile, ...] = ()
 
 
@@ -94,25 +94,25 @@ class RunTools(BaseModel, frozen=True, extra="forbid"):
     role: Role
     turn: int = Field(ge=1)
     checkpoint: Commit
-    """The commit that the worktree must stand at before."""
+    """The commit at which the worktree must be before the calls."""
     calls: tuple[ToolCall, ...] = Field(min_length=1)
     claims: tuple[str, ...]
     policy: ToolPolicy = ToolPolicy()
     gate_files: tuple[str, ...] = ()
     command_timeout: timedelta
     at: datetime
-    """The workflow's time: the date of the checkpoint's commit, the same on every retry."""
+    """The workflow's time, as the date of the checkpoint's commit: the same on every retry."""
 
 
 class Observation(BaseModel, frozen=True, extra="forbid"):
-    """What one tool call answered, cut on entry."""
+    """What one tool call answered, cut to the limit."""
 
     call_id: str
     name: str
     text: str
     is_error: bool = False
     whole: Digest | None = None
-    """The whole text in the store, where it was cut."""
+    """The whole text in the store, if it was cut."""
 
 
 class ToolsOutcome(BaseModel, frozen=True, extra="forbid"):
@@ -132,16 +132,16 @@ class FinishTask(BaseModel, frozen=True, extra="forbid"):
     attempt: int
     base: Commit
     first_base: Commit | None = None
-    """What the task's first attempt was based on; None: `base`."""
+    """The base of the task's first attempt; None: `base`."""
     task_text: str = ""
-    """All that the task says: merged lines that it quotes may be removed."""
+    """The task's full text: merged lines that it quotes may be removed."""
     checkpoint: Commit
     claims: tuple[str, ...]
     policy: ToolPolicy = ToolPolicy()
     gate_files: tuple[str, ...] = ()
     limits: DiffLimits = DiffLimits()
     allow_secret: tuple[str, ...] = ()
-    """Paths in which the person allows what looks like a key."""
+    """Paths in which the person allows text that looks like a key."""
     at: datetime
 
 
@@ -154,13 +154,13 @@ class TaskCommitted(BaseModel, frozen=True, extra="forbid"):
     paths: tuple[str, ...]
     """Changed paths, at most 200."""
     ignored: tuple[str, ...] = ()
-    """Ignored files and folders there, at most 20: they are not part of the work."""
+    """Ignored files and folders there, at most 20; they are not part of the work."""
     notices: tuple[str, ...] = ()
-    """Allowed, but to be seen by a person; at most 20."""
+    """Allowed, but shown to a person; at most 20."""
 
 
 class WorkRefused(BaseModel, frozen=True, extra="forbid"):
-    """The diff breaks a rule, or there is none."""
+    """The diff breaks a rule, or is empty."""
 
     kind: Literal["refused"] = "refused"
     reason: Literal["empty", "violation"]
@@ -172,7 +172,7 @@ FinishOutcome = Annotated[TaskCommitted | WorkRefused, Field(discriminator="kind
 
 
 class LastCheckpoint(BaseModel, frozen=True, extra="forbid"):
-    """Ask for an agent's last recorded checkpoint, after it was stopped within a turn."""
+    """Ask for the last recorded checkpoint of an agent that was stopped within a turn."""
 
     worktree: WorktreeRef
 
@@ -194,32 +194,32 @@ class Removed(BaseModel, frozen=True, extra="forbid"):
 
 
 class RunGates(BaseModel, frozen=True, extra="forbid"):
-    """Judge one commit's tree by all gates, in the sandbox, on a fresh checkout."""
+    """Judge one commit's tree with all gates, in the sandbox, on a fresh checkout."""
 
     session: SessionId
     key: str
     commit: Commit
     gates: tuple[GateSpec, ...]
     baseline: GateReport | None
-    """The base's results; new failures against it are rerun once. None: this is the baseline."""
+    """The base's results; failures not among them are rerun once. None: this is the baseline."""
     setup: tuple[tuple[str, ...], ...] = ()
     network: tuple[HostPattern, ...] = ()
     """Hosts that the set-up commands, but no gate, may reach."""
     setup_timeout: timedelta = SETUP_TIMEOUT
-    """Of each of the set-up commands."""
+    """The time limit of each set-up command."""
     copied: tuple[CopiedFile, ...] = ()
     environment: ProjectEnvironment = ProjectEnvironment()
 
 
 def time_to_prepare(setup: tuple[tuple[str, ...], ...], timeout: timedelta) -> timedelta:
-    """Return the bound for a worktree: its own set-up, or first a wait for another's."""
+    """Return the time limit for a worktree: its own set-up, after a wait for another's."""
     return PREPARE_WORKTREE.start_to_close + 2 * len(setup) * (
         timeout - min(timeout, SETUP_TIMEOUT)
     )
 
 
 def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> RunGates:
-    """Return the order to run a session's gates on a commit; `baseline` as in `RunGates`."""
+    """Return the request to run a session's gates on a commit; `baseline` as in `RunGates`."""
     return RunGates(
         session=grounds.session,
         key=grounds.key,
@@ -235,7 +235,7 @@ def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> R
 
 
 class ReadDiff(BaseModel, frozen=True, extra="forbid"):
-    """Show what lies between two commits."""
+    """Show the difference between two commits."""
 
     key: str
     base: Commit
@@ -251,21 +251,21 @@ class DiffText(BaseModel, frozen=True, extra="forbid"):
     paths: tuple[str, ...]
     """At most 200."""
     weakened: tuple[str, ...] = ()
-    """Tests that it deletes, skips or weakens, one line each, at most 31."""
+    """Tests that the diff deletes, skips or weakens, one line each, at most 31."""
 
 
 class CheckEvidence(BaseModel, frozen=True, extra="forbid"):
-    """Look each citation up in the commit."""
+    """Look up each citation in the commit."""
 
     key: str
     base: Commit
-    """What the work stands on: what differs from it, the work changed."""
+    """What the work is based on; only the differences from it count as changed by the work."""
     commit: Commit
     evidence: tuple[Evidence, ...]
 
 
 class EvidenceChecked(BaseModel, frozen=True, extra="forbid"):
-    """For each citation, in order: where its words stand, at (or within 3 lines of) its lines."""
+    """For each citation, in order: where its text was found, at its lines or within 3 of them."""
 
     places: tuple[EvidencePlace, ...]
 

@@ -18,7 +18,7 @@ class ExportBase(BaseModel, frozen=True, extra="forbid"):
     session: SessionId
     repository: str
     base: str | None
-    """A branch, tag or commit; None: what is checked out."""
+    """A branch, tag or commit; None: the checked-out commit."""
     worktree: WorktreeConfig
 
 
@@ -41,7 +41,7 @@ class Delivered(BaseModel, frozen=True, extra="forbid"):
 
 
 class DeliveryRefused(BaseModel, frozen=True, extra="forbid"):
-    """The work waits, safe, in our own repository."""
+    """The delivery was refused; the work stays in the session's repository on the host."""
 
     kind: Literal["refused"] = "refused"
     reason: str

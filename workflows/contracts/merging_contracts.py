@@ -22,7 +22,7 @@ class MergeCommits(BaseModel, frozen=True, extra="forbid"):
 
 
 class MergedCommits(BaseModel, frozen=True, extra="forbid"):
-    """They merge cleanly."""
+    """The commits merge cleanly."""
 
     kind: Literal["merged"] = "merged"
     commit: Commit
@@ -30,7 +30,7 @@ class MergedCommits(BaseModel, frozen=True, extra="forbid"):
 
 
 class MergeConflict(BaseModel, frozen=True, extra="forbid"):
-    """One of them does not."""
+    """One of the commits does not merge cleanly."""
 
     kind: Literal["conflict"] = "conflict"
     commit: Commit
@@ -48,10 +48,10 @@ class RebaseWork(BaseModel, frozen=True, extra="forbid"):
     session: SessionId
     key: str
     base: Commit
-    """The new one."""
+    """The new base."""
     work: Commit
     work_base: Commit
-    """What the work was done on."""
+    """The base of the earlier work."""
     title: str
     at: datetime
 
@@ -61,7 +61,7 @@ class RebasedWork(BaseModel, frozen=True, extra="forbid"):
 
     commit: Commit
     conflicts: str = ""
-    """One line for each conflicting path, at most 4,000 characters; empty where all went well."""
+    """One line for each conflicting path, at most 4,000 characters; empty without conflicts."""
 
 
 class AdvanceBranch(BaseModel, frozen=True, extra="forbid"):

@@ -19,15 +19,15 @@ from workflows.errors import NEVER_RETRIED, UNKNOWN_OUTCOME
 
 
 class ResolveModels(BaseModel, frozen=True, extra="forbid"):
-    """Look the routes' models up once, so that facts and prices are pinned in the session."""
+    """Look up the routes' models once, so that the session pins their facts and prices."""
 
     routes: Routes
     catalogue: dict[ModelName, GivenFacts] = Field(default_factory=dict[ModelName, GivenFacts])
-    """What the person says of models; what is left out is looked up."""
+    """What the person says about models; the rest is looked up."""
 
 
 class CallModel(BaseModel, frozen=True, extra="forbid"):
-    """One model call: the prefix that it extends, and only what follows it."""
+    """One model call: the stored prefix, and only the messages that follow it."""
 
     session: SessionId
     agent: AgentId
@@ -35,15 +35,15 @@ class CallModel(BaseModel, frozen=True, extra="forbid"):
     model: ModelFacts
     turn: int = Field(ge=1)
     prefix: Digest | None
-    """The head of the stored conversation; None: `messages` are the whole of it."""
+    """The head of the stored conversation; None: `messages` are the whole conversation."""
     messages: tuple[Message, ...] = Field(min_length=1)
     max_output_tokens: int = Field(gt=0)
     effort: Effort | None = None
     """How much the model thinks; None: the provider's default."""
     tools: tuple[ToolName, ...] | None = None
-    """Those that a person leaves to the role; None: all that it has. Others are not offered."""
+    """The role's tools that the person allows; None: all of them. Others are not offered."""
     longest_wait: timedelta | None = None
-    """Counted from the first try; what would take longer fails. None: as long as it takes."""
+    """Counted from the first try; a call that would take longer fails. None: no limit."""
 
 
 class ModelAnswered(BaseModel, frozen=True, extra="forbid"):
@@ -53,12 +53,12 @@ class ModelAnswered(BaseModel, frozen=True, extra="forbid"):
     text: str
     tool_calls: tuple[ToolCall, ...]
     head: Digest
-    """The stored conversation with this answer at its end: the prefix of the next call."""
+    """The stored conversation including this answer: the prefix of the next call."""
     stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed"]
     usage: Usage
     cost_usd: Decimal
     latency: timedelta
-    """From sending to the whole answer; waits for a rate limit are not in it."""
+    """From sending to the whole answer, without waits for a rate limit."""
     scripted: bool = False
 
 

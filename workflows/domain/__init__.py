@@ -1,1 +1,1 @@
-"""Frozen values of the domain. No behaviour beyond their own validity."""
+"""Frozen values of the domain. They only validate themselves."""

@@ -19,11 +19,11 @@ class Caps(BaseModel, frozen=True, extra="forbid"):
 
 
 class Bill(BaseModel, frozen=True, extra="forbid"):
-    """What some work cost, and how well that is known."""
+    """The cost of some work, and how exactly it is known."""
 
     usd: Decimal = Decimal(0)
     scripted: bool = False
-    """A scripted model spoke in it."""
+    """A scripted model did part of the work."""
     is_estimated: bool = False
     """A part of the cost is an estimate: a provider counted no tokens."""
 
@@ -42,15 +42,15 @@ class Ask(BaseModel, frozen=True, extra="forbid"):
     agent: AgentId
     workflow_id: str
     number: int = Field(ge=1)
-    """Counts this agent's asks; an older number than the last one answered is ignored."""
+    """Counts this agent's asks; a number older than the last answered one is ignored."""
     least_usd: Decimal = Field(ge=0)
-    """The quote of the next call: less than this is of no use."""
+    """The quote of the next call; a smaller grant is useless."""
     want_usd: Decimal = Field(ge=0)
-    """A few calls ahead."""
+    """The quote of a few calls ahead."""
     settled_usd: Decimal = Field(ge=0)
     """What this agent has spent so far, in all."""
     is_ahead: bool = False
-    """Asked before it is needed: no is no reason yet to tell anybody that the cap is reached."""
+    """Asked before the money is needed: a denial is not yet reported as a reached cap."""
 
 
 class Grant(BaseModel, frozen=True, extra="forbid"):
@@ -60,7 +60,7 @@ class Grant(BaseModel, frozen=True, extra="forbid"):
     usd: Decimal = Field(ge=0)
     """Zero: denied."""
     left_usd: Decimal | None = Field(default=None, ge=0)
-    """What the cap has left after it; None: not told."""
+    """What the cap has left after it; None: not reported."""
     reason: str = ""
 
 
@@ -75,13 +75,13 @@ class AgentAccount(BaseModel, frozen=True, extra="forbid"):
     settled_usd: Decimal = Decimal(0)
     last_ask: int = 0
     last_usd: Decimal = Decimal(0)
-    """The answer to `last_ask`, so that a repeated ask gets the same one and no second grant."""
+    """The answer to `last_ask`, so that a repeated ask gets the same answer and no second grant."""
     last_left_usd: Decimal | None = None
     """What the cap had left after it."""
     last_reason: str = ""
 
     def evolve(self, **changes: Unpack[_AccountChanges]) -> Self:
-        """Return it with some fields replaced."""
+        """Return a copy with some fields replaced."""
         return evolve(self, changes)
 
 
@@ -90,7 +90,7 @@ class SpendSample(BaseModel, frozen=True, extra="forbid"):
 
     at: datetime
     usd: Decimal
-    """Spent since the sample before."""
+    """Spent since the previous sample."""
 
 
 class _AccountsChanges(TypedDict, total=False):
@@ -101,16 +101,16 @@ class _AccountsChanges(TypedDict, total=False):
 
 
 class Accounts(BaseModel, frozen=True, extra="forbid"):
-    """The ledger's whole state; small, so that it may continue as new at will."""
+    """The ledger's whole state; small, so that it may continue as new at any time."""
 
     cap_usd: Decimal
     open: dict[AgentId, AgentAccount] = Field(default_factory=dict)
     closed_usd: Decimal = Decimal(0)
-    """What closed accounts cost: settled where they reported, granted where they did not."""
+    """The cost of closed accounts: as settled if reported, else as granted."""
     samples: tuple[SpendSample, ...] = ()
 
     def evolve(self, **changes: Unpack[_AccountsChanges]) -> Self:
-        """Return it with some fields replaced."""
+        """Return a copy with some fields replaced."""
         return evolve(self, changes)
 
 
@@ -129,7 +129,8 @@ class AccountClosed(BaseModel, frozen=True, extra="forbid"):
 
     agent: AgentId
     settled_usd: Decimal | None
-    """What it spent in all; None: it ended without a report, so its grant counts as spent."""
+    """What the agent spent in all; None: it ended without a report, so its grant counts as
+    spent."""
 
 
 class KeyRefused(BaseModel, frozen=True, extra="forbid"):
@@ -141,13 +142,13 @@ class KeyRefused(BaseModel, frozen=True, extra="forbid"):
 
 
 class CapChanged(BaseModel, frozen=True, extra="forbid"):
-    """A person set the session's cap; only what is not yet granted is affected."""
+    """A person set the session's cap; only money that is not yet granted is affected."""
 
     usd: Decimal = Field(ge=0, allow_inf_nan=False)
 
 
 LedgerMessage = Ask | AccountClosed | CapChanged | KeyRefused
-"""All that a ledger serves, in the order of arrival."""
+"""All messages that a ledger serves, in the order of arrival."""
 
 
 LedgerEventKind = Literal["warning", "cap_reached", "burn_rate", "key_refused", "closed"]
@@ -159,7 +160,8 @@ class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
     kind: LedgerEventKind
     settled_usd: Decimal
     cap_usd: Decimal
-    """The cap that the ledger knew of: one lower than the session's own is out of date."""
+    """The cap that the ledger knew; if it is lower than the session's own, the event is out of
+    date."""
     text: str
 
 
@@ -169,9 +171,9 @@ class LedgerRequest(BaseModel, frozen=True, extra="forbid"):
     session_workflow: str
     caps: Caps
     messages_per_run: int = Field(default=2_000, gt=0)
-    """After so many messages in one run the workflow continues as new."""
+    """The workflow continues as new after this many messages in one run."""
     accounts: Accounts | None = None
     is_warned: bool = False
     inbox: tuple[LedgerMessage, ...] = ()
-    """Messages that were not served yet; a steady stream must not keep the run from ending."""
+    """Messages not served yet; a steady stream must not keep the run from ending."""
     is_finished: bool = False

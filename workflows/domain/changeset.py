@@ -1,4 +1,4 @@
-"""Changesets: what is approved and merged, pinned by a digest over its commits."""
+"""Changesets: the work that is approved and merged together, pinned by a digest of its commits."""
 
 from enum import StrEnum
 from typing import Self, TypedDict, Unpack
@@ -24,7 +24,7 @@ class ChangesetState(StrEnum):
 
 
 class ChangesetEvent(StrEnum):
-    """What happened to a changeset; `policy.changesets` holds the table."""
+    """What happened to a changeset; `policy.session.changeset_states` holds the table."""
 
     COMPLETED = "completed"
     APPROVED = "approved"
@@ -36,7 +36,7 @@ class ChangesetEvent(StrEnum):
     REOPENED = "reopened"
     DROPPED = "dropped"
     UNJUDGED = "unjudged"
-    """A rule approved it, and no gate judged the merged tree: a person has to approve it."""
+    """A rule approved it, but no gate judged the merged tree: a person must approve it."""
 
 
 class ChangesetItem(BaseModel, frozen=True, extra="forbid"):
@@ -69,19 +69,19 @@ class Changeset(BaseModel, frozen=True, extra="forbid"):
     items: tuple[ChangesetItem, ...] = ()
     """Set when every task is validated."""
     digest: Digest | None = None
-    """Over `items`; an approval names it."""
+    """The digest of `items`; an approval names it."""
     approved_digest: Digest | None = None
     approved_by: str = ""
     needs_judged: bool = False
-    """A rule approved it, and may only have work merged that a gate judged."""
+    """Approved by a rule, so it is merged only if a gate judged the work."""
     judgement: Judgement | None = None
-    """Which gates judged its work; None as long as it is not validated."""
+    """Which gates judged its work; None until it is validated."""
     reason: str = ""
 
     def evolve(self, **changes: Unpack[_ChangesetChanges]) -> Self:
-        """Return it with some fields replaced."""
+        """Return a copy with some fields replaced."""
         return evolve(self, changes)
 
     def without_approval(self) -> Self:
-        """Return it as one whose commits no one has approved: they need an approval again."""
+        """Return a copy whose commits are not approved: they need an approval again."""
         return self.evolve(approved_digest=None, approved_by="")

@@ -1,7 +1,7 @@
 """Changing frozen values: a copy in which some fields are replaced.
 
-Each model that changes has a method `evolve` whose keyword arguments are a `TypedDict` of its
-fields, so that the type checker refuses a wrong name and a wrong type. All of them end here.
+Each model that changes has a method `evolve`. Its keyword arguments are a `TypedDict` of the
+fields, so the type checker rejects a wrong name or type. All of these methods call `evolve` here.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ def evolve(value: _Model, changes: Mapping[str, object]) -> _Model:
     """Return a copy of a frozen value with some fields replaced.
 
     Args:
-        value: it stays as it is.
+        value: stays unchanged.
         changes: the new values by field name. They are not validated: `value.evolve` types them.
 
     Raises:

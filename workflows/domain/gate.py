@@ -1,4 +1,4 @@
-"""Gates: deterministic checks, what their runs come to, and their baseline."""
+"""Gates: deterministic checks, the results of their runs, and their baseline."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -20,7 +20,7 @@ class GateSpec(BaseModel, frozen=True, extra="forbid"):
 
 
 class TestCounts(BaseModel, frozen=True, extra="forbid"):
-    """What a test runner's closing lines say that it ran."""
+    """The counts in a test runner's closing lines."""
 
     __test__ = False
     passed: int = Field(default=0, ge=0)
@@ -46,20 +46,20 @@ class WhyNothing(StrEnum):
 
 
 class GateFacts(BaseModel, frozen=True, extra="forbid"):
-    """One run of a gate as the host saw it; `policy.gates.gate_results` says what it means."""
+    """One run of a gate as the host saw it; `policy.gates.gate_results` interprets it."""
 
     end: Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]
     exit_code: int
     ended_by: str = ""
-    """In words, where a limit or a signal ended it: `time-out after 600 s`, `out of memory`."""
+    """The limit or signal that ended it, in words: `time-out after 600 s`, `out of memory`."""
     not_started: str = ""
-    """Which program, module or plugin is absent, and what to do; empty where none is."""
+    """Which program, module or plugin is missing, and what to do; empty if none is."""
     none_found: str = ""
-    """How the runner says that there are no tests; empty where it does not."""
+    """The runner's words that there are no tests; empty without them."""
     cut_short: str = ""
-    """How the runner says that it left tests out: `stopping after 1 failures`."""
+    """The runner's words that it left tests out: `stopping after 1 failures`."""
     tests: TestCounts | None = None
-    """None: the output holds no closing line of a known runner."""
+    """None: the output has no closing line of a known runner."""
     failures: tuple[str, ...] = ()
 
 
@@ -74,23 +74,23 @@ class _ResultChanges(TypedDict, total=False):
 
 
 class GateResult(BaseModel, frozen=True, extra="forbid"):
-    """What one gate said of one tree."""
+    """One gate's judgement of one tree."""
 
     gate: str
     result: Literal["passed", "failed", "judged_nothing"]
     why: WhyNothing | None = None
-    """Set where it judged nothing."""
+    """Set if the gate judged nothing."""
     exit_code: int
     reason: str = ""
     """Details of `why`: `time-out after 600 s`, `killed by signal 9`; or what was flaky."""
     failures: tuple[str, ...] = ()
-    """The names of failing tests where the output tells them, sorted, at most 200."""
+    """The names of failing tests if the output has them, sorted, at most 200."""
     cut_short: str = ""
-    """It failed, and says that it left tests out: what it does not name may be broken too."""
+    """It failed, and says that it left tests out: tests that it does not name may fail too."""
     tests: TestCounts | None = None
-    """None: the output holds no closing line of a known runner."""
+    """None: the output has no closing line of a known runner."""
     ran: Digest | None = None
-    """The names of the tests that ran, in the store, one a line, where the runner tells them."""
+    """The names of the tests that ran, in the store, one per line, if the runner lists them."""
     missing: tuple[str, ...] = ()
     """Tests that ran on the base and did not run here, sorted, at most 200."""
     excerpt: str = ""
@@ -98,12 +98,12 @@ class GateResult(BaseModel, frozen=True, extra="forbid"):
     output: Digest | None = None
     """The whole output in the store."""
     rerun: bool = False
-    """True where this is the second run, made against flakes."""
+    """True for the second run, made to detect flakes."""
     changed_files: tuple[str, ...] = ()
-    """Tracked files that the gate itself changed; never committed, told to the person."""
+    """Tracked files that the gate itself changed; never committed, reported to the person."""
 
     def evolve(self, **changes: Unpack[_ResultChanges]) -> Self:
-        """Return it with some fields replaced."""
+        """Return a copy with some fields replaced."""
         return evolve(self, changes)
 
 
@@ -113,18 +113,18 @@ class GateReport(BaseModel, frozen=True, extra="forbid"):
     tree: Tree
     results: tuple[GateResult, ...]
     notices: tuple[str, ...] = ()
-    """Hosts that set-up asked for and did not reach, though it went well; at most 20."""
+    """Hosts that set-up tried and could not reach, although it succeeded; at most 20."""
 
 
 class Judgement(BaseModel, frozen=True, extra="forbid"):
     """Which gates judged some work, and which judged nothing."""
 
     by: tuple[str, ...] = ()
-    """Gates that judged it and found nothing new, in order."""
+    """Gates that judged the work and found nothing new, in order."""
     nothing: tuple[str, ...] = ()
-    """`gate: reason` of each that judged nothing."""
+    """`gate: reason` for each gate that judged nothing."""
     unreviewed: tuple[str, ...] = ()
-    """`task: reason` where no reviewer gave a verdict; only a person may approve such work."""
+    """`task: reason` if no reviewer gave a verdict; only a person may approve such work."""
 
     def without_review(self, why: str) -> "Judgement":
         """Return it for work that no reviewer judged. Args: `why`: `task: reason`."""
@@ -132,17 +132,17 @@ class Judgement(BaseModel, frozen=True, extra="forbid"):
 
 
 class GateDecision(BaseModel, frozen=True, extra="forbid"):
-    """What a report means for the work, against the baseline."""
+    """What a report means for the work, compared with the baseline."""
 
     passes: bool
     judgement: Judgement = Judgement()
     new_failures: tuple[str, ...] = ()
-    """`gate: failing test` or `gate` alone; empty where it passes."""
+    """`gate: failing test` or `gate` alone; empty if the work passes."""
     known_failures: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    """`gate: test` of tests that ran on the base and did not run here."""
+    """`gate: test` for each test that ran on the base and did not run here."""
     notes: str = ""
     """For the next attempt: what failed, with excerpts."""
     remarks: str = ""
-    """For a person, where it passes: flakes, files that a gate changed, known failures of another
-    cause; not what is as it was on the base."""
+    """For a person, if the work passes: flakes, files that a gate changed, known failures with
+    another cause; without results that are the same on the base."""

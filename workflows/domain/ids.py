@@ -1,4 +1,4 @@
-"""Identifiers. Each is a string on the wire and a type of its own in the code."""
+"""Identifiers. On the wire each is a string; in the code each has its own type."""
 
 from typing import NewType
 
@@ -6,10 +6,10 @@ SessionId = NewType("SessionId", str)
 """Time-sortable and unique: a lower-case ULID-like string, safe in a ref and in a workflow id."""
 
 TaskId = NewType("TaskId", str)
-"""`[a-z0-9][a-z0-9-]{0,62}`, unique in its plan whatever the case."""
+"""`[a-z0-9][a-z0-9-]{0,62}`, unique in its plan, ignoring case."""
 
 ChangesetId = NewType("ChangesetId", str)
-"""The cohesion group's name; a task without a group makes a changeset of its own id."""
+"""The group's name; a task without a group makes a changeset with the task's own id."""
 
 AgentId = NewType("AgentId", str)
 """Names one attempt's agent: `<task>/<attempt>` for developers, `plan/<n>` for the planner."""

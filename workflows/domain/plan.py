@@ -61,10 +61,10 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
 
 
 class PlanFault(BaseModel, frozen=True, extra="forbid"):
-    """One reason why a plan is refused, in words for the planner and for a person."""
+    """One reason for refusing a plan, worded for the planner and for a person."""
 
     kind: Literal["shape", "text", "duplicate", "unknown", "cycle", "claim", "groups", "more"]
-    """`more`: there are others that are not named."""
+    """`more`: there are other faults that are not listed."""
     text: str
     place: Place = ()
     """Where in the plan; empty for the whole."""

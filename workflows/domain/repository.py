@@ -1,4 +1,4 @@
-"""The person's repository as a session sees it: the base, and what goes with it."""
+"""The person's repository as a session sees it: the base and its context."""
 
 from pydantic import BaseModel
 
@@ -22,16 +22,16 @@ class Base(BaseModel, frozen=True, extra="forbid"):
     """Its name on hosts."""
     bundle: Digest
     names: Digest | None = None
-    """Its tags and remote-tracking names, as a bundle; None where there are none."""
+    """Its tags and remote-tracking names, as a bundle; None if there are none."""
     shallow: tuple[Commit, ...] = ()
     """Where a shallow clone's history ends."""
     commit: Commit
     tree: Tree
     branch: str | None
-    """The branch that is checked out at the base; None where detached or another base was named."""
+    """The branch checked out at the base; None if detached or if another base was named."""
     files: int
     tree_bytes: int
     copied: tuple[CopiedFile, ...] = ()
     warnings: tuple[str, ...] = ()
     unfilled: tuple[str, ...] = ()
-    """What is not in a worktree as it seems to be: submodules, files under LFS."""
+    """Files that a worktree does not hold as expected: submodules, files under LFS."""

@@ -1,4 +1,4 @@
-"""A task's course through the session: its states, the events that move it, and its record."""
+"""A task's course through the session: its states, the events that change them, and its record."""
 
 from decimal import Decimal
 from enum import StrEnum
@@ -58,11 +58,11 @@ class TaskEvent(StrEnum):
     REVIEW = "review"
     """A person wants another review of the same work."""
     RESET = "reset"
-    """What the work stood on has moved away; it begins again on the new base."""
+    """The base of the work is gone; the task starts over on the new base."""
 
 
 class TaskChanges(TypedDict, total=False):
-    """What of a record changes, by field."""
+    """The changeable fields of a record."""
 
     task: Task
     state: TaskState
@@ -94,43 +94,44 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     task: Task
     state: TaskState = TaskState.PENDING
     attempt: int = Field(default=0, ge=0)
-    """Attempts started so far; the current attempt's number while one runs."""
+    """Attempts started so far, including a running one."""
     attempts_allowed: int = Field(default=3, ge=1)
     reworks: int = Field(default=0, ge=0)
-    """How often its work came back because it conflicts with what was merged; these use up no
+    """How often its work came back because it conflicts with merged work; these do not use up an
     attempt."""
     first_base: Commit | None = None
-    """What its first attempt was based on: what was merged since then, no attempt may undo."""
+    """The base of its first attempt: no attempt may undo what was merged since then."""
     validations: int = Field(default=0, ge=0)
-    """How often the current attempt's work was given to gates and reviewers."""
+    """How often the current attempt's work was validated."""
     base: Commit | None = None
-    """What the last work is based on."""
+    """The base of the last work."""
     commit: Commit | None = None
     """The task commit: the submitted work as one commit on `base`."""
     tree: Tree | None = None
     diff: Digest | None = None
     """The validated work's whole diff, in the store."""
     judgement: Judgement | None = None
-    """Which gates judged the validated work; None as long as it is not validated."""
+    """Which gates judged the validated work; None until it is validated."""
     weakened: tuple[str, ...] = ()
     """Tests that the validated work deletes, skips or weakens."""
     summary: str = ""
-    """What the developer says of the submitted work."""
+    """The developer's summary of the submitted work."""
     restart_from: Commit | None = None
-    """The last work, which the next attempt goes on from; None: there is none yet."""
+    """The last work, from which the next attempt continues; None: there is none yet."""
     notes: tuple[str, ...] = ()
-    """What failed so far, and what persons said; given to the next attempt."""
+    """What has failed so far, and what persons said; given to the next attempt."""
     steers: tuple[str, ...] = ()
-    """What persons said to its agents; each attempt hears all of it, as each agent is a new one."""
+    """What persons said to its agents; each new attempt gets all of it, because its agent is
+    new."""
     author_family: str | None = None
     cost_usd: Decimal = Decimal(0)
     reason: str = ""
     """One sentence on the current state, for a person."""
     waits_for_merge: bool = False
-    """Its dependencies' validated commits conflict with each other: only merged ones will do."""
+    """Its dependencies' validated commits conflict with each other: it needs them merged."""
     waived: bool = False
     """A person said that this skipped task satisfies its dependants."""
 
     def evolve(self, **changes: Unpack[TaskChanges]) -> Self:
-        """Return it with some fields replaced."""
+        """Return a copy with some fields replaced."""
         return evolve(self, changes)

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 
 class Evidence(BaseModel, frozen=True, extra="forbid"):
-    """One acceptance criterion, and the lines that show it met."""
+    """One acceptance criterion, and the lines that prove it met."""
 
     criterion: str = Field(min_length=1, max_length=2_000)
     path: str = Field(min_length=1, max_length=500)
@@ -15,16 +15,16 @@ class Evidence(BaseModel, frozen=True, extra="forbid"):
     line_end: int = Field(ge=1)
     quote: str = Field(min_length=1, max_length=2_000)
     unchanged_because: str = Field(default="", max_length=2_000)
-    """Why lines that the work leaves as they are show it; empty: the work changed them."""
+    """Why lines that the work did not change prove it; empty: the work changed them."""
 
 
 class EvidencePlace(StrEnum):
-    """Where the words of a piece of evidence were found."""
+    """Where the text of a piece of evidence was found."""
 
     CHANGED = "changed"
-    """In lines that the work added, or beside lines that it took away."""
+    """In lines that the work added, or next to lines that it removed."""
     UNCHANGED = "unchanged"
-    """Only in lines that the work left as they were."""
+    """Only in lines that the work left unchanged."""
     ABSENT = "absent"
     """Not at the lines that it names."""
 
@@ -38,7 +38,7 @@ class Finding(BaseModel, frozen=True, extra="forbid"):
 
 
 class Submission(BaseModel, frozen=True, extra="forbid", strict=True):
-    """What `submit_verdict` takes; strict, so that a text for a truth value is never a pass."""
+    """The arguments of `submit_verdict`; strict, so that a text for a boolean never passes."""
 
     approve: bool
     summary: str = Field(min_length=1, max_length=4_000)
@@ -47,16 +47,16 @@ class Submission(BaseModel, frozen=True, extra="forbid", strict=True):
 
 
 class Verdict(BaseModel, frozen=True, extra="forbid"):
-    """What one reviewer's submission came to after its evidence was checked."""
+    """One reviewer's judgement, after its evidence was checked."""
 
     decision: Literal["approve", "reject", "abstain"]
     reviewer: str
-    """The model that spoke, as `provider/model`."""
+    """The reviewing model, as `provider/model`."""
     family: str
     summary: str = ""
     findings: tuple[Finding, ...] = ()
     reason: str = ""
-    """Why it counts as an abstention."""
+    """Why the verdict is an abstention."""
     unchanged: tuple[int, ...] = ()
-    """Of an approval: the numbers of the criteria, from 1, that only lines prove which the work
-    left as they were. It counts only together with a second one."""
+    """For an approval: the numbers, from 1, of the criteria that only unchanged lines prove. It
+    counts only together with a second one."""

@@ -1,4 +1,4 @@
-"""What is wrong with a collected diff, where it is."""
+"""What is wrong with a collected diff, and where."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class DiffRule(StrEnum):
-    """The rules that a diff is held to."""
+    """The rules for a diff."""
 
     WRITE = "write"
     """Outside the claims, protected, or a lock file that no claim names."""
@@ -25,9 +25,9 @@ class DiffRule(StrEnum):
     EMPTY = "empty"
     MARKER = "conflict-marker"
     LOST_LINE = "lost-line"
-    """Merged by others since the task began, and gone from its work."""
+    """Merged by others since the task began, and missing from its work."""
     STRUCTURE = "structure"
-    """A structured file that was sound and cannot be read any more, or holds a key twice."""
+    """A structured file that was valid and no longer parses, or that holds a key twice."""
 
 
 class Violation(BaseModel, frozen=True, extra="forbid"):
@@ -35,7 +35,7 @@ class Violation(BaseModel, frozen=True, extra="forbid"):
 
     rule: DiffRule
     path: str | None = None
-    """None where the diff as a whole breaks it."""
+    """None if the diff as a whole breaks the rule."""
     line: int | None = Field(default=None, ge=1)
     """In the new file."""
     text: str
@@ -47,6 +47,6 @@ class DiffLimits(BaseModel, frozen=True, extra="forbid"):
 
     changed_files: int = Field(default=2_000, ge=1, le=100_000)
     file_bytes: int = Field(default=5 << 20, ge=1, le=1 << 30)
-    """Of one new content."""
+    """The limit for one new content."""
     changed_bytes: int = Field(default=50 << 20, ge=1, le=1 << 30)
-    """Of all new contents."""
+    """The limit for all new contents together."""

@@ -1,1 +1,1 @@
-"""git as an adapter: the hardened command, the user's repository, the host's own repository."""
+"""Git as an adapter: the hardened command, the user's repository, the host's repository."""

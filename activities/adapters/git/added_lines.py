@@ -1,6 +1,6 @@
-"""What a diff adds, for the check after collecting: files with their modes, and lines.
+"""What a diff adds, for the check of collected work: files with their modes, and lines.
 
-Everything comes from `diff-tree` on stored objects: no file is opened and nothing is run.
+Everything comes from `diff-tree` on stored objects: it opens no file and runs nothing.
 """
 
 import re
@@ -50,10 +50,10 @@ def _changed(path: bytes, head: list[str], size: int, *, is_binary: bool) -> Cha
 
 
 async def added_lines(bare: Bare, base: Commit, commit: Commit) -> tuple[AddedLines, ...]:
-    """Return all lines that `commit` has and `base` has not.
+    """Return all lines that `commit` has and `base` lacks.
 
     Raises:
-        OutputTooLargeError: the patch is too large to be held; check sizes first.
+        OutputTooLargeError: the patch is too large to hold; check sizes first.
     """
     options = ("-r", "--no-renames", *SAFE)
     names = await bare.git.run(
@@ -68,14 +68,14 @@ async def added_lines(bare: Bare, base: Commit, commit: Commit) -> tuple[AddedLi
 async def changed_lines(
     bare: Bare, base: Commit, commit: Commit, path: str
 ) -> tuple[tuple[int, int], ...]:
-    """Return the first and last line of each change to one file, as they are in `commit`.
+    """Return the first and last line of each change to one file, as in `commit`.
 
-    Where lines were only taken away, the two are those around the gap.
+    If lines were only removed, the two are the lines around the gap.
     """
     scope = replace(bare.scope(), limit_bytes=DIFF_BYTES)
     command = ("diff-tree", "-r", "-p", "-U0", "--no-renames", "--text", *SAFE, base, commit)
     patch = (await bare.git.run(scope, *command, "--", path)).stdout
-    # Every line of content has its mark, so that no other line begins as a hunk does.
+    # Every line of content has its mark, so no content line looks like a hunk header.
     heads = (found for line in patch.split(b"\n") if (found := _HUNK.match(line)))
     return tuple(_changed_range(int(head[2]), int(head[3] or 1)) for head in heads)
 
@@ -85,12 +85,12 @@ def _changed_range(start: int, lines: int) -> tuple[int, int]:
 
 
 def read_added(patch: bytes, paths: list[bytes]) -> Iterator[AddedLines]:
-    """Read a patch without context lines.
+    """Parse a patch without context lines.
 
-    Its file names may be quoted, so that they are not read: files come in the order of `paths`. A
-    file that becomes a link comes as two with one head.
+    Its file names may be quoted, so they are not read: files come in the order of `paths`. A file
+    that becomes a link comes as two files with one header.
     """
-    # Every line of content has its mark; what begins otherwise speaks of a missing line end.
+    # Every line of content has its mark; other lines report a missing line end.
     lines = (line for line in patch.split(b"\n") if not line.startswith(b"\\"))
     number, last = -1, b""
     for line in lines:

@@ -1,7 +1,7 @@
-"""The host's own bare repository: where it lies, how it is made, and how its refs move.
+"""The host's bare repository: where it is, how it is made, and how its refs move.
 
-What is in it is decided here (`CONFIG`, `ATTRIBUTES`), not by any template or repository. Worktrees
-are in `worktree.py`, objects from outside in `bundle.py`.
+`CONFIG` and `ATTRIBUTES` define its content, not a template or another repository. Worktrees are in
+`worktrees.worktree`, objects from outside in `git_bundle`.
 """
 
 import asyncio
@@ -28,20 +28,20 @@ CONFIG = """\
 \tversion = 4
 """
 
-# Bytes are taken and given as they are. `!diff` and `!merge` (unspecified) and not `-diff` and
-# `-merge` (unset), which would make every file binary and every double edit a conflict.
+# Bytes pass unchanged. `!diff` and `!merge` (unspecified) instead of `-diff` and `-merge`
+# (unset), which would make every file binary and every double edit a conflict.
 ATTRIBUTES = (
     "* -text !eol -crlf -filter -ident -working-tree-encoding !diff !merge !conflict-marker-size\n"
 )
 
 LOOSE = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.|lock$|$)){0,199}")
-"""Long enough for a session, a task and what is made for them; NAME_MAX leaves room for endings."""
+"""Long enough for a session, a task and their suffixes; NAME_MAX leaves room for endings."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the things of one repository are under the host's data."""
+    """The paths of one repository under the host's data."""
 
     data: Path
     key: str
@@ -69,12 +69,12 @@ class Layout:
         return self.data / "locks" / self.key / checked_name(name)
 
     def state(self, name: str) -> Path:
-        """The folder of what is known of the worktree; see `worktree.py`."""
+        """The folder of the worktree's state; see `worktrees.worktree`."""
         return self.data / "state" / self.key / checked_name(name)
 
 
 def checked_name(name: str) -> str:
-    """Return `name` if it is one of Blue Flame's.
+    """Return `name` if it is a valid worktree name.
 
     Raises:
         ValueError: it could leave its folder, or git would name the worktree differently.
@@ -88,26 +88,26 @@ class Bare:
     """The repository itself."""
 
     def __init__(self, git: Git, layout: Layout) -> None:
-        """Take the program and the place; nothing is touched yet."""
+        """Take the program and the paths; nothing is touched yet."""
         self.git = git
         self.layout = layout
 
     def scope(self, *hold: int) -> Scope:
-        """Return a scope inside the repository, far from any worktree's attributes."""
+        """Return a scope inside the repository, outside any worktree's attributes."""
         return Scope(self.layout.bare, {"GIT_DIR": str(self.layout.bare)}, hold)
 
     @asynccontextmanager
     async def mutex(self) -> AsyncGenerator[Scope, None]:
-        """Hold the repository for administration; yield a scope whose children hold it too."""
+        """Hold the repository for administration; yield a scope whose children also hold it."""
         async with exclusive(self.layout.mutex) as descriptor:
             remove_stale(self.layout.bare)
             yield self.scope(descriptor)
 
     async def ensure(self, like: Commit) -> None:
-        """Make the repository where it is missing, and put its settings right.
+        """Make the repository if it is missing, and correct its settings.
 
         Args:
-            like: any commit of it; tells the object format.
+            like: any commit of it; shows the object format.
         """
         async with self.mutex() as scope:
             if not self.layout.bare.exists():
@@ -115,7 +115,7 @@ class Bare:
             await asyncio.to_thread(self._protect)
 
     async def _make(self, scope: Scope, object_format: str) -> None:
-        # Made beside and renamed: after a kill there is a whole repository or none.
+        # Made aside and renamed: after a kill there is a complete repository or none.
         half = self.layout.bare.with_suffix(".half")
         await asyncio.to_thread(shutil.rmtree, half, ignore_errors=True)
         half.mkdir(parents=True, mode=0o700)
@@ -129,7 +129,7 @@ class Bare:
         half.rename(self.layout.bare)
 
     def _protect(self) -> None:
-        """Put back what only we write, if anything else did."""
+        """Restore the files that only Blue Flame writes, if another program changed them."""
         bare = self.layout.bare
         for place, text in (
             (bare / "config", (bare / "config.made").read_bytes()),
@@ -140,7 +140,7 @@ class Bare:
         shutil.rmtree(bare / "hooks", ignore_errors=True)
 
     async def add_shallow(self, boundary: tuple[Commit, ...]) -> None:
-        """Record where a shallow base ends. A boundary kept too long only hides older history."""
+        """Record where a shallow base ends. An outdated boundary only hides older history."""
         if not boundary:
             return
         async with self.mutex():
@@ -150,14 +150,14 @@ class Bare:
             replace(place, "".join(f"{name}\n" for name in names).encode())
 
     async def resolve(self, ref: str) -> Commit | None:
-        """Return the commit that a ref holds; None where it does not exist."""
+        """Return the commit that a ref holds; None if it does not exist."""
         arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         answer = await self.git.run(self.scope(), *arguments, accept=(0, 1, 128))
-        # 128 is said of an object that is not there, too; that is nothing to work with either.
+        # Git also exits with 128 for a missing object, which is just as useless.
         return Commit(answer.line().splitlines()[-1]) if answer.code == 0 else None
 
     def loose(self, ref: str) -> Commit | None:
-        """Return the commit in a ref's own file, without a process; None where git has to look."""
+        """Return the commit in a ref's own file, without a process; None if git must look it up."""
         try:
             text = (self.layout.bare / ref).read_text()
         except OSError:
@@ -165,7 +165,7 @@ class Bare:
         return Commit(text[:-1]) if LOOSE.fullmatch(text) else None
 
     async def update_ref(self, ref: str, new: Commit, old: Commit | None) -> None:
-        """Move a ref by compare-and-swap; it being there already is not an error.
+        """Move a ref by compare-and-swap; it is not an error if it is there already.
 
         Raises:
             RefMovedError: it holds neither `old` nor `new`.
@@ -186,10 +186,10 @@ class Bare:
                 raise RefMovedError(ref, old, found) from error
 
     def _move_loose(self, ref: str, new: Commit, old: Commit | None) -> bool:
-        """Move a ref as git does, by a rename, without a process; False: git has to do it.
+        """Move a ref as git does, by a rename, without a process; False: git must do it.
 
-        Only where nothing has to be judged: git has made the ref's file, it holds `old`, and `new`
-        was just written as a loose object. The mutex keeps every other writer away until then.
+        Only for the simple case: git has made the ref's file, it holds `old`, and `new` was just
+        written as a loose object. The mutex keeps all other writers out until then.
         """
         is_written = (self.layout.bare / "objects" / new[:2] / new[2:]).is_file()
         if old is None or not is_written or self.loose(ref) != old:
@@ -198,7 +198,7 @@ class Bare:
         return True
 
     async def delete_refs(self, doomed: Mapping[str, Commit]) -> None:
-        """Delete refs, all or none, if each holds what is given."""
+        """Delete refs, all or none, if each holds the given commit."""
         asked = "".join(f"delete {ref} {commit}\n" for ref, commit in sorted(doomed.items()))
         async with self.mutex() as scope:
             for ref in doomed:
@@ -206,12 +206,12 @@ class Bare:
             await self.git.run(scope, "update-ref", "--no-deref", "--stdin", stdin=asked.encode())
 
     def _remove_stale_lock(self, ref: str) -> None:
-        # We hold the mutex, and so does every child: a lock here is a dead one's.
+        # This process and all its children hold the mutex, so this lock belongs to a dead process.
         (self.layout.bare / f"{ref}.lock").unlink(missing_ok=True)
 
 
 def replace(place: Path, data: bytes) -> None:
-    """Write a file so that it is always whole; no one else may write to the folder."""
+    """Write a file so that it is always complete; the caller is the only writer of the folder."""
     place.parent.mkdir(parents=True, exist_ok=True)
     half = place.with_name(f".{place.name}.{os.getpid()}.half")
     half.write_bytes(data)

@@ -1,7 +1,7 @@
 """Tags and remote-tracking names that are reachable from a base, for `git describe` and the like.
 
-They travel as a bundle of their own with the objects of annotated tags, and stand in the bare
-repository's `packed-refs`. The sandbox shows that file; none of Blue Flame's own refs are in it.
+They travel in a separate bundle with the objects of annotated tags, and are kept in the bare
+repository's `packed-refs`. The sandbox shows that file; it holds none of Blue Flame's own refs.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _NAME: Final = re.compile(r"refs/(?:tags|remotes)/[^\s\x00-\x1f\x7f~^:?*\[\\]+")
 
 
 class _Named(NamedTuple):
-    """What a name stands for."""
+    """The target of a name."""
 
     target: Commit
     """A commit, or the object of an annotated tag."""
@@ -29,7 +29,7 @@ class _Named(NamedTuple):
 
 
 async def export(git: Git, scope: Scope, base: Commit) -> bytes:
-    """Bundle the names of commits that `base` holds; empty where there are none."""
+    """Bundle the names of commits that `base` holds; empty if there are none."""
     form = "--format=%(objecttype) %(objectname) %(refname)"
     places = ("refs/tags", "refs/remotes")
     listed = await git.run(scope, "for-each-ref", f"--merged={base}", form, *places)
@@ -40,7 +40,7 @@ async def export(git: Git, scope: Scope, base: Commit) -> bytes:
 
 
 async def take_in(bare: Bare, data: bytes) -> None:
-    """Store bundled names, and leave out those of commits that are not here."""
+    """Store bundled names, except those of commits that are missing here."""
     bundle = git_bundle.parse(data)
     await git_bundle.unpack_objects(bare.git, bare.scope(), bundle)
     wanted = [(name, target) for name, target in bundle.names if _NAME.fullmatch(name)]

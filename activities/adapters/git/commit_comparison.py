@@ -1,4 +1,4 @@
-"""What differs between two commits, and what a commit holds. Nothing the content names is run."""
+"""What differs between two commits, and what a commit holds. Runs nothing that content names."""
 
 from dataclasses import replace
 
@@ -17,16 +17,16 @@ async def diff(bare: Bare, base: Commit, commit: Commit) -> bytes:
 
 
 async def sizes(bare: Bare, blobs: list[str]) -> list[int]:
-    """Return the sizes of blobs; 0 for what is none."""
+    """Return the sizes of blobs; 0 for other objects."""
     asked = "".join(f"{blob}\n" for blob in blobs).encode()
     arguments = ("cat-file", "--batch-check=%(objectsize)")
     answer = await bare.git.run(bare.scope(), *arguments, stdin=asked)
-    # A gitlink's commit, or the zeros of a deletion, is missing here; it has no size.
+    # A gitlink's commit, or the zeros of a deletion, is missing here and has no size.
     return [int(line) if line.isdigit() else 0 for line in answer.stdout.splitlines()]
 
 
 async def read_file(bare: Bare, commit: Commit, path: str) -> bytes | None:
-    """Return a file's bytes, or a link's target; None where neither is there."""
+    """Return a file's bytes, or a link's target; None if there is neither."""
     if not path or path.startswith("/") or ".." in path.split("/"):
         return None
     listed = await bare.git.run(bare.scope(), "ls-tree", "-z", commit, "--", path)
@@ -39,7 +39,7 @@ async def read_file(bare: Bare, commit: Commit, path: str) -> bytes | None:
 
 
 async def paths(bare: Bare, commit: Commit) -> tuple[str, ...]:
-    """List every file; a name that is not UTF-8 is left out."""
+    """List every file, except names that are not UTF-8."""
     arguments = ("ls-tree", "-r", "-z", "--name-only", commit)
     listed = (await bare.git.run(bare.scope(), *arguments)).records()
     return tuple(

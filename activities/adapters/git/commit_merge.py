@@ -1,8 +1,8 @@
 """Merges commits without a worktree, and compares commits.
 
-git's exit code and its structured messages decide what is a conflict, never markers in files:
-deletions, renames and type changes conflict without any. Runs inside the bare repository, where no
-attribute of the content names a merge driver.
+Git's exit code and its structured messages decide what is a conflict, not markers in files:
+deletions, renames and type changes conflict without markers. Runs inside the bare repository, where
+no attribute of the content can name a merge driver.
 """
 
 import re
@@ -23,7 +23,7 @@ CONFLICT = re.compile(r"CONFLICT \((.*)\)")
 
 @dataclass(frozen=True)
 class Report:
-    """What `merge-tree -z --name-only --messages` says."""
+    """The output of `merge-tree -z --name-only --messages`."""
 
     tree: Tree
     paths: tuple[str, ...]
@@ -32,7 +32,7 @@ class Report:
 
 
 def parse_report(output: bytes) -> Report:
-    """Read git's answer: the tree, conflicted names, a blank, then messages with their paths."""
+    """Parse git's answer: the tree, conflicted names, a blank, then messages with their paths."""
     tree, *rest = output.split(b"\0")
     blank = rest.index(b"")
     paths = {shown(path) for path in rest[:blank]}
@@ -102,9 +102,9 @@ async def _without_markers(
 
 
 async def new_markers(bare: Bare, base: Commit, commit: Commit) -> tuple[str, ...]:
-    """List files with marker lines that `base` has fewer of.
+    """List files that have more marker lines than in `base`.
 
-    A line of `=======` alone is none: it underlines headings.
+    A line of `=======` alone does not count, because it underlines headings.
     """
     arguments = ("diff-tree", "-r", "-z", "--raw", "-M", "--no-ext-diff", "--no-textconv")
     listed = await bare.git.run(bare.scope(), *arguments, "-G", MARKER_FOR_GIT, base, commit)

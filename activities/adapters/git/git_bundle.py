@@ -1,8 +1,8 @@
-"""git bundles, made and read without `fetch`, `upload-pack` or any ref of the repository.
+"""Git bundles, made and read without `fetch`, `upload-pack` or any ref of the repository.
 
-`git bundle create` needs a ref for what it bundles and would have to run where we may create none;
-`git fetch` of a bundle runs in the receiving repository with that repository's configuration.
-Header and pack apart (gitformat-bundle) need only `pack-objects` and `index-pack`.
+`git bundle create` needs a ref for its content, but would have to run where Blue Flame may create
+none. `git fetch` of a bundle runs in the receiving repository, with its configuration. Header and
+pack handled separately (gitformat-bundle) need only `pack-objects` and `index-pack`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,21 +16,21 @@ from workflows.domain.ids import Commit
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle, read."""
+    """A parsed bundle."""
 
     needs: tuple[Commit, ...]
-    """Commits that must be there before."""
+    """Commits that the receiver must already have."""
     tips: tuple[Commit, ...]
     names: tuple[tuple[str, Commit], ...]
-    """The ref of each tip, with it."""
+    """Each tip, with its ref."""
     pack: bytes
 
 
 def parse(data: bytes) -> Bundle:
-    """Read a bundle's header.
+    """Parse a bundle's header.
 
     Raises:
-        BundleError: this is no bundle, or one of a kind that we do not make.
+        BundleError: this is not a bundle, or one of a kind that Blue Flame does not make.
     """
     head, gap, pack = data.partition(b"\n\n")
     lines = head.split(b"\n")
@@ -58,7 +58,7 @@ def _name(line: bytes) -> Commit:
 
 
 LIMIT_SECONDS = 25 * 60.0
-"""A whole history may be packed or checked here; the activities around it have half an hour."""
+"""Packing or checking a whole history may take long; the activities around it have half an hour."""
 
 
 async def create(
@@ -72,7 +72,7 @@ async def create(
     Args:
         git: the program.
         scope: the repository.
-        tip: the commit that the bundle is to bring.
+        tip: the commit to send.
         exclude: commits that the receiver has.
 
     Raises:
@@ -95,13 +95,13 @@ def _head(like: Commit) -> str:
 async def create_names(
     git: Git, scope: Scope, names: Mapping[str, Commit], objects: Sequence[str]
 ) -> bytes:
-    """Bundle names of what the receiver has, with some objects.
+    """Bundle names for commits that the receiver has, with some objects.
 
     Args:
         git: the program.
         scope: the repository.
         names: what each ref names; at least one.
-        objects: those to bring along, without what they lead to.
+        objects: the objects to include, without those that they refer to.
     """
     wanted = "".join(f"{name}\n" for name in objects).encode()
     packed = await git.run(scope, "pack-objects", "--stdout", "-q", stdin=wanted)
@@ -110,10 +110,10 @@ async def create_names(
 
 
 async def unpack_objects(git: Git, scope: Scope, bundle: Bundle) -> None:
-    """Store a bundle's objects without asking what they lead to.
+    """Store a bundle's objects without checking what they refer to.
 
     Raises:
-        BundleError: it is damaged.
+        BundleError: the bundle is damaged.
     """
     try:
         await git.run(scope, "index-pack", "--stdin", stdin=bundle.pack)
@@ -128,10 +128,10 @@ async def unpack(git: Git, scope: Scope, bundle: Bundle, *, strict: bool) -> Non
         git: the program.
         scope: the receiving repository.
         bundle: what to store.
-        strict: check each object's form as well (not for histories that others wrote long ago).
+        strict: also check each object's form (not for old histories made by other tools).
 
     Raises:
-        BundleError: what it builds on is missing, or it is damaged or incomplete.
+        BundleError: its prerequisites are missing, or it is damaged or incomplete.
     """
     scope = replace(scope, limit_seconds=LIMIT_SECONDS)
     await _require(git, scope, bundle.needs, "builds on")

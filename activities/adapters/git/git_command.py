@@ -1,9 +1,9 @@
 """Runs git hardened, without a shell, and always reaps it.
 
-Nothing of our own environment reaches git, and nothing that a repository's configuration,
-attributes or hooks name is run. What a repository may still decide is which filters its attributes
-ask for: those exist only where a configuration defines them, which our own repositories do not do;
-in the user's repository `user.without_programs` switches them off by name.
+Nothing of this process's environment reaches git, and git runs nothing that a repository's
+configuration, attributes or hooks name. A repository can still decide which filters its attributes
+ask for. They exist only if a configuration defines them, which Blue Flame's repositories never do;
+in the user's repository `user_git.without_programs` switches them off by name.
 """
 
 import asyncio
@@ -31,6 +31,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_PAGER": "cat",
     "GIT_EDITOR": ":",
+    # For reflogs; the author of commits is `loose_objects.IDENTITY`.
     "GIT_COMMITTER_NAME": "Blue Flame",
     "GIT_COMMITTER_EMAIL": "blueflame@localhost",
     "GIT_AUTHOR_NAME": "Blue Flame",
@@ -60,7 +61,7 @@ STDERR_BYTES = 64 << 10
 PIPE_BYTES = 1 << 20
 OUTPUT_BYTES = 4 << 30
 LIMIT_SECONDS = 5 * 60.0
-"""Generous: what takes longer waits for something that never comes."""
+"""Generous: a command that takes longer waits for something that never comes."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +77,19 @@ class Completed:
         return os.fsdecode(self.stdout).strip()
 
     def records(self) -> list[bytes]:
-        """Return the output cut at its NULs."""
+        """Return the output split at its NULs."""
         return self.stdout.split(b"\0")[:-1]
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a command runs and with what."""
+    """Where a command runs, and with which environment."""
 
     cwd: Path
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """On top of `base`."""
+    """Added to `base`."""
     hold: tuple[int, ...] = ()
-    """Descriptors of locks; the child inherits them, so that an orphan keeps its lock."""
+    """Descriptors of locks; the child inherits them, so an orphan keeps its lock."""
     uid: int | None = None
     """Run as this user and group; only root can."""
     gid: int | None = None
@@ -103,7 +104,7 @@ class Scope:
 
 
 def configuration(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the variables that set configuration whose names may hold any character."""
+    """Return the variables that set configuration, for names with any character."""
     counted = {"GIT_CONFIG_COUNT": str(len(pairs))}
     for index, (key, value) in enumerate(pairs):
         counted |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
@@ -128,12 +129,12 @@ class Git:
 
         Args:
             scope: where, and with what environment.
-            arguments: the command and its arguments, settings apart.
-            stdin: what it reads.
-            accept: exit codes that are an answer.
+            arguments: the command and its arguments, without settings.
+            stdin: its input.
+            accept: exit codes that count as an answer.
 
         Raises:
-            GitCommandError: it ended otherwise.
+            GitCommandError: it exited with another code.
             OutputTooLargeError: it wrote more than `scope.limit_bytes`.
             GitTimedOutError: it ran longer than `scope.limit_seconds`.
         """
@@ -157,8 +158,8 @@ class Git:
     async def _started(
         self, scope: Scope, arguments: Sequence[str | bytes], *, is_fed: bool
     ) -> asyncio.subprocess.Process:
-        # The program runs before asyncio has connected its pipes. Cancelled in between, asyncio
-        # would kill the program alone, and leave behind whatever it has started by then.
+        # The program runs before asyncio has connected its pipes. If cancelled in between, asyncio
+        # would kill only the program, and leave behind the processes that it has already started.
         starting = asyncio.ensure_future(self._start(scope, arguments, is_fed=is_fed))
         try:
             return await asyncio.shield(starting)
@@ -190,7 +191,7 @@ class Git:
 
 @contextlib.contextmanager
 def first_failure() -> Generator[None]:
-    """Let one failure out of a task group as itself, so that callers can tell it by its type."""
+    """Raise a task group's single failure as itself, so that callers can match its type."""
     try:
         yield
     except BaseExceptionGroup as failures:
@@ -200,7 +201,7 @@ def first_failure() -> Generator[None]:
 async def _exchange(
     process: asyncio.subprocess.Process, stdin: bytes, limit: int
 ) -> tuple[bytes, bytes]:
-    """Feed and drain at once; a failure of one ends all three."""
+    """Feed and drain concurrently; a failure of one ends all three."""
     assert process.stdout is not None, "every command is started with pipes"
     assert process.stderr is not None, "every command is started with pipes"
     with first_failure():
@@ -213,7 +214,7 @@ async def _exchange(
 
 
 async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
-    # git may end before it has read everything; its exit code tells why.
+    # Git may end before it has read everything; its exit code says why.
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         pipe.write(data)
         await pipe.drain()
@@ -246,15 +247,15 @@ async def _abandon(starting: asyncio.Future[asyncio.subprocess.Process]) -> None
 
 
 async def _terminate(process: asyncio.subprocess.Process) -> None:
-    """Terminate, wait, kill, reap, and wait for the group as far as it holds the pipes."""
-    # SIGTERM first: git then removes its own lock files.
+    """Terminate, wait, kill, reap, and wait for the group as long as it holds the pipes."""
+    # SIGTERM first, so that git removes its own lock files.
     await end_group(process, "group", GRACE_SECONDS, lambda: _ended(process))
-    # asyncio has no public way to close the pipes that someone else still holds.
+    # asyncio has no public way to close pipes that another process still holds.
     vars(process)["_transport"].close()
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
-    # asyncio tells of the end, and closes the pipes, only once they are read to theirs.
+    # asyncio reports the end, and closes the pipes, only after they are read to their end.
     for pipe in (process.stdout, process.stderr):
         assert pipe is not None, "every command is started with pipes"
         while await pipe.read(PIPE_BYTES):

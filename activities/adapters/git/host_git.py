@@ -1,6 +1,6 @@
-"""`HostRepository` over real git: one own bare repository with its worktrees.
+"""`HostRepository` over real git: one bare repository with its worktrees.
 
-This is the front; each job is in a module of its own.
+This is the facade; each job is in its own module.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ def _is_below(path: bytes, folders: AbstractSet[bytes]) -> bool:
 
 @dataclass(frozen=True)
 class Seams:
-    """Where tests of crashes take hold; ordinary runs leave them as they are."""
+    """Hooks for crash tests; ordinary runs keep the defaults."""
 
     locking: Locking = exclusive
     """How a worktree is locked."""
@@ -70,7 +70,7 @@ class GitHostRepository:
     """The host's side; see the port for what each operation promises."""
 
     def __init__(self, git: Git, data: Path, key: str, seams: Seams = Seams()) -> None:
-        """Take the program, the host's data folder and the repository's key. Nothing is touched."""
+        """Take the program, the host's data folder and the repository's key; touch nothing."""
         self._git = git
         self._fail_point = seams.fail_point
         self._bare = Bare(git, Layout(data, key))
@@ -92,7 +92,7 @@ class GitHostRepository:
     async def import_base(
         self, base: BaseBundle | None, commit: Commit, session: SessionId
     ) -> None:
-        """Take a base in and name it."""
+        """Import a base and name it."""
         await self._bare.ensure(commit)
         if not await self.has_base(commit):
             if base is None:
@@ -107,12 +107,12 @@ class GitHostRepository:
         await self._bare.update_ref(f"refs/blueflame/{session}/base", commit, None)
 
     async def import_names(self, names: bytes) -> None:
-        """Take in tags and remote-tracking names."""
+        """Import tags and remote-tracking names."""
         if names:
             await base_names.take_in(self._bare, names)
 
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
-        """Make a worktree, or find it whole."""
+        """Make a worktree, or find a complete one."""
         return await self._worktrees.create(name, commit)
 
     async def remove_worktree(self, name: str) -> None:
@@ -124,7 +124,7 @@ class GitHostRepository:
     def lock(
         self, name: str, on_wait: Callable[[], None] | None = None
     ) -> AbstractAsyncContextManager[int]:
-        """Hold a worktree alone."""
+        """Hold a worktree exclusively."""
         return self._worktrees.lock(name, on_wait)
 
     async def restore(self, name: str, commit: Commit) -> None:
@@ -160,12 +160,12 @@ class GitHostRepository:
         return tuple(shown(path) for path in told)
 
     async def ignored_paths(self, name: str) -> tuple[bytes, ...]:
-        """List all ignored files and folders as they are."""
+        """List all ignored files and folders as raw bytes."""
         scope = self._worktrees.scope(name)
         await self._disarm(scope.cwd)
         arguments = ("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
         listed = (await self._git.run(scope, *arguments)).records()
-        # Of a folder that ignores itself, git lists what is in it, too.
+        # For a folder that ignores itself, git also lists its content.
         whole = {path for path in listed if path.endswith(b"/")}
         return tuple(sorted(path for path in listed if not _is_below(path, whole)))
 
@@ -176,7 +176,7 @@ class GitHostRepository:
         return tuple((await self._git.run(scope, *arguments, "--no-empty-directory")).records())
 
     async def discard_ignored(self, name: str, also: tuple[bytes, ...] = ()) -> None:
-        """Delete ignored files and folders, and what stands at the paths in `also`."""
+        """Delete ignored files and folders, and everything at the paths in `also`."""
         scope = self._worktrees.scope(name)
         doomed = (*await self.ignored_paths(name), *also)
         await asyncio.to_thread(restoring.discard, os.fsencode(scope.cwd), doomed)
@@ -191,7 +191,7 @@ class GitHostRepository:
         return commit
 
     async def tip(self, ref: str) -> Commit | None:
-        """Return what `ref` names."""
+        """Return the commit that `ref` names."""
         return self._bare.loose(ref) or await self._bare.resolve(ref)
 
     async def read_checkpoint(self, ref: str) -> Checkpoint | None:
@@ -199,7 +199,7 @@ class GitHostRepository:
         return await checkpoints.read(self._bare, ref)
 
     async def squash(self, task: TaskCommit) -> Commit:
-        """Make the one commit of a task."""
+        """Make a task's one commit."""
         message = loose_objects.with_trailers(task.message, task.trailers)
         text = loose_objects.commit_text(task.tree, (task.base,), message, task.when)
         written = await asyncio.to_thread(
@@ -214,7 +214,7 @@ class GitHostRepository:
         return await merging.merge(self._bare, head, parts, when)
 
     async def rebase(self, request: Rebase) -> Rebased:
-        """Bring work onto another base."""
+        """Move work onto another base."""
         return await work_rebase.rebase(self._bare, request)
 
     async def advance(self, ref: str, new: Commit, old: Commit | None) -> None:
@@ -222,7 +222,7 @@ class GitHostRepository:
         await self._bare.update_ref(ref, new, old)
 
     async def bundle(self, ref: str, base: Commit) -> bytes:
-        """Bundle what `ref` has beyond `base`."""
+        """Bundle the commits of `ref` that are not in `base`."""
         tip = await self._bare.resolve(ref)
         if tip is None:
             raise BundleError(f"ref {ref!r} does not exist; there is nothing to bundle")
@@ -233,7 +233,7 @@ class GitHostRepository:
         return await commit_comparison.diff(self._bare, base, commit)
 
     async def changed_files(self, base: Commit, commit: Commit) -> tuple[ChangedFile, ...]:
-        """List what differs, with modes, sizes and whether it is binary."""
+        """List the differences, with modes, sizes and whether a file is binary."""
         return await added_lines.changed_files(self._bare, base, commit)
 
     async def added_lines(self, base: Commit, commit: Commit) -> tuple[AddedLines, ...]:
@@ -251,7 +251,7 @@ class GitHostRepository:
     async def changed_lines(
         self, base: Commit, commit: Commit, path: str
     ) -> tuple[tuple[int, int], ...]:
-        """Return where a file was changed."""
+        """Return the changed lines of a file."""
         return await added_lines.changed_lines(self._bare, base, commit, path)
 
     async def paths(self, commit: Commit) -> tuple[str, ...]:
@@ -271,7 +271,7 @@ class GitHostRepository:
         return await commit_comparison.read_file(self._bare, commit, path)
 
     async def free_bytes(self) -> int:
-        """Return what the disk has left for us."""
+        """Return the free space on the disk."""
         place = self._bare.layout.data
         place.mkdir(parents=True, exist_ok=True)
         return shutil.disk_usage(place).free

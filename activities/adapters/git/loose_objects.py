@@ -1,7 +1,7 @@
-"""Commits and blobs written as loose objects, and the text of our commits.
+"""Writes commits and blobs as loose objects, and formats Blue Flame's commits.
 
-Writing them here saves two processes a checkpoint (a third of its time). The format is git's own
-(gitformat-loose); everything else about objects is left to git.
+This saves two processes per checkpoint (a third of its time). The format is git's own
+(gitformat-loose); git handles everything else about objects.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ TRAILER = re.compile(r"^([A-Za-z][A-Za-z-]*): (.+)$")
 
 
 def is_sha256(name: str) -> bool:
-    """Say whether an object name is a SHA-256 one."""
+    """Say whether an object name is a SHA-256."""
     return len(name) == SHA256_DIGITS
 
 
@@ -33,7 +33,7 @@ def digest(kind: str, data: bytes, like: str) -> str:
     Args:
         kind: `blob`, `commit` …
         data: the content.
-        like: any object name of the repository; its length tells SHA-1 from SHA-256.
+        like: any object name of the repository; its length distinguishes SHA-1 from SHA-256.
     """
     framed = f"{kind} {len(data)}\0".encode() + data
     if is_sha256(like):
@@ -45,7 +45,7 @@ def digest_file(place: bytes, like: str) -> str:
     """Return the object name of a file's content, which may be large.
 
     Args:
-        place: a regular file that no one writes to.
+        place: a regular file that no process writes to.
         like: any object name of the repository.
     """
     hashing = hashlib.sha256() if is_sha256(like) else hashlib.sha1(usedforsecurity=False)
@@ -76,7 +76,7 @@ def write(objects: Path, kind: str, data: bytes, like: str) -> str:
         with os.fdopen(descriptor, "wb") as file:
             file.write(packed)
             os.fchmod(file.fileno(), 0o444)
-        # A rename is atomic: no one ever reads half an object, whenever we are killed.
+        # A rename is atomic: no reader ever sees half an object, even after a kill.
         os.replace(temporary, place)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -97,12 +97,12 @@ def commit_text(tree: Tree, parents: Sequence[Commit], message: str, when: datet
 
 
 def with_trailers(message: str, trailers: Iterable[tuple[str, str]]) -> str:
-    """Append trailers as a paragraph of their own; a value's line breaks become spaces."""
+    """Append trailers as a separate paragraph; a value's line breaks become spaces."""
     lines = [f"{key}: {' '.join(value.split())}" for key, value in trailers]
     return "\n\n".join(part for part in (message.strip(), "\n".join(lines)) if part)
 
 
 def read_trailers(message: str) -> dict[str, str]:
-    """Return the trailers of the last paragraph; empty where it is not made of trailers."""
+    """Return the trailers in the last paragraph; empty if it has other lines."""
     found = [TRAILER.match(line) for line in message.strip().split("\n\n")[-1].splitlines()]
     return {match[1]: match[2] for match in found if match} if all(found) else {}

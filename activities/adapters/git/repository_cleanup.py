@@ -1,7 +1,7 @@
-"""What sessions left in the host's repositories: found on disk, and removed under the same locks.
+"""Finds what sessions left in the host's repositories, and removes it under the same locks.
 
-Which sessions have ended is not known here. A worktree whose lock is held, and a repository whose
-mutex is, are left alone and named: someone works there.
+It does not know which sessions have ended. A worktree whose lock is held, or a repository whose
+mutex is held, is in use: it is left alone and reported.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from workflows.domain.ids import Commit
 
 _PATIENCE_SECONDS: Final = 2.0
 _UNREFERENCED: Final = "2.days.ago"
-"""Objects that no ref names yet may be of a command that runs."""
+"""Younger objects without a ref may belong to a running command."""
 _REF: Final = re.compile(r"refs/blueflame/([^/]+)/.+")
 
 
@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 class BusyError(Exception):
-    """Somebody holds the lock."""
+    """Another process holds the lock."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def repositories(data: Path) -> list[str]:
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes that a file or folder takes on disk; what is removed by then is left out."""
+    """Return a path's size on disk in bytes; files removed in the meantime do not count."""
     total = 0
     for folder, _, names in os.walk(path):
         for name in names:
@@ -66,14 +66,14 @@ class Cleanup:
     """One repository of the host."""
 
     def __init__(self, git: Git, data: Path, key: str) -> None:
-        """Take the program, the host's data folder and the repository's key. Nothing is touched."""
+        """Take the program, the host's data folder and the repository's key; touch nothing."""
         self._git = git
         self._layout = Layout(data, key)
         self._bare = Bare(git, self._layout)
         self._worktrees = Worktrees(self._bare)
 
     def worktrees(self) -> Iterator[Leftover]:
-        """Find the worktrees that are on disk, whole or not."""
+        """Find the worktrees on disk, complete or not."""
         places = (
             self._layout.data / "worktrees" / self._layout.key,
             self._layout.bare / "worktrees",
@@ -83,7 +83,7 @@ class Cleanup:
             yield Leftover(name, size_of(self._layout.worktree(name)))
 
     async def refs(self) -> dict[str, dict[str, Commit]]:
-        """Return the refs by the session that they were made for."""
+        """Return the refs, grouped by session."""
         arguments = ("for-each-ref", "--format=%(objectname) %(refname)", "refs/blueflame/")
         listed = await self._git.run(self._bare.scope(), *arguments)
         found: dict[str, dict[str, Commit]] = {}
@@ -105,11 +105,11 @@ class Cleanup:
             shutil.rmtree(self._layout.state(name), ignore_errors=True)
 
     async def delete_refs(self, refs: dict[str, Commit]) -> None:
-        """Drop refs, if each still holds what is given."""
+        """Delete refs, if each still holds the given commit."""
         await self._bare.delete_refs(refs)
 
     async def prune(self) -> int:
-        """Drop the objects that nothing names any more; return the bytes that became free.
+        """Delete unreferenced objects; return the number of freed bytes.
 
         Raises:
             BusyError: the repository's mutex is held.
@@ -122,13 +122,13 @@ class Cleanup:
         return max(before - size_of(self._layout.bare), 0)
 
     async def remove_repository(self, before: datetime) -> int:
-        """Remove the whole repository, if it is empty of sessions and no one touched it lately.
+        """Remove the whole repository if it has no sessions and was not used recently.
 
         Args:
-            before: something in it that is newer keeps it.
+            before: anything newer in it keeps it.
 
         Returns:
-            The bytes that became free; 0 where it was kept.
+            The number of freed bytes; 0 if it was kept.
 
         Raises:
             BusyError: its mutex is held.
@@ -147,7 +147,7 @@ class Cleanup:
 
 @asynccontextmanager
 async def _held(lock: AbstractAsyncContextManager[_T]) -> AsyncGenerator[_T]:
-    """Hold a lock while the block runs; give up where someone else holds it for long."""
+    """Hold a lock while the block runs; give up if another process holds it for long."""
     async with AsyncExitStack() as stack:
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):

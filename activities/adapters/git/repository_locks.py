@@ -1,6 +1,6 @@
-"""Waiting for a file lock, across processes and within one.
+"""Waits for a file lock, across processes and within one.
 
-A lock is never released by name: it is free when the last descriptor of its open file is closed, so
+A lock is never released by name. It is free when the last descriptor of its open file is closed, so
 a child that inherited it keeps it.
 """
 
@@ -16,7 +16,7 @@ LONGEST_PAUSE_SECONDS = 0.1
 SETTLE_SECONDS = 0.05
 
 Locking = Callable[[Path, Callable[[], None] | None], AbstractAsyncContextManager[int]]
-"""How a lock is taken: `exclusive`, or what a test puts in its place to see that it is needed."""
+"""How a lock is taken: `exclusive`, or a test's replacement that shows why it is needed."""
 
 
 @asynccontextmanager
@@ -26,7 +26,7 @@ async def exclusive(
     """Hold the lock on `path`; yield its descriptor.
 
     Args:
-        path: the lock's file; made with its folder where missing.
+        path: the lock's file; created, with its folder, if missing.
         on_wait: called before each pause.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,6 +50,6 @@ async def exclusive(
 
 
 def remove_stale(folder: Path) -> None:
-    """Delete the `*.lock` files that killed git commands left; only while no one can own one."""
+    """Delete `*.lock` files of killed git commands; call only while no git command can own one."""
     for stale in folder.glob("*.lock"):
         stale.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Checks the links of a commit's tree: two that are harmless alone can lead outside together."""
+"""Checks the links of a commit's tree, because two harmless links can lead outside together."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from workflows.domain.ids import Commit
 
 
 async def link_faults(bare: Bare, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
-    """List the links of `commit` that lead where they must not, and did not do so in `base`.
+    """List the links of `commit` with a forbidden target that were not so in `base`.
 
     Returns:
         Path and fault of each, by path.

@@ -1,7 +1,7 @@
-"""Brings a task's earlier work onto a new base, with conflicts shown in the files.
+"""Rebases a task's earlier work onto a new base, with conflicts shown in the files.
 
-A three-way merge path by path: what the work changed on its old base is changed on the new one,
-under the same path. git's own merge follows renames, and would so put work where its task may not
+A three-way merge path by path: a change of the work on its old base is applied to the new base
+under the same path. Git's own merge follows renames, and could put work where its task may not
 write.
 """
 
@@ -28,7 +28,7 @@ _SAME_NAME: Final = "one side has a file and the other a folder of that name; yo
 
 
 class Entry(NamedTuple):
-    """What a tree has at a path."""
+    """A tree's entry at a path."""
 
     mode: str
     blob: str
@@ -38,15 +38,15 @@ Entries = Mapping[bytes, Entry]
 
 
 class Merged(NamedTuple):
-    """What becomes of one path."""
+    """The result at one path."""
 
     entry: Entry | None
     fault: str = ""
-    """The conflict in words; empty where there is none."""
+    """The conflict in words; empty if there is none."""
 
 
 async def rebase(bare: Bare, request: Rebase) -> Rebased:
-    """Bring work onto another base; see the port."""
+    """Move work onto another base; see the port."""
     before = await _entries(bare, request.work_base)
     own = await _entries(bare, request.work)
     there = await _entries(bare, request.base)
@@ -81,7 +81,7 @@ async def _entries(bare: Bare, commit: Commit) -> Entries:
 
 
 def _in_the_way(merged: Mapping[bytes, Merged], there: Entries) -> list[bytes]:
-    """List the work's paths of which the result would have both a file and a folder."""
+    """List the work's paths where the result would have both a file and a folder."""
     gone = {path for path, each in merged.items() if each.entry is None}
     files = (there.keys() | merged.keys()) - gone
     folders = {folder for path in files for folder in _above(path)}
@@ -134,7 +134,7 @@ async def _merged_lines(bare: Bare, there: Entry, before: str | None, own: str) 
             place.write_bytes(await _content(bare, blob) if blob else b"")
             places.append(str(place))
         labels = [word for label in (MERGED, BEFORE, EARLIER) for word in ("-L", label)]
-        # The exit code counts the conflicts, up to 127; what is not text cannot be merged.
+        # The exit code counts the conflicts, up to 127; content that is not text cannot be merged.
         accept = tuple(range(128))
         done = await bare.git.run(
             bare.scope(), "merge-file", "-p", "-q", *labels, *places, accept=(*accept, 255)
@@ -150,11 +150,11 @@ async def _content(bare: Bare, blob: str) -> bytes:
 
 
 async def _with(bare: Bare, commit: Commit, changes: Mapping[bytes, Entry | None]) -> Tree:
-    """Return a commit's tree with some paths changed, or removed where there is no entry."""
+    """Return a commit's tree with some paths changed, or removed if the new entry is None."""
     if not changes:
         return await commit_comparison.tree_of(bare, commit)
     gone = Entry("0", "0" * len(commit))
-    # Removals first: what was a file may be a folder now, and the reverse.
+    # Removals first, because a file may now be a folder, and vice versa.
     ordered = sorted(changes.items(), key=lambda change: (change[1] is not None, change[0]))
     lines = [
         f"{(entry or gone).mode} {(entry or gone).blob}\t".encode() + path + b"\0"

@@ -1,6 +1,6 @@
 """The provider Anthropic, over its official SDK and the Messages API.
 
-It asks the SDK for a stream of raw events, so that nothing of them is dropped or reordered (its own
+It asks the SDK for a stream of raw events, so that none is dropped or reordered (the SDK's own
 reader leaves out an event whose name was lost on the way).
 """
 

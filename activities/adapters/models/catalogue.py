@@ -1,9 +1,8 @@
-"""What is known of a model: its window, its longest answer, its family and its prices.
+"""The known facts about a model: its window, its longest answer, its family and its prices.
 
-What a person says of a model goes before everything else. Prices come from the bundled data of
-genai-prices, offline, as they stand at one time; a session asks once and pins the answer. A model
-that no one knows gets cautious sizes and no prices, so that a budgeted session refuses it instead
-of counting zero.
+A person's facts about a model override all others. Prices come from the bundled data of
+genai-prices, offline, for one point in time; a session asks once and pins the answer. An unknown
+model gets cautious sizes and no prices, so a budgeted session refuses it instead of counting zero.
 """
 
 import re
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
 
 _WINDOWS = {"anthropic": 200_000, "openai": 128_000, "google": 1_000_000, "scripted": 200_000}
-"""Where the data names none."""
+"""For models that the data does not name."""
 _COMPATIBLE_WINDOW, _COMPATIBLE_LONGEST = 32_768, 8_192
-"""Of a compatible server, where no one says more."""
+"""For a model of a compatible server without configured facts."""
 
 _LONGEST: tuple[tuple[str, str, int], ...] = (
     ("anthropic", r"claude-(2|3-(haiku|opus|sonnet)|v1)", 4_096),
@@ -46,8 +45,8 @@ _LONGEST: tuple[tuple[str, str, int], ...] = (
     ("google", r"", 65_536),
     ("scripted", r"", 64_000),
 )
-"""Provider, start of the model's id, tokens. They are not in the data but on the providers' pages;
-too small a value costs a little, too large a one is refused by the provider."""
+"""Provider, start of the model's id, tokens. The data lacks them; they are from the providers'
+pages. A value that is too small costs a little; the provider refuses one that is too large."""
 
 _PATCHING = (("openai", r"gpt-4\.1|gpt-([5-9]|\d\d)|o\d|codex"),)
 """Provider and start of the ids of models that are trained on the tool `apply_patch`."""
@@ -59,23 +58,23 @@ class Catalogue:
     def __init__(
         self, entries: Mapping[Provider, ProviderEntry], scripted: Prices | None = None
     ) -> None:
-        """Args: what is configured of providers; what scripted models pretend to cost."""
+        """Args: the configured providers; the pretended prices of scripted models."""
         self._entries = entries
         self._scripted = scripted
 
     def facts(
         self, provider: Provider, model: str, at: datetime, given: GivenFacts | None
     ) -> ModelFacts:
-        """Look one model up, and lay what a person says of it over what is known.
+        """Look up one model, and let the person's facts override the known ones.
 
         Args:
-            provider: who serves it.
+            provider: who serves the model.
             model: the provider's own id.
             at: when the session begins.
-            given: what the person says of it; None: nothing.
+            given: the person's facts about it; None: none.
 
         Raises:
-            InvalidRequestError: no one knows the provider.
+            InvalidRequestError: the provider is unknown.
         """
         if provider in BUILT_IN:
             found = resolve(provider, model, at, self._scripted)
@@ -98,16 +97,16 @@ class Catalogue:
 def resolve(
     provider: Provider, model: str, at: datetime, scripted: Prices | None = None
 ) -> ModelFacts:
-    """Look one model of a built-in provider up.
+    """Look up one model of a built-in provider.
 
     Args:
-        provider: who serves it.
+        provider: who serves the model.
         model: the provider's own id.
         at: when the session begins; some prices change on a date.
-        scripted: what scripted models pretend to cost; None: nothing.
+        scripted: the pretended prices of scripted models; None: none.
 
     Returns:
-        Its facts; `prices` is None where the data does not know the model.
+        Its facts; `prices` is None if the data does not know the model.
     """
     if provider == "scripted":
         zero = Decimal(0)
@@ -121,7 +120,7 @@ def resolve(
 
 
 def _compatible(entry: ProviderEntry, provider: Provider, model: str, at: datetime) -> ModelFacts:
-    """A server's address tells whether its prices are known; its name does not."""
+    """A server's address, not its name, decides whether its prices are known."""
     known = _find(model, provider_api_url=entry.base_url)
     window = (known.context_window if known else None) or _COMPATIBLE_WINDOW
     return ModelFacts(
@@ -142,7 +141,7 @@ def _overlaid(found: ModelFacts, given: GivenFacts) -> ModelFacts:
         model=found.model,
         family=given.family or found.family,
         window_tokens=window,
-        # The prompt needs room beside the answer.
+        # The prompt needs room besides the answer.
         max_output_tokens=min(longest, window // 2),
         prices=given.prices.as_prices() if given.prices else found.prices,
         patches=found.patches,
@@ -158,7 +157,7 @@ def _facts(provider: Provider, model: str, window: int, prices: Prices | None) -
     return ModelFacts(
         provider=provider,
         model=model,
-        # Scripted models play different families by their names, and never pass for a real one.
+        # Scripted models get families from their names, and never pass for a real one.
         family=f"scripted-{model}" if provider == "scripted" else provider,
         window_tokens=window,
         max_output_tokens=min(longest, window // 2),
@@ -179,7 +178,7 @@ def _find(
 
 
 def _prices(found: "ModelPrice") -> Prices | None:
-    """Take the highest tier, and beside it the lowest where there are two."""
+    """Take the highest tier, and also the lowest if there are two."""
     from genai_prices.types import TieredPrices
 
     tiered = [value for value in found.__dict__.values() if isinstance(value, TieredPrices)]

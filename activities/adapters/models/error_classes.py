@@ -1,7 +1,7 @@
-"""One decision for each failure that a provider reports, from its status code and its words.
+"""Classifies every failure that a provider reports, by its status code and its words.
 
-Adapters read their dialect's error body into `Reported`; this module alone decides what it means.
-It knows no SDK.
+Adapters read their dialect's error body into `Reported`; only this module decides what it means. It
+knows no SDK.
 """
 
 import re
@@ -33,11 +33,11 @@ _UNPAID, _TOO_LARGE, _TOO_MANY, _SERVER, _GATEWAY_TIMEOUT = 402, 413, 429, 500, 
 
 
 class Reported(BaseModel, frozen=True, extra="forbid"):
-    """A provider's failure, in the terms that all of them share."""
+    """A provider's failure in common terms."""
 
     provider: str
     status: int
-    """The HTTP status; 200 where the failure came inside an answer."""
+    """The HTTP status; 200 if the failure came inside an answer."""
     codes: frozenset[str] = frozenset()
     """Every machine-readable code or type in the body."""
     message: str = ""
@@ -78,16 +78,16 @@ _OVERLOAD_CODES = frozenset({"overloaded_error", "api_error", "server_error", "U
 
 
 def decide(report: Reported) -> ModelError:
-    """Say what a reported failure means; the first row that fits counts.
+    """Decide what a reported failure means; the first matching row counts.
 
     | row                                                 | decision             |
     |-----------------------------------------------------|----------------------|
-    | 402, or credit, quota or billing named as used up   | CreditExhausted      |
-    | 401, 403, or a key named as invalid                 | AuthenticationFailed |
-    | 413, or the context named as too long               | ContextOverflow      |
+    | 402, or credit, quota or billing reported used up   | CreditExhausted      |
+    | 401, 403, or a key reported as invalid              | AuthenticationFailed |
+    | 413, or the context reported as too long            | ContextOverflow      |
     | 429                                                 | RateLimited          |
     | 504 (the provider gave up; it may have billed)      | OutcomeUnknown       |
-    | 408, 409, other 5xx, or overload named              | ProviderUnavailable  |
+    | 408, 409, other 5xx, or overload reported           | ProviderUnavailable  |
     | anything else                                       | InvalidRequest       |
     """
     text = f"{report.provider} answered {report.status}: {report.message or 'no message'}"
@@ -103,7 +103,7 @@ def _says(pattern: re.Pattern[str], report: Reported) -> bool:
 
 
 def _is_unpaid(report: Reported) -> bool:
-    # Gemini speaks of billing in every 429: there only a code counts.
+    # Gemini mentions billing in every 429, so for it only a code counts.
     said = report.status != _TOO_MANY and _says(_CREDIT, report)
     return report.status == _UNPAID or bool(report.codes & _CREDIT_CODES) or said
 

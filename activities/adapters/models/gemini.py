@@ -1,9 +1,9 @@
 """The provider Google, over its official SDK and generateContent.
 
-The conversation goes as raw JSON and the stream's chunks are taken raw, one layer below the SDK's
-public method: its types drop fields that they do not know and re-encode thought signatures, and in
-a stream it gives no way around them. That layer neither calls functions nor continues an answer,
-and retries are off, for each of them would make calls that no one counts.
+The conversation is sent as raw JSON and the stream's chunks are read raw, one layer below the SDK's
+public method: its types drop unknown fields and re-encode thought signatures, and for a stream they
+cannot be avoided. That layer neither calls functions nor continues an answer. Retries are off.
+Each of these would make calls that no one counts.
 """
 
 import json
@@ -46,7 +46,7 @@ class GeminiProvider(SdkProvider["Client"]):
 
     async def _send(self, client: "Client", request: ModelRequest) -> Json:
         timeout_ms = int(request.timeout.total_seconds() * 1000)
-        # The layer below, see above.
+        # The layer below; see the module's docstring.
         streamed = client._api_client.async_request_streamed  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         path = f"{_resource(request.model.model)}:streamGenerateContent?alt=sse"
         chunks = await streamed("post", path, wire_request(request), {"timeout": timeout_ms})
@@ -63,7 +63,7 @@ class GeminiProvider(SdkProvider["Client"]):
             vertexai=False,
             http_options=HttpOptions(
                 base_url=self._base_url,
-                # Without a client given here the SDK may take aiohttp, which sleeps and retries.
+                # Without a given client the SDK may use aiohttp, which sleeps and retries.
                 httpx_async_client=self._transport.client,
                 retry_options=HttpRetryOptions(attempts=1),
             ),
@@ -108,7 +108,7 @@ def _details(body: object) -> list[Json]:
 
 
 def _codes(status: str | None, details: Iterable[Json]) -> Iterable[str]:
-    """The status, each detail's reason, and `daily_quota` where the quota of a day is used up."""
+    """The status, each detail's reason, and `daily_quota` if a day's quota is used up."""
     if status:
         yield status
     for detail in details:

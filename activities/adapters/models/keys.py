@@ -1,7 +1,7 @@
-"""Keys of the providers: read when they are needed, remembered only to be kept out of texts.
+"""The providers' keys: read when needed, remembered only to keep them out of texts.
 
-A key that is a function (a file, `pass`, `sops`) is asked again after a few seconds, so that a
-rotated key counts without a restart. It writes keys nowhere.
+A key that is a function (a file, `pass`, `sops`) is called again after a few seconds, so a rotated
+key takes effect without a restart. Keys are written nowhere.
 """
 
 import re
@@ -14,12 +14,12 @@ from activities.ports.model_provider import AuthenticationFailedError
 from workflows.domain.agent.model_values import Provider
 
 KeySource = SecretStr | Callable[[], Awaitable[SecretStr]]
-"""A key, or what is asked for it."""
+"""A key, or a function that returns it."""
 
 _SENDABLE = re.compile(r"[!-~]+")
 
 FRESH_S = 10.0
-"""One call asks once; the next minute's call asks again."""
+"""One call reads a key once; a call a minute later reads it again."""
 
 
 class KeyRing:
@@ -30,16 +30,16 @@ class KeyRing:
         sources: Mapping[Provider, KeySource],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Args: where each key comes from; a clock in seconds."""
+        """Args: the source of each key; a clock in seconds."""
         self._sources = sources
         self._clock = clock
         self._read: dict[Provider, tuple[float, str]] = {}
 
     async def key(self, provider: Provider) -> str:
-        """Return the provider's key as it is now.
+        """Return the provider's current key.
 
         Raises:
-            AuthenticationFailedError: there is none, or it cannot be read.
+            AuthenticationFailedError: there is no key, or it cannot be read.
         """
         at, value = self._read.get(provider, (float("-inf"), ""))
         if self._clock() - at > FRESH_S:
@@ -48,9 +48,9 @@ class KeyRing:
         return value
 
     async def renew(self, provider: Provider) -> bool:
-        """Read a refused key again; tell whether it is another one now.
+        """Read a refused key again; return whether it has changed.
 
-        One that is still the same is read again with the next call.
+        An unchanged key is read again with the next call.
 
         Raises:
             AuthenticationFailedError: it cannot be read.

@@ -1,6 +1,6 @@
 """The provider OpenAI, over its official SDK and the Responses API.
 
-It asks the SDK for a stream of raw events, so that nothing of them is dropped or added.
+It asks the SDK for a stream of raw events, so that nothing is dropped or added.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 BASE_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
-"""The SDK insists on a key; a server that wants none does not look at it."""
+"""The SDK requires a key; a server that needs none ignores it."""
 
 
 class StreamedResponse(Protocol):
@@ -39,7 +39,7 @@ class StreamedResponse(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Of the HTTP response."""
+        """The HTTP response's headers."""
         ...
 
     async def read(self) -> bytes:
@@ -70,7 +70,7 @@ class OpenAISdkProvider(SdkProvider["AsyncOpenAI"]):
         if isinstance(error, APIStatusError):
             return decide(_reported(self._name, error))
         if isinstance(error, APIError) and error.body is not None:
-            # An error's event in the stream.
+            # An error event in the stream.
             return decide(self._event_failure(table(error.body)))
         if isinstance(error, APIError):
             return OutcomeUnknownError(f"{self._name}: {type(error).__name__}: {error.message}")

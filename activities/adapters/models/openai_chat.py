@@ -1,7 +1,7 @@
-"""Any server that speaks OpenAI's Chat Completions, over the official SDK.
+"""Any server with OpenAI's Chat Completions interface, over the official SDK.
 
-Ollama, vLLM, llama.cpp, gateways: address and abilities are configuration, not guessed. It asks the
-SDK for raw events, because servers differ in what they leave out and add; one that does not stream
+Ollama, vLLM, llama.cpp, gateways: address and abilities are configured, not guessed. It asks the
+SDK for raw events, because servers differ in what they omit and add; a server that does not stream
 may answer at once.
 """
 
@@ -30,7 +30,7 @@ class ChatProvider(OpenAISdkProvider):
     def __init__(
         self, name: Provider, entry: ProviderEntry, transport: Transport, keys: KeyRing
     ) -> None:
-        """Args: its name; what is configured of it; the shared client; the keys."""
+        """Args: its name; its configuration; the shared client; the keys."""
         super().__init__(name, transport, keys, entry.base_url or "")
         self._abilities = entry.abilities
         self._wants_key = entry.key is not None

@@ -1,8 +1,8 @@
-"""Builds the provider of a model when it is first called, and lets no known key out.
+"""Builds a model's provider at its first call, and keeps known keys from leaking.
 
 Every worker of role `models` holds one registry. It reads nothing from the environment: keys, base
-URLs and the playbook are given. Known keys are replaced in what is sent and in what comes back, for
-an agent may have found one in a file.
+URLs and the playbook are passed in. Known keys are replaced in everything sent and received,
+because an agent may have found one in a file.
 """
 
 import logging
@@ -33,20 +33,20 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class ProviderSettings(BaseModel, frozen=True, extra="forbid"):
-    """What the providers need to know; read once, where the process starts."""
+    """The settings of all providers; read once, when the process starts."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     keys: Mapping[Provider, KeySource] = Field(default_factory=dict[Provider, KeySource])
     """By provider: the key, or an asynchronous function that reads it again."""
     base_urls: Mapping[Provider, str] = Field(default_factory=dict[Provider, str])
-    """By provider: another server than the provider's own."""
+    """By provider: a server other than the provider's own."""
     entries: ProviderEntries = Field(default_factory=dict[Provider, ProviderEntry])
     """Compatible servers, and the time limits of any provider."""
     playbook: Playbook | None = None
-    """What the provider `scripted` says."""
+    """The playbook of the provider `scripted`."""
     trust_env: bool = True
-    """Whether proxies named by the environment are used."""
+    """Whether to use proxies named by the environment."""
     idle: timedelta = IDLE
     """The longest silence within a call before it is given up."""
 
@@ -69,7 +69,7 @@ class ProviderRegistry:
     async def call(self, request: ModelRequest) -> ModelReply:
         """Send a request to the provider of its model; see the port."""
         name = request.model.provider
-        self.provider(request.model)  # a provider that no one knows is named before its key
+        self.provider(request.model)  # an unknown provider is reported before a missing key
         if name in self._keyless:
             return await self._send(request)
         self._require_variable(name)
@@ -77,7 +77,7 @@ class ProviderRegistry:
         try:
             return await self._send(request)
         except AuthenticationFailedError:
-            # It may have been rotated a moment ago; a refused call is not billed.
+            # The key may have been rotated a moment ago; a refused call is not billed.
             if not await self._keys.renew(name):
                 raise
         return await self._send(request)
@@ -90,11 +90,11 @@ class ProviderRegistry:
         return _redacted(reply, self._known())
 
     def provider(self, model: ModelFacts) -> ModelProvider:
-        """Return the provider that serves `model`, made when first asked for.
+        """Return the provider that serves `model`, built at the first request.
 
         Raises:
-            InvalidRequestError: the model is scripted and there is no playbook, or no one knows its
-                provider.
+            InvalidRequestError: the model is scripted and there is no playbook, or its provider is
+                unknown.
         """
         if model.provider not in self._providers:
             self._providers[model.provider] = self._make(model.provider)
@@ -159,7 +159,7 @@ class ProviderRegistry:
             )
 
     def _timed(self, request: ModelRequest) -> ModelRequest:
-        """Give the request the time limit of its provider, where one is configured."""
+        """Give the request its provider's time limit, if one is configured."""
         entry = self._settings.entries.get(request.model.provider)
         if entry is None or entry.timeout is None:
             return request
@@ -186,11 +186,11 @@ class ProviderRegistry:
 
 
 def _redacted(value: M, known: KnownSecrets) -> M:
-    """Replace every known key anywhere in `value`; the same object where there is none."""
+    """Replace every known key anywhere in `value`; return the same object if there is none."""
     try:
         text = value.model_dump_json()
     except ValueError:
-        # A lone surrogate; the providers' boundary would replace it as well.
+        # A lone surrogate, which the providers' boundary would also replace.
         value = type(value).model_validate(clean_values(value.model_dump(mode="python")))
         text = value.model_dump_json()
     cleaned = known.redact(text)

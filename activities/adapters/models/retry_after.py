@@ -1,8 +1,8 @@
-"""How long a provider asks us to wait, in every form that the field has seen.
+"""Reads how long a provider asks to wait, in every form in use.
 
 Seconds (whole or not), milliseconds, durations as Go and protobuf write them (`6m0s`, `3.5s`), and
-HTTP dates. A wait that is no wait (zero, negative, past, nonsense) is None: the caller's own
-back-off then applies, so that no answer of a provider makes a hot loop.
+HTTP dates. A useless wait (zero, negative, past, nonsense) is None. The caller's own back-off then
+applies, so no provider's answer causes a hot loop.
 """
 
 import math
@@ -27,11 +27,11 @@ _UNIT_S = {
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    """Read the wait from an answer's headers; `retry-after-ms` goes before `retry-after`.
+    """Read the wait from an answer's headers; `retry-after-ms` takes precedence over `retry-after`.
 
     Args:
-        headers: names in lower case, or a mapping that does not care.
-        now: the time against which a date counts, with a zone.
+        headers: names in lower case, or a mapping that ignores case.
+        now: the reference time for dates, with a zone.
     """
     milliseconds = parse_wait(headers.get("retry-after-ms", ""), now)
     if milliseconds is not None:
@@ -43,7 +43,7 @@ def parse_wait(text: str, now: datetime) -> timedelta | None:
     """Read one wait: a number of seconds, a duration, or an HTTP date.
 
     Returns:
-        More than zero and at most 31 days, or None where the text names no useful wait.
+        More than zero and at most 31 days, or None if the text names no useful wait.
     """
     seconds = _seconds(text.strip(), now)
     if seconds is None or not math.isfinite(seconds) or seconds <= 0:

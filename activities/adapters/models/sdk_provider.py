@@ -1,7 +1,7 @@
-"""What the adapters over official SDKs have in common: one call, from the key to the reply.
+"""The common part of adapters over official SDKs: one call, from the key to the reply.
 
-An adapter adds its SDK's client, how a request is sent raw, what the SDK's exceptions mean, and how
-the body is read. It never retries; Temporal does.
+An adapter adds its SDK's client, how to send a raw request, what the SDK's exceptions mean, and how
+to read the body. It never retries; Temporal does.
 """
 
 from abc import ABC, abstractmethod
@@ -30,7 +30,7 @@ class RawResponse(Protocol):
 
     @property
     def http_response(self) -> "Response":
-        """The HTTP client's."""
+        """The HTTP client's response."""
         ...
 
 
@@ -38,7 +38,7 @@ class SdkProvider(ABC, Generic[C]):
     """One provider over its SDK; implements `activities.ports.model_provider.ModelProvider`."""
 
     def __init__(self, name: Provider, transport: Transport, keys: KeyRing, base_url: str) -> None:
-        """Args: whose key it takes; the shared client; the keys; the SDK's base URL."""
+        """Args: whose key it uses; the shared client; the keys; the SDK's base URL."""
         self._name: Provider = name
         self._transport = transport
         self._keys = keys
@@ -65,7 +65,7 @@ class SdkProvider(ABC, Generic[C]):
         assembly: Assembly,
         limit: timedelta,
     ) -> Json:
-        """Call an SDK's `with_streaming_response.create` and put its raw events together."""
+        """Call an SDK's `with_streaming_response.create` and assemble its raw events."""
         async with self._opened(create, arguments, limit) as raw:
             return await whole(await events(raw), assembly, self._classify)
 
@@ -78,7 +78,7 @@ class SdkProvider(ABC, Generic[C]):
         return create(**arguments, stream=True, timeout=self._transport.patience(limit))
 
     async def _key(self) -> str:
-        """Return the key as it is now; empty: the server wants none."""
+        """Return the current key; empty: the server needs none."""
         return await self._keys.key(self._name)
 
     @abstractmethod
@@ -87,11 +87,11 @@ class SdkProvider(ABC, Generic[C]):
 
     @abstractmethod
     async def _send(self, client: C, request: ModelRequest) -> str | bytes | Json:
-        """Make the call and return the body as it came, or as its stream was put together."""
+        """Make the call and return the body as received, or as assembled from its stream."""
 
     @abstractmethod
     def _classify(self, error: Exception) -> ModelError | None:
-        """Read the SDK's error; what it means is decided elsewhere. None: it is not the SDK's."""
+        """Read the SDK's error, without deciding what it means. None: it is not the SDK's."""
 
     @abstractmethod
     def _read(self, request: ModelRequest, body: Json) -> ModelReply:
@@ -101,6 +101,6 @@ class SdkProvider(ABC, Generic[C]):
 async def raw_body(
     create: Callable[..., Awaitable[RawResponse]], arguments: Json, timeout_s: float
 ) -> bytes:
-    """Call an SDK's `with_raw_response.create` and return the body, nothing dropped or added."""
+    """Call an SDK's `with_raw_response.create` and return the body unchanged."""
     raw = await create(**arguments, timeout=timeout_s)
     return raw.http_response.content

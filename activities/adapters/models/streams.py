@@ -1,17 +1,17 @@
-"""A streamed answer becomes one whole answer, or a failure; there is nothing between.
+"""Turns a streamed answer into one whole answer or a failure; there is nothing in between.
 
-Each dialect has an assembly that puts the stream's events together to the JSON that the provider
-would have sent at once, so one reader serves both. An answer is whole only once the dialect's own
-last event came: all three SDKs end a cut stream without an error. What fails after that event
-changes nothing any more.
+Each dialect has an assembly that combines the stream's events into the JSON that the provider would
+have sent without a stream, so one reader serves both. An answer is complete only after the
+dialect's own last event, because all three SDKs end a cut stream without an error. A failure after
+that event changes nothing.
 
 | in the stream                                       | decision                                   |
 |-----------------------------------------------------|--------------------------------------------|
 | its end is announced                                | the answer, whatever follows               |
-| it ends, breaks, stands still, or is not JSON       | outcome unknown: may be billed             |
-| an error before any content                         | as the same error in an answer of its own  |
-| an error after content, of a kind that is repeated  | outcome unknown: may be billed             |
-| an error after content, of any other kind           | as the same error in an answer of its own  |
+| it ends, breaks, stalls, or is not JSON             | outcome unknown: may be billed             |
+| an error before any content                         | as the same error in a separate answer     |
+| an error after content, of a kind that is retried   | outcome unknown: may be billed             |
+| an error after content, of any other kind           | as the same error in a separate answer     |
 """
 
 import asyncio
@@ -27,27 +27,27 @@ from activities.ports.model_provider import (
 from activities.text.foreign_json import Json, table
 
 DRAIN_S = 1.0
-"""How long the rest of a whole answer is read, so that its connection can be used again."""
+"""How long to read the rest of a whole answer, so that its connection can be reused."""
 
 
 class Assembly(Protocol):
-    """One dialect's way to put its events together."""
+    """One dialect's way to combine its events."""
 
     is_whole: bool
-    """The event that ends every whole answer was taken."""
+    """The event that ends every complete answer was taken."""
     has_begun: bool
-    """Content was taken, so the provider may bill what came."""
+    """Content was taken, so the provider may bill it."""
 
     def take(self, event: Json) -> None:
         """Take one event, in order.
 
         Raises:
-            ModelError: the event is an error, or fits nowhere.
+            ModelError: the event is an error, or is out of place.
         """
         ...
 
     def body(self) -> Json:
-        """Return the whole answer, as the provider sends it without a stream."""
+        """Return the whole answer, as the provider would send it without a stream."""
         ...
 
 
@@ -59,13 +59,13 @@ async def whole(
     """Read a stream to its announced end and return the answer.
 
     Args:
-        events: the SDK's, each one parsed JSON.
+        events: the SDK's, each parsed from JSON.
         assembly: a new one.
-        classify: maps the SDK's own exceptions; None: not one of its.
+        classify: maps the SDK's own exceptions; None: the exception is not the SDK's.
 
     Raises:
         ModelError: by the table above.
-        Exception: of the transport or of JSON; the caller's mapping makes it an unknown outcome.
+        Exception: of the transport or of JSON, which the caller maps to an unknown outcome.
     """
     following = aiter(events)
     try:
@@ -85,7 +85,7 @@ async def whole(
 
 
 async def _drain(events: AsyncIterator[object]) -> None:
-    """Read what follows the end; the answer stands, so nothing here can fail it."""
+    """Read what follows the end; the answer is complete, so no error here matters."""
     try:
         async with asyncio.timeout(DRAIN_S):
             async for _ in events:
@@ -95,7 +95,7 @@ async def _drain(events: AsyncIterator[object]) -> None:
 
 
 async def lively(events: AsyncIterator[object], idle_s: float) -> AsyncIterator[object]:
-    """Pass events on, for an SDK that has no time limit of its own between two of them.
+    """Pass events on, for an SDK without a time limit between two events.
 
     Raises:
         OutcomeUnknownError: nothing came for `idle_s`.

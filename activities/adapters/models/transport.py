@@ -1,8 +1,8 @@
-"""The one way to the providers: a shared HTTP client, hard time limits, and what its failures mean.
+"""The only path to the providers: a shared HTTP client, hard time limits, and failure mapping.
 
-The official SDKs all run on httpx2, so one client serves them; it never retries. A failure before
-the request was written is `unavailable`, any later one leaves the outcome unknown. A stream that
-stands still is given up long before the whole call is. No message that leaves here holds a key.
+The official SDKs all use httpx2, so one client serves them; it never retries. A failure before the
+request was written is `unavailable`; any later failure leaves the outcome unknown. A stalled stream
+is given up long before the whole call's limit. No message from this module holds a key.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MESSAGE_CHARS = 1_000
 IDLE = timedelta(minutes=5)
-"""The longest silence within a call; a model that thinks without a word is silent for minutes."""
+"""The longest silence within a call; a model that thinks may send nothing for minutes."""
 
 C = TypeVar("C")
 
@@ -42,7 +42,7 @@ class Transport:
         idle: timedelta = IDLE,
         wire: "AsyncBaseTransport | None" = None,
     ) -> None:
-        """Args: whether proxies of the environment are used; the longest silence; another wire."""
+        """Args: whether to use the environment's proxies; the longest silence; another wire."""
         self.idle_s = idle.total_seconds()
         self._trust_env = trust_env
         self._wire = wire
@@ -50,7 +50,7 @@ class Transport:
 
     @property
     def client(self) -> "AsyncClient":
-        """The shared client, made when first used."""
+        """The shared client, made at its first use."""
         if self._client is None:
             from httpx2 import AsyncClient, Limits
 
@@ -58,30 +58,30 @@ class Transport:
                 trust_env=self._trust_env,
                 transport=self._wire,
                 follow_redirects=False,
-                # Nothing waits for a free connection: the queues' rates bound the calls.
+                # Nothing waits for a free connection, because the queues' rates limit the calls.
                 limits=Limits(max_connections=None, max_keepalive_connections=20),
             )
         return self._client
 
     def patience(self, limit: timedelta) -> "Timeout":
-        """Return the SDK's time limits for one streamed call: every sign of life starts them again.
+        """Return the SDK's time limits for one streamed call; any received data restarts them.
 
         Args:
-            limit: for the whole call; `exchange` holds it.
+            limit: for the whole call; `exchange` enforces it.
         """
         from httpx2 import Timeout
 
         return Timeout(limit.total_seconds(), read=self.idle_s)
 
     async def aclose(self) -> None:
-        """Close the connections: what was made with the client is of no use any more."""
+        """Close the connections; clients made with this client cannot be used afterwards."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
 
 
 class SdkClient(Generic[C]):
-    """One SDK's client, made again when the key has changed."""
+    """One SDK's client, rebuilt when the key has changed."""
 
     def __init__(self, make: Callable[[str], C]) -> None:
         """Args: imports the SDK and makes a client for a key; runs in a thread."""
@@ -89,7 +89,7 @@ class SdkClient(Generic[C]):
         self._held: tuple[str, C] | None = None
 
     async def get(self, key: str) -> C:
-        """Return the client for `key`; the first time takes as long as the SDK's import."""
+        """Return the client for `key`; the first call takes as long as the SDK's import."""
         if self._held is None or self._held[0] != key:
             self._held = (key, await asyncio.to_thread(self._build, key))
         return self._held[1]
@@ -111,16 +111,16 @@ async def exchange(
     limit: timedelta,
     key: str,
 ) -> Json:
-    """Send one request through an SDK and return the JSON object that came back.
+    """Send one request through an SDK and return the JSON object of the answer.
 
     Args:
-        send: makes the call and returns the body as it came, or as a stream was put together.
-        classify: maps an SDK's own exceptions; None: not one of its.
+        send: makes the call and returns the body as received, or as assembled from a stream.
+        classify: maps an SDK's own exceptions; None: the exception is not the SDK's.
         limit: for everything, from connecting to the last byte.
         key: removed from every message.
 
     Raises:
-        ModelError: whatever went wrong, without the SDK's exception (it holds the request).
+        ModelError: any failure, without the SDK's exception (it holds the request).
     """
     try:
         async with asyncio.timeout(limit.total_seconds()):
@@ -138,7 +138,7 @@ async def exchange(
 
 
 def wording(message: str, key: str) -> str:
-    """Make a provider's text fit for an error message: no key in it, and not too long."""
+    """Prepare a provider's text for an error message: without a key, and not too long."""
     safe = clean(message).replace(key, "[key]") if key else clean(message)
     return without_key_like(safe)[:MESSAGE_CHARS]
 
@@ -149,7 +149,7 @@ def _told(failure: ModelError, key: str) -> ModelError:
 
 
 def _no_json(error: Exception) -> ModelError | None:
-    """The SDKs let the parser's own exception through where an event is not JSON."""
+    """The SDKs pass on the parser's own exception if an event is not JSON."""
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
         return OutcomeUnknownError("a part of the answer is not JSON")
     return None
@@ -168,11 +168,11 @@ def _json_object(body: str | bytes | Json) -> Json:
 
 
 def _transport_failure(error: BaseException) -> ModelError | None:
-    """Judge by the first HTTP failure in the chain of causes; SDKs wrap it or let it through.
+    """Judge by the first HTTP failure in the chain of causes, which SDKs wrap or pass on.
 
     | failure                        | meaning                                        |
     |--------------------------------|------------------------------------------------|
-    | the URL or a header is no such | not sent, and never will be: invalid           |
+    | the URL or a header is invalid | not sent, and never will be: invalid           |
     | no connection, no proxy        | not sent: unavailable                          |
     | anything else of the transport | may have been read and billed: outcome unknown |
     """

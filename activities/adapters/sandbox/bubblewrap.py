@@ -1,10 +1,11 @@
-"""The sandbox of Linux: bubblewrap, started by an unprivileged user, with everything else shut.
+"""The Linux sandbox: bubblewrap, started by an unprivileged user, with everything else closed.
 
-What is arranged stands in `arrangement`, the forbidden system calls in `seccomp`, the limits on the
-whole in `watchdog`, start and end in `process`, the reach of those inside in `namespace`, the way
-out that set-up may be given in `doorway`. Here they come together. This deliberately does not drop
-privileges: `workers.hosting.privileges` does that once per worker, and as real root nothing is
-started (a command could reach `/proc/sys` with root's rights even without a capability).
+This module combines the others: `bwrap_arguments` (what is visible inside), `seccomp` (forbidden
+system calls), `usage_watch` (limits on the whole), `child_process` (start and end),
+`pid_namespace` (signals to processes inside) and `egress.network_socket` (set-up's way out). It
+does not drop privileges: `workers.hosting.privileges` does that once per worker. As real root it
+starts nothing, because a command could reach `/proc/sys` with root's rights even without a
+capability.
 """
 
 import asyncio
@@ -73,17 +74,17 @@ done
 echo "left $left" >&2
 exit $code
 """
-"""The first process inside: sets the kernel's limits (the number of processes is counted for each
-sandbox only if it is set here), runs the command, then counts who is left beside bubblewrap and it,
-without those that have ended and are not reaped yet.
+"""The first process inside. It sets the kernel's limits (the number of processes is counted per
+sandbox only if it is set here), runs the command, then counts the processes left besides
+bubblewrap and itself, without those that have ended and are not reaped yet.
 
-Descriptor 2 is a private channel: bubblewrap complains there too, so that its failure to start is
-never taken for the command's. The command itself gets the output as its 2. It is not started until
-we say so: in its first milliseconds bubblewrap misses the death of its parent. The trap
+Descriptor 2 is a private channel: bubblewrap also complains there, so that its failure to start is
+never taken for the command's. The command's own 2 is the output. The command starts only on a word
+from the worker: in its first milliseconds bubblewrap misses the death of its parent. The trap
 keeps this shell alive through the SIGTERM of a time-out; in the subshell the default holds again.
 """
 _FILE_UNIT_BYTES = 512
-"""POSIX: what `ulimit -f` counts in."""
+"""The unit of `ulimit -f` in POSIX."""
 
 
 class BubblewrapSandbox:
@@ -103,9 +104,9 @@ class BubblewrapSandbox:
             toolchain: prefixes bound read-only at their own path, their `bin` first in PATH, for
                 every command.
             program: bubblewrap's name or absolute path.
-            cgroup: a delegated one, in which each command gets its own.
-            outside: what commands with a network reach; None: the world, by its public addresses.
-            offered: what else a command may ask for; None: nothing.
+            cgroup: a delegated cgroup, in which each command gets its own.
+            outside: what commands with a network reach; None: public addresses anywhere.
+            offered: further toolchains that a command may ask for; None: none.
         """
         self._toolchain = {str(prefix): prefix for prefix in toolchain}
         self._offered = offered or Toolchains()
@@ -115,9 +116,9 @@ class BubblewrapSandbox:
         self._layering: Layering | None = None
 
     async def probe(self) -> SandboxProbe:
-        """Try the real arrangement once and say what works; never raises.
+        """Test the real arrangement once and report the result; never raises.
 
-        What a killed worker left half made is ended by the way: a host calls this when it starts.
+        It also ends half-made sandboxes of killed workers, because a host calls it at its start.
         """
         await asyncio.to_thread(sweep_orphans)
         return await probe_bubblewrap(self.run, self._program)
@@ -133,12 +134,12 @@ class BubblewrapSandbox:
 
         Args:
             command: what to run, and where.
-            hold: kept open by the sandbox's process 1, with which all others end. The command does
-                not get it: through an inherited descriptor it could release the lock.
+            hold: kept open by the sandbox's process 1, whose end ends all others. The command does
+                not inherit it, because it could release the lock through the descriptor.
 
         Raises:
-            SandboxUnavailableError: as real root, without bubblewrap, libseccomp or a toolchain
-                that is wanted, or where the kernel forbids a part of the arrangement; nothing ran.
+            SandboxUnavailableError: as real root; without bubblewrap, libseccomp or a wanted
+                toolchain; or if the kernel forbids a part of the arrangement. Nothing ran.
         """
         _refuse_root()
         wanted, root = _wanted(self._offered, command.workspace)
@@ -161,7 +162,7 @@ class BubblewrapSandbox:
             options += ["--info-fd", str(writer)]
             if hold is not None:
                 options += ["--sync-fd", str(fds.lend(hold))]
-            # Handed over in a file, so that process 1 inside shows no path of the host.
+            # Passed as a file, so that the arguments of process 1 show no path of the host.
             hidden = fds.data("".join(f"{one}\0" for one in options).encode(), "options")
             inside = _inside(command, command.argv if door is None else door.argv, root)
             argv = (program, "--args", str(hidden), "--", *inside)
@@ -205,7 +206,7 @@ def _wanted(offered: Toolchains, workspace: Workspace) -> tuple[dict[str, Path],
 
 
 def _layered(argv: tuple[str, ...], layer: Layer | None) -> tuple[tuple[str, ...], str]:
-    """Return what is started and where: as it is, or with a layer mounted around it."""
+    """Return what to start and where: unchanged, or with a layer mounted around it."""
     if layer is None:
         return argv, "/"
     fresh_work(layer)
@@ -234,7 +235,7 @@ async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
         with Namespace(child, info) as inside:
 
             async def watch() -> Breach:
-                # Earlier, process 1 still stands in the host's root: its /tmp would be measured.
+                # Earlier, process 1 is still in the host's root, and its /tmp would be measured.
                 await child.private.started.wait()
                 root = Path(f"/proc/{inside.first}/root")
                 return await watchdog.breach(ProcMeter(root / "proc", scratch_mounts(root)))
@@ -256,7 +257,7 @@ async def _started(spawn: Spawn, output_bytes: int) -> AsyncGenerator[Child]:
 
 
 def _inside(command: SandboxCommand, argv: tuple[str, ...], root: Path | None) -> tuple[str, ...]:
-    """Return what bubblewrap runs: our first process, and by it `argv`."""
+    """Return what bubblewrap runs: the first process, which runs `argv`."""
     argv = argv if root is None else root_folder.started(argv)
     limits = command.limits
     bounds = (-(-limits.file_bytes // _FILE_UNIT_BYTES), open_files(), limits.processes)
@@ -273,12 +274,12 @@ def _refuse_root() -> None:
 
 
 def _result(ended: Ended, refusals: tuple[str, ...] = ()) -> SandboxResult:
-    """Translate; bubblewrap's own failure is told from the command's by our first process's word.
+    """Translate the end; the first process's message tells bubblewrap's failure from the command's.
 
-    A time-out is none: on a machine that is too busy the command's time is over before it began.
+    A time-out is no failure to start: on a busy machine the time may end before the command began.
 
     Raises:
-        SandboxUnavailableError: the command was never reached.
+        SandboxUnavailableError: the command did not start.
     """
     if _UP not in ended.private and ended.end != "timed_out":
         raise SandboxUnavailableError(explain(ended.private.decode(errors="replace")))

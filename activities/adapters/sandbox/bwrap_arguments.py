@@ -1,9 +1,9 @@
 """The command line of bubblewrap: what exists inside, and nothing else. Pure; starts nothing.
 
-Each line closes a hole that was seen open; the attack suite names them.
-The rules behind it: the root is an allow-list; every in-memory file system has a size; no mount
-target lies below a directory that the agent can write (bubblewrap before 0.12 follows a link that
-was planted there), except `/workspace/.git`, which is checked before each start.
+Each line closes a known hole; the attack suite names them. The rules: the root is an allow-list;
+every in-memory file system has a size; no mount target is below a directory that the agent can
+write (bubblewrap before 0.12 follows a link planted there), except `/workspace/.git`, which is
+checked before each start.
 """
 
 import functools
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from activities.adapters.sandbox import root_folder
-from activities.adapters.sandbox.shown_programs import own_programs
+from activities.adapters.sandbox.blueflame_programs import own_programs
 from activities.ports.sandbox_port import (
     INSIDE,
     WORKSPACE,
@@ -33,7 +33,7 @@ _ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl", "/etc/pki")
 
 _STUBS = "/etc/no-terminal"
 _OWN = "/etc/own-programs"
-"""Last in PATH: ripgrep, and a Python by the names under which nothing else offers one."""
+"""Last in PATH: ripgrep, and a Python under the names that nothing else provides."""
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 _STUB = """\
 #!/bin/sh
@@ -57,8 +57,8 @@ _FILES = {
 }
 
 _GIT_PARTS = ("HEAD", "config", "objects", "packed-refs", "shallow", "info")
-"""What of a bare repository is shown. Not FETCH_HEAD and logs (they name the user's paths), not
-hooks, not other worktrees, and no refs but tags and remote-tracking names (`packed-refs`)."""
+"""The visible parts of a bare repository. Not FETCH_HEAD and logs (they name the user's paths), not
+hooks, not other worktrees, and no refs except tags and remote-tracking names (`packed-refs`)."""
 
 _ENVIRONMENT = {
     "HOME": HOME,
@@ -94,19 +94,19 @@ _ENVIRONMENT = {
 
 
 _KEYS = ("key-users", "keys")
-"""Files of /proc that no namespace confines, and everybody may read: they name the keyrings of the
-user who runs the worker. Others of that kind (`kcore`, `timer_list` …) are for the host's root."""
+"""Files of /proc that no namespace confines and every user may read: they name the keyrings of the
+user who runs the worker. Others of that kind (`kcore`, `timer_list` …) need the host's root."""
 
 
 def environment(
     toolchain: Iterable[Path], added: tuple[tuple[str, str], ...], own: str = _OWN
 ) -> dict[str, str]:
-    """Return the whole environment of a command; nothing of the host's is in it.
+    """Return the whole environment of a command; it holds nothing of the host's.
 
     Args:
         toolchain: prefixes whose `bin` come first in PATH.
         added: further variables.
-        own: the folder that comes last in PATH, see `own_links`.
+        own: the folder that comes last in PATH; see `own_links`.
     """
     path = ":".join([_STUBS, *_tools(toolchain), _SYSTEM_PATH, own])
     return {"PATH": path, **_ENVIRONMENT, **dict(added), INSIDE: "1"}
@@ -117,10 +117,10 @@ def _tools(toolchain: Iterable[Path]) -> list[str]:
 
 
 def own_links(toolchain: Iterable[Path]) -> dict[str, str]:
-    """Return by name what a Python is called by that neither toolchains nor the system offer.
+    """Return links for the names of Python that neither toolchains nor the system provide.
 
-    Where one of the two names is known, the other one means the same program. Only where none is,
-    both mean the interpreter that runs us, without our packages.
+    If one of the two names exists, the other one links to the same program. If neither exists,
+    both link to the interpreter that runs Blue Flame, without its packages.
     """
     path = ":".join([*_tools(toolchain), _SYSTEM_PATH])
     found = {name: shutil.which(name, path=path) for name in ("python", "python3")}
@@ -134,16 +134,16 @@ Data = Callable[[bytes, str], int]
 
 @dataclass(frozen=True)
 class Plan:
-    """What one start of bubblewrap needs."""
+    """The parameters of one start of bubblewrap."""
 
     workspace: Workspace
     toolchain: Mapping[str, Path]
-    """By the name under which each is known inside, what it really is on the host."""
+    """The real path on the host by the name inside."""
     env: dict[str, str]
     limits: Limits
     data: Data
     files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What else is shown, read-only, by its absolute path inside."""
+    """Further files, shown read-only, by their absolute path inside."""
     root: Path | None = None
     """The real root folder; None: the host's /usr."""
 
@@ -152,7 +152,7 @@ def arguments(plan: Plan) -> list[str]:
     """Return bubblewrap's options up to the `--`.
 
     Raises:
-        SandboxUnavailableError: the worktree's `.git` is not what it has to be.
+        SandboxUnavailableError: the worktree's `.git` is not the expected file.
     """
     return [
         *("--unshare-user", "--disable-userns", "--unshare-all"),
@@ -199,7 +199,7 @@ def _system_of(plan: Plan) -> Iterator[str]:
 
 @functools.cache
 def _system() -> tuple[str, ...]:
-    """Return the system's own programs and settings; looked for once in a process."""
+    """Return the system's own programs and settings; searched once per process."""
     etc = (part for path in filter(os.path.exists, _ETC) for part in ("--ro-bind", path, path))
     etc = ("--dir", "/etc", *etc, "--dir", _STUBS, *_stubs())
     return ("--ro-bind", "/usr", "/usr", *_roots(), *etc)
@@ -255,7 +255,7 @@ def _workspace(workspace: Workspace, data: Data) -> Iterator[str]:
 
 
 def check_git_file(workspace: Workspace) -> None:
-    """See that the worktree's `.git` is the regular file that git wrote, before we mount over it.
+    """Check that the worktree's `.git` is the file that git wrote, before mounting over it.
 
     Raises:
         SandboxUnavailableError: it is missing, a link, a folder, or points elsewhere.
@@ -284,7 +284,7 @@ def _git_message(path: Path, expected: Path) -> str:
 
 
 def _own(plan: Plan) -> Iterator[str]:
-    """Show the interpreter that the file tools need, and cover the packages beside it."""
+    """Show the interpreter that the file tools need, and cover the packages next to it."""
     own = own_programs()
     if plan.root is not None:
         yield from ("--dir", _OWN, *root_folder.host_programs())
@@ -303,9 +303,9 @@ def _own(plan: Plan) -> Iterator[str]:
 
 
 def _toolchains(plan: Plan) -> Iterator[str]:
-    """Show each toolchain at its real place, and by its name where that is a link.
+    """Show each toolchain at its real path, and by its name if that is a link.
 
-    What lies in another one, or in /usr, is there already: nothing is mounted or linked in it.
+    A toolchain inside another one, or in /usr, is already visible: it needs no mount or link.
     """
     toolchain, data = plan.toolchain, plan.data
     shown = [Path("/usr")]

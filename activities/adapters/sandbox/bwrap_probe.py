@@ -1,4 +1,4 @@
-"""Whether bubblewrap works here: one real start, and its complaints put into words that help."""
+"""Whether bubblewrap works here: starts it once for real, and turns its complaints into advice."""
 
 import asyncio
 import re
@@ -64,7 +64,7 @@ def explain(complaint: str) -> str:
     """Turn bubblewrap's complaint into a sentence that says what to do.
 
     Args:
-        complaint: what it wrote before any command ran; may be empty.
+        complaint: its output before any command ran; may be empty.
     """
     last = complaint.strip().splitlines()[-1] if complaint.strip() else "it ended without a word"
     for pattern, fix in _MENDS:
@@ -126,7 +126,7 @@ _WANTED = (
 
 
 def _version(program: str) -> tuple[int, ...] | None:
-    """Ask bubblewrap for its version; None where it does not answer."""
+    """Ask bubblewrap for its version; None if it does not answer."""
     try:
         asked = subprocess.run(
             (program, "--version"),

@@ -1,8 +1,8 @@
-"""Limits that the kernel itself keeps for a whole command: a cgroup (version 2) of its own.
+"""Limits that the kernel enforces for a whole command, which gets its own cgroup (version 2).
 
-Only where a person delegated a place for them; `workers.hosting.cgroup_delegation` prepares it.
-They count what the watchdog's samples miss: socket and pipe buffers, detached shared memory, and
-whatever is taken between two samples. Source: the kernel's `admin-guide/cgroup-v2`.
+Only if a person delegated a cgroup; `workers.hosting.cgroup_delegation` prepares it. The limits
+include what the watchdog's samples miss: socket and pipe buffers, detached shared memory, and use
+between two samples. Source: the kernel's `admin-guide/cgroup-v2`.
 """
 
 import asyncio
@@ -35,13 +35,13 @@ class KernelLimits:
     path: Path | None
 
     def entering(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """Return a command that goes in, and then becomes `argv`; it fails where it cannot."""
+        """Return a command that enters the cgroup and becomes `argv`, or fails."""
         if self.path is None:
             return argv
         return ("/bin/sh", "-c", _ENTER, str(self.path / "cgroup.procs"), *argv)
 
     def judged(self, ended: Ended) -> Ended:
-        """Tell an end for want of memory from any other death; only the kernel knows."""
+        """Distinguish an end for lack of memory from any other death; only the kernel knows."""
         if self.path is None or ended.end not in {"exited", "signalled"}:
             return ended
         events = (self.path / "memory.events").read_text()
@@ -52,11 +52,11 @@ class KernelLimits:
 
 @contextlib.asynccontextmanager
 async def kernel_limits(place: Path | None, limits: Limits) -> AsyncGenerator[KernelLimits]:
-    """Make a cgroup for one command; on leaving, end what is in it and remove it.
+    """Make a cgroup for one command; on leaving, end its processes and remove it.
 
     Args:
-        place: the delegated cgroup; None: the kernel keeps no limits on the whole.
-        limits: of the command; `memory_bytes` and `processes` are what is used.
+        place: the delegated cgroup; None: the kernel enforces no limits on the whole.
+        limits: the command's; only `memory_bytes` and `processes` are used.
 
     Raises:
         SandboxUnavailableError: it cannot be made there.
@@ -64,7 +64,7 @@ async def kernel_limits(place: Path | None, limits: Limits) -> AsyncGenerator[Ke
     if place is None:
         yield KernelLimits(None)
         return
-    # By chance: a killed worker with the same number may have left one behind.
+    # A killed worker with the same number may have left one behind.
     path = place / f"run-{os.getpid()}-{secrets.token_hex(8)}"
     try:
         _make(path, limits)
@@ -74,7 +74,7 @@ async def kernel_limits(place: Path | None, limits: Limits) -> AsyncGenerator[Ke
 
 
 def sweep_cgroups(place: Path) -> None:
-    """End and remove what killed workers of this machine left in `place`, within ten seconds."""
+    """End and remove the cgroups that killed workers left in `place`, within ten seconds."""
     left = [path for path in place.glob("run-*-*") if not _has_worker(path)]
     for path in left:
         _kill(path)
@@ -109,7 +109,7 @@ def _make(path: Path, limits: Limits) -> None:
 
 
 async def _remove(path: Path) -> None:
-    """Kill, wait until the last one is gone, remove. What does not die in ten seconds is left."""
+    """Kill, wait until it is empty, remove. Processes that do not die in ten seconds are left."""
     _kill(path)
     for _ in range(_ROUNDS):
         if _is_done(path):
@@ -123,7 +123,7 @@ def _kill(path: Path) -> None:
 
 
 def _is_done(path: Path) -> bool:
-    """Remove a cgroup; False while someone is still in it."""
+    """Remove a cgroup; return False while it still has processes."""
     try:
         path.rmdir()
     except OSError as error:

@@ -1,8 +1,8 @@
 """One child process from its start to its certain end: bounded output, limits, kill, reap.
 
 The child is started with `subprocess.Popen` on the event loop's own thread and watched through a
-pidfd. Not through asyncio's child watchers: their `wait` can hang on a pipe that a background
-process keeps open, and bubblewrap's `--die-with-parent` follows the thread that started it, so that
+pidfd. asyncio's child watchers are not used: their `wait` can hang on a pipe that a background
+process keeps open. bubblewrap's `--die-with-parent` follows the thread that started it, so that
 thread must live as long as the worker.
 """
 
@@ -29,9 +29,9 @@ GRACE = timedelta(seconds=3)
 """Between SIGTERM and SIGKILL; on a busy machine a program may wait a second for its turn."""
 
 _DRAIN_S = 0.5
-"""How long the rest of the output is awaited once the first process has ended."""
+"""How long to wait for the rest of the output after the first process has ended."""
 _DEATH_S = 10.0
-"""SIGKILL acts at once, save for a process stuck in the kernel."""
+"""SIGKILL acts at once, except on a process stuck in the kernel."""
 _OPEN_FILES = 8192
 
 
@@ -51,8 +51,9 @@ class Spawn:
     stdin: bytes = b""
     pass_fds: tuple[int, ...] = ()
     handshake: tuple[bytes, bytes] | None = None
-    """Not None: descriptor 2 is a private channel, kept apart from the output; once the child says
-    the first there, it is told the second. If we die or give up before, it sees the channel's end.
+    """Not None: descriptor 2 is a private channel, separate from the output. When the child sends
+    the first value there, it is sent the second. If this process dies or gives up, the channel
+    ends.
     """
 
 
@@ -64,11 +65,11 @@ class Reach(Protocol):
         ...
 
     async def kill(self) -> None:
-        """End all of them (SIGKILL); the first has to be reaped here."""
+        """End all of them (SIGKILL); this process must reap the first."""
         ...
 
     async def after_exit(self) -> int:
-        """Once the first process has ended: end what it left, and answer how many there were."""
+        """After the first process has ended: end the others, and return how many there were."""
         ...
 
 
@@ -115,7 +116,7 @@ class Child:
             except BaseException:
                 self._close()
                 raise
-        # Nothing is awaited between the start and this watch, so no cancellation can fall between.
+        # Nothing is awaited between the start and this watch, so no cancellation can come between.
         self._pidfd = os.pidfd_open(self.pid)
         asyncio.get_running_loop().add_reader(self._pidfd, self._on_exit)
         return self
@@ -136,7 +137,7 @@ class Child:
 
     @property
     def returncode(self) -> int:
-        """As of `subprocess`; only once it has exited."""
+        """As in `subprocess`; only after the process has exited."""
         assert self._process is not None
         assert self._process.returncode is not None
         return self._process.returncode
@@ -146,7 +147,7 @@ class Child:
         await self._exited.wait()
 
     async def drain(self) -> None:
-        """Read what is left in the pipes, but wait little for processes that keep them open."""
+        """Read what is left in the pipes, but wait briefly for processes that keep them open."""
         for reader in (self.output, self.private):
             reader.finish()
             if reader.is_open:
@@ -190,13 +191,13 @@ async def run_bounded(
     longest: timedelta,
     watch: Callable[[], Awaitable[Breach]],
 ) -> Ended:
-    """Let a started child run to its end or to its first breach of a limit, and end the rest.
+    """Let a started child run to its end or its first breach of a limit, and end the rest.
 
     Args:
-        child: entered already; its own exit reaps it whatever happens here.
+        child: already entered; its own exit reaps it in any case.
         reach: how to end its processes.
         longest: wall-clock time; then SIGTERM, `GRACE`, SIGKILL.
-        watch: returns when a limit is broken, and otherwise never; cancelled at the end.
+        watch: returns when a limit is broken, otherwise never; cancelled at the end.
     """
     started = time.monotonic()
     survivors = 0
@@ -264,9 +265,9 @@ _DEADLY = frozenset(
 
 
 def _reading(returncode: int) -> tuple[Literal["exited", "signalled"], int]:
-    """Read a return code as shells write it: 128 + n says that signal n ended the command.
+    """Translate a return code as shells do: 128 + n means that signal n ended the command.
 
-    Only for signals that end commands in practice; git, for one, exits with 129 on wrong usage.
+    Only for signals that end commands in practice, because git exits with 129 on wrong usage.
     """
     if returncode < 0:
         return "signalled", -returncode
@@ -276,7 +277,7 @@ def _reading(returncode: int) -> tuple[Literal["exited", "signalled"], int]:
 
 
 async def within(waiting: Coroutine[object, object, object], seconds: float) -> bool:
-    """Wait at most `seconds`; return whether what was awaited happened."""
+    """Wait at most `seconds`; return whether the awaited event happened."""
     try:
         async with asyncio.timeout(seconds):
             await waiting

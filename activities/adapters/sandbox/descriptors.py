@@ -1,4 +1,4 @@
-"""Descriptors for a child: bytes without a file and without a writer task, pipes and channels."""
+"""Descriptors for a child: bytes without a file or a writer task, pipes and channels."""
 
 import contextlib
 import fcntl
@@ -11,7 +11,7 @@ def memory_file(content: bytes, name: str) -> int:
     """Return a sealed anonymous file that holds `content`, read from its start.
 
     Args:
-        content: any bytes; the child can read them again, but neither it nor we can change them.
+        content: any bytes; the child can read them again, but no process can change them.
         name: shown in `/proc/self/fd` of each holder; never a secret.
     """
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -31,8 +31,8 @@ def memory_file(content: bytes, name: str) -> int:
 def standard_input(content: bytes) -> int:
     """Return a descriptor to read `content` from; an empty one is `/dev/null`.
 
-    Not an empty pipe: a search tool that is given no path takes a pipe for what it is to search,
-    finds nothing there, and never looks at the files.
+    Not an empty pipe: a search tool without a path would search the pipe, find nothing, and never
+    look at the files.
     """
     if content:
         return memory_file(content, "stdin")
@@ -40,14 +40,14 @@ def standard_input(content: bytes) -> int:
 
 
 class Descriptors:
-    """What a child is to inherit; this process closes its own at the end.
+    """The descriptors that a child inherits; this process closes its own at the end.
 
     Attributes:
         passed: their numbers, which are the same in the child.
     """
 
     def __init__(self) -> None:
-        """Nothing is open yet."""
+        """Start with no descriptor."""
         self._owned = contextlib.ExitStack()
         self.passed: tuple[int, ...] = ()
 
@@ -69,14 +69,14 @@ class Descriptors:
         return self.lend(fd)
 
     def pipe(self) -> tuple[int, int]:
-        """Return the end that we read, without waiting, and the one that the child writes."""
+        """Return the end to read here, without waiting, and the end that the child writes."""
         reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._owned.callback(os.close, reader)
         self._owned.callback(os.close, writer)
         return reader, self.lend(writer)
 
     def channel(self) -> tuple[socket.socket, int]:
-        """Return our end of a channel, which does not block, and the one that is inherited."""
+        """Return this process's end of a channel, which does not block, and the inherited end."""
         ours, theirs = socket.socketpair()
         self._owned.enter_context(ours)
         self._owned.enter_context(theirs)

@@ -1,10 +1,10 @@
 """Mounts a snapshot beneath a workspace, for one command, in namespaces that end with it.
 
-An overlay: the snapshot is the lower layer, which the kernel never writes, and the workspace is
-the upper one. It is mounted over the workspace's own path, in a user and a mount namespace around
-bubblewrap, because bubblewrap before 0.11 cannot mount one. `volatile`, because the end of the
-mount would otherwise wait until the whole file system is on disk; what is lost by a power cut is
-made again from a checkpoint.
+An overlay: the snapshot is the lower layer, which the kernel never writes, and the workspace the
+upper one. It is mounted over the workspace's own path, in a user and a mount namespace around
+bubblewrap, because bubblewrap before 0.11 cannot mount one. It is `volatile`, because otherwise
+unmounting would wait until the whole file system is on disk; work that a power cut destroys is
+restored from a checkpoint.
 """
 
 import os
@@ -29,14 +29,14 @@ _TRIAL_TIMEOUT = timedelta(seconds=30)
 _TRIAL = """\
 test "$(cat kept/file)" = lower && echo upper >kept/file && rm -r gone && mkdir gone &&
 mv kept/file gone/moved && cat gone/moved"""
-"""Reads, writes, deletes, and makes a folder where one was deleted: that takes an attribute, which
-not all file systems hold."""
+"""Reads, writes, deletes, and makes a folder where one was deleted, which needs an attribute that
+not all file systems support."""
 
 
 def under_layer(argv: tuple[str, ...], layer: Layer) -> tuple[str, ...]:
     """Return what to start, in `layer.root`, so that `argv` runs with the layer mounted.
 
-    The paths are relative and of harmless characters, so that none is cut in the mount's options.
+    The paths are relative and have only harmless characters, so the mount options are parsed whole.
     """
     places = f"lowerdir={layer.lower},upperdir={layer.upper},workdir={layer.work}"
     options = f"{places},userxattr,volatile,nosuid,nodev"
@@ -44,10 +44,10 @@ def under_layer(argv: tuple[str, ...], layer: Layer) -> tuple[str, ...]:
 
 
 def fresh_work(layer: Layer) -> None:
-    """Make the mount's scratch space empty; the kernel leaves a folder there that refuses a second.
+    """Empty the mount's scratch space; a folder left by the kernel prevents a second mount.
 
     Raises:
-        SandboxUnavailableError: the snapshot is gone, or the disk refuses.
+        SandboxUnavailableError: the snapshot is missing, or the disk refuses.
     """
     if not (layer.root / layer.lower).is_dir():
         raise SandboxUnavailableError(
@@ -82,7 +82,7 @@ async def try_layer(
 
     Args:
         run: the sandbox's own `run`.
-        near: where layers will be, for file systems differ.
+        near: where layers will be, because file systems differ.
     """
     try:
         with _folder_near(near) as folder:

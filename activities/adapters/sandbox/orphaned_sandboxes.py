@@ -1,10 +1,9 @@
-"""Ends sandboxes that a killed worker left half made.
+"""Ends sandboxes that a killed worker left half-made.
 
-Bubblewrap dies with its parent. If that happens after it has cloned the process 1 of the
-sandbox and before it has let that go on, process 1 waits for ever: it runs nothing, but it holds
-the worktree's lock. Every later moment is covered by bubblewrap itself and by the handshake in
-`bubblewrap`; this one is seen from outside: a process 1 of bubblewrap's whose parent is no
-bubblewrap.
+Bubblewrap dies with its parent. If the parent dies after bubblewrap has cloned the sandbox's
+process 1 and before it has released it, process 1 waits for ever: it runs nothing, but it holds the
+worktree's lock. Bubblewrap itself and the handshake in `bubblewrap` cover every later moment. This
+one is visible from outside: a process 1 of bubblewrap whose parent is not bubblewrap.
 """
 
 import contextlib
@@ -20,10 +19,10 @@ _COMM = "bwrap"
 def sweep_orphans() -> int:
     """End every half-made sandbox of this user whose bubblewrap is dead; safe at any time.
 
-    To be called when a host starts, and by a caller that waits long for a worktree's lock.
+    Call it when a host starts, and while waiting long for a worktree's lock.
 
     Returns:
-        How many there were.
+        How many it ended.
     """
     return sum(_end_if_orphan(int(name)) for name in os.listdir(_PROC) if name.isdigit())
 
@@ -36,7 +35,7 @@ def _end_if_orphan(pid: int) -> bool:
     except OSError:
         return False
     try:
-        # Judged after the descriptor was opened, so that no other process can have got the number.
+        # Judged after opening the descriptor, so that the number cannot belong to another process.
         if not _is_orphan(pid):
             return False
         with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""The processes inside of a sandbox, reached through the first one, with which all others end."""
+"""Reaches the processes inside a sandbox through the first one, whose end ends all others."""
 
 import asyncio
 import contextlib
@@ -10,22 +10,22 @@ from typing import Self
 from activities.adapters.sandbox.child_process import Child, readable
 
 _TOLD_S = 30.0
-"""Far longer than bubblewrap takes to name its process 1, on a busy machine too."""
+"""Far longer than bubblewrap takes to name its process 1, even on a busy machine."""
 
 
 class Namespace:
-    """A context: while it is open, it reaches them. Implements `process.Reach`.
+    """A context that reaches the processes while it is open. Implements `child_process.Reach`.
 
     Attributes:
-        first: the number of process 1 as the host sees it; 0 until it is named.
+        first: the number of process 1 as the host sees it; 0 until known.
     """
 
     def __init__(self, child: Child, info: int) -> None:
-        """Watch.
+        """Start to watch.
 
         Args:
             child: bubblewrap outside.
-            info: the pipe on which it tells the number of process 1 inside; does not block.
+            info: the pipe on which it sends the number of process 1 inside; does not block.
         """
         self._child = child
         self._info = info
@@ -52,9 +52,9 @@ class Namespace:
     async def kill(self) -> None:
         """Kill process 1, and with it all others.
 
-        If it is not named yet, wait for that: killing bubblewrap outside alone would leave a
-        process 1 that waits for ever for its set-up, with the worktree's lock in its hand. Where
-        bubblewrap ends instead, there is none, and its number may be someone else's already.
+        If its number is not known yet, wait for it: killing only bubblewrap outside would leave a
+        process 1 that waits for ever for its set-up and holds the worktree's lock. If bubblewrap
+        ends instead, there is no process 1, and the number may already belong to another process.
         """
         await self._named_or_over()
         self._learn()
@@ -65,9 +65,9 @@ class Namespace:
                 os.kill(self._child.pid, signal.SIGKILL)
 
     async def after_exit(self) -> int:
-        """Wait until process 1 is dead, which it is only once all others are.
+        """Wait until process 1 is dead, which happens only after all others are.
 
-        Bubblewrap outside ends before: as soon as process 1 has told it the exit code.
+        Bubblewrap outside ends earlier: as soon as process 1 has sent it the exit code.
         """
         self._learn()
         if self._pidfd >= 0:

@@ -1,4 +1,4 @@
-"""What a child writes, read on the event loop as it comes: bounded, and never waited for."""
+"""Reads a child's output on the event loop as it arrives: bounded, and never waited for."""
 
 import asyncio
 import contextlib
@@ -19,9 +19,9 @@ class PipeReader:
     kept: bytearray = field(default_factory=bytearray)
     total: int = 0
     started: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once hands were shaken."""
+    """Set after the handshake."""
     finished: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when no one can write any more."""
+    """Set when no process can write any more."""
     _fd: int = -1
 
     def open(self) -> int:
@@ -37,7 +37,7 @@ class PipeReader:
 
     @property
     def is_open(self) -> bool:
-        """Whether someone may still write."""
+        """Whether a process may still write."""
         return self._fd >= 0
 
     def close(self) -> None:
@@ -49,13 +49,13 @@ class PipeReader:
             self.finished.set()
 
     def finish(self) -> None:
-        """Read what is there already, without waiting; at most a few megabytes (a pipe's size)."""
+        """Read what is already there, without waiting; at most a few megabytes (a pipe's size)."""
         for _ in range(_MOST_CHUNKS):
             if not self.is_open or not self._read():
                 return
 
     def _read(self) -> bool:
-        """Read one chunk; False where none is there yet."""
+        """Read one chunk; return False if there is none yet."""
         try:
             data = os.read(self._fd, CHUNK_BYTES)
         except BlockingIOError:

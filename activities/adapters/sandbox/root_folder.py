@@ -1,12 +1,12 @@
-"""A root folder of a person's own: an unpacked image, shown read-only in place of the host's /usr.
+"""A person's own root folder: an unpacked image, shown read-only in place of the host's /usr.
 
-Top folders of programs are shown as they are. Those in which other things stand (/etc, /var, /opt,
-/srv) are made new, with a link for each entry of the image: a mount for each would cost a quarter
-of a millisecond. Homes, mounts and the kernel's own folders are left out. Of a link at the top only
-its text is used, so none leads the host elsewhere.
+Top folders of programs are shown as they are. Mixed folders (/etc, /var, /opt, /srv) are created
+with a link for each entry of the image, because a mount for each would cost a quarter of a
+millisecond. Homes, mounts and the kernel's own folders are left out. Only the text of a link at the
+top is used, so no link leads the host elsewhere.
 
 The file tools need the interpreter that runs Blue Flame, whatever C library the image has. It is
-shown out of the way, with the host's /usr, and started by its own loader.
+shown at a separate path, with the host's /usr, and started by its own loader.
 """
 
 import functools
@@ -16,11 +16,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from activities.adapters.sandbox.shown_programs import own_programs
+from activities.adapters.sandbox.blueflame_programs import own_programs
 from activities.ports.sandbox_port import SandboxUnavailableError
 
 HOST: Final = "/etc/own-programs/host"
-"""Where what belongs to the host stands inside."""
+"""Where the host's programs appear inside."""
 _OUT: Final = frozenset(
     {
         *("proc", "sys", "dev", "tmp", "run", "home", "root", "boot", "mnt", "media", "lost+found"),
@@ -38,19 +38,19 @@ _OWN: Final = frozenset(
         *("var/tmp", "var/run", "var/lock", "var/cache", "var/log"),
     }
 )
-"""The sandbox's own, the host's, or of no use read-only."""
+"""Provided by the sandbox or the host, or useless if read-only."""
 _LOADER: Final = re.compile(r"\s(/\S*/ld[-.][^/\s]*)$", re.MULTILINE)
 
 
 def arguments(root: Path, shown: Collection[Path]) -> Iterator[str]:
-    """Return bubblewrap's options for what the image has.
+    """Return bubblewrap's options for the image.
 
     Args:
-        root: the real folder; it was looked at when the worker started.
-        shown: what else is shown inside; of the image nothing stands in its way.
+        root: the real folder, checked when the worker started.
+        shown: other paths shown inside; they take precedence over the image.
 
     Raises:
-        SandboxUnavailableError: the folder is no unpacked image.
+        SandboxUnavailableError: the folder is not an unpacked image.
     """
     for entry in _entries(root):
         place = f"/{entry.name}"
@@ -92,7 +92,7 @@ def _spread(folder: os.DirEntry[str], shown: Collection[Path]) -> Iterator[str]:
 
 
 def host_programs() -> Iterator[str]:
-    """Return bubblewrap's options for the interpreter of the file tools and what it needs."""
+    """Return bubblewrap's options for the file tools' interpreter and what it needs."""
     own = own_programs()
     for path in (Path("/usr"), *own.prefixes):
         yield from ("--ro-bind", str(path), f"{HOST}{path}")
@@ -102,7 +102,7 @@ def host_programs() -> Iterator[str]:
 
 
 def started(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return `argv` as it starts inside, where it begins with Blue Flame's own interpreter."""
+    """Return `argv` as it starts inside, if it begins with Blue Flame's own interpreter."""
     own = own_programs()
     if argv[0] != str(own.interpreter):
         return argv
@@ -115,7 +115,7 @@ def started(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 @functools.cache
 def _loader() -> str:
-    """Return the loader that started this process: its C library lies beside it."""
+    """Return the loader that started this process; its C library is next to it."""
     found = _LOADER.search(Path("/proc/self/maps").read_text())
     if found is None:
         raise SandboxUnavailableError(

@@ -1,8 +1,8 @@
 """The system calls that a sandboxed command may not make, as a program for bubblewrap.
 
-What is denied is what widens the kernel's attack surface or reaches another process or namespace:
-the list only removes, so that ordinary toolchains run unchanged. It deliberately judges no paths
-and no arguments in memory: seccomp cannot see them.
+It denies calls that widen the kernel's attack surface or reach another process or namespace. The
+list only removes, so that ordinary toolchains run unchanged. It does not judge paths or arguments
+in memory, because seccomp cannot see them.
 """
 
 import ctypes.util
@@ -40,7 +40,7 @@ _DENIED = (
 )
 
 _ABSENT = "clone3 io_uring_setup io_uring_enter io_uring_register"
-"""Answered ENOSYS, so that libraries take their older way (whose flags can be judged)."""
+"""Answered with ENOSYS, so that libraries use their older way (whose flags can be judged)."""
 
 _CLONE_FLAGS = (
     0x00020000,
@@ -58,14 +58,14 @@ _FAMILIES = (1, 2, 10)
 _LAST_FAMILY = 64
 
 _TERMINAL_IOCTLS = (0x5412, 0x541C, 0x5423)
-"""TIOCSTI and TIOCLINUX type for the person; TIOCSETD loads line disciplines."""
+"""TIOCSTI and TIOCLINUX type as if they were the person; TIOCSETD loads line disciplines."""
 
 _LARGEST_SHARED_SEGMENT = 64 << 10
-"""System V segments are charged to no process once detached, so the watchdog cannot see them; of
-the kernel's 4,096 segments that leaves 256 MB. What programs still use of them is a few bytes."""
+"""System V segments belong to no process once detached, so the watchdog cannot see them. This limit
+allows 256 MB in the kernel's 4,096 segments. Programs that still use them need a few bytes."""
 
 _UNKNOWN_CALL = -1
-"""What libseccomp answers for a name that it has never heard of."""
+"""What libseccomp returns for an unknown name."""
 
 _Rule = tuple[int, str, tuple[object, ...]]
 """Action, name of the call, conditions on its arguments."""
@@ -73,17 +73,17 @@ _Rule = tuple[int, str, tuple[object, ...]]
 
 @functools.cache
 def program() -> bytes:
-    """Return the compiled filter; made once in a process.
+    """Return the compiled filter; made once per process.
 
     Raises:
-        SandboxUnavailableError: libseccomp or its binding is missing. There is no way round:
+        SandboxUnavailableError: libseccomp or its binding is missing. There is no fallback:
             without the filter ptrace, keyctl, io_uring, vsock and netlink are open.
     """
     library = _binding()
     filters = library.SyscallFilter(library.ALLOW)
     filters.set_attr(library.Attr.ACT_BADARCH, library.KILL_PROCESS)
     for action, name, conditions in _rules(library):
-        # A call that this libseccomp does not know yet (or any more) is left out.
+        # A call that this version of libseccomp does not know is left out.
         if library.resolve_syscall(library.Arch.NATIVE, name) != _UNKNOWN_CALL:
             filters.add_rule(action, name, *conditions)
     with tempfile.TemporaryFile() as target:
@@ -115,7 +115,7 @@ def _rules(library: ModuleType) -> Iterator[_Rule]:
         yield denied, "clone", (library.Arg(0, library.MASKED_EQ, flag, flag),)
     yield from _socket_rules(library)
     for request in _TERMINAL_IOCTLS:
-        # The kernel looks at the low 32 bits only; comparing all 64 could be stepped round.
+        # The kernel reads only the low 32 bits; a comparison of all 64 could be circumvented.
         low = library.Arg(1, library.MASKED_EQ, 0xFFFFFFFF, request)
         yield denied, "ioctl", (low,)
     yield denied, "shmget", (library.Arg(1, library.GT, _LARGEST_SHARED_SEGMENT),)

@@ -1,11 +1,11 @@
 """`sandbox: none`: commands with limits and a clean environment, but without any confinement.
 
-Honest about what it is: the probe names it `none` and warns, and every view shows that. It keeps
-the port's promises about ends, output, limits and left-over processes as far as they go without
-namespaces: a process is found by its session or by a mark in its environment, so one that leaves
-the session and clears its environment escapes. With a delegated cgroup only one escapes that moves
-itself out of it, which it may, for it is of the same user. Network, home, secrets on disk,
-`Workspace.writable` and `WORKSPACE` as a path are not kept at all.
+The probe names it `none` and warns, and every view shows that. It keeps the port's promises about
+ends, output, limits and left-over processes as far as is possible without namespaces: it finds a
+process by its session or by a mark in its environment, so a process that leaves the session and
+clears its environment escapes. With a delegated cgroup only a process that moves itself out
+escapes, which it may do as the same user. Network, home, secrets on disk, `Workspace.writable` and
+`WORKSPACE` as a path are not protected at all.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from activities.adapters.sandbox.blueflame_programs import own_programs
 from activities.adapters.sandbox.bwrap_arguments import environment, own_links
 from activities.adapters.sandbox.cgroups import kernel_limits
 from activities.adapters.sandbox.child_process import (
@@ -27,7 +28,6 @@ from activities.adapters.sandbox.child_process import (
     readable,
     run_bounded,
 )
-from activities.adapters.sandbox.shown_programs import own_programs
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog, session_of
 from activities.ports.sandbox_port import (
     Layering,
@@ -52,24 +52,24 @@ class UnconfinedSandbox:
         cgroup: Path | None = None,
         offered: Toolchains | None = None,
     ) -> None:
-        """Remember what is needed later.
+        """Remember the settings.
 
         Args:
-            toolchain: what comes first in PATH, for every command.
-            cgroup: a delegated one, in which each command gets its own.
-            offered: what else a command may ask for; None: nothing.
+            toolchain: prefixes that come first in PATH, for every command.
+            cgroup: a delegated cgroup, in which each command gets its own.
+            offered: further toolchains that a command may ask for; None: none.
         """
         self._toolchain = toolchain
         self._offered = offered or Toolchains()
         self._cgroup = cgroup
 
     async def probe(self) -> SandboxProbe:
-        """Say that there is none."""
+        """Report that there is no sandbox."""
         warning = "There is no sandbox: commands run with all rights of the user of this process."
         return SandboxProbe(usable=True, name="none", reason=None, warnings=(warning,))
 
     async def layering(self, near: Path) -> Layering:  # noqa: ARG002 -- the port
-        """Say that workspaces share nothing: each command sees its workspace at its own path."""
+        """Report that workspaces share nothing: each command sees its workspace at its own path."""
         return Layering(kind="none", reason="There is no sandbox, so set-up runs in each worktree.")
 
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
@@ -149,24 +149,24 @@ async def _supervise(spawn: Spawn, command: SandboxCommand, mark: str) -> Ended:
 
 
 class _Session:
-    """Reaches the processes of a session, and those that left it with our mark on them."""
+    """Reaches the processes of a session, and those that left it but carry the mark."""
 
     def __init__(self, child: Child, mark: bytes) -> None:
         self._child = child
         self._mark = mark
 
     def terminate(self) -> None:
-        """Send SIGTERM to all that are found."""
+        """Send SIGTERM to all processes found."""
         for pid in self._found():
             _send(pid, signal.SIGTERM)
 
     async def kill(self) -> None:
-        """Send SIGKILL to all that are found."""
+        """Send SIGKILL to all processes found."""
         for pid in self._found():
             _send(pid, signal.SIGKILL)
 
     async def after_exit(self) -> int:
-        """Kill what is left until nothing is found any more; a fork may race with the search."""
+        """Kill until no process is found any more, because a fork may race with the search."""
         found = list(self._found())
         count = len(found)
         for _ in range(_ROUNDS):
@@ -198,7 +198,7 @@ def _send(pid: int, number: signal.Signals) -> None:
 
 
 async def _end(pid: int) -> None:
-    """Kill one process that is not our child, and wait until it is dead."""
+    """Kill one process that is not a child, and wait until it is dead."""
     try:
         pidfd = os.pidfd_open(pid)
     except OSError:

@@ -1,8 +1,8 @@
-"""Watches what a running command uses and says when it is too much.
+"""Watches what a running command uses, and reports when it is too much.
 
-The tier that works everywhere: the kernel's limits per process (set by the launcher) plus this
-sampling of the whole. It overshoots by what a command takes within one interval, and it cannot see
-socket and pipe buffers or descriptors in flight. A delegated cgroup (`cgroups`) closes that.
+This works everywhere: the kernel's limits per process (set by the launcher) plus samples of the
+whole. It overshoots by what a command takes within one interval, and it cannot see socket and pipe
+buffers or descriptors in flight. A delegated cgroup (`cgroups`) closes these gaps.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ _ROUNDS_PER_WALK = 100
 _OWN_MEMORY = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
 _BLOCK_BYTES = 512
 _MOST_NEW_FILES = 200_000
-"""On disk, and on the in-memory file systems, where an empty one costs a kilobyte of memory."""
+"""On disk, and on the in-memory file systems, where an empty file costs a kilobyte of memory."""
 _CLOCK_LEEWAY_NS = 20_000_000
-"""Files are stamped with the clock of the kernel's last tick."""
+"""Files get the time of the kernel's last tick."""
 
 
 class Meter(Protocol):
@@ -47,12 +47,12 @@ class Meter(Protocol):
 
 @dataclass(frozen=True)
 class ProcMeter:
-    """Reads a `/proc`, and the in-memory file systems that belong to the command alone."""
+    """Reads a `/proc`, and the in-memory file systems that belong only to the command."""
 
     proc: Path
-    """For a sandbox the one inside, which shows its processes and no others."""
+    """For a sandbox the inner one, which shows only its processes."""
     scratch: tuple[Path, ...] = ()
-    """Mount points as seen from here."""
+    """Mount points as seen from this process."""
     session: int | None = None
     """Count only processes of this session; None: all."""
 
@@ -67,7 +67,7 @@ class ProcMeter:
         return sum(one.f_files - one.f_ffree for one in self._scratch())
 
     def unlinked_bytes(self) -> dict[int, int]:
-        """Sum the open nameless files, each once however many processes hold it."""
+        """Sum the open nameless files, each once, however many processes hold it."""
         files = {key: size for one in self._processes() for key, size in _unlinked_files(one)}
         sums: dict[int, int] = {}
         for (device, _), size in files.items():
@@ -89,7 +89,7 @@ class ProcMeter:
 
 @dataclass
 class Watchdog:
-    """Compares samples with the limits until one is broken. Made before the command starts."""
+    """Compares samples with the limits until one is broken. Create it before the command starts."""
 
     workspace: Path
     memory_bytes: int
@@ -125,7 +125,7 @@ class Watchdog:
         return "out_of_memory" if used > self.memory_bytes or too_many else None
 
     async def _disk_breach(self, number: int) -> Breach | None:
-        """Walk the tree only when the file system has filled notably, or now and then."""
+        """Walk the tree only when the file system has filled notably, or at long intervals."""
         if number % _ROUNDS_PER_WALK and not self._has_filled():
             return None
         self._remember_free()
@@ -162,7 +162,7 @@ def written_since(root: Path, since_ns: int) -> tuple[int, int]:
 
 
 def session_of(process: Path) -> int | None:
-    """Return the session id of a `/proc/<pid>`; None where the process is gone."""
+    """Return the session id of a `/proc/<pid>`; None if the process is gone."""
     try:
         return int((process / "stat").read_text().rpartition(")")[2].split()[3])
     except (OSError, IndexError, ValueError):

@@ -1,1 +1,1 @@
-"""Reads bash: a text becomes a `shell_tree` of the domain, or is unreadable."""
+"""Parses bash: a text becomes a `shell_tree` of the domain, or is unreadable."""

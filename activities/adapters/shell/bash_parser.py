@@ -1,7 +1,7 @@
-"""The adapter of tree-sitter-bash: text → neutral tree, and unreadable where there is any doubt.
+"""The adapter of tree-sitter-bash: text → neutral tree, or unreadable if there is any doubt.
 
-The grammar is not bash's own. So its tree is believed only where every byte is accounted for, and
-where nothing that looks like an expansion stayed inside a literal; all else is unreadable.
+The grammar is not bash's own. So its tree is accepted only if every byte is accounted for and no
+literal holds anything that looks like an expansion; all other text is unreadable.
 """
 
 import re
@@ -32,7 +32,7 @@ from workflows.domain.agent.shell_tree import (
 from workflows.domain.agent.shell_tree import Node as Tree
 
 MOST_CHARACTERS = 20_000
-"""Without here-documents; reading takes up to 0.1 s for the worst texts of this length."""
+"""Without here-documents; parsing takes up to 0.1 s for the worst texts of this length."""
 MOST_HERE_CHARACTERS = 1_000_000
 _MOST_DEPTH = 40
 
@@ -42,15 +42,15 @@ _BODY_EXPANSION = re.compile(r"\\.|(?P<tick>`)|(?P<dollar>\$[({])", re.DOTALL)
 
 
 def parse(text: str) -> Group | Unreadable:
-    """Read a text as bash would.
+    """Parse a text as bash would.
 
     Args:
         text: a command line or script.
 
     Returns:
-        Its commands, or where it cannot be read with certainty and why.
+        Its commands, or where and why it cannot be parsed with certainty.
     """
-    # Before anything else looks at it: a lone surrogate is not a text that could be encoded.
+    # First of all, because a lone surrogate cannot be encoded.
     if found := bash_words.FORBIDDEN.search(text):
         before = text[: found.start()]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -74,7 +74,7 @@ def _check_length(text: str, shortened: str) -> None:
 
 
 class _Reader(WordReader):
-    """Reads the statements of one text."""
+    """Parses the statements of one text."""
 
     def __init__(
         self, source: bytes, documents: Sequence[HereDocument] = (), depth: int = 0
@@ -129,7 +129,7 @@ class _Reader(WordReader):
     _do_group = _variable_assignments = _group
 
     def _c_style_for_statement(self, node: Node) -> Group:
-        """The three expressions count by what they run."""
+        """Only what the three expressions run counts."""
         body = node.child_by_field_name("body")
         inner = [group for child in node.children if child != body for group in self._found(child)]
         statements = self._statement(body) if body is not None else ()
@@ -150,13 +150,13 @@ class _Reader(WordReader):
         return self._group(node)
 
     def _list(self, node: Node, redirects: Sequence[Node] = ()) -> Group:
-        """What stands behind `&&` or `||` may not run."""
+        """Commands after `&&` or `||` may not run."""
         first, *rest = self._parts(node, redirects)
         choices = (Group(kind="choice", members=(each,)) for each in rest)
         return Group(kind="sequence", members=(first, *choices))
 
     def _parts(self, node: Node, redirects: Sequence[Node]) -> Iterator[Tree]:
-        """Read statements of which, for bash, the last one has the redirections of all."""
+        """Parse statements; for bash, the last one has the redirections of all."""
         named = [child for child in node.children if child.is_named and child.type != "comment"]
         self._deeper(node)
         for child in named[:-1]:
@@ -237,14 +237,14 @@ class _Reader(WordReader):
         return SimpleCommand(words=(Word(text="(("),), inner=tuple(self._inner(node)))
 
     def _only_inner(self, node: Node) -> Iterator[SimpleCommand]:
-        """A word that no program gets, as the list of `for`: only what it runs counts."""
+        """A word that no program gets, as the list of `for`; only what it runs counts."""
         inner: list[Group] = []
         self._expand(node, inner)
         if inner:
             yield SimpleCommand(inner=tuple(inner))
 
     def _simple(self, children: Sequence[Node]) -> SimpleCommand:
-        """Put a command together from assignments, words and redirections in any order."""
+        """Build a command from assignments, words and redirections in any order."""
         parts = _Assembly()
         for unit in self._units(children):
             first = unit[0]
@@ -332,7 +332,7 @@ class _Reader(WordReader):
     def _here_expansion(
         self, text: str, start: int, document: HereDocument, inner: list[Group]
     ) -> int:
-        """Read one `$(…)` or `${…}` of a here-document; return where it ends."""
+        """Parse one `$(…)` or `${…}` of a here-document; return where it ends."""
         source = text[start:].encode("utf-8", "replace")
         root = read_tree(source)
         node = root.descendant_for_byte_range(0, 2)
@@ -358,7 +358,7 @@ class _Reader(WordReader):
         self._account(node, node.start_byte)
         opener = self._text(node.children[0])
         if opener == "`" and any(node.start_byte < at < node.end_byte for at in self._documents):
-            # Bash takes a backslash away in it before it looks for expansions.
+            # Bash removes a backslash in it before it looks for expansions.
             raise UnreadableError(node.start_byte, "a here-document inside backquotes: use '$('")
         if opener == "`" and b"\\" in self._source[node.start_byte : node.end_byte]:
             raw = self._text(node)[1:-1]
@@ -371,7 +371,7 @@ class _Reader(WordReader):
 
 
 class _Assembly:
-    """What a simple command is put together from."""
+    """The parts of a simple command."""
 
     def __init__(self) -> None:
         self.words: list[Word] = []

@@ -1,7 +1,7 @@
-"""Quotes, escapes and braces of bash, resolved: raw text becomes the text that a program gets.
+"""Resolves bash's quotes, escapes and braces: raw text becomes the text that a program gets.
 
-While a word is put together, characters with a meaning that stand without quotes are written as
-marks that no text may hold, so that quoted ones stay what they are.
+While a word is built, unquoted special characters are written as marks that no text may hold, so
+that quoted ones stay what they are.
 """
 
 import re
@@ -20,13 +20,13 @@ _TO_MARKS: Final = str.maketrans(_MARKS)
 _GLOBS: Final = tuple(_MARKS[letter] for letter in "*?[")
 _OPEN, _COMMA, _CLOSE, _TILDE = (_MARKS[letter] for letter in "{,}~")
 MANY: Final = "\ufddf"
-"""Beside `UNKNOWN`: an expansion without quotes, which may become several words or none."""
+"""With `UNKNOWN`: an expansion without quotes, which may become several words or none."""
 
 FORBIDDEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufdd0-\ufdef\ud800-\udfff]")
-"""What no command may hold: control characters, and our marks."""
+"""What no command may hold: control characters, and the marks."""
 _MOST_WORDS: Final = 64
 _LAST_ASCII: Final = 0x7F
-"""Bytes beyond it are parts of characters."""
+"""Bytes above it are parts of characters."""
 
 _ANSI: Final = re.compile(
     r"\\(?:x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL
@@ -41,10 +41,10 @@ _DOUBLE: Final = re.compile(r"\\([$`\"\\\n])|([`\"])|(\$[({])")
 
 
 def unquoted(raw: str, offset: int) -> str:
-    """Resolve raw text that stands without quotes, expansions cut out.
+    """Resolve raw text without quotes, its expansions already removed.
 
     Raises:
-        UnreadableError: it holds what the grammar should have seen as something else.
+        UnreadableError: it holds text that the grammar should have parsed differently.
     """
     if _SIMPLE.fullmatch(raw):
         return raw
@@ -62,10 +62,10 @@ def unquoted(raw: str, offset: int) -> str:
 
 
 def double_quoted(raw: str, offset: int) -> str:
-    """Resolve raw text between double quotes, expansions cut out.
+    """Resolve raw text between double quotes, its expansions already removed.
 
     Raises:
-        UnreadableError: it holds what the grammar should have seen as something else.
+        UnreadableError: it holds text that the grammar should have parsed differently.
     """
 
     def resolved(match: re.Match[str]) -> str:
@@ -80,7 +80,7 @@ def ansi_quoted(raw: str, offset: int) -> str:
     r"""Resolve the inside of `$'…'`.
 
     Raises:
-        UnreadableError: it holds a NUL, at which bash would cut it, or bytes that are no text.
+        UnreadableError: it holds a NUL, at which bash would cut it, or bytes that are not text.
     """
     text = _ANSI.sub(lambda match: _ansi(match[0][1:], offset), raw)
     if FORBIDDEN.search(text.translate(dict.fromkeys(range(1, 32)))):
@@ -107,10 +107,10 @@ def _ansi(escape: str, offset: int) -> str:
 
 
 def expanded(marked: str) -> tuple[Word, ...]:
-    """Turn a word with marks into the words that it becomes.
+    """Turn a word with marks into the resulting words.
 
     Args:
-        marked: made of what the functions above return, of `UNKNOWN`, and of `UNKNOWN + MANY`.
+        marked: built from the results of the functions above, `UNKNOWN`, and `UNKNOWN + MANY`.
     """
     if _SIMPLE.fullmatch(marked):
         return _known(marked)
@@ -122,7 +122,7 @@ def expanded(marked: str) -> tuple[Word, ...]:
 
 @lru_cache(maxsize=4_096)
 def _known(text: str) -> tuple[Word, ...]:
-    """Most words are plain, and the same ones come again and again."""
+    """Most words are plain, and the same words recur."""
     return (Word(text=text),)
 
 
@@ -135,7 +135,7 @@ def _word(marked: str) -> Word:
 
 
 def _braces(text: str) -> list[str] | None:
-    """Expand `{a,b}`; None where that is too much, or a range (`{1..9}`)."""
+    """Expand `{a,b}`; None if there are too many words, or for a range (`{1..9}`)."""
     if _OPEN not in text:
         return [text]
     todo, done = [text], list[str]()
@@ -152,7 +152,7 @@ def _braces(text: str) -> list[str] | None:
         if not cuts:
             if ".." in inner:
                 return None
-            # No brace expansion: the braces stand for themselves.
+            # Not a brace expansion: the braces stand for themselves.
             literal = inner.replace(_OPEN, "{").replace(_CLOSE, "}")
             todo.append(f"{one[:start]}{{{literal}}}{one[end + 1 :]}")
             continue
@@ -163,7 +163,7 @@ def _braces(text: str) -> list[str] | None:
 
 
 def _first_brace(text: str) -> tuple[int, int, list[int]] | None:
-    """Find the first brace that closes: where it begins, ends, and its own commas."""
+    """Find the first closed brace: its start, its end, and its own commas."""
     start = text.find(_OPEN)
     while start >= 0:
         depth, cuts = 0, list[int]()

@@ -1,4 +1,4 @@
-"""What the grammar's nodes are called, and walking over them."""
+"""The names of the grammar's nodes, and iteration over them."""
 
 import functools
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from activities.adapters.shell.unreadable import UnreadableError
 
 _ASCII = bytes(range(128)) + b"x" * 128
 OPAQUE = frozenset({"string", "raw_string", "ansi_c_string", "regex", "comment", "word"})
-"""Between their ends, blanks are text."""
+"""Between the ends of these, blanks are text."""
 SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 WORDS = frozenset({
     "word", "number", "string", "raw_string", "ansi_c_string", "translated_string",
@@ -32,14 +32,14 @@ def _parser() -> Parser:
 def read_tree(source: bytes) -> Node:
     """Return the root of a text's tree.
 
-    For bash each byte beyond ASCII is a letter like any other, so the grammar is shown letters in
-    their places: its own tables are not made for all of Unicode, and crash the process on some.
+    For bash, each byte beyond ASCII is an ordinary letter, so the grammar gets letters in their
+    place: its own tables do not cover all of Unicode, and crash the process on some characters.
     """
     return _parser().parse(source.translate(_ASCII)).root_node
 
 
 def leaves(node: Node) -> Iterator[Node]:
-    """Return what has text of its own, in order."""
+    """Return the nodes that have text of their own, in order."""
     todo = [node]
     while todo:
         one = todo.pop()
@@ -65,7 +65,7 @@ def is_word(node: Node) -> bool:
 
 
 def first_error(root: Node) -> UnreadableError:
-    """Return where a tree with an error has its first one."""
+    """Return the position of the first error in a tree that has one."""
     node = root
     while not (node.is_error or node.is_missing):
         below = next((child for child in node.children if child.has_error), None)

@@ -1,8 +1,8 @@
-"""Takes here-documents out of a text before the grammar sees it, and puts a redirection in place.
+"""Removes here-documents from a text before it is parsed, and puts a redirection in their place.
 
-The grammar reads `<NAME` everywhere where bash reads `<<NAME`, and reads here-documents themselves
-only in some places. Whether each place really is a redirection is checked in the grammar's tree by
-`grammar.py`; where it is none, the text counts as unreadable.
+The grammar accepts `<NAME` wherever bash accepts `<<NAME`, but parses here-documents themselves
+only in some places. `bash_parser` checks in the grammar's tree that each place really is a
+redirection; otherwise the text counts as unreadable.
 """
 
 import re
@@ -17,12 +17,12 @@ _EXPANSION = re.compile(r"\\.|[$`]", re.DOTALL)
 
 
 class HereDocument(NamedTuple):
-    """One here-document that was taken out."""
+    """One here-document that was removed."""
 
     at: int
     """Where its redirection's target begins in the shortened text, in bytes."""
     line_end: int
-    """Where in the shortened text the newline stands behind which its text began, in bytes."""
+    """The position in the shortened text of the newline after which its text began, in bytes."""
     text: str
     is_quoted: bool
     """Nothing in it is expanded."""
@@ -41,7 +41,7 @@ class Shortened(NamedTuple):
 
 
 def take_out(text: str) -> Shortened:
-    """Take out every here-document whose end is found."""
+    """Remove every here-document whose end is found."""
     if "<<" not in text:
         return Shortened(text, ())
     lines = text.split("\n")

@@ -1,4 +1,4 @@
-"""Reads words: what a program gets, what is not known of it, and what runs inside it."""
+"""Parses words: what a program gets, what is unknown about it, and what runs inside it."""
 
 import re
 from abc import ABC, abstractmethod
@@ -28,17 +28,17 @@ _RUNS = re.compile(r"\$[({]|`")
 
 
 class WordReader(ABC):
-    """Reads the words of one text; the substitutions in them go to the list that is handed in."""
+    """Parses the words of one text; their substitutions go to the list that is passed in."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
 
     @abstractmethod
     def _substitution(self, node: Node) -> Group:
-        """Read the commands of `$(…)`, `` `…` ``, `<(…)` or `>(…)`."""
+        """Parse the commands of `$(…)`, `` `…` ``, `<(…)` or `>(…)`."""
 
     def _account(self, node: Node, start: int) -> None:
-        """Make sure that only blanks stand between the leaves of the tree."""
+        """Check that only blanks stand between the leaves of the tree."""
         end = start
         for leaf in leaves(node):
             if not _GAP.fullmatch(self._source, end, leaf.start_byte) or leaf.start_byte < end:
@@ -48,7 +48,7 @@ class WordReader(ABC):
             raise UnreadableError(end, "a text that the grammar skips")
 
     def _units(self, children: Sequence[Node]) -> Iterator[list[Node]]:
-        """Join what bash takes as one word because no blank stands between."""
+        """Join what bash takes as one word because no blank separates it."""
         unit: list[Node] = []
         for each in children:
             child = each.children[0] if each.type == "command_name" else each
@@ -71,21 +71,21 @@ class WordReader(ABC):
             yield unit
 
     def _is_whole(self, node: Node) -> bool:
-        """Whether nothing stands between the parts of a node, as bash has it."""
+        """Whether the parts of a node are adjacent, as bash requires."""
         return all(self._touch(before, after) for before, after in pairwise(node.children))
 
     def _touch(self, before: Node, after: Node) -> bool:
         return _CONTINUED.fullmatch(self._source, before.end_byte, after.start_byte) is not None
 
     def _is_descriptor(self, unit: Sequence[Node]) -> bool:
-        """Whether a word in front of a redirection is its number, which the grammar may not see."""
+        """Whether a word before a redirection is its number, which the grammar may not see."""
         return len(unit) == 1 and unit[0].type == "number" and self._text(unit[0]).isdigit()
 
     def _joined(self, unit: Sequence[Node], inner: list[Group]) -> str:
         return "".join(self._expand(node, inner) for node in unit)
 
     def _expand(self, node: Node, inner: list[Group]) -> str:
-        """Return a word with the marks of `words`; substitutions in it go to `inner`."""
+        """Return a word with the marks of `bash_words`; substitutions in it go to `inner`."""
         match node.type:
             case "raw_string":
                 return self._text(node)[1:-1]
@@ -101,7 +101,7 @@ class WordReader(ABC):
                 return bash_words.unquoted(self._literal(node), node.start_byte)
 
     def _literal(self, node: Node) -> str:
-        """Return raw text without the `$` of a string behind it, which stays as it is."""
+        """Return raw text without the `$` of a string after it, which stays as it is."""
         text = self._text(node)
         if text.endswith("$") and not text.endswith("\\$"):
             behind = self._source[node.end_byte : node.end_byte + 1]
@@ -132,7 +132,7 @@ class WordReader(ABC):
         return UNKNOWN if node.type == "process_substitution" else UNKNOWN + bash_words.MANY
 
     def _elements(self, array: Node, inner: list[Group]) -> None:
-        """Read an array's elements: words like others, unless a subscript stands before one."""
+        """Parse an array's elements: words like others, unless a subscript precedes one."""
         elements = [child for child in array.children if child.type in WORDS]
         for before, element in zip([None, *elements], elements, strict=False):
             if before is not None and self._touch(before, element):
@@ -143,18 +143,18 @@ class WordReader(ABC):
                 self._value(element, inner)
 
     def _value(self, node: Node, inner: list[Group]) -> None:
-        """Read what a variable is given."""
+        """Parse the value of a variable."""
         values = bash_words.expanded(self._expand(node, inner))
         if any(_SUBSCRIPT.search(value.text) for value in values):
             reason = "a value that runs commands where it is taken for a number"
             raise UnreadableError(node.start_byte, reason)
 
     def _stands_apart(self, node: Node) -> bool:
-        """Whether a `$` is none of an expansion: the grammar skips blanks between it and a name."""
+        """Whether a `$` belongs to no expansion: the grammar skips blanks between it and a name."""
         return node.type == "simple_expansion" and len(self._text(node).split()) > 1
 
     def _double_quoted(self, node: Node, inner: list[Group]) -> str:
-        """Between the quotes, all that is no expansion is text, blanks included."""
+        """Between the quotes, everything except expansions is text, blanks included."""
         start = self._source.index(b'"', node.start_byte) + 1
         parts: list[str] = []
         for child in node.children:
@@ -190,7 +190,7 @@ class WordReader(ABC):
             yield from self._inner(node)
 
     def _only_text(self, text: str, node: Node) -> None:
-        """Quotes inside an expansion or in arithmetic do not always quote: it may be read again."""
+        """Reject substitutions in quotes inside an expansion, which may be parsed again."""
         if _RUNS.search(text):
             raise UnreadableError(node.start_byte, "a substitution in quotes inside an expansion")
 

@@ -1,1 +1,1 @@
-"""Snapshots on this host's disk: made whole or not at all, used by name, removed when unused."""
+"""Snapshots on this host's disk: created whole or not at all, used by name, removed when unused."""

@@ -1,4 +1,8 @@
-"""Which snapshots a host has, who uses them, and their removal; see `snapshot_store`."""
+"""Lists a host's snapshots and their users, and removes unused ones.
+
+`snapshot_store` chooses what to remove when space is short, `workers.hosting.session_cleaning` what
+to remove by age.
+"""
 
 import contextlib
 import os
@@ -12,18 +16,18 @@ from activities.ports.snapshot_port import USED_SNAPSHOT, SnapshotRecord, UsedSn
 
 RECORD: Final = "record.json"
 MAKING: Final = ".making-"
-"""What a name begins with that is half made, or half removed."""
+"""The prefix of names that are half-made, or half-removed."""
 
 
 def all_snapshots(data: Path) -> list[Path]:
-    """Return the folders of all snapshots of a host that were made whole."""
+    """Return the folders of all complete snapshots of a host."""
     top = data / "snapshots"
     folders = sorted(top.iterdir()) if top.is_dir() else []
     return [place for folder in folders for place in whole_snapshots(folder)]
 
 
 def whole_snapshots(folder: Path) -> Iterator[Path]:
-    """Return the folders of a key's snapshots that were made whole."""
+    """Return the folders of a key's complete snapshots."""
     if folder.is_dir():
         yield from (each for each in folder.iterdir() if not each.name.startswith(MAKING))
 
@@ -36,7 +40,7 @@ def used_at(place: Path) -> float:
 
 
 def size_of(place: Path) -> int:
-    """Return the bytes of a snapshot, as its record says."""
+    """Return the size of a snapshot in bytes, from its record."""
     try:
         return SnapshotRecord.model_validate_json((place / RECORD).read_bytes()).size_bytes
     except (OSError, ValueError):
@@ -47,7 +51,7 @@ def remove_unused(data: Path, place: Path) -> int:
     """Remove a snapshot that no worktree uses.
 
     Returns:
-        The bytes that became free, at least 1; 0 where it is in use, or someone holds its key.
+        The number of freed bytes, at least 1; 0 if it is in use or its key is locked.
     """
     path = lock_of(data, place.parent.name)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +80,7 @@ def used_places(data: Path) -> set[str]:
 
 
 def remove(folder: Path) -> None:
-    """Delete a folder with all that a set-up can have made of it."""
+    """Delete a folder with anything that a set-up can have made in it."""
     for current, names, _ in os.walk(folder):
         for name in names:
             path = os.path.join(current, name)
@@ -86,5 +90,5 @@ def remove(folder: Path) -> None:
 
 
 def lock_of(data: Path, key: str) -> Path:
-    """Return the file by which a key is locked."""
+    """Return the lock file of a key."""
     return data / "locks" / "snapshots" / key

@@ -1,9 +1,9 @@
-"""Moves what a set-up made into a snapshot, and copies it into worktrees.
+"""Moves the results of a set-up into a snapshot, and copies them into worktrees.
 
-What set-up made is a stranger's work: each folder is opened in the one before it and no link is
-followed, so nothing outside the tree is moved, changed or read. What only gives rights or makes a
-reader wait is taken out: set-user-ID bits, pipes, sockets, devices, and the attributes by which an
-overlay would take a file for something else.
+These results are untrusted: each folder is opened relative to its parent and no link is followed,
+so nothing outside the tree is moved, changed or read. Whatever gives rights or blocks a reader is
+removed: set-user-ID bits, pipes, sockets, devices, and the attributes by which an overlay would
+mistake a file for something else.
 """
 
 import contextlib
@@ -24,15 +24,15 @@ def move(tree: Path, paths: Iterable[bytes], into: Path) -> int:
     """Move files and folders, each to the same path below another folder, and clean them.
 
     Args:
-        tree: no process works in it.
+        tree: no process writes to it.
         paths: relative to both; a folder may end with a slash.
         into: an empty folder on the same file system.
 
     Returns:
-        The bytes that they take on disk.
+        Their size on disk in bytes.
 
     Raises:
-        SnapshotError: one of them is not where it was listed, or cannot be moved.
+        SnapshotError: a path is not where it was listed, or cannot be moved.
     """
     for path in paths:
         *folders, name = path.rstrip(b"/").split(b"/")
@@ -51,12 +51,12 @@ def move(tree: Path, paths: Iterable[bytes], into: Path) -> int:
 
 
 def copy(files: Path, into: Path) -> None:
-    """Copy all that a snapshot holds into a worktree, sharing blocks where the disk can.
+    """Copy a snapshot's content into a worktree, sharing blocks if the disk can.
 
     Raises:
-        SnapshotError: something could not be copied.
+        SnapshotError: a file could not be copied.
     """
-    # A link in the worktree is replaced, and never followed.
+    # A link in the worktree is replaced, never followed.
     options = ("-a", "--reflink=auto", "--remove-destination", "--no-target-directory")
     command = ("cp", *options, "--", str(files), str(into))
     ran = subprocess.run(command, check=False, capture_output=True, env={"PATH": "/usr/bin:/bin"})
@@ -66,9 +66,9 @@ def copy(files: Path, into: Path) -> None:
 
 
 def copy_ignore_rules(files: Path, paths: Iterable[str], into: Path) -> None:
-    """Copy the `.gitignore` at the top of each kept folder, by which the folder ignores itself.
+    """Copy the `.gitignore` at the top of each kept folder that ignores itself with it.
 
-    git looks at the worktree alone, and would take an agent's file in such a folder for its work.
+    Git sees only the worktree, and would take an agent's file in such a folder for work.
     """
     for path in paths:
         folders = path.rstrip("/").split("/")
@@ -103,14 +103,14 @@ def _inside(root: Path, folders: Iterable[bytes], *, make: bool = False) -> Gene
 
 
 def _open_up(name: bytes, folder: int) -> None:
-    """Give ourselves a folder back: to be moved it has to be writable."""
+    """Give this process access to a folder: to be moved it must be writable."""
     found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_IRWXU != stat.S_IRWXU:
         os.chmod(name, stat.S_IMODE(found.st_mode) | stat.S_IRWXU, dir_fd=folder)
 
 
 def _clean(folder: int) -> int:
-    """Clean all that is below an open folder; return the bytes that stay."""
+    """Clean everything below an open folder; return the bytes that remain."""
     total = 0
     pending = [os.dup(folder)]
     while pending:

@@ -1,8 +1,8 @@
-"""What was read of a fresh checkout, by the time of access that the kernel keeps of each file.
+"""What was read of a fresh checkout, by the access times that the kernel keeps for each file.
 
-With `relatime`, the default of Linux, the first reading after a file was made moves the time of
-access; only with `noatime` it does not. It is a fact of the inode, so it is seen whatever mount
-namespace the reader was in, and a file that is only mapped counts too.
+With `relatime`, Linux's default, the first read after a file's creation updates its access time;
+only with `noatime` it does not. The time belongs to the inode, so it shows reads from any mount
+namespace, and also files that were only mapped.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _TICK_SECONDS = 0.02
-"""Longer than the kernel's clock for such times takes to move on."""
+"""Longer than the kernel's clock for such times takes to advance."""
 _UNSEEN = os.ST_NOATIME | os.ST_NODIRATIME | os.ST_RDONLY
 
 
@@ -19,7 +19,7 @@ class ReadTimes:
     """The times of a tree's files and folders. Implements `ReadWatch`."""
 
     def __init__(self, tree: Path, files: Iterable[bytes]) -> None:
-        """Remember the times as they are now."""
+        """Record the current times."""
         self._tree = os.fsencode(tree)
         paths = tuple(files)
         self._files = {path: _times(self._place(path)) for path in paths}
@@ -29,7 +29,7 @@ class ReadTimes:
     def read(self) -> tuple[frozenset[bytes], frozenset[bytes]]:
         """Return the files that were read or changed, and the folders that were listed."""
         files = (path for path, old in self._files.items() if _times(self._place(path)) != old)
-        # What is made in a folder changes it too; only that it was listed counts.
+        # Creating a file in a folder also changes the folder; only listing it counts.
         folders = (
             path for path, old in self._folders.items() if _times(self._place(path))[:1] != old[:1]
         )
@@ -40,7 +40,7 @@ class ReadTimes:
 
 
 async def watch_reads(tree: Path, files: Iterable[bytes]) -> ReadTimes | None:
-    """Begin to watch a tree; None where its file system keeps no time of access."""
+    """Start to watch a tree; None if its file system keeps no access times."""
     if os.statvfs(tree).f_flag & _UNSEEN:
         return None
     watch = await asyncio.to_thread(ReadTimes, tree, files)
@@ -49,10 +49,10 @@ async def watch_reads(tree: Path, files: Iterable[bytes]) -> ReadTimes | None:
 
 
 def _times(place: bytes) -> tuple[int, ...]:
-    """Return the times of access, of content and of change; nothing where nothing is.
+    """Return the times of access, content and change; empty if there is no such path.
 
-    The last because a program may set the first two back, to hide that its own file was read, and
-    by that moves the last.
+    The last one is included because a program may reset the first two to hide that its own file
+    was read; a reset updates the last one.
     """
     try:
         found = os.lstat(place)

@@ -1,16 +1,16 @@
 """The snapshots of one host, under `snapshots/` of its data.
 
     snapshots/<key>/<name>/record.json   written last, before the folder gets its name
-                           files/        what set-up left
+                           files/        the results of set-up
                            on-disk       the disk has all of it
-    snapshots/<key>/.making-*            half made; of no use
+    snapshots/<key>/.making-*            half-made, ignored
     locks/snapshots/<key>                the key's lock
     state/<repository>/<worktree>/snapshot.json      which snapshot that worktree uses
 
-A name is given by one rename, so what a kill left counts as nothing. After a power cut files may be
-shorter than their snapshot says, so one of an earlier boot counts only where the disk was seen to
-have it. Whatever uses a snapshot says so in the worktree's state before it lets the key's lock go,
-and nothing is removed without that lock.
+One rename gives a snapshot its name, so half-made ones left by a kill do not count. After a power
+cut files may be shorter than their snapshot says, so a snapshot from an earlier boot counts only
+if the disk was seen to have all of it. A user of a snapshot records that in the worktree's state
+before it releases the key's lock, and nothing is removed without that lock.
 """
 
 import asyncio
@@ -60,13 +60,13 @@ class LocalSnapshots:
         limit_bytes: int,
         see_on_disk: Callable[[Path], None] | None = None,
     ) -> None:
-        """Take where they lie; nothing is touched yet.
+        """Take the folder and the settings; nothing is touched yet.
 
         Args:
             data: the host's data.
-            locking: how a key is locked, as worktrees are.
-            limit_bytes: what all of them may take; those used last stay, and any that is in use.
-            see_on_disk: marks a snapshot once the disk has all of it; None: in a thread, which ends
+            locking: how a key is locked, as for worktrees.
+            limit_bytes: the limit for all of them; the last used ones stay, and all in use.
+            see_on_disk: marks a snapshot when the disk has all of it; None: in a thread, which ends
                 with the process.
         """
         self._data = data
@@ -78,11 +78,11 @@ class LocalSnapshots:
     def lock(
         self, key: str, on_wait: Callable[[], None] | None = None
     ) -> AbstractAsyncContextManager[int]:
-        """Hold a key alone."""
+        """Hold a key exclusively."""
         return self._locking(lock_of(self._data, key), on_wait)
 
     def find(self, key: str) -> tuple[Snapshot, ...]:
-        """Return the whole snapshots of a key, those used last first."""
+        """Return the complete snapshots of a key, the last used first."""
         places = sorted(whole_snapshots(self._top / key), key=used_at, reverse=True)
         return tuple(self._read(place) for place in places if _is_sound(place))
 
@@ -91,7 +91,7 @@ class LocalSnapshots:
         return Snapshot(place=str(place.relative_to(self._data)), record=record)
 
     async def watch(self, tree: Path, files: Iterable[bytes]) -> ReadTimes | None:
-        """Begin to watch what is read of a tree."""
+        """Start to watch what is read of a tree."""
         return await watch_reads(tree, files)
 
     async def keep(
@@ -127,7 +127,7 @@ class LocalSnapshots:
         return making.rename(folder / name)
 
     async def give(self, snapshot: Snapshot, tree: Path, state: Path, *, mounted: bool) -> None:
-        """Record that a worktree uses a snapshot, and put into it what it needs."""
+        """Record that a worktree uses a snapshot, and add what the worktree needs."""
         used = UsedSnapshot(place=snapshot.place, mounted=mounted)
         os.utime(self._data / snapshot.place / RECORD)
         _note(state, used)
@@ -138,7 +138,7 @@ class LocalSnapshots:
             await asyncio.to_thread(kept_files.copy, files, tree)
 
     def _make_room(self, newest: Path) -> None:
-        """Remove what was used longest ago until all is within the limit."""
+        """Remove the least recently used snapshots until all are within the limit."""
         places = sorted(all_snapshots(self._data), key=used_at)
         total = sum(size_of(place) for place in places)
         for place in places:
@@ -149,7 +149,7 @@ class LocalSnapshots:
 
 
 def _note(state: Path, used: UsedSnapshot) -> None:
-    """Write in a worktree's state what it uses, whole or not at all."""
+    """Record in a worktree's state what it uses, whole or not at all."""
     state.mkdir(parents=True, exist_ok=True)
     half = state / f".{USED_SNAPSHOT}.half"
     half.write_text(used.model_dump_json())
@@ -171,7 +171,7 @@ def _begin_to_see(place: Path) -> None:
 
 
 def _see(place: Path) -> None:
-    """Wait until the disk has everything, and then say so."""
+    """Wait until the disk has everything, then record it."""
     os.sync()
     with contextlib.suppress(OSError):
         (place / _ON_DISK).touch()

@@ -1,4 +1,4 @@
-"""The file tools: the only modules that are shipped into the sandbox and run there.
+"""The file tools: the only modules that are sent into the sandbox and run there.
 
-They import the standard library and each other, and nothing else.
+They import only the standard library and each other.
 """

@@ -1,8 +1,8 @@
-"""Reaches files inside the sandbox: paths resolved below one folder, bytes read and put in place.
+"""Accesses files inside the sandbox: resolves paths below one folder, reads and replaces content.
 
 A part of the program that the file tools send into the sandbox (see `file_tools`): the standard
-library only. Links that leave the workspace are never followed, nothing is ever waited for, and
-nothing is written at a path that was not judged.
+library only. It follows no link that leaves the workspace, waits for nothing, and writes only at
+paths that were judged.
 """
 
 import os
@@ -26,15 +26,15 @@ _IMAGES = (
 
 
 class RefusedError(Exception):
-    """The answer is this sentence."""
+    """Raised with the answer: a sentence."""
 
 
 class UnjudgedError(Exception):
-    """The answer is the resolved path."""
+    """Raised with the answer: the resolved path."""
 
 
 def resolve(path: str, root: str) -> str:
-    """Return the real path relative to `root`, all links followed; the last part may be absent."""
+    """Return the real path relative to `root`, all links followed; the last part may be missing."""
     if not path or "\0" in path:
         raise RefusedError(
             "The path is empty or holds a NUL byte. Name a file below the workspace."
@@ -101,13 +101,13 @@ def _absent(path: str) -> str:
 
 
 def likeness(one: str, other: str) -> float:
-    """Say how alike two texts are, by their pairs of characters: 0 to 1."""
+    """Return how similar two texts are, by their pairs of characters: 0 to 1."""
     pairs, others = ({text[i : i + 2] for i in range(len(text))} for text in (one, other))
     return len(pairs & others) / (len(pairs | others) or 1)
 
 
 def require_text(path: str, data: bytes) -> None:
-    """Refuse what cannot be shown or edited without loss."""
+    """Refuse content that cannot be shown or edited without loss."""
     if image := _image(data):
         raise RefusedError(
             f"{shown(path)!r} is an image ({image}, {len(data)} bytes): no tool here shows images. "
@@ -122,7 +122,7 @@ def require_text(path: str, data: bytes) -> None:
 
 
 def _image(data: bytes) -> str:
-    """Name the kind of an image, and a PNG's size in pixels; empty where it is none."""
+    """Name the kind of an image, and a PNG's size in pixels; empty if it is not an image."""
     kind = next((name for start, name in _IMAGES if data.startswith(start)), "")
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         kind = "WebP"
@@ -133,7 +133,7 @@ def _image(data: bytes) -> str:
 
 
 def shown(text: str) -> str:
-    """A name as text, whatever its bytes."""
+    """Return a name as text, whatever its bytes."""
     return os.fsencode(text).decode("utf-8", "replace")
 
 
@@ -162,7 +162,7 @@ def _judged(root: str, path: str, resolved: str, judged: "Sequence[str]") -> str
 
 
 def store(path: str, content: bytes) -> None:
-    """Replace the content in place, so that mode, owner and hard links stay."""
+    """Replace the content in place, so that mode, owner and hard links are kept."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
     with open(fd, "wb") as file:
         file.write(content)

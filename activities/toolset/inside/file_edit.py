@@ -1,7 +1,7 @@
-"""Finds what an edit replaces: exactly, else with other line ends, else by lines, loosely.
+"""Finds the text that an edit replaces: exactly, else with other line ends, else loosely by lines.
 
 A part of the program that the file tools send into the sandbox (see `file_tools`): the standard
-library only. It works on bytes: what is not replaced stays as it was, whatever its encoding.
+library only. It works on bytes: text that is not replaced stays the same, whatever its encoding.
 """
 
 from activities.toolset.inside.file_access import NEAREST, likeness
@@ -20,7 +20,7 @@ def line_number(data: bytes, at: int) -> int:
 
 
 def find(data: bytes, old: bytes, new: bytes) -> "tuple[Changes, bool]":
-    """Find what to replace: exactly, else with the other line ends, else whole lines loosely.
+    """Find the text to replace: exactly, else with other line ends, else loosely by lines.
 
     Returns:
         Changes (start, end, new bytes) in order, and whether they were found loosely.
@@ -66,7 +66,7 @@ def _find_loosely(data: bytes, old: bytes, new: bytes) -> "Changes":
 
 
 def _shifted(here: list[bytes], wanted: list[bytes], new: bytes) -> bytes | None:
-    """Indent `new` as the file is; None where indentations differ by more than one prefix."""
+    """Indent `new` like the file; None if indentations differ by more than one prefix."""
     move = common_move(here, wanted)
     if move is None:
         return None
@@ -75,7 +75,7 @@ def _shifted(here: list[bytes], wanted: list[bytes], new: bytes) -> bytes | None
 
 
 def common_move(here: list[bytes], wanted: list[bytes]) -> "Move | None":
-    """Return the prefix that all quoted lines lack, and the one that they have too much.
+    """Return the prefix that all quoted lines lack, and the one that they have in excess.
 
     None: their indentations differ from the file's by more than one prefix.
     """
@@ -85,7 +85,7 @@ def common_move(here: list[bytes], wanted: list[bytes]) -> "Move | None":
 
 
 def moved(line: bytes, move: "Move") -> bytes | None:
-    """Indent one line as the file is; None where it lacks what is to be taken away."""
+    """Indent one line like the file; None if it lacks the prefix to remove."""
     added, removed = move
     if not line.strip():
         return line
@@ -129,7 +129,7 @@ def _with_line_ends(data: bytes, start: int, new: bytes) -> bytes:
 
 
 def not_found(data: bytes, old: bytes) -> str:
-    """Say that `old` is not there, and what is there that is most like it."""
+    """Say that `old` was not found, and show the most similar lines."""
     wanted = longest_line(old.split(b"\n"))
     near = nearest(data, wanted)
     if not near:
@@ -147,12 +147,12 @@ def _hint(old: bytes, wanted: str) -> str:
 
 
 def longest_line(lines: "Iterable[bytes]") -> str:
-    """Return the line that says most."""
+    """Return the line with the most text."""
     return max((line.decode("utf-8", "replace").strip() for line in lines), key=len)
 
 
 def nearest(data: bytes, wanted: str) -> list[str]:
-    """Return the lines that are most like `wanted`, numbered, in the file's order."""
+    """Return the lines most similar to `wanted`, numbered, in the file's order."""
     rows = list(enumerate(data.decode("utf-8", "replace").split("\n"), 1))
     ranked = sorted(rows, key=lambda row: (-likeness(wanted, row[1].strip()), row[0]))[:NEAREST]
     return [f"{number:6}\t{text[:200].rstrip()}" for number, text in sorted(ranked) if text.strip()]

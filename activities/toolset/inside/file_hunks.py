@@ -1,9 +1,9 @@
 """Fits the hunks of a patch to one file's bytes, and says why one does not fit.
 
 A part of the program that the file tools send into the sandbox (see `file_tools`): the standard
-library only; no file is touched here. Lines of context and all lines between hunks keep their
-bytes; added lines take the line ends, and where only that differs the indentation, of the lines
-beside them.
+library only; it accesses no file. Lines of context and all lines between hunks keep their bytes.
+Added lines take the line ends of the lines next to them, and their indentation if only that
+differs.
 """
 
 from activities.toolset.inside.file_access import RefusedError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         """One place to change."""
 
         anchors: Sequence[str]
-        """Whole lines, in the file's order, after which it stands."""
+        """Whole lines, in the file's order, that must precede it."""
         lines: Sequence[Sequence[str]]
         """Sign (space, `+` or `-`) and text."""
         at_end: bool
@@ -36,13 +36,13 @@ def fitted(path: str, data: bytes, hunks: "Sequence[Hunk]") -> tuple[bytes, list
     Args:
         path: for messages.
         data: the file.
-        hunks: {"anchors": lines that stand before, "lines": (sign, text) pairs, "at_end"}.
+        hunks: {"anchors": preceding lines, "lines": (sign, text) pairs, "at_end"}.
 
     Returns:
-        The new bytes, and the numbers of the hunks that fitted but for white space.
+        The new bytes, and the numbers of the hunks that fitted except for white space.
 
     Raises:
-        RefusedError: a hunk fits nowhere, or at several places.
+        RefusedError: a hunk fits nowhere, or in several places.
     """
     lines = _split(data)
     made: list[Line] = []
@@ -59,7 +59,7 @@ def fitted(path: str, data: bytes, hunks: "Sequence[Hunk]") -> tuple[bytes, list
 
 
 def _split(data: bytes) -> "list[Line]":
-    """Split into lines and their ends: LF, CRLF, or none for a last line that has none."""
+    """Split into lines and their ends: LF, CRLF, or none for an unterminated last line."""
     *whole, rest = data.split(b"\n")
     lines = [(line[:-1], b"\r\n") if line.endswith(b"\r") else (line, b"\n") for line in whole]
     return [*lines, (rest, b"")] if rest else lines
@@ -79,9 +79,9 @@ def _joined(lines: "list[Line]", *, keeps_open_end: bool) -> bytes:
 def _take(
     hunk: "Hunk", lines: "list[Line]", at: int, made: "list[Line]", move: "Move | None"
 ) -> int:
-    """Append what a hunk makes of the lines from `at` on; return the line after them.
+    """Append the result of a hunk on the lines from `at` on; return the line after them.
 
-    A line that takes the place of another takes its end too.
+    A line that replaces another also takes its line end.
     """
     ends: list[bytes] = []
     for sign, text in hunk["lines"]:
@@ -118,7 +118,7 @@ class _Fitting:
         self._old = [text.encode() for sign, text in hunk["lines"] if sign != "+"]
 
     def place(self, first: int) -> "tuple[int, Move | None]":
-        """Return its first line, and how its indentation moves where it fits loosely."""
+        """Return its first line, and the change of indentation if it fits loosely."""
         start = self._after_anchors(first)
         if not self._old:
             return self._adding_only(), None
@@ -160,7 +160,7 @@ class _Fitting:
                 near = nearest(self._data, anchor.strip())
                 text = f"its line '@@ {anchor}' is not in the file{_after(first)}. Nearest lines:"
                 raise self._refusal("\n".join([text, *near]))
-            # Some repeat the line of the header as the first of the context.
+            # Some models repeat the header's line as the first line of context.
             first = found if self._old[:1] and self._old[0].strip() == wanted else found + 1
         return first
 
@@ -173,7 +173,7 @@ class _Fitting:
         )
 
     def _chosen(self, rows: list[int], *, is_loose: bool = False) -> int:
-        """Take the first place after a header line; without one there must be only one place."""
+        """Choose the first place after a header line; without one there must be only one place."""
         if len(rows) == 1 or (self._hunk["anchors"] and not is_loose):
             return rows[0]
         places = ", ".join(str(row + 1) for row in rows[:_MOST_PLACES])
@@ -204,7 +204,7 @@ class _Fitting:
         return "\n".join([f"{what} nowhere in the file{_after(start)}. Nearest lines:", *near])
 
     def _agreeing(self, row: int) -> int:
-        """Count the lines that fit from the hunk's first on."""
+        """Count the lines that match, from the hunk's first line."""
         pairs = enumerate(zip(self._at(row), self._old, strict=True))
         return next((n for n, (a, b) in pairs if a.strip() != b.strip()), len(self._old) - 1)
 

@@ -1,9 +1,9 @@
-"""Carries out a patch over several files: all of it, or nothing.
+"""Applies a patch to several files: all of it, or nothing.
 
 A part of the program that the file tools send into the sandbox (see `file_tools`): the standard
-library only. The patch comes parsed (see `activities.toolset.patch_format`); how its hunks fit is
-decided in `file_hunks`. Modes stay, a deleted link is itself removed and never what it leads to,
-and what fails half-way is taken back.
+library only. It gets the patch parsed (see `activities.toolset.patch_format`); `file_hunks` fits
+the hunks. Modes are kept; deleting a link removes the link, never its target; a failed patch is
+undone.
 """
 
 import os
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
         path: str
         move_to: str | None
         content: str
-        """Of an added file."""
+        """The content of an added file."""
         hunks: list[Hunk]
 
 
 class Step:
-    """What becomes of one path: its bytes before and after (None: absent), and its mode."""
+    """The change of one path: its bytes before and after (None: absent), and its mode."""
 
     def __init__(self, path: str, before: bytes | None, after: bytes | None) -> None:
         self.path = path
@@ -70,7 +70,7 @@ class Step:
 
 
 def patch(root: str, changes: "Sequence[Change]", judged: "Sequence[str]") -> str:
-    """Carry out every change, or none, and say what was done."""
+    """Apply every change, or none, and say what was done."""
     steps: list[Step] = []
     done = [_plan(root, change, judged, steps) for change in changes]
     paths = [step.path for step in steps]
@@ -105,7 +105,7 @@ def _carry_out(steps: "Sequence[Step]") -> None:
 
 
 def _plan(root: str, change: "Change", judged: "Sequence[str]", steps: list[Step]) -> str:
-    """Add the steps of one change, and return the line that tells of it."""
+    """Add the steps of one change, and return the line that reports it."""
     kind, path = change["kind"], change["path"]
     if kind == "add":
         steps.append(_adding(target(root, path, judged), path, change["content"].encode()))

@@ -1,13 +1,13 @@
 """The file tools, run inside the sandbox: one request on stdin, one answer on stdout.
 
-This module and its parts (`file_access`, `file_edit`, `file_hunks`, `file_patch`) are executed as
-a program of their own, with the standard library only, so that every access to a file happens where
-nothing but the sandbox's own view exists. They come compiled on stdin, before the request, and
-import next to nothing: starting Python is most of what a file tool costs.
+This module and its parts (`file_access`, `file_edit`, `file_hunks`, `file_patch`) run as a separate
+program with the standard library only, so that every file access happens within the sandbox's own
+view. They arrive compiled on stdin, before the request, and import almost nothing, because starting
+Python is most of a file tool's cost.
 
-It works on bytes and never decodes with loss. It does not decide what a task may write: a request
-that writes names the resolved paths that were judged and allowed, and any other is answered with
-the path that has to be judged first.
+The program works on bytes and never decodes with loss. It does not decide what a task may write: a
+request that writes names the resolved paths that were judged and allowed. For any other path the
+answer is the path that must be judged first.
 
 Requests: {"op": "read", "path", "offset", "limit"}, {"op": "write", "path", "content", "judged"},
 {"op": "edit", "path", "old", "new", "replace_all", "judged"}, {"op": "apply_patch", "changes",
@@ -105,7 +105,7 @@ def read(root: str, request: "Read") -> str:
 
 
 def _fitting(lines: list[bytes], first: int) -> list[str]:
-    """Number the lines, and stop before the observation would have to be cut in its middle."""
+    """Number the lines, and stop before the observation would have to be cut in the middle."""
     part: list[str] = []
     size = 0
     for number, line in enumerate(lines, first):
@@ -147,7 +147,7 @@ def _listing(path: str) -> str:
 
 
 def write(root: str, request: "Write") -> str:
-    """Write a file whole; an existing one keeps its mode, and a link its being a link."""
+    """Write a whole file; an existing file keeps its mode, and a link stays a link."""
     path = target(root, request["path"], request["judged"])
     content = request["content"].encode()
     try:
@@ -167,7 +167,7 @@ def write(root: str, request: "Write") -> str:
 
 
 def edit(root: str, request: "Edit") -> str:
-    """Replace one span of text (or all equal ones); every other byte stays as it was."""
+    """Replace one span of text (or all equal ones); every other byte stays the same."""
     path = target(root, request["path"], request["judged"])
     data = load(path)
     require_text(path, data)
@@ -222,6 +222,6 @@ def _done(request: "Request", root: str) -> str:
 
 def main() -> None:
     """Answer the request on stdin; the working directory is the workspace."""
-    # Only from outside to inside; what comes back is text, for no one should unmarshal an agent's.
+    # Only into the sandbox; the answer is text, because an agent's bytes must not be unmarshalled.
     kind, text = answer(marshal.load(sys.stdin.buffer), os.getcwd())  # noqa: S302 -- as above
     sys.stdout.buffer.write(f"{kind}\n{text}".encode("utf-8", "replace"))

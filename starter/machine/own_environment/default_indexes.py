@@ -1,6 +1,6 @@
-"""Where pip and npm look for packages if no one tells them: read in their own files, not run.
+"""The default package indexes of pip and npm, read from their own files without running them.
 
-Only hosts are taken from them. What is not found is left for the person to add.
+Only hosts are taken from the files. The person adds any that are not found.
 """
 
 import re
@@ -20,7 +20,7 @@ _NPM_FILE: Final = "node_modules/@npmcli/config/lib/definitions/definitions.js"
 
 
 def default_hosts(index: str) -> tuple[str, ...]:
-    """Return the hosts of a tool's own index; empty where the tool is not found here.
+    """Return the hosts of a tool's default index; empty if the tool is not found here.
 
     Args:
         index: the tool, as `activities.projects.proposal` names it.
@@ -38,7 +38,7 @@ def default_hosts(index: str) -> tuple[str, ...]:
 
 
 def _pip_texts() -> list[str]:
-    """Return pip's own file from the places where a Python keeps pip, or its wheel."""
+    """Return the text of pip's own file, from the places where a Python keeps pip, or its wheel."""
     library = Path(sysconfig.get_path("stdlib"))
     folders = (library / "site-packages", Path("/usr/lib/python3/dist-packages"))
     plain = [each / _PIP_INDEX for each in folders]

@@ -1,7 +1,7 @@
-"""What a person's own file would have to say so that set-up reaches the indexes that they use.
+"""What a person's own file must contain so that set-up reaches their package indexes.
 
-Hosts of indexes that lead to an address that is not public, directories of packages, certificates,
-and the proxy that their network requires. Names are looked up here, each for a short while.
+That is: index hosts with an address that is not public, directories of packages, certificates, and
+the proxy that their network requires. Names are resolved here, each for a short while.
 """
 
 import socket
@@ -38,14 +38,14 @@ def index_places(index: str, person: Person) -> list[str]:
 
     Args:
         index: the tool, as `activities.projects.proposal` names it.
-        person: whose settings are read.
+        person: the owner of the settings.
     """
     found: dict[str, None] = {}
     for settings in _settings(index, person):
         for word in (word for words in settings.variables.values() for word in words):
             place = local_place(word)
             if place is not None and place.is_dir():
-                # An index's pages lead to files beside them.
+                # An index's pages link to files next to them.
                 found[str(place.parent if place.name == "simple" else place)] = None
     return list(found)
 
@@ -53,12 +53,12 @@ def index_places(index: str, person: Person) -> list[str]:
 def access_lines(
     hosts: Sequence[str], indexes: Sequence[str], person: Person
 ) -> dict[str, JsonValue]:
-    """Return keys of the section `environment` that these hosts need; empty where none does.
+    """Return the keys of the section `environment` that these hosts need; empty if none does.
 
     Args:
         hosts: as `worktree.network` would list them.
         indexes: the tools that take packages from them.
-        person: whose settings are read.
+        person: the owner of the settings.
     """
     logins = {
         (each.host, each.port): each.source
@@ -90,7 +90,7 @@ def _registry(entry: str, logins: Mapping[tuple[str, int], str]) -> dict[str, Js
 
 
 def _addresses(host: str) -> list[str]:
-    """Look a name up; nothing where no one answers soon."""
+    """Resolve a name; return nothing if no server answers soon."""
     found: list[str] = []
 
     def look() -> None:
@@ -119,6 +119,6 @@ def _proxy(variables: Mapping[str, str]) -> str | None:
 
 
 def _authorities(person: Person) -> str | None:
-    """Return the certificates that the person's programs are told to trust."""
+    """Return the certificates that the person's programs are configured to trust."""
     told = (pip_values(person).get("cert"), *(person.variables.get(name) for name in _TRUST))
     return next((each for each in told if each and Path(each).is_file()), None)

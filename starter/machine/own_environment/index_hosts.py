@@ -1,6 +1,6 @@
-"""At which hosts a person's own settings of pip, uv, npm, cargo and Go find packages.
+"""The package hosts in a person's own settings of pip, uv, npm, cargo and Go.
 
-Only hosts are taken from them: names, passwords and tokens of an address are dropped.
+Only hosts are used: names, passwords and tokens in an address are dropped.
 """
 
 import re
@@ -30,12 +30,12 @@ _MOST_BYTES: Final = 1 << 20
 
 
 def index_hosts(index: str, home: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the hosts of one tool's package index; empty where the person set none.
+    """Return the hosts of one tool's package index; empty if the person set none.
 
     Args:
         index: the tool, as `activities.projects.proposal` names it.
-        home: where its settings are looked for.
-        variables: of this process.
+        home: the home with its settings.
+        variables: those of this process.
     """
     texts = [variables.get(name, "") for name in _VARIABLES.get(index, ())]
     texts += [
@@ -57,7 +57,7 @@ def _read(file: Path) -> list[str]:
 
 
 def _hosts(text: str) -> Iterator[str]:
-    """Return `name`, or `name:port` where the port is neither 443 nor 80."""
+    """Return `name`, or `name:port` if the port is neither 443 nor 80."""
     for address in _ADDRESS.finditer(text):
         try:
             parts = urlsplit(address[0])

@@ -1,7 +1,7 @@
-"""Which toolchains of this person's a project could use: where version managers put them.
+"""Finds the person's toolchains that a project could use, where version managers put them.
 
-Only names of directories are read; nothing is run, and nothing is chosen: what is found is shown as
-a line to copy.
+It reads only names of directories. It runs nothing and chooses nothing: the results are shown as a
+line to copy.
 """
 
 import re
@@ -32,18 +32,18 @@ _NUMBERS: Final = re.compile(r"\d+(?:\.\d+)*")
 
 
 def program_of(language: "Language") -> str:
-    """Return the program that a language is not there without."""
+    """Return the program that shows whether a language is installed."""
     return _PROGRAMS[language]
 
 
 def find_toolchains(
     need: "ToolchainNeed", home: Path
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Return toolchains for one need, and the variables that go with them; empty where none fits.
+    """Return toolchains for one need, and the variables that go with them; empty if none matches.
 
     Args:
         need: the language and its version.
-        home: where version managers are looked for; what is found in it is named from `~/` on.
+        home: where version managers are searched; results in it are named with `~/`.
     """
     if need.language == "rust":
         return _rust(home)
@@ -81,7 +81,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _fits(version: tuple[int, ...], wanted: str) -> bool:
-    """Whether a version is what a project says: an exact one, or bounds as in `>=3.11,<4`."""
+    """Whether a version matches a project's: an exact one, or bounds as in `>=3.11,<4`."""
     return all(_holds(version, each.strip()) for each in re.split(r",|\s+(?=[<>^~=])", wanted))
 
 

@@ -1,4 +1,4 @@
-"""What a person's own file would have to say for a repository: toolchains and hosts of set-up."""
+"""What a person's own file must contain for a repository: toolchains and hosts of set-up."""
 
 import os
 from pathlib import Path
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def own_lines(proposal: "Proposal") -> str:
-    """Return the lines, ready to copy; empty where nothing has to be said.
+    """Return the lines, ready to copy; empty if none are needed.
 
-    A toolchain is proposed where the project names a version, or the sandbox has no such program.
+    A toolchain is proposed if the project names a version, or the sandbox lacks the program.
     """
     from starter.configuration.written_values import flow
 

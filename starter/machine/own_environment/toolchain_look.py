@@ -1,6 +1,6 @@
-"""A look at the toolchains that a session wants, before anything is started or paid.
+"""Checks a session's toolchains before anything is started or paid.
 
-The workers look again when they start, and show only what they found then.
+The workers check again when they start, and show only what they found then.
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def check_toolchains(toolchains: Sequence[str], settings: "Settings", root: Path | None) -> None:
-    """Refuse toolchains that are not there, or must not be shown.
+    """Refuse toolchains that are missing, or must not be shown.
 
     Args:
         toolchains: absolute names.
-        settings: of this process; its data and key files are never shown.
+        settings: those of this process; its data and key files are never shown.
         root: the repository's; its checkout is not shown as a whole.
 
     Raises:
-        CommandError: with every fault, one a line.
+        CommandError: with every fault, one per line.
     """
     if faults := toolchain_faults(toolchains, settings, root):
         raise CommandError("\n".join(faults))
@@ -31,7 +31,7 @@ def check_toolchains(toolchains: Sequence[str], settings: "Settings", root: Path
 def toolchain_faults(
     toolchains: Sequence[str], settings: "Settings", root: Path | None
 ) -> list[str]:
-    """Return what is wrong with each toolchain of which something is."""
+    """Return the fault of each toolchain that has one."""
     from activities.ports.toolchain_places import ToolchainError
     from starter.configuration.effective_configuration import user_file
     from workers.hosting.offered_toolchains import toolchain_place

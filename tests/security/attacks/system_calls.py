@@ -151,7 +151,7 @@ KERNELS = (
     _gives("adjtimex", "call(159, bytes(208))"),
     _gives("sethostname", "call(170, b'evil', 4); assert os.uname().nodename == 'evil'"),
     _gives("setdomainname", "call(171, b'evil', 4)"),
-    _gives("vhangup", "call(153)", "it would hang up the terminal of whoever runs this"),
+    _gives("vhangup", "call(153)", "it would hang up the caller's terminal"),
     _gives("ustat", "call(136, os.stat('/usr').st_dev, bytes(64))", KERNEL),
     _gives("sysfs", "call(139, 3)"),
     _gives("a shared segment beyond every limit", "call(29, 0, 1 << 30, 0o1600)"),

@@ -56,7 +56,8 @@ async def test_set_up_and_gates_have_the_bounds_of_the_environment(tmp_path: Pat
     home.make({"a.txt": "one\n"})
     await home.start("t1")
     sandbox = Recording()
-    host = Host("h", "host/h", MemoryStore(), sandbox, lambda _: home.host)
+    kept = LocalSnapshots(tmp_path / "host", exclusive, 1 << 30)
+    host = Host("h", "host/h", MemoryStore(), sandbox, lambda _: home.host, kept)
     request = RunGates(
         session=SESSION,
         key="k" * 32,

@@ -287,7 +287,7 @@ async def test_a_worker_that_ends_or_is_given_up_records_no_half_turn(
     assert await bench.lines(done.checkpoint) == ["run"]
 
 
-async def test_a_batch_that_has_run_is_recorded_whoever_cancels_then(bench: Bench):
+async def test_a_batch_that_has_run_is_recorded_despite_a_cancellation(bench: Bench):
     environment = ActivityEnvironment()
 
     def cancel_now() -> None:

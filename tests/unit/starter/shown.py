@@ -16,7 +16,7 @@ DIGEST = "0123456789ab" + "c" * 52
 
 def task(name: str, state: TaskState = TaskState.PENDING, **more: Any) -> TaskLine:
     """One task."""
-    values: dict[str, Any] = {"attempt": 0, "priority": 0, "title": f"Mend {name}"}
+    values: dict[str, Any] = {"attempt": 0, "priority": 0, "title": f"Fix {name}"}
     return TaskLine(id=TaskId(name), state=state, **{**values, **more})
 
 
@@ -34,7 +34,7 @@ def session(**changes: Any) -> ShownSession:
     """A running session, changed as said."""
     values: dict[str, Any] = {
         "session": SessionId("01m8fq2y3hnxcqs838w6qy9739"),
-        "goal": "Mend the parser",
+        "goal": "Fix the parser",
         "phase": SessionPhase.RUNNING,
         "pacing": Pacing.WAVE,
         "cycle": 2,

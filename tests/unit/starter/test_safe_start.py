@@ -27,7 +27,7 @@ def _plant(here: Path) -> None:
         (here / name / "__init__.py").write_text("raise SystemExit('theirs was imported')\n")
 
 
-def test_theirs_is_not_imported(tmp_path: Path) -> None:
+def test_packages_of_the_current_directory_are_not_imported(tmp_path: Path) -> None:
     _plant(tmp_path)
     run = _start(tmp_path, "-m", "starter", "status")
     assert "theirs" not in run.stderr

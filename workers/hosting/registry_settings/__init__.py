@@ -1,4 +1,4 @@
-"""What the person's own settings of package tools say: indexes, credentials, certificates.
+"""The person's own settings of package tools: indexes, credentials, certificates.
 
-Read on the host, never from a repository. Credentials are taken apart from addresses at once.
+Read on the host, never from a repository. Credentials are separated from addresses at once.
 """

@@ -30,7 +30,7 @@ _COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 def npm_settings(person: Person) -> ToolSettings:
-    """Return npm's registries, also those of scopes. Source: npm's documentation, "npmrc"."""
+    """Return npm's registries, also for scopes. Source: npm's documentation, "npmrc"."""
     said: dict[str, str] = {}
     named = person.variables.get("NPM_CONFIG_USERCONFIG") or "~/.npmrc"
     for text in person.text("etc/npmrc", named):
@@ -81,7 +81,7 @@ def _decoded(text: str) -> str:
 
 
 def cargo_settings(person: Person) -> ToolSettings:
-    """Return cargo's registries and source replacements, as a file that it finds at the root.
+    """Return cargo's registries and source replacements, as a file that cargo finds at the root.
 
     Source: The Cargo Book, "Configuration".
     """
@@ -128,7 +128,7 @@ def _cargo_lines(entry: dict[str, object]) -> Iterator[str]:
 
 
 def go_settings(person: Person) -> ToolSettings:
-    """Return where Go finds modules, from its `env` file and the variables."""
+    """Return where Go downloads modules, from its `env` file and the variables."""
     said: dict[str, str] = {}
     for text in person.text(person.variables.get("GOENV") or person.config / "go/env"):
         pairs = (line.partition("=") for line in text.splitlines())
@@ -138,11 +138,11 @@ def go_settings(person: Person) -> ToolSettings:
 
 
 def maven_settings(person: Person, proxy: tuple[str, int]) -> ToolSettings:
-    """Return Maven's mirrors, and the proxy that it would not take from the environment.
+    """Return Maven's mirrors, and the proxy, which Maven does not read from the environment.
 
     Args:
         person: whose settings are read.
-        proxy: host and port of the proxy inside.
+        proxy: host and port of the proxy inside the sandbox.
     """
     texts = person.text("~/.m2/settings.xml")
     mirrors = [each for text in texts for each in _MIRROR.findall(_COMMENT.sub("", text))]
@@ -166,7 +166,7 @@ def _mirror_parts(mirror: str) -> Iterator[str]:
 
 
 def netrc_credentials(person: Person) -> dict[str, tuple[str, str]]:
-    """Return name and password of each machine in the netrc; empty where it cannot be read."""
+    """Return name and password of each machine in the netrc; empty if it cannot be read."""
     path = person.path(person.variables.get("NETRC") or "~/.netrc")
     try:
         hosts = netrc.netrc(str(path)).hosts

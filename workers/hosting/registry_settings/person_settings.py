@@ -25,10 +25,10 @@ _PROXIES: Final = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 
 
 def read_tool_settings(access: RegistryAccess, person: Person) -> ToolSettings:
-    """Return what the person's files and variables say.
+    """Return the settings from the person's files and variables.
 
     Args:
-        access: says which registries take credentials, and where certificates are.
+        access: which registries take credentials, and where certificates are.
         person: whose files.
     """
     parts = (
@@ -53,7 +53,7 @@ def read_tool_settings(access: RegistryAccess, person: Person) -> ToolSettings:
 
 
 def _wanted(access: RegistryAccess, parts: Iterable[ToolSettings]) -> Iterable[Credential]:
-    """Return only what the configuration lets the proxy add."""
+    """Return only the credentials that the configuration lets the proxy add."""
     sources = {each.token_from for each in access.registries}
     return (each for part in parts for each in part.credentials if each.source in sources)
 
@@ -68,7 +68,7 @@ def _of_netrc(access: RegistryAccess, machines: dict[str, tuple[str, str]]) -> I
 def _proxy_authorization(
     address: str | None, machines: dict[str, tuple[str, str]], person: Person
 ) -> str:
-    """Return the upstream proxy's credentials: of its own variable, or of the netrc."""
+    """Return the upstream proxy's credentials, from their own variable or the netrc."""
     if address is None:
         return ""
     wanted = urlsplit(address)
@@ -86,7 +86,7 @@ def _proxy_authorization(
 
 
 def _authorities(file: str | None, person: Person) -> tuple[str, str]:
-    """Return the certificates of a file, and nothing else that is in it; or what is wrong."""
+    """Return only the certificates of a file, or what is wrong with it."""
     if file is None:
         return "", ""
     found = [each for text in person.text(file) for each in _CERTIFICATE.findall(text)]

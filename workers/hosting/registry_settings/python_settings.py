@@ -21,7 +21,7 @@ _UV: Final = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_UR
 
 
 def pip_settings(person: Person) -> ToolSettings:
-    """Return pip's indexes and constraints: variables win over files, the user's over all users'.
+    """Return pip's indexes and constraints: variables, then the user's files, then all users'.
 
     Source: pip's documentation, "Configuration".
     """
@@ -45,7 +45,7 @@ def pip_settings(person: Person) -> ToolSettings:
 
 
 def pip_values(person: Person) -> dict[str, str]:
-    """Return pip's settings by key, as the last file or variable says them."""
+    """Return pip's settings by key; the last file or variable that sets a key counts."""
     named = person.variables.get("PIP_CONFIG_FILE")
     texts = person.text(
         "etc/xdg/pip/pip.conf", "etc/pip.conf", "~/.pip/pip.conf", person.config / "pip/pip.conf",

@@ -1,4 +1,4 @@
-"""Addresses of indexes, taken apart from the credentials in them, and files of settings."""
+"""Files of settings, and addresses of indexes, separated from their credentials."""
 
 import base64
 import os
@@ -26,7 +26,7 @@ class Person:
     system: Path = Path("/etc")
 
     def text(self, *places: Path | str | None) -> list[str]:
-        """Return the texts of those files that are there; `~/` is the home."""
+        """Return the texts of the files that exist; `~/` is the home."""
         named = (self.path(each) for each in places if each)
         return [text for each in named if (text := _read(each)) is not None]
 
@@ -39,11 +39,11 @@ class Person:
 
     @property
     def config(self) -> Path:
-        """Return `~/.config`, or what XDG says of it."""
+        """Return `~/.config`, or the directory that XDG variables name instead."""
         return Path(self.variables.get("XDG_CONFIG_HOME") or self.home / ".config")
 
     def expanded(self, text: str) -> str:
-        """Replace `${NAME}`, as npm does; one that is not set stays."""
+        """Replace `${NAME}`, as npm does; a name that is not set stays as it is."""
         return re.sub(r"\$\{([^}]+)\}", lambda m: self.variables.get(m[1], m[0]), text)
 
 
@@ -56,7 +56,7 @@ def _read(path: Path) -> str | None:
 
 
 def tables(texts: Iterable[str]) -> list[dict[str, object]]:
-    """Return TOML files as tables; what cannot be read is left out."""
+    """Return TOML files as tables; unreadable files are left out."""
     read: list[dict[str, object]] = []
     for text in texts:
         try:
@@ -72,17 +72,17 @@ def table(value: object) -> dict[str, object]:
 
 
 def items(value: object) -> list[object]:
-    """Return a list; anything else as the only item of one."""
+    """Return a list; any other value as the only item of a list."""
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
 def bare(text: str) -> str:
-    """Return a text without the credentials of the addresses in it."""
+    """Return a text without the credentials in its addresses."""
     return _USERINFO.sub("", text)
 
 
 def place_of(address: str) -> tuple[str, int] | None:
-    """Return host and port of an address of the web; None for any other."""
+    """Return host and port of a web address; None for any other text."""
     try:
         parts = urlsplit(address.removeprefix("sparse+"))
         port = parts.port or _PORTS.get(parts.scheme, 0)
@@ -92,7 +92,7 @@ def place_of(address: str) -> tuple[str, int] | None:
 
 
 def credential_of(address: str, source: str) -> Credential | None:
-    """Return the credentials in an address of an index, for https only."""
+    """Return the credentials in an index's address, for https only."""
     place = place_of(address)
     if place is None or not address.startswith("https:"):
         return None
@@ -103,25 +103,25 @@ def credential_of(address: str, source: str) -> Credential | None:
 
 
 def basic(place: tuple[str, int], source: str, user: str, password: str) -> Credential:
-    """Return a name and a password as a header says them (RFC 7617)."""
+    """Return a name and a password as a header value (RFC 7617)."""
     coded = base64.b64encode(f"{user}:{password}".encode()).decode()
     secrets = (coded, password) if password else (coded, user)
     return header(place, source, f"Basic {coded}", secrets)
 
 
 def header(place: tuple[str, int], source: str, value: str, secrets: tuple[str, ...]) -> Credential:
-    """Return credentials by the value of their header."""
+    """Return credentials given as the value of their header."""
     host, port = place
     clean = "".join(value.splitlines())
     return Credential(host=host, port=port, source=source, authorization=clean, secrets=secrets)
 
 
 def without_path(address: str) -> str:
-    """Return scheme and place of an address."""
+    """Return scheme, host and port of an address."""
     parts = urlsplit(address)
     return urlunsplit((parts.scheme, parts.netloc, "", "", ""))
 
 
 def home_of(variables: Mapping[str, str]) -> Path:
-    """Return the home that a process was given; one that does not exist for none."""
+    """Return the home that a process was given, or a directory that does not exist."""
     return Path(variables.get("HOME") or os.devnull)

@@ -1,6 +1,6 @@
 """What a person sets for agents, by role and kind of task.
 
-`policy.agent.agent_limits` makes one agent's limits of it.
+`policy.agent.agent_limits` computes one agent's limits from it.
 """
 
 from datetime import timedelta
@@ -13,31 +13,31 @@ from workflows.domain.agent.model_values import Role
 from workflows.domain.plan import TaskKind
 
 Effort = Literal["low", "medium", "high", "xhigh"]
-"""How much a model thinks; every provider knows these levels, under a name of its own."""
+"""How much a model thinks; each provider has its own names for these levels."""
 
 
 class LimitSettings(BaseModel, frozen=True, extra="forbid"):
-    """Limits of one agent; None: not said here."""
+    """Limits of one agent; None: not set here."""
 
     turns: int | None = Field(default=None, ge=1, le=1_000)
     time: timedelta | None = Field(default=None, gt=timedelta(0), le=timedelta(hours=24))
-    """In all, pauses not counted."""
+    """Total time, without pauses."""
     stall_time: timedelta | None = Field(default=None, gt=timedelta(0), le=timedelta(hours=24))
-    """Without progress; each progress begins it again."""
+    """Time without progress; any progress restarts it."""
     usd: Decimal | None = Field(default=None, ge=0, le=1_000_000, allow_inf_nan=False)
     output_tokens: int | None = Field(default=None, ge=1_000, le=128_000)
-    """Of one answer, reasoning included; a model's own limit may be lower."""
+    """Tokens of one answer, reasoning included; a model's own limit may be lower."""
     effort: Effort | None = None
     """None: the provider's default."""
 
     def over(self, below: "LimitSettings") -> "LimitSettings":
-        """Return the same, completed by what only `below` says."""
+        """Return these limits; those not set come from `below`."""
         said = {**_said(below), **_said(self)}
         return LimitSettings.model_validate(said)
 
 
 class RoleSettings(LimitSettings, frozen=True, extra="forbid"):
-    """Limits of all agents of a role, and what differs by the kind of their task."""
+    """Limits of all agents of a role, and exceptions by the kind of their task."""
 
     kinds: dict[TaskKind, LimitSettings] = Field(default_factory=dict[TaskKind, LimitSettings])
 
@@ -46,7 +46,7 @@ class RoleSettings(LimitSettings, frozen=True, extra="forbid"):
         return self.kinds.get(kind, LimitSettings()).over(self)
 
     def over_role(self, below: "RoleSettings") -> Self:
-        """Return the same, completed by what only `below` says, also for each kind."""
+        """Return these limits; those not set come from `below`, also for each kind."""
         nothing = LimitSettings()
         kinds = {
             kind: self.kinds.get(kind, nothing).over(below.kinds.get(kind, nothing))
@@ -62,11 +62,11 @@ def _said(limits: LimitSettings) -> dict[str, object]:
 
 
 _OUTPUT_TOKENS = 16_000
-"""Enough for a large file; each call is quoted with all of them."""
+"""Enough for a large file; the quote of each call includes all of them."""
 
 
 class AgentSettings(BaseModel, frozen=True, extra="forbid"):
-    """Limits of every agent; turns that are not said come from the session's."""
+    """Limits of every agent; turns that are not set here come from the session."""
 
     planner: RoleSettings = RoleSettings(
         time=timedelta(minutes=45),

@@ -1,4 +1,4 @@
-"""One agent: what starts it, what it carries from turn to turn, how it can end."""
+"""One agent: what starts it, what it carries from turn to turn, and how it can end."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -18,18 +18,18 @@ from workflows.domain.ids import AgentId, Commit, Digest, SessionId, Tree
 
 
 class AgentLimits(BaseModel, frozen=True, extra="forbid"):
-    """Where an agent is stopped; at 80 % of any of them it is told to wrap up."""
+    """Where an agent is stopped; at 80 % of any limit it is told to wrap up."""
 
     turns: int = Field(gt=0)
     wall: timedelta
-    """In all."""
+    """Total time."""
     stall: timedelta | None = None
-    """Without progress; None: only `wall` applies."""
+    """Time without progress; None: only `wall` applies."""
     usd: Decimal = Field(ge=0)
     output_tokens: int = Field(default=16_000, gt=0)
-    """Of one answer."""
+    """Tokens of one answer."""
     effort: Effort | None = None
-    """How much its models think; None: the provider's default."""
+    """How much the agent's models think; None: the provider's default."""
 
 
 class AgentEnd(StrEnum):
@@ -40,13 +40,13 @@ class AgentEnd(StrEnum):
     TIME_LIMIT = "time_limit"
     BUDGET = "budget"
     CAP = "cap"
-    """The session's cap left no room for its next call; the ledger tells the session so."""
+    """The session's cap does not cover the agent's next call; the ledger tells the session so."""
     STUCK = "stuck"
     REFUSAL = "refusal"
     SILENCE = "silence"
     STOPPED = "stopped"
     PROVIDER = "provider"
-    """The provider could not be used: it will not take the request, or does not end an answer."""
+    """The provider could not be used: it refuses the request or never completes an answer."""
     HOST = "host"
     """The host could not run its tools: no sandbox, or a newer attempt owns the worktree."""
 
@@ -60,11 +60,11 @@ class WorktreeRef(BaseModel, frozen=True, extra="forbid"):
     """The repository's key on the host: a digest of its resolved path."""
     writable: bool
     environment: ProjectEnvironment = ProjectEnvironment()
-    """What the commands in it find beside its files."""
+    """What the commands in the worktree find besides its files."""
 
 
 class AgentChanges(TypedDict, total=False):
-    """What of an agent's state changes, by field."""
+    """The changeable fields of an agent's state."""
 
     turn: int
     checkpoint: Commit
@@ -107,9 +107,9 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     prefix: Digest | None = None
     """Head of the stored conversation."""
     conversation: tuple[Message, ...] = ()
-    """The same conversation in neutral form, sent whole only where the store lost it."""
+    """The same conversation in neutral form, sent whole only if the store lost it."""
     pending: tuple[Message, ...] = ()
-    """What the next call carries beyond the prefix."""
+    """What the next call sends after the prefix."""
     prompt_tokens: int = 0
     """Size of the last prompt and its answer, as the provider counted them."""
     granted_usd: Decimal = Decimal(0)
@@ -125,35 +125,35 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     """Calls in a row whose outcome is unknown."""
     is_warned: bool = False
     is_stall_told: bool = False
-    """True from the word that it makes no progress until it makes some."""
+    """True after the agent was told that it makes no progress, until it makes some."""
     progressed: timedelta = timedelta(0)
-    """How long it had worked when it last made progress."""
+    """How long the agent had worked when it last made progress."""
     cap_left_usd: Decimal | None = None
     """What the session's cap had left after the last grant; None: not known yet."""
     is_compacted: bool = False
     """True from a compaction until the next answer: a second overflow then ends the agent."""
     model_index: int = 0
-    """Which model of the route speaks; it moves on when one cannot be used."""
+    """Index of the route's model in use; it increases when a model cannot be used."""
     recent: tuple[Digest, ...] = ()
     """Fingerprints of the last turns' calls and effects, newest last, at most 3."""
     started_at: datetime
     paused: timedelta = timedelta(0)
     steers: tuple[str, ...] = ()
-    """What persons said and no turn has taken up yet."""
+    """Persons' messages that no turn has taken up yet."""
     told: tuple[str, ...] = ()
-    """What was taken up, and no answer has followed yet."""
+    """Messages taken up in a call that is not answered yet."""
     heard: tuple[str, ...] = ()
-    """What an answer has followed; a conversation that begins again begins with it."""
+    """Messages that a model has answered; a new conversation repeats them at its start."""
     questions: int = 0
     """Questions put to the person."""
     answer: str | None = None
-    """What the person answered and the agent has not taken up yet."""
+    """The person's answer, until the agent takes it up."""
     is_paused: bool = False
     stop_reason: str | None = None
     """Set by the signal `stop`."""
 
     def evolve(self, **changes: Unpack[AgentChanges]) -> Self:
-        """Return it with some fields replaced."""
+        """Return a copy with some fields replaced."""
         return evolve(self, changes)
 
 
@@ -164,11 +164,11 @@ class AgentRequest(BaseModel, frozen=True, extra="forbid"):
     agent: AgentId
     role: Role
     route: tuple[ModelFacts, ...] = Field(min_length=1)
-    """In order of preference; the next one is taken when one cannot be used."""
+    """In order of preference; if one cannot be used, the next one is."""
     opening: str = Field(min_length=1)
     """The first message: who, which task, which attempt, and what is wanted."""
     steers: tuple[str, ...] = ()
-    """What a person said to the task before; heard with the opening."""
+    """What a person already said about the task; sent with the opening."""
     worktree: WorktreeRef
     checkpoint: Commit
     host_queue: str
@@ -183,17 +183,17 @@ class AgentRequest(BaseModel, frozen=True, extra="forbid"):
     back_off: timedelta = timedelta(seconds=2)
     """The wait after a call of unknown outcome; longer after each further one in a row."""
     turns_per_run: int = Field(default=250, gt=0)
-    """After so many turns in one run the workflow continues as new."""
+    """The workflow continues as new after this many turns in one run."""
     carried: AgentState | None = None
     """Set by a continuation."""
 
     def continued(self, state: AgentState) -> Self:
-        """Return what starts the next run."""
+        """Return the request that starts the next run."""
         return evolve(self, {"carried": state})
 
 
 class AgentOutcome(BaseModel, frozen=True, extra="forbid"):
-    """How it went. The work is in the checkpoint whatever the end."""
+    """How the agent ended. Whatever the end, its work is in the checkpoint."""
 
     agent: AgentId
     end: AgentEnd
@@ -208,7 +208,7 @@ class AgentOutcome(BaseModel, frozen=True, extra="forbid"):
     """The model that spoke last, as `provider/model`."""
     family: str
     unheard: tuple[str, ...] = ()
-    """Steering that came too late for it."""
+    """Messages from persons that came too late for the agent."""
 
     def at(self, checkpoint: Commit) -> Self:
         """Return the outcome with the work at another checkpoint."""

@@ -1,7 +1,7 @@
-"""The neutral conversation: what every provider's dialect is translated to and from.
+"""The neutral conversation, into and from which each provider's dialect is translated.
 
 An assistant message keeps the provider's own form in `provider_raw`; it is replayed verbatim to the
-same dialect (signatures must round-trip byte-exact) and dropped when the route switches dialect.
+same dialect (signatures must round-trip byte-exact) and dropped when the route changes dialect.
 """
 
 from typing import Annotated, Literal
@@ -13,11 +13,11 @@ class ToolCall(BaseModel, frozen=True, extra="forbid"):
     """One tool call that the model asked for."""
 
     id: str
-    """Unique in the conversation; made so at the boundary where a provider repeats or omits ids."""
+    """Unique in the conversation; replaced at the boundary if a provider repeats or omits ids."""
     name: str
     arguments: dict[str, JsonValue]
     malformed: str | None = None
-    """The raw text of the arguments (cut to 2,000 characters) where they were not a JSON object."""
+    """The raw text of the arguments (cut to 2,000 characters) if they were not a JSON object."""
 
 
 class ToolResult(BaseModel, frozen=True, extra="forbid"):

@@ -8,14 +8,14 @@ from pydantic import BaseModel, Field, StringConstraints
 
 BuiltIn = Literal["anthropic", "openai", "google", "scripted"]
 BUILT_IN: Final[tuple[BuiltIn, ...]] = get_args(BuiltIn)
-"""The providers that need no description."""
+"""The providers that need no configuration."""
 
 Provider = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
-"""Who serves a model: one that is built in, or the name that a person gave to a server."""
+"""The server of a model: a built-in provider, or the name that a person gave to a server."""
 
 
 class Role(StrEnum):
-    """Who a model plays; it chooses the prompt, the tools and the route."""
+    """An agent's role; it chooses the prompt, the tools and the route."""
 
     PLANNER = "planner"
     DEVELOPER = "developer"
@@ -23,7 +23,7 @@ class Role(StrEnum):
 
 
 _MOST_USD: Final = 1_000_000
-"""For a million tokens: it keeps out exponents that no one means."""
+"""Per million tokens; the limit keeps out exponents typed by mistake."""
 
 
 class Rates(BaseModel, frozen=True, extra="forbid"):
@@ -32,9 +32,9 @@ class Rates(BaseModel, frozen=True, extra="forbid"):
     input_usd: Decimal = Field(ge=0, le=_MOST_USD)
     cached_input_usd: Decimal = Field(ge=0, le=_MOST_USD)
     cache_write_usd: Decimal = Field(ge=0, le=_MOST_USD)
-    """The most expensive kind of write: Anthropic's that lives an hour."""
+    """The most expensive kind of write: Anthropic's, kept for an hour."""
     cache_write_5m_usd: Decimal | None = Field(default=None, ge=0, le=_MOST_USD)
-    """Writes that live five minutes; None: as any write."""
+    """Writes kept for five minutes; None: priced as any write."""
     output_usd: Decimal = Field(ge=0, le=_MOST_USD)
 
 
@@ -42,12 +42,12 @@ class Prices(Rates, frozen=True, extra="forbid"):
     """What a model costs: its own rates are the highest tier, and the only ones that quotes use."""
 
     short_prompt: Rates | None = None
-    """What a prompt of at most `short_prompt_tokens` costs; None: the same."""
+    """The rates of a prompt of at most `short_prompt_tokens`; None: the same."""
     short_prompt_tokens: int = Field(default=0, ge=0)
 
 
 class ModelFacts(BaseModel, frozen=True, extra="forbid"):
-    """One model as pinned in a session: resolved once, so replay and prices never move."""
+    """One model as pinned in a session: resolved once, so replay and prices stay the same."""
 
     provider: Provider
     model: str
@@ -59,19 +59,19 @@ class ModelFacts(BaseModel, frozen=True, extra="forbid"):
     prices: Prices | None
     """None: unknown, refused in a budgeted session."""
     patches: bool = False
-    """Fluent in `apply_patch`, so the tool is offered to it."""
+    """The model knows `apply_patch`, so it is offered the tool."""
 
 
 class GivenPrices(BaseModel, frozen=True, extra="forbid"):
-    """What a person says that a model costs, in USD per million tokens."""
+    """A model's prices as a person gives them, in USD per million tokens."""
 
     input_usd: Decimal = Field(ge=0, le=_MOST_USD)
     cached_input_usd: Decimal | None = Field(default=None, ge=0, le=_MOST_USD)
-    """None: as other input."""
+    """None: the price of other input."""
     output_usd: Decimal = Field(ge=0, le=_MOST_USD)
 
     def as_prices(self) -> Prices:
-        """Return them in full; writing to a cache costs what input costs."""
+        """Return all prices; cache writes cost as much as input."""
         cached = self.input_usd if self.cached_input_usd is None else self.cached_input_usd
         return Prices(
             input_usd=self.input_usd,
@@ -82,7 +82,7 @@ class GivenPrices(BaseModel, frozen=True, extra="forbid"):
 
 
 class GivenFacts(BaseModel, frozen=True, extra="forbid"):
-    """What a person says of a model, over what is known of it; None: nothing."""
+    """A person's facts about a model, which override known ones; None: not given."""
 
     family: str | None = Field(default=None, min_length=1, max_length=100)
     window_tokens: int | None = Field(default=None, ge=1_000)
@@ -91,7 +91,7 @@ class GivenFacts(BaseModel, frozen=True, extra="forbid"):
 
 
 class Usage(BaseModel, frozen=True, extra="forbid"):
-    """Tokens of one call, as the provider counted them, or as we had to."""
+    """Tokens of one call, as counted by the provider or estimated."""
 
     input_tokens: int = Field(default=0, ge=0)
     """All prompt tokens, cached ones included."""
@@ -99,8 +99,8 @@ class Usage(BaseModel, frozen=True, extra="forbid"):
     cache_write_tokens: int = Field(default=0, ge=0)
     """Prompt tokens written to the provider's cache, whatever their time to live."""
     cache_write_5m_tokens: int = Field(default=0, ge=0)
-    """The part of `cache_write_tokens` that lives five minutes only (Anthropic)."""
+    """The part of `cache_write_tokens` that is kept for only five minutes (Anthropic)."""
     output_tokens: int = Field(default=0, ge=0)
     """Reasoning tokens included."""
     is_estimated: bool = False
-    """The provider counted nothing, so the texts were measured; never zero."""
+    """The provider counted no tokens, so they are estimated from the texts; never zero."""

@@ -1,7 +1,7 @@
-"""A shell command as a neutral tree: what would run, with what, reading and writing where.
+"""A shell command as a neutral tree: the programs, their words, and the files they use.
 
-Quotes, escapes, continued lines and braces are resolved by the parser. What only
-running could tell is marked as unknown, never guessed. It knows no shell's grammar and no program.
+The parser resolves quotes, escapes, continued lines and braces. Text that only running could
+tell is marked as unknown, never guessed. The tree knows neither a shell's grammar nor programs.
 """
 
 from collections.abc import Callable
@@ -10,21 +10,21 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 UNKNOWN = "\0"
-"""Stands in a word for text that only running can tell."""
+"""Stands in a word for text that is known only at run time."""
 
 
 class Word(BaseModel, frozen=True, extra="forbid"):
     """One word of a command."""
 
     text: str
-    """With `UNKNOWN` for each part that is not known; glob characters stay as they are."""
+    """With `UNKNOWN` for each unknown part; glob characters stay as they are."""
     is_many: bool = False
     """May become no word, or several: an expansion without quotes, or `"$@"`."""
     is_glob: bool = False
-    """Holds `*`, `?` or `[` without quotes, so that file names take its place."""
+    """Holds `*`, `?` or `[` without quotes, so the shell expands it to file names."""
 
     def with_text(self, text: str) -> "Word":
-        """Return the word with another text, as well known as before."""
+        """Return the word with another text, and all else unchanged."""
         return Word(text=text, is_many=self.is_many, is_glob=self.is_glob)
 
     @property
@@ -46,7 +46,7 @@ class SimpleCommand(BaseModel, frozen=True, extra="forbid"):
     words: tuple[Word, ...] = ()
     """The program first."""
     assigned: tuple[str, ...] = ()
-    """Names of the variables that are set before it, or by it alone."""
+    """Names of the variables that are set before it or only for it."""
     redirections: tuple[Redirection, ...] = ()
     stdin: Word | None = None
     """The text of a here-document or here-string."""
@@ -61,11 +61,11 @@ class Group(BaseModel, frozen=True, extra="forbid"):
     """`choice`: a part that may or may not run, a loop's body included."""
     members: tuple["SimpleCommand | Group", ...]
     name: str = ""
-    """A function's."""
+    """A function's name."""
 
 
 class Unreadable(BaseModel, frozen=True, extra="forbid"):
-    """A text that could not be read with certainty."""
+    """A text that could not be parsed with certainty."""
 
     line: int = Field(ge=1)
     column: int = Field(ge=1)
@@ -74,4 +74,4 @@ class Unreadable(BaseModel, frozen=True, extra="forbid"):
 
 Node = SimpleCommand | Group
 Parse = Callable[[str], Group | Unreadable]
-"""Reads a text; always the same answer for the same text."""
+"""Parses a text; the same text always gives the same result."""

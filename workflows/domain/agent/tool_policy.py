@@ -1,4 +1,4 @@
-"""What a person allows agents to call, read and write; and what a denial says."""
+"""What a person allows agents to call, read and write, and the text of a denial."""
 
 from typing import Annotated, Literal, get_args
 
@@ -24,8 +24,8 @@ RULE_NAMES: tuple[RuleName, ...] = get_args(RuleName)
 PathPattern = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """A glob as in a claim: whole paths from the repository's root, `**` across folders."""
 CommandPattern = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-"""`git log *`: a program and its words, each of which may hold `*` and `?`; `*` alone at the end
-stands for any further words, and for every command where it is the whole pattern."""
+"""`git log *`: a program and its words, each of which may hold `*` and `?`. A final word `*` stands
+for any further words; the pattern `*` alone stands for every command."""
 _Tools = Annotated[tuple[ToolName, ...], Field(max_length=5)]
 _Paths = Annotated[tuple[PathPattern, ...], Field(max_length=100)]
 _Commands = Annotated[tuple[CommandPattern, ...], Field(max_length=100)]
@@ -40,19 +40,19 @@ class ToolPolicy(BaseModel, frozen=True, extra="forbid"):
     allow_commands: _Commands = ("*",)
     """`*`: every program that no rule denies."""
     deny_commands: _Commands = ()
-    """Wins over everything that allows."""
+    """Takes precedence over every rule that allows."""
     lift: Annotated[tuple[RuleName, ...], Field(max_length=len(RULE_NAMES))] = ()
-    """Built-in rules that do not hold."""
+    """Built-in rules that are switched off."""
     read_paths: _Paths = ("**",)
     write_paths: _Paths = ("**",)
-    """Of what the task claims."""
+    """Limits what the task's claims allow."""
     blocked_paths: _Paths = ()
     """Neither read nor written."""
     protected_paths: _Paths = ()
-    """Never written, whatever is claimed; beside the built-in set."""
+    """Never written, whatever the claims; added to the built-in set."""
 
     def tools_of(self, role: Role) -> tuple[ToolName, ...]:
-        """Return the tools that a role may call, those that hand in its work not counted."""
+        """Return the tools that a role may call, without those that submit its work."""
         return {
             Role.PLANNER: self.planner_tools,
             Role.DEVELOPER: self.developer_tools,
@@ -61,22 +61,22 @@ class ToolPolicy(BaseModel, frozen=True, extra="forbid"):
 
 
 class Standing(BaseModel, frozen=True, extra="forbid"):
-    """Whose call is judged, and by what."""
+    """Whose call is judged, and by which rules."""
 
     role: Role
     claims: tuple[str, ...]
     gate_files: tuple[str, ...] = ()
-    """Files of the repository that a gate starts: written only where a claim names them."""
+    """Files of the repository that a gate starts: written only if a claim names them."""
     rules: ToolPolicy = ToolPolicy()
 
 
 class Denied(BaseModel, frozen=True, extra="forbid"):
-    """Why a call does not run."""
+    """Why a call is denied."""
 
     rule: str
-    """The rule's name, as the documents list it."""
+    """The rule's name, as in the documentation."""
     about: str
-    """What it is about, in words."""
+    """What the denial is about, in words."""
     instead: str
     """What would be allowed."""
 

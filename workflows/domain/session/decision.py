@@ -1,4 +1,4 @@
-"""Decisions: what persons said to a session and what rules approved, each with who it was."""
+"""Decisions: what persons said to a session and what rules approved, each with its author."""
 
 from datetime import datetime
 from typing import Final, Literal, Self
@@ -8,41 +8,41 @@ from pydantic import BaseModel, Field
 from workflows.domain.evolution import evolve
 
 UNNAMED: Final = "(unnamed)"
-"""Who decided where a signal names no one: Temporal does not hand its sender to a workflow."""
+"""The author if a signal names none: Temporal does not tell a workflow who sent a signal."""
 
 
 class Decision(BaseModel, frozen=True, extra="forbid"):
-    """One decision, whether it was taken up or refused."""
+    """One decision, whether taken up or refused."""
 
     what: str
-    """The signal's name; a rule's approval has the name of the signal that it stands for."""
+    """The signal's name; a rule's approval has the name of the corresponding signal."""
     subject: str = Field(default="", max_length=200)
     """A task's or changeset's id, or empty for the session."""
     by: str = Field(max_length=200)
-    """Who, as the signal says it of itself; a rule's own name; or `(unnamed)`."""
+    """The author, as the signal names itself; a rule's name; or `(unnamed)`."""
     source: Literal["signal", "rule", "start"]
-    """A signal may call itself what it likes, but it is never a rule. `start`: decided by what the
-    session was started with."""
+    """Which kind of author. A signal may use any name, but is never a rule. `start`: decided by
+    what the session was started with."""
     at: datetime
-    """By the workflow's clock; of a repeated one the newest time."""
+    """By the workflow's clock; for a repeated decision, the latest time."""
     note: str = Field(default="", max_length=200)
-    """The beginning of what it said: notes, a reason, an amount."""
+    """The beginning of its text: notes, a reason, an amount."""
     refused: str = Field(default="", max_length=200)
-    """Why the session did not do it; empty where it did."""
+    """Why the session did not carry it out; empty if it did."""
     count: int = 1
-    """How often exactly this was said without another decision between."""
+    """How often this was said in a row, with no other decision between."""
 
     def repeats(self, other: "Decision") -> bool:
-        """Return whether another says the same, whenever and how often it was said."""
+        """Return whether `other` says the same, ignoring time and count."""
         return evolve(self, {"at": other.at, "count": other.count}) == other
 
     def counted(self, count: int) -> Self:
-        """Return it as said so often."""
+        """Return a copy with this count."""
         return evolve(self, {"count": count})
 
 
 class DecisionOutcome(BaseModel, frozen=True, extra="forbid"):
-    """What an Update that was accepted came to: the answer to its sender."""
+    """The result of an accepted Update: the answer to its sender."""
 
     schema_version: int = 1
     decision: str
@@ -50,4 +50,4 @@ class DecisionOutcome(BaseModel, frozen=True, extra="forbid"):
     subject: str = ""
     """A task's or changeset's id, or empty for the session."""
     state: str
-    """The state of that task or changeset now; of the session where there is none."""
+    """The current state of that task or changeset; of the session if neither is named."""

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 
 class NoticeKind(StrEnum):
-    """What a notice is about; repeated ones of a kind and subject are counted, not listed."""
+    """What a notice is about; repeated notices of a kind and subject are counted, not listed."""
 
     BAD_SIGNAL = "bad_signal"
     STALE_APPROVAL = "stale_approval"

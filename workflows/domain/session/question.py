@@ -15,13 +15,13 @@ class Question(BaseModel, frozen=True, extra="forbid"):
 
     agent: AgentId
     about: str = Field(max_length=63)
-    """The task's id, or `plan` for the planner: what an answer names."""
+    """The task's id, or `plan` for the planner; an answer names it."""
     text: str = Field(max_length=MOST_CHARACTERS)
     asked_at: datetime
 
 
 class QuestionAsked(BaseModel, frozen=True, extra="forbid"):
-    """`question_asked`: what an agent tells its session."""
+    """`question_asked`: an agent's signal to its session."""
 
     agent: AgentId
     about: str = Field(max_length=63)

@@ -1,4 +1,4 @@
-"""A session's configuration, frozen into its input: replay and prices never see a later edit."""
+"""A session's configuration, part of its input, so later edits affect neither replay nor prices."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -29,15 +29,14 @@ class Pacing(StrEnum):
 
 
 class Approvals(BaseModel, frozen=True, extra="forbid"):
-    """What a person decides and what is decided for them."""
+    """What a person decides and what is decided automatically."""
 
     plan: Literal["ask", "auto"] = "ask"
     changeset: Literal["ask", "auto_if_green"] = "ask"
     unjudged: Literal["ask", "allow"] = "ask"
-    """What a rule does with work that no gate judged: leave it to a person, or take it as green."""
+    """What a rule does with work that no gate judged: leave it to a person, or approve it."""
     unjudged_base: Literal["stop", "allow"] = "stop"
-    """What a session does where gates ran on the base and none judged it: end before anything is
-    paid, or go on."""
+    """What a session does if no gate judged the base: end before anything is paid, or continue."""
     questions: Literal["ask", "auto"] = "ask"
     """`auto`: no one is there to answer agents; they are told at once to decide themselves."""
 
@@ -59,30 +58,31 @@ class Routes(BaseModel, frozen=True, extra="forbid"):
     planner: tuple[ModelName, ...] = Field(min_length=1)
     developer: tuple[ModelName, ...] = Field(min_length=1)
     reviewer: tuple[ModelName, ...] = Field(min_length=1)
-    """Those of the author's family are asked only where there is no other."""
+    """Models of the author's family are asked only if there is no other."""
 
 
 HostPattern = Annotated[str, StringConstraints(min_length=1, max_length=260)]
-"""A host's name, `name:port`, or `*.name` for all names below it; `policy.hosts` reads it."""
+"""A host's name, `name:port`, or `*.name` for all names below it; `policy.network.host_list`
+reads it."""
 
 
 SETUP_TIMEOUT: Final = timedelta(minutes=10)
-"""Of each command of a set-up, where nothing else is said."""
+"""The time limit of each set-up command, unless configured."""
 
 
 class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
-    """What a worktree needs beside what git holds."""
+    """What a worktree needs besides the files in git."""
 
     setup: tuple[tuple[str, ...], ...] = ()
-    """Commands (argument lists) run in the sandbox, once for all trees that it fits."""
+    """Commands (argument lists) run in the sandbox, once for all trees with the same inputs."""
     setup_timeout: timedelta = SETUP_TIMEOUT
-    """The longest that each of them may run."""
+    """The time limit of each of them."""
     network: Annotated[tuple[HostPattern, ...], Field(max_length=100)] = ()
-    """Hosts that they, and nothing else, may reach; without any they have no network."""
+    """Hosts that set-up alone may reach; with no entry it has no network."""
     copies: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("copy", "copies"))
     """`copy` in the file: ignored files of the checkout that builds need; secrets are refused."""
     allow_secret: tuple[str, ...] = ()
-    """Those of them that may be copied although they look secret."""
+    """Files of `copied` that may be copied although they look secret."""
 
 
 class SessionConfig(BaseModel, frozen=True, extra="forbid"):
@@ -93,7 +93,7 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     concurrency: Concurrency = Concurrency()
     routes: Routes
     catalogue: dict[ModelName, GivenFacts] = Field(default_factory=dict[ModelName, GivenFacts])
-    """What the person says of models, over what is known of them."""
+    """What the person states about models; it overrides known facts."""
     budget: Caps = Caps()
     gates: tuple[GateSpec, ...] | None = None
     """None: detected from the repository."""
@@ -102,17 +102,17 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     attempts: int = Field(default=3, ge=1, le=20)
     """Attempts at a task before it fails."""
     plans: int = Field(default=5, ge=1, le=100)
-    """Plans that the planner makes at most: the first one, and one after each rejection."""
+    """The most plans that the planner makes: the first, and one after each rejection."""
     turns: int = Field(default=60, ge=1, le=1_000)
-    """Turns of one agent, where `agents` says nothing else."""
+    """Turns of one agent, unless `agents` sets them."""
     agents: AgentSettings = AgentSettings()
     """What one agent may use, by role and kind of task."""
     command_timeout: timedelta = timedelta(minutes=5)
-    """The longest that one command of an agent may run."""
+    """The time limit of one command of an agent."""
     limits: DiffLimits = DiffLimits()
     """How large one task's work may be."""
     sandbox: Literal["required", "none"] = "required"
     policy: ToolPolicy = ToolPolicy()
     deliver: Literal["branch"] = "branch"
     on_cap: Literal["pause", "stop"] = "pause"
-    """What reaching the money cap does to the session; `stop` for runs that no one watches."""
+    """What the session does at the money cap; `stop` for unattended runs."""

@@ -51,11 +51,11 @@ class Prepared(BaseModel, frozen=True, extra="forbid"):
     routes: ResolvedRoutes
     gates: tuple[GateSpec, ...]
     brief: str
-    """The repository in short, for each agent's opening."""
+    """A short description of the repository, for each agent's opening."""
 
 
 class SessionChanges(TypedDict, total=False):
-    """What of a session's state changes, by field."""
+    """The changeable fields of a session's state."""
 
     phase: SessionPhase
     reason: str
@@ -97,14 +97,14 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     """One sentence on the phase, for a person."""
     cap_usd: Decimal
     ended: Bill = Bill()
-    """What the agents that have ended cost."""
+    """The cost of the agents that have ended."""
     ledger_usd: Decimal = Decimal(0)
-    """The ledger's last word on settled spend, running agents included."""
+    """Settled spend as the ledger last reported it, running agents included."""
     prepared: Prepared | None = None
-    """None: the preparation is not done yet."""
+    """None: the preparation is not finished."""
     baseline: GateReport | None = None
     head_baseline: GateReport | None = None
-    """The gates on the head; None as long as nothing was merged that they were run on."""
+    """The gates on the head; None until they ran on merged work."""
     # Set by planning.
     plan: Plan | None = None
     plans_made: int = 0
@@ -124,23 +124,24 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     """Trees whose gates showed no new failure, the newest 50."""
     notices: tuple[Notice, ...] = ()
     questions: tuple[Question, ...] = ()
-    """What agents asked and no one answered; `policy.agent.questions` tells which are open."""
+    """What agents asked; `policy.agent.questions` tells which questions are open."""
     decisions: tuple[Decision, ...] = ()
-    """What persons and rules decided, oldest first; `policy.decisions` bounds them."""
+    """What persons and rules decided, oldest first; `policy.session.decision_record` bounds
+    them."""
     decisions_dropped: int = 0
     answered: dict[str, DecisionOutcome] = Field(default_factory=dict)
-    """The newest 100 Updates by id, oldest first: one that is sent again has one effect."""
+    """The newest 100 Updates by id, oldest first: an Update that is sent again has one effect."""
     resumes_to: SessionPhase | None = None
     """Set while PAUSED."""
     is_cap_reached: bool = False
     halt: str = ""
-    """Set by an outcome after which the session must not go on by itself, and why."""
+    """Why the session must not continue by itself; set by an outcome."""
 
     @property
     def spent_usd(self) -> Decimal:
-        """What is known to be spent. Both sums lag behind the truth, and neither passes it."""
+        """The known spend. Both sums may lag behind the actual spend; neither exceeds it."""
         return max(self.ended.usd, self.ledger_usd)
 
     def evolve(self, **changes: Unpack[SessionChanges]) -> Self:
-        """Return it with some fields replaced."""
+        """Return a copy with some fields replaced."""
         return evolve(self, changes)

@@ -29,11 +29,12 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
     base: str | None = None
     config: SessionConfig
     plan: Plan | None = None
-    """A plan that a person brings; the planner is not asked then."""
+    """A plan that a person brings; then the planner does not run."""
     plan_by: str = Field(default="", max_length=200)
-    """Who brings it: their own plan needs no second approval. Empty: it waits for one."""
+    """Who brings the plan: their own plan needs no second approval. Empty: it waits for
+    approval."""
     waves_per_run: int = Field(default=500, gt=0)
-    """After so many waves in one run the workflow continues as new, when none runs."""
+    """The workflow continues as new after this many waves in one run, when no wave runs."""
     carried: SessionState | None = None
     """Set by a continuation."""
 
@@ -43,7 +44,7 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
         return f"session/{self.session}/ledger"
 
     def continued(self, state: SessionState) -> Self:
-        """Return what starts the next run."""
+        """Return the request that starts the next run."""
         return evolve(self, {"carried": state})
 
 
@@ -51,10 +52,10 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
 
 
 class Said(BaseModel, frozen=True, extra="forbid"):
-    """What every signal of a person has."""
+    """The fields of every signal from a person."""
 
     by: str = Field(default="", max_length=200)
-    """Who sends it, in their own words; empty: it names no one."""
+    """Who sends it, in their own words; empty: unnamed."""
 
 
 class SaidOf(Said, frozen=True, extra="forbid"):
@@ -64,7 +65,7 @@ class SaidOf(Said, frozen=True, extra="forbid"):
 
 
 class ApprovePlan(Said, frozen=True, extra="forbid"):
-    """`approve_plan`: go on with the plan as it is."""
+    """`approve_plan`: continue with the plan as it is."""
 
 
 class RejectPlan(Said, frozen=True, extra="forbid"):
@@ -80,7 +81,7 @@ class ReplacePlan(Said, frozen=True, extra="forbid"):
 
 
 class EditPlan(Said, frozen=True, extra="forbid"):
-    """`edit_plan`: go on with this plan in place of the one that the digest names."""
+    """`edit_plan`: continue with this plan in place of the one that the digest names."""
 
     digest: str = Field(max_length=64)
     plan: Plan
@@ -91,8 +92,8 @@ class ApproveChangeset(SaidOf, frozen=True, extra="forbid"):
 
     digest: str = Field(max_length=64)
     by_rule: bool = Field(default=False, strict=True)
-    """A rule decides in a person's place (a decisions file, say): it may only approve work that a
-    gate judged, unless `approvals.unjudged` is `allow`."""
+    """A rule approves it for a person (a decisions file, say): it may only approve work that a gate
+    judged, unless `approvals.unjudged` is `allow`."""
 
 
 class RejectChangeset(SaidOf, frozen=True, extra="forbid"):
@@ -102,13 +103,13 @@ class RejectChangeset(SaidOf, frozen=True, extra="forbid"):
 
 
 class SkipTask(SaidOf, frozen=True, extra="forbid"):
-    """`skip_task`: leave it out; `satisfies` says whether dependants may start all the same."""
+    """`skip_task`: leave it out; `satisfies` says whether dependants may start anyway."""
 
     satisfies: bool = Field(default=False, strict=True)
 
 
 class RetryTask(SaidOf, frozen=True, extra="forbid"):
-    """`retry_task`: one more attempt, or another review of the same work."""
+    """`retry_task`: start one more attempt, or another review of the same work."""
 
     notes: str = Field(default="", max_length=10_000)
     review: bool = Field(default=False, strict=True)
@@ -116,13 +117,13 @@ class RetryTask(SaidOf, frozen=True, extra="forbid"):
 
 
 class SteerTask(SaidOf, frozen=True, extra="forbid"):
-    """`steer_task`: say something to the agent, at its next turn."""
+    """`steer_task`: send a message to the agent for its next turn."""
 
     text: str = Field(min_length=1, max_length=10_000)
 
 
 class AnswerQuestion(SaidOf, frozen=True, extra="forbid"):
-    """`answer`: what an agent asked; `id` is the task's, or `plan` for the planner."""
+    """`answer`: the answer to a question; `id` is the task's, or `plan` for the planner."""
 
     text: str = Field(min_length=1, max_length=10_000)
 
@@ -134,20 +135,20 @@ class SetPriority(SaidOf, frozen=True, extra="forbid"):
 
 
 class SetBudget(Said, frozen=True, extra="forbid"):
-    """`set_budget`: the amount as it came; `policy.money` reads it, strictly."""
+    """`set_budget`: the amount as typed; `policy.money.grants` parses it strictly."""
 
     usd: JsonValue
 
 
 class Nothing(Said, frozen=True, extra="forbid"):
-    """`proceed`, `pause`, `resume`, `stop`: no content is needed."""
+    """`proceed`, `pause`, `resume`, `stop`: without content."""
 
 
 # --- queries --------------------------------------------------------------------------------
 
 
 class TaskLine(BaseModel, frozen=True, extra="forbid"):
-    """One task in the whole picture; at most 320 bytes as JSON."""
+    """One task in the session's view; at most 320 bytes as JSON."""
 
     id: TaskId
     state: TaskState
@@ -158,23 +159,23 @@ class TaskLine(BaseModel, frozen=True, extra="forbid"):
 
 
 class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
-    """One changeset in the whole picture."""
+    """One changeset in the session's view."""
 
     id: ChangesetId
     state: str
     digest: Digest | None
-    """Only while it waits for approval: what an approval must name."""
+    """Only while it waits for approval: the digest that an approval must name."""
     tasks: tuple[TaskId, ...]
     approved_by: str = ""
-    """Who approved it, a person or a rule; empty while no one has."""
+    """Who approved it, a person or a rule; empty until then."""
     judged_by: tuple[str, ...] = ()
     """The gates that judged its work and found nothing new; empty until it is validated."""
     not_judged: str = ""
-    """Why gates judged nothing of it, where some did; at most 200 characters, and fewer where many
-    changesets have one."""
+    """Why gates judged nothing, if any did; at most 200 characters, and fewer if many changesets
+    have a reason."""
     not_reviewed: str = Field(default="", exclude_if=lambda text: not text)
-    """`task: reason` where no reviewer gave a verdict; a person has to decide. Cut as the above,
-    and left out where it is empty: there may be a thousand lines."""
+    """`task: reason` if no reviewer gave a verdict; a person has to decide. Cut like `unjudged`,
+    and omitted if empty: there may be a thousand lines."""
 
 
 class _ViewChanges(TypedDict, total=False):
@@ -197,39 +198,39 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
     cycle: int
     repository: str
     branch: str | None
-    """The branch in the person's repository; None until something was delivered."""
+    """The branch in the person's repository; None until the first delivery."""
     base: Commit | None
     head: Commit | None
     sandbox: str
     scripted: bool
-    """True where a scripted model speaks for any role."""
+    """True if a scripted model plays any role."""
     spent_usd: Decimal
     is_estimated: bool = False
-    """True where a part of it is an estimate, because a provider counted no tokens; known of agents
+    """True if a part of it is an estimate, because a provider counted no tokens; covers only agents
     that have ended."""
     cap_usd: Decimal
     tasks: tuple[TaskLine, ...]
     changesets: tuple[ChangesetLine, ...]
     notices: tuple[Notice, ...]
     questions: tuple[Question, ...] = ()
-    """What agents ask the person and wait for, the oldest first."""
+    """Open questions of agents to the person, the oldest first."""
     unjudged: Literal["ask", "allow"] = "ask"
-    """`approvals.unjudged`: whether a rule may approve what no gate judged."""
+    """`approvals.unjudged`: whether a rule may approve work that no gate judged."""
     plan_approved_by: str = ""
-    """Who approved the plan, a person or a rule; empty while no one has."""
+    """Who approved the plan, a person or a rule; empty until then."""
     decisions: tuple[Decision, ...] = ()
     """What persons and rules decided, oldest first, at most 100."""
     decisions_dropped: int = 0
-    """How many more there were."""
+    """How many older decisions are not listed."""
     started_at: datetime
 
     def evolve(self, **changes: Unpack[_ViewChanges]) -> Self:
-        """Return it with some fields replaced."""
+        """Return a copy with some fields replaced."""
         return evolve(self, changes)
 
 
 SessionOutcome = Literal["complete", "incomplete", "stopped", "failed"]
-"""`complete` only where every task is merged or was skipped by a person."""
+"""`complete` only if every task is merged or was skipped by a person."""
 
 
 class SessionResult(BaseModel, frozen=True, extra="forbid"):

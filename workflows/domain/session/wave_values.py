@@ -1,4 +1,4 @@
-"""What the session hands to its waves, and what they hand back."""
+"""What the session gives to its waves, and what they return."""
 
 from datetime import timedelta
 from typing import Annotated, Literal
@@ -21,7 +21,7 @@ from workflows.domain.violation import DiffLimits
 
 
 class Grounds(BaseModel, frozen=True, extra="forbid"):
-    """What every wave of a session needs to know: where the work is and what it must pass."""
+    """What every wave of a session must know: where the work is and what it must pass."""
 
     session: SessionId
     key: str
@@ -56,7 +56,7 @@ class PlanRequest(BaseModel, frozen=True, extra="forbid"):
 
 
 class PlanResult(BaseModel, frozen=True, extra="forbid"):
-    """What a PlanWave came to."""
+    """The result of a PlanWave."""
 
     plan: Plan | None
     reason: str = ""
@@ -77,25 +77,25 @@ class Assignment(BaseModel, frozen=True, extra="forbid"):
     dependencies: tuple[Commit, ...] = ()
     """Validated commits that are not in the head yet; merged into the base."""
     base: Commit | None = None
-    """Set when the attempt goes on from earlier work: that work's base."""
+    """The base of the earlier work that this attempt continues; None: there is none."""
     restart_from: Commit | None = None
-    """The earlier work; it is brought onto the new base first."""
+    """The earlier work; it is rebased onto the new base first."""
     first_base: Commit | None = None
-    """What the task's first attempt was based on; None: this is the first."""
+    """The base of the task's first attempt; None: this is the first."""
     notes: tuple[str, ...] = ()
     steers: tuple[str, ...] = ()
-    """What persons said to the task's agents so far."""
+    """What persons have said to the task's agents so far."""
 
 
 class Start(BaseModel, frozen=True, extra="forbid"):
-    """What an attempt's worktree holds at first."""
+    """What an attempt's worktree holds at the start."""
 
     base: Commit
     commit: Commit
     work: Commit | None = None
-    """The task's earlier work, if there is some: `commit` is that work on `base`."""
+    """The task's earlier work, if any: `commit` is that work on `base`."""
     conflicts: str = ""
-    """One line for each path where that work conflicts with the base."""
+    """One line for each path in which that work conflicts with the base."""
 
 
 class DevelopRequest(BaseModel, frozen=True, extra="forbid"):
@@ -107,11 +107,11 @@ class DevelopRequest(BaseModel, frozen=True, extra="forbid"):
     """In the order in which they start."""
     concurrency: int
     brief: str = ""
-    """The repository in short, for each agent's opening."""
+    """A short description of the repository, for each agent's opening."""
 
 
 class Developed(BaseModel, frozen=True, extra="forbid"):
-    """The attempt was submitted and its diff keeps the rules."""
+    """The attempt was submitted and its diff follows the rules."""
 
     kind: Literal["developed"] = "developed"
     task: TaskId
@@ -121,10 +121,10 @@ class Developed(BaseModel, frozen=True, extra="forbid"):
     tree: Tree
     family: str
     summary: str = ""
-    """What the developer says of the work, at most 4,000 characters."""
+    """The developer's summary of the work, at most 4,000 characters."""
     ignored: tuple[str, ...]
     notices: tuple[str, ...] = ()
-    """Of the check of the diff: allowed, but to be seen by a person."""
+    """Findings of the diff check: allowed, but to be shown to a person."""
     bill: Bill
 
 
@@ -135,11 +135,11 @@ class NotDeveloped(BaseModel, frozen=True, extra="forbid"):
     task: TaskId
     attempt: int
     end: AgentEnd
-    """SUBMITTED where the diff was refused."""
+    """SUBMITTED if the diff was refused."""
     detail: str
     base: Commit | None
     checkpoint: Commit | None
-    """The work so far; None where it is of no use."""
+    """The work so far; None if it cannot be used."""
     bill: Bill
 
 
@@ -156,18 +156,18 @@ DevelopItem = Annotated[Developed | NotDeveloped | Waits, Field(discriminator="k
 
 
 class TaskWord(BaseModel, frozen=True, extra="forbid"):
-    """What a person says to one task's agent, or why it stops."""
+    """A person's message to one task's agent, or why the agent stops."""
 
     task: TaskId
     text: str
 
 
 class DevelopResult(BaseModel, frozen=True, extra="forbid"):
-    """What a DevelopWave came to, one item an assignment."""
+    """The result of a DevelopWave, one item per assignment."""
 
     items: tuple[DevelopItem, ...]
     unheard: tuple[TaskWord, ...] = ()
-    """Steering that came when the task's agent had ended already."""
+    """Messages that came after the task's agent had ended."""
 
 
 # --- validate -------------------------------------------------------------------------------
@@ -179,12 +179,12 @@ class Candidate(BaseModel, frozen=True, extra="forbid"):
     task: Task
     attempt: int
     validation: int = 1
-    """Which validation of this attempt it is, from 1: no two of its reviewers share a name."""
+    """The number of this attempt's validation, from 1, so that no two reviewers share a name."""
     base: Commit
     commit: Commit
     family: str
     summary: str = ""
-    """What the developer says of the work."""
+    """The developer's summary of the work."""
 
 
 class ValidateRequest(BaseModel, frozen=True, extra="forbid"):
@@ -194,11 +194,12 @@ class ValidateRequest(BaseModel, frozen=True, extra="forbid"):
     route: tuple[ModelFacts, ...]
     candidates: tuple[Candidate, ...]
     brief: str = ""
-    """The repository in short, for each reviewer's opening."""
+    """A short description of the repository, for each reviewer's opening."""
     baseline: GateReport
-    """The gates on the session's base: for work that does not stand on the head."""
+    """The gates on the session's base: for work that is not based on the head."""
     base: Commit | None = None
-    """The session's base, of which `baseline` is; only there can the tests that ran be compared."""
+    """The session's base, to which `baseline` belongs; only there can the tests that ran be
+    compared."""
     head: Commit | None = None
     head_baseline: GateReport | None = None
     """The gates on the head; None: as on the base."""
@@ -218,7 +219,7 @@ class Validated(BaseModel, frozen=True, extra="forbid"):
     weakened: tuple[str, ...] = ()
     """Tests that the work deletes, skips or weakens, for the person."""
     gate_remarks: str = ""
-    """What passed all the same: flakes, changed files, known failures of another cause."""
+    """What passed nevertheless: flakes, changed files, known failures with another cause."""
     verdict: Verdict
     bill: Bill
 
@@ -227,9 +228,9 @@ RefusedBy = Literal["gate", "reviewer", "abstention", "cap"]
 
 
 class Refused(BaseModel, frozen=True, extra="forbid"):
-    """A gate or the reviewer says no.
+    """A gate or the reviewer rejects the work.
 
-    Or no one could judge it: for want of money (`cap`), or because the host failed (`abstention`).
+    Or it could not be judged: for lack of money (`cap`), or because the host failed (`abstention`).
     """
 
     kind: Literal["refused"] = "refused"
@@ -245,7 +246,7 @@ ValidateItem = Annotated[Validated | Refused, Field(discriminator="kind")]
 
 
 class ValidateResult(BaseModel, frozen=True, extra="forbid"):
-    """What a ValidateWave came to, one item a candidate."""
+    """The result of a ValidateWave, one item per candidate."""
 
     items: tuple[ValidateItem, ...]
 
@@ -262,7 +263,7 @@ class QueuedChangeset(BaseModel, frozen=True, extra="forbid"):
     commits: tuple[Commit, ...]
     title: str
     needs_judged: bool = False
-    """A rule approved it: it is merged only where a gate judged the merged tree."""
+    """A rule approved it: it is merged only if a gate judged the merged tree."""
 
 
 class MergeRequest(BaseModel, frozen=True, extra="forbid"):
@@ -273,27 +274,27 @@ class MergeRequest(BaseModel, frozen=True, extra="forbid"):
     base: Commit
     head: Commit
     delivered: Commit | None
-    """What the branch in the person's repository holds."""
+    """The commit of the branch in the person's repository."""
     queue: tuple[QueuedChangeset, ...]
     """In dependency order."""
     baseline: GateReport
-    """The gates on the head: what was fixed by merged work must not fail again."""
+    """The gates on the head: failures that merged work fixed must not return."""
     green: tuple[Tree, ...]
-    """Trees whose gates were green already; they are not run again."""
+    """Trees whose gates were green before; gates do not run on them again."""
 
 
 class MergedChangeset(BaseModel, frozen=True, extra="forbid"):
-    """It is in the session's branch."""
+    """The changeset is in the session's branch."""
 
     kind: Literal["merged"] = "merged"
     id: ChangesetId
     head: Commit
     gate_remarks: str = ""
-    """What the gates on the merged tree let pass; empty where they did not have to run."""
+    """What the gates on the merged tree let pass; empty if they did not have to run."""
 
 
 class ReturnedChangeset(BaseModel, frozen=True, extra="forbid"):
-    """It is not: one task must be reworked."""
+    """The changeset is not merged: one task must be reworked."""
 
     kind: Literal["returned"] = "returned"
     id: ChangesetId
@@ -303,7 +304,7 @@ class ReturnedChangeset(BaseModel, frozen=True, extra="forbid"):
 
 
 class HeldChangeset(BaseModel, frozen=True, extra="forbid"):
-    """It could not be tried (host, sandbox, disk): nothing is wrong with the work."""
+    """The changeset could not be tried (host, sandbox, disk); the work itself is not at fault."""
 
     kind: Literal["held"] = "held"
     id: ChangesetId
@@ -311,7 +312,7 @@ class HeldChangeset(BaseModel, frozen=True, extra="forbid"):
 
 
 class UnjudgedChangeset(BaseModel, frozen=True, extra="forbid"):
-    """It is not: a rule approved it, and no gate judged the merged tree. A person has to."""
+    """Not merged: a rule approved it and no gate judged the merged tree. A person must approve."""
 
     kind: Literal["unjudged"] = "unjudged"
     id: ChangesetId
@@ -325,13 +326,14 @@ MergeItem = Annotated[
 
 
 class MergeResult(BaseModel, frozen=True, extra="forbid"):
-    """What a MergeWave came to."""
+    """The result of a MergeWave."""
 
     items: tuple[MergeItem, ...]
     head: Commit
     baseline: GateReport | None = None
-    """The gates on the head; None where they were not run for it."""
+    """The gates on the head; None if they did not run on it."""
     delivered: Commit | None
     branch: str | None
     delivery_refused: str = ""
-    """Why the person's repository was not moved; the work is safe in our own."""
+    """Why the branch was not delivered; the work is safe in the session's repository on the
+    host."""

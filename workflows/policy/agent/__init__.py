@@ -1,4 +1,4 @@
-"""Decisions of the agent loop: what an answer leads to, limits, model failures, opening messages.
+"""Decisions of the agent loop: what follows an answer, limits, model failures, opening messages.
 
-Whether a tool call is allowed is decided in `workflows.policy.commands`.
+`workflows.policy.commands` decides whether a tool call is allowed.
 """

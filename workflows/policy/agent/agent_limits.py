@@ -1,6 +1,6 @@
 """Where an agent is stopped, by its role and the kind of its task.
 
-Limits are values in the agent's input; `turn_decisions` says when one is reached.
+Limits are values in the agent's input; `turn_decisions` decides when one is reached.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from workflows.domain.plan import Task, TaskKind
 
 _DEFAULTS: Final = AgentSettings()
 _SHORT: Final = Fraction(1, 2)
-"""Of the session's `turns`, for those who need fewer."""
+"""The part of the session's `turns` for roles and kinds that need fewer."""
 
 
 def limits_for(
@@ -24,7 +24,7 @@ def limits_for(
 ) -> AgentLimits:
     """Return an agent's limits.
 
-    | said for the kind | said for the role | limit                                         |
+    | set for the kind  | set for the role  | limit                                         |
     |-------------------|-------------------|-----------------------------------------------|
     | yes               |                   | the kind's                                    |
     | no                | yes               | the role's                                    |
@@ -32,10 +32,10 @@ def limits_for(
     |                   |                   | of them for reviewers and tasks of kind docs  |
 
     Args:
-        role: who it plays.
-        kind: of its task; None reads as code.
-        settings: what a person set; what is missing is filled in from the defaults.
-        turns: the session's limit of one agent, ≥ 1.
+        role: the agent's role.
+        kind: the kind of its task; None counts as code.
+        settings: what a person set; missing values come from the defaults.
+        turns: the session's limit for one agent, ≥ 1.
     """
     kind = kind or TaskKind.CODE
     found = settings.of(role).over_role(_DEFAULTS.of(role)).of(kind)

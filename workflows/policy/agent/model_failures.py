@@ -1,8 +1,8 @@
-"""What a failed model call leads to, once Temporal has repeated what a repeat can fix.
+"""What follows a failed model call, after Temporal has retried what a retry can fix.
 
-Rate limits and overload come here only where the route has another model and the wait is long
-(`LONGEST_WAIT`): they are not billed, and Temporal asks again after the provider's own wait, of the
-last model for as long as it takes.
+Rate limits and overload get here only if the route has another model and the wait is longer than
+`LONGEST_WAIT`. They are not billed. The route's last model is retried by Temporal after the
+provider's own delay, however long that takes.
 """
 
 from datetime import timedelta
@@ -10,35 +10,50 @@ from typing import Final, Literal
 
 from pydantic import BaseModel
 
+from workflows.errors import UNKNOWN_OUTCOME, FailureType
+
 UNKNOWN_IN_A_ROW: Final = 3
 LONGEST_WAIT: Final = timedelta(minutes=10)
-"""How long a model that is not the route's last is waited for."""
+"""The longest wait for a model that is not the route's last."""
 _FACTOR: Final = 4
 _LONGEST: Final = timedelta(minutes=1)
 
 FailedKind = Literal["unknown", "overflow", "key", "refused"]
 """`unknown`: may have been billed. `overflow`: the prompt does not fit. `key`: the key or its
-credit, which only a person can fix. `refused`: whatever else the provider will not do."""
+credit, which only a person can fix. `refused`: anything else that the provider refuses."""
 Step = Literal["again", "compact", "next_model", "hold", "end"]
-"""`again`: the same call. `compact`: begin again with a summary. `next_model`: the route's next.
-`hold`: wait for a person and then the same call. `end`: the agent ends."""
+"""`again`: repeat the call. `compact`: start over with a summary. `next_model`: use the route's
+next. `hold`: wait for a person, then repeat the call. `end`: the agent ends."""
+
+
+_KINDS: Final[dict[str, FailedKind]] = {
+    **dict.fromkeys((*UNKNOWN_OUTCOME, FailureType.OUTCOME_UNKNOWN), "unknown"),
+    FailureType.CONTEXT_OVERFLOW: "overflow",
+    FailureType.AUTHENTICATION_FAILED: "key",
+    FailureType.CREDIT_EXHAUSTED: "key",
+}
+
+
+def failed_kind(failure: str) -> FailedKind:
+    """Classify a failed call by the type of the activity's error."""
+    return _KINDS.get(failure, "refused")
 
 
 class FailedCall(BaseModel, frozen=True, extra="forbid"):
-    """What matters of one failed call."""
+    """The facts about one failed call that decide what follows."""
 
     kind: FailedKind
     unknown_in_a_row: int = 0
-    """This one included."""
+    """Including this call."""
     is_fresh: bool = False
-    """The conversation has no answer yet, so nothing of it can be left out."""
+    """The conversation has no answer yet, so nothing can be left out."""
     is_compacted: bool = False
-    """It is being compacted already."""
+    """The conversation is already being compacted."""
     has_next_model: bool = False
 
 
 def after_failure(failed: FailedCall) -> Step:
-    """Say what follows; the first row that fits counts.
+    """Decide what follows; the first matching row counts.
 
     | the call                          | and                           | what follows         |
     |-----------------------------------|-------------------------------|----------------------|
@@ -60,11 +75,11 @@ def after_failure(failed: FailedCall) -> Step:
 
 
 def back_off(first: timedelta, unknown_in_a_row: int) -> timedelta:
-    """Return how long to wait before a call of unknown outcome is made again.
+    """Return how long to wait before repeating a call of unknown outcome.
 
     Args:
-        first: the wait after the first one; each further one in a row is four times as long, up to
-            a minute.
+        first: the wait after the first one, `AgentRequest.back_off`; each further one in a row is
+            four times as long, up to a minute.
         unknown_in_a_row: at least 1.
     """
     return min(first * _FACTOR ** (unknown_in_a_row - 1), _LONGEST)

@@ -1,4 +1,4 @@
-"""The words that open an agent's conversation and that reach it on the way.
+"""The texts that open an agent's conversation and that are sent to it later.
 
 Every opening begins with a header block (`Role:`, `Task:`, `Attempt:`), which names the agent for
 people, logs and playbooks. Text that was not written by the orchestrator or a person (plan, notes
@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 from workflows.domain.gate import GateSpec
 from workflows.domain.plan import Task
 from workflows.domain.session.wave_values import Start
+from workflows.policy.agent.turn_decisions import WRAP_UP_SHARE
 
 WRAP_UP: Final = (
-    "You have used 80 % of what this attempt may use (turns, time or money). "
+    f"You have used {WRAP_UP_SHARE * 100:g} % of what this attempt may use (turns, time or money). "
     "Bring the work to a consistent state now and submit it."
 )
 
@@ -36,15 +37,15 @@ COMPACTION: Final = (
 
 
 class Submitted(NamedTuple):
-    """What a reviewer is shown of some work, beside its task."""
+    """What a reviewer is shown of some work, besides its task."""
 
     diff: str
     summary: str = ""
-    """What its developer says of it."""
+    """What its developer says about it."""
     gates: str = ""
-    """What the checks came to."""
+    """The results of the checks."""
     weakened: tuple[str, ...] = ()
-    """Tests that it deletes, skips or weakens."""
+    """Tests that the work deletes, skips or weakens."""
 
 
 def data(label: str, text: str, nonce: str) -> str:
@@ -63,9 +64,9 @@ def planner(goal: str, brief: str, notes: Sequence[str], number: int, nonce: str
 
     Args:
         goal: what the person wants, in their words.
-        brief: the repository in short, as the host saw it.
+        brief: the description of the repository from the host.
         notes: why earlier plans were refused.
-        number: which plan this is, from 1.
+        number: the number of this plan, from 1.
         nonce: for the data marks.
     """
     parts = [
@@ -98,13 +99,13 @@ def developer(
 
 
 def with_earlier_work(opening: str, start: Start, nonce: str) -> str:
-    """Say before what is asked where an attempt starts that goes on from earlier work.
+    """Before the request, describe the earlier work that an attempt continues.
 
     | earlier work | what is said                                      |
     |--------------|---------------------------------------------------|
     | none         | nothing                                           |
-    | on the base  | go on from it                                     |
-    | conflicts    | the same, where, and whose side is whose          |
+    | on the base  | continue from it                                  |
+    | conflicts    | the same, the conflicts, and which side is which  |
     """
     if start.work is None:
         return opening
@@ -133,8 +134,8 @@ def reviewer(task: Task, attempt: int, work: Submitted, nonce: str) -> str:
 
     Args:
         task: as it was planned.
-        attempt: which one the work is of.
-        work: what was submitted, and what the checks said of it.
+        attempt: the number of the work's attempt.
+        work: what was submitted, and the results of its checks.
         nonce: for the data marks.
     """
     said = f"What its developer says, which proves nothing:\n{data('summary', work.summary, nonce)}"
@@ -160,11 +161,11 @@ def _weakened(lines: Sequence[str], nonce: str) -> str:
 
 
 def with_repository(opening: str, brief: str, nonce: str) -> str:
-    """Put the repository in short before what is asked, as data.
+    """Put the description of the repository before the request, as data.
 
     Args:
-        opening: the opening without it.
-        brief: what the host says of the repository; empty where nothing is known.
+        opening: the opening without the description.
+        brief: the description from the host; empty if nothing is known.
         nonce: the opening's own.
     """
     header, _, rest = opening.partition("\n\n")
@@ -177,7 +178,7 @@ def resumed(opening: str, turns: int, summary: str) -> str:
     Args:
         opening: the first opening; its header gets the line `Turn:`.
         turns: how many turns were played before.
-        summary: what the agent said of them; empty where it could not be asked.
+        summary: the agent's summary of them; empty if it could not be asked.
     """
     header, _, rest = opening.partition("\n\n")
     said = summary or "No summary could be made. Look at `git diff` and `git log` to see your work."
@@ -186,7 +187,7 @@ def resumed(opening: str, turns: int, summary: str) -> str:
 
 
 def steered(text: str) -> str:
-    """Wrap what a person says to a running agent."""
+    """Wrap a person's message to a running agent."""
     return f"The person who leads this project says:\n{text}"
 
 

@@ -1,6 +1,6 @@
-"""The one question that a planner or a developer may ask the person, and which are still open.
+"""The one question that a planner or a developer may ask the person, and which are open.
 
-While its question is open an agent waits: it spends nothing, and the time is not its own.
+While its question is open an agent waits: it spends nothing, and the wait is not its time.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from workflows.policy.agent.opening_messages import data
 
 ASK: Final = "ask"
 PLAN: Final = "plan"
-"""What a planner's question is about, where a developer's has its task."""
+"""The subject of a planner's question; a developer's question has its task as subject."""
 DECIDE_YOURSELF: Final = (
     "No one is there to answer. Decide yourself, and say in your submission what you decided."
 )
@@ -24,16 +24,16 @@ _ASKING: Final = frozenset({Role.PLANNER, Role.DEVELOPER})
 
 
 def is_question(role: Role, call: ToolCall) -> bool:
-    """Tell whether a call asks the person; of other roles it is an unknown tool."""
+    """Tell whether a call asks the person; for other roles `ask` is an unknown tool."""
     return role in _ASKING and call.name == ASK and call.malformed is None
 
 
 def question_fault(call: ToolCall, asked: int) -> str:
-    """Say why a question is not put to the person; empty where it is.
+    """Say why a question is not put to the person; empty if it is.
 
     Args:
         call: of the tool `ask`.
-        asked: how many questions the agent has asked before.
+        asked: how many questions the agent has already asked.
     """
     text = call.arguments.get("question")
     if not isinstance(text, str) or not text.strip():
@@ -46,12 +46,12 @@ def question_fault(call: ToolCall, asked: int) -> str:
 
 
 def about(role: Role, agent: AgentId) -> str:
-    """Return what an agent's question is about: `plan`, or its task's id."""
+    """Return the subject of an agent's question: `plan`, or its task's id."""
     return PLAN if role is Role.PLANNER else agent.split(".")[1]
 
 
 def answered(text: str, nonce: str) -> str:
-    """Return what the agent is told: the person's words, as data."""
+    """Return the text for the agent: the person's words, as data."""
     return f"The person who leads this project answers:\n{data('answer', text, nonce)}"
 
 

@@ -1,7 +1,7 @@
 """Whether a submission can be accepted as it is, or what is wrong with it.
 
-A reviewer's submission is always accepted here: what is wrong with it makes an abstention, and
-`policy.verdicts` decides that, so that a reviewer cannot be talked into a pass by repairs.
+A reviewer's submission is always accepted here. A faulty one becomes an abstention, as
+`policy.review.verdict_rules` decides, so that repairs cannot talk a reviewer into a pass.
 """
 
 from typing import Final
@@ -13,17 +13,17 @@ from workflows.domain.plan import Plan
 from workflows.policy.plan.plan_check import read_plan
 
 REPAIRS: Final = {Role.PLANNER: 2, Role.DEVELOPER: 1, Role.REVIEWER: 1}
-"""How often each role may submit again after a submission that was refused.
+"""How often each role may submit again after a refused submission.
 
-A reviewer's is refused only where one answer holds verdicts that contradict each other."""
+A reviewer's is refused only if one answer holds verdicts that contradict each other."""
 
 
 def fault(role: Role, arguments: dict[str, JsonValue]) -> str | None:
-    """Say what is wrong with a submission, for the agent to repair; None: accept it.
+    """Say what is wrong with a submission, for the agent to fix; None: accept it.
 
     Args:
         role: who submits.
-        arguments: of `submit`, `submit_plan` or `submit_verdict`.
+        arguments: those of `submit`, `submit_plan` or `submit_verdict`.
     """
     if role is Role.REVIEWER:
         return None

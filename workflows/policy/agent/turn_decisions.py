@@ -1,6 +1,6 @@
-"""The agent loop's decisions: what an answer leads to, when an agent ends, when it is warned.
+"""The agent loop's decisions: what follows an answer, when an agent ends, when it is warned.
 
-Says nothing of money beyond the agent's own limit; `policy.money` quotes and grants.
+About money it knows only the agent's own limit; `policy.money` quotes and grants.
 """
 
 import hashlib
@@ -33,22 +33,22 @@ SAME_TURNS: Final = 3
 WRAP_UP_SHARE: Final = 0.8
 COMPACTION_SHARE: Final = 0.85
 BYTES_PER_TOKEN: Final = 3
-"""An ordinary text's; for a quote a token is taken to be one byte, which no text passes."""
+"""For ordinary text; a quote counts one byte as a token, which no text exceeds."""
 FIXED_BYTES: Final = 6_000
-"""System prompt and tools, which are in the first prompt beside the messages."""
+"""System prompt and tools, which the first prompt holds besides the messages."""
 RESULT_BYTES: Final = 30_000
-"""What one turn's results add to the prompt at most, as a rule: three that are shown whole."""
+"""The usual maximum that one turn's results add to the prompt: three results shown whole."""
 
 
 class Answer(BaseModel, frozen=True, extra="forbid"):
-    """What matters of one model answer."""
+    """The facts about one model answer that decide the next move."""
 
     stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed"]
     tool_calls: tuple[ToolCall, ...]
 
 
 class Move(BaseModel, frozen=True, extra="forbid"):
-    """What one answer leads to."""
+    """What follows one answer."""
 
     kind: Literal["run", "remind", "end"]
     run: tuple[ToolCall, ...] = ()
@@ -56,16 +56,16 @@ class Move(BaseModel, frozen=True, extra="forbid"):
     submitted: ToolCall | None = None
     """The submission, after `run`."""
     fault: str = ""
-    """What is wrong with the submission as a whole; it is answered with that, and not accepted."""
+    """What is wrong with the submission as a whole; sent as its answer, and it is not accepted."""
     unheard: tuple[ToolCall, ...] = ()
-    """Calls that came after the submission; they are answered, not run."""
+    """Calls after the submission; they are answered but not run."""
     text: str = ""
     """The reminder."""
     end: AgentEnd | None = None
 
 
 def next_move(role: Role, answer: Answer, reminders: int) -> Move:
-    """Decide what an answer leads to.
+    """Decide what follows an answer.
 
     | answer                        | move                                    |
     |-------------------------------|-----------------------------------------|
@@ -113,7 +113,7 @@ def _reminder(submitting: str, stop: str) -> str:
 
 
 def limit_reached(state: AgentState, limits: AgentLimits, now: datetime) -> AgentEnd | None:
-    """Say which limit of its own stops the agent before its next turn, if any."""
+    """Say which of the agent's own limits, if any, stops it before its next turn."""
     if state.turn >= limits.turns:
         return AgentEnd.TURN_LIMIT
     if elapsed(state, now) >= limits.wall:
@@ -126,19 +126,19 @@ def limit_reached(state: AgentState, limits: AgentLimits, now: datetime) -> Agen
 def is_wrap_up_due(
     state: AgentState, limits: AgentLimits, now: datetime, *, is_last_call: bool = False
 ) -> bool:
-    """Say whether the agent is to be told that it nears a limit in all, once.
+    """Say whether to tell the agent now, once, that it nears a limit.
 
-    | used                           | due |
-    |--------------------------------|-----|
-    | it was told already            | no  |
-    | 80 % of turns, time or money   | yes |
-    | all turns but one              | yes |
-    | all money but for one call     | yes |
-    | less                           | no  |
+    | used                                    | due |
+    |-----------------------------------------|-----|
+    | already told                            | no  |
+    | `WRAP_UP_SHARE` of turns, time or money | yes |
+    | all turns but one                       | yes |
+    | money for one more call only            | yes |
+    | less                                    | no  |
 
     Args:
-        state: the agent's.
-        limits: its own.
+        state: the agent's state.
+        limits: the agent's limits.
         now: the time.
         is_last_call: see `is_last_call`.
     """
@@ -155,13 +155,13 @@ def is_wrap_up_due(
 def is_last_call(
     state: AgentState, limits: AgentLimits, next_usd: Decimal, after_usd: Decimal
 ) -> bool:
-    """Say whether no call can be sure of its money after the next one.
+    """Say whether the money may not suffice for any call after the next one.
 
     Args:
-        state: the agent's, with what it was granted and what the session's cap has left.
-        limits: its own.
+        state: the agent's, with its grant and what the session's cap has left.
+        limits: the agent's limits.
         next_usd: the quote of the next call.
-        after_usd: the quote of the one after it, with a longer prompt.
+        after_usd: the quote of the call after it, with a longer prompt.
     """
     left = limits.usd - state.bill.usd
     if state.cap_left_usd is not None:
@@ -170,14 +170,14 @@ def is_last_call(
 
 
 def is_stall_told_due(state: AgentState, limits: AgentLimits, now: datetime) -> bool:
-    """Say whether the agent is to be told that it makes no progress: at 80 % of that time."""
+    """Say whether to tell the agent that it makes no progress: at 80 % of its `stall_time`."""
     if state.is_stall_told or limits.stall is None:
         return False
     return stalled(state, now) >= WRAP_UP_SHARE * limits.stall
 
 
 def is_progress(role: Role, before: Tree | None, after: Tree | None, *, is_repeated: bool) -> bool:
-    """Say whether a turn with tool calls was progress; a turn without any never is.
+    """Say whether a turn was progress; a turn without tool calls never is.
 
     | role      | the turn                                    | progress |
     |-----------|---------------------------------------------|----------|
@@ -187,10 +187,10 @@ def is_progress(role: Role, before: Tree | None, after: Tree | None, *, is_repea
     | other     | was one of the last turns again             | no       |
 
     Args:
-        role: who it plays; only developers write.
-        before: the tree before the turn; None: before the first.
+        role: the agent's role; only developers write.
+        before: the tree before the turn; None: before the first turn.
         after: the tree after it.
-        is_repeated: its fingerprint is among those of the last turns.
+        is_repeated: the turn's fingerprint is among those of the last turns.
     """
     return before != after if role is Role.DEVELOPER else not is_repeated
 
@@ -201,7 +201,7 @@ def stalled(state: AgentState, now: datetime) -> timedelta:
 
 
 def elapsed(state: AgentState, now: datetime) -> timedelta:
-    """Return how long the agent has worked, pauses not counted."""
+    """Return how long the agent has worked, without pauses."""
     return now - state.started_at - state.paused
 
 
@@ -227,10 +227,10 @@ def is_compaction_due(
     """Say whether the next prompt would come near the model's window.
 
     Args:
-        state: the agent's.
-        model: that speaks.
-        pending_bytes: of the messages to be sent, in UTF-8.
-        output_tokens: the agent's limit of one answer.
+        state: the agent's state.
+        model: the model in use.
+        pending_bytes: size of the messages to be sent, in UTF-8.
+        output_tokens: the agent's limit for one answer.
     """
     if state.prefix is None or state.is_compacted:
         return False
@@ -240,11 +240,11 @@ def is_compaction_due(
 
 
 def most_prompt_tokens(state: AgentState, pending_bytes: int) -> int:
-    """Bound the next prompt's tokens: what the provider counted last, plus what is new.
+    """Bound the next prompt's tokens: the provider's last count, plus the new messages.
 
     Args:
-        state: the agent's.
-        pending_bytes: of the messages to be sent beyond the stored conversation, in UTF-8.
+        state: the agent's state.
+        pending_bytes: size of the messages to be sent after the stored conversation, in UTF-8.
     """
     fixed = 0 if state.prefix else FIXED_BYTES
     return state.prompt_tokens + fixed + pending_bytes

@@ -1,7 +1,7 @@
 """The built-in rules about programs and variables, each with what to do instead.
 
-They save an honest agent a turn and stop a careless one early. They are no boundary: a program can
-start another in ways that no list foresees, and then the sandbox is what holds.
+They save an honest agent a turn and stop a careless one early. They are not a security boundary:
+a program can start another in ways that no list foresees, and then only the sandbox holds.
 """
 
 import re
@@ -15,7 +15,7 @@ from workflows.policy.commands.program_options import base_name, shown
 
 
 class CommandRule(NamedTuple):
-    """Patterns that a rule denies, and the advice that goes with it."""
+    """Patterns that a rule denies, and the advice for an agent."""
 
     name: RuleName
     patterns: tuple[str, ...]
@@ -158,8 +158,8 @@ def built_in_denial(
 
     Args:
         words: the program first.
-        lifted: rules that do not hold.
-        is_in_worktree: it runs in the worktree, not in some other folder.
+        lifted: rules that are switched off.
+        is_in_worktree: the program runs in the worktree, not in another folder.
     """
     name = base_name(words[0].text)
     named = (Word(text=name), *words[1:])
@@ -178,7 +178,7 @@ def built_in_denial(
 
 
 def _is_local(words: Sequence[Word]) -> bool:
-    """Whether an address of this machine is named, and no other."""
+    """Whether the words name only addresses of this machine, and at least one."""
     addresses = [word for word in words[1:] if "://" in word.text or _LOCAL.fullmatch(word.text)]
     return bool(addresses) and all(
         word.is_known and _LOCAL.fullmatch(word.text) for word in addresses
@@ -186,7 +186,7 @@ def _is_local(words: Sequence[Word]) -> bool:
 
 
 def _git_config(words: Sequence[Word]) -> Denied | None:
-    """Options and commands that could make git run a program of someone else's choice."""
+    """Deny options and commands that could make git run another program."""
     place = 1
     while place < len(words) and words[place].text.startswith("-"):
         text = words[place].text
@@ -213,7 +213,7 @@ def _config_denied(words: Sequence[Word]) -> Denied:
 
 
 def _index() -> dict[str, tuple[tuple[CommandRule, tuple[str, ...]], ...]]:
-    """Sort the rules by the program that they are about."""
+    """Group the rules by program."""
     found: dict[str, tuple[tuple[CommandRule, tuple[str, ...]], ...]] = {}
     for rule in (*BUILT_IN, _HISTORY):
         for name in sorted({each.split()[0] for each in rule.patterns}):

@@ -1,8 +1,8 @@
-"""Which files a command writes or reads, as far as its words tell, and whether it may.
+"""Which files a command writes or reads, judging by its words, and whether it may.
 
-Only programs whose arguments are plainly files are known here. What a path is depends on the folder
-that a command runs in: several may be possible, the likeliest first. What cannot be told is let
-through: the diff that is collected in the end is checked against the same rules.
+It knows only programs whose arguments are plainly files. A path depends on the folder that the
+command runs in; several folders may be possible, the likeliest first. What cannot be determined is
+allowed here, because the collected diff is checked against the same rules in the end.
 """
 
 import posixpath
@@ -28,10 +28,10 @@ SCRATCH: Final = tuple(
         ".coverage.*", "htmlcov", "*.log", "*.tmp", "*.o", "*.class",
     )
 )  # fmt: skip
-"""What builds and tests leave; for a command, claims are not asked about these."""
+"""What builds and tests leave behind; claims do not restrict a command's writes to these."""
 
 Places = tuple[str, ...]
-"""Folders that a command may run in, absolute, the likeliest first; empty: not known."""
+"""Folders that a command may run in, absolute, the likeliest first; empty: unknown."""
 
 
 class Touched(NamedTuple):
@@ -39,11 +39,11 @@ class Touched(NamedTuple):
 
     word: Word
     how: Literal["write", "shield", "read"]
-    """`shield`: must not be a protected one; claims are not asked."""
+    """`shield`: must not be a protected file; claims do not matter."""
 
 
 def touched(words: Sequence[Word]) -> Iterator[Touched]:
-    """Name the files that a program's words say it writes or reads.
+    """List the files that a program writes or reads, judging by its words.
 
     Args:
         words: the program first.
@@ -59,8 +59,8 @@ def touched(words: Sequence[Word]) -> Iterator[Touched]:
 def path_denial(file: Touched, places: Places, standing: Standing) -> Denied | None:
     """Return the rule that denies what a command does to a file.
 
-    Protected and blocked files are denied in whatever folder the command may run; claims are asked
-    for the likeliest folder only.
+    Protected and blocked files are denied in every folder that the command may run in; claims are
+    checked only for the likeliest folder.
     """
     rules, word = standing.rules, file.word
     if file.how == "read":
@@ -106,9 +106,9 @@ def is_in_worktree(places: Places) -> bool:
 
 
 def _paths(word: Word, places: Places) -> list[str]:
-    """Return what a word may name, absolute; nothing where only a part of it is known.
+    """Return the absolute paths that a word may name; none if only a part of it is known.
 
-    A known folder in front of an unknown name stands for the whole.
+    A known folder before an unknown name stands for the whole path.
     """
     text, cut, _ = word.text.partition(UNKNOWN)
     if cut:
@@ -121,20 +121,20 @@ def _paths(word: Word, places: Places) -> list[str]:
 
 
 def _inside(path: str) -> str | None:
-    """Return a path relative to the worktree; None outside of it."""
+    """Return a path relative to the worktree; None if it is outside."""
     if path == ROOT:
         return "."
     return path.removeprefix(f"{ROOT}/") if path.startswith(f"{ROOT}/") else None
 
 
 def _tail(word: Word) -> str | None:
-    """Return what follows the last unknown part, where a new segment begins there."""
+    """Return the text after the last unknown part, if a new segment begins there."""
     _, cut, tail = word.text.rpartition(UNKNOWN)
     return plain_path(tail.lstrip("/")) if cut and tail.startswith("/") else None
 
 
 def _shield(path: str, word: Word, rules: ToolPolicy) -> str | None:
-    """Return the protected or blocked path that a write here could reach, from above as well."""
+    """Return the protected or blocked path that a write here could reach, even from above."""
     if path == ".":
         return ".git"
     if is_protected(path, rules) or is_claimed(path, rules.blocked_paths):
@@ -146,10 +146,10 @@ def _shield(path: str, word: Word, rules: ToolPolicy) -> str | None:
 
 
 def _meet(pattern: str, path: str) -> bool:
-    """Tell whether a glob's files may be a path, or hold it, or lie below it.
+    """Tell whether a glob may match a path, one of its parents, or something below it.
 
-    A leading dot is found only where the glob says it, and what lies below only by its name: else
-    `*/build` would mean a folder in every file. For bash `**` is `*`, as long as no one asks.
+    A leading dot matches only if the glob has it. What lies below matches only by its name:
+    otherwise `*/build` would mean a folder in every file. Bash reads `**` as `*` by default.
     """
     globs, parts = pattern.split("/"), path.split("/")
     if len(globs) > len(parts) and not all(each.strip("*") for each in globs[: len(parts)]):
@@ -165,7 +165,7 @@ def _meet(pattern: str, path: str) -> bool:
 
 
 def _files(words: Sequence[Word], valued: str) -> list[Word]:
-    """Return the words that are no options and no values of options."""
+    """Return the words that are neither options nor values of options."""
     found: list[Word] = []
     takes, is_over = valued.split(), False
     place = 0
@@ -193,7 +193,7 @@ def _behind_first(_words: Sequence[Word], files: list[Word]) -> Iterator[Touched
 
 
 def _copy(words: Sequence[Word], files: list[Word]) -> Iterator[Touched]:
-    """The last is written, or a file in it; with `-t` the folder comes first."""
+    """The last word is written, or a file in it; with `-t` the folder comes first."""
     for place, word in enumerate(words):
         if word.text in {"-t", "--target-directory"} and place + 1 < len(words):
             files = [*files, words[place + 1]]
@@ -232,7 +232,7 @@ def _link(words: Sequence[Word], files: list[Word]) -> Iterator[Touched]:
 
 
 def _in_place(words: Sequence[Word], files: list[Word]) -> Iterator[Touched]:
-    """`sed -i` and `perl -i`: the first word is the program, where no option gives one."""
+    """`sed -i` and `perl -i`: the first word is the program unless an option gives one."""
     options = [word.text for word in words[1:] if word.text.startswith("-")]
     if not any(_has_letter(option, "i") or option.startswith("--in-place") for option in options):
         return
@@ -251,7 +251,7 @@ def _dd(words: Sequence[Word], _files: list[Word]) -> Iterator[Touched]:
 
 
 def _find(words: Sequence[Word], _files: list[Word]) -> Iterator[Touched]:
-    """Below which folders `-delete` works; the whole worktree is let through, as filters decide."""
+    """The folders below which `-delete` works; the whole worktree is allowed: filters decide."""
     starts: list[Word] = []
     for word in words[1:]:
         if word.text.startswith(("-", "(", "!")):

@@ -1,7 +1,7 @@
 """Whether an agent has a tool, and may run a shell command: judged on its tree, not its text.
 
-Every program that would run is looked at, however it is wrapped or quoted; denied is what a rule
-denies and what cannot be judged. Pure: the reader of the grammar is handed in.
+Every program that would run is checked, however it is wrapped or quoted. A rule denies it, or it is
+denied because it cannot be judged. Pure: the parser is passed in.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -29,7 +29,7 @@ from workflows.policy.commands.program_options import base_name, shown
 from workflows.policy.commands.wrappers import Layer, Program, Setting, layers
 
 MOST_TEXTS: Final = 8
-"""How deep texts of commands may hold texts of commands."""
+"""How deep commands in texts may be nested."""
 BUILTINS: Final = frozenset({
     ".", ":", "[", "[[", "((", "alias", "bg", "break", "builtin", "cd", "command", "continue",
     "declare", "dirs", "echo", "eval", "exec", "exit", "export", "false", "fg", "getopts",
@@ -37,7 +37,7 @@ BUILTINS: Final = frozenset({
     "return", "set", "shift", "shopt", "source", "test", "times", "trap", "true", "type",
     "typeset", "ulimit", "umask", "unalias", "unset", "wait",
 })  # fmt: skip
-"""Allowed under every allow-list: they start no program themselves."""
+"""Allowed under every allow-list, because they start no other program."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Court:
-    """What a judgement needs to know all the way down."""
+    """What every step of a judgement needs to know."""
 
     standing: Standing
     parse: Parse
@@ -60,7 +60,7 @@ class _Court:
 
 
 def tool_denial(tool: str, standing: Standing) -> Denied | None:
-    """Deny a tool that the role was not given."""
+    """Deny a tool that the role does not have."""
     allowed = standing.rules.tools_of(standing.role)
     if tool in allowed:
         return None
@@ -69,12 +69,12 @@ def tool_denial(tool: str, standing: Standing) -> Denied | None:
 
 
 def command_denial(text: str, standing: Standing, parse: Parse) -> Denied | None:
-    """Return the first rule that a command breaks; None where it may run.
+    """Return the first rule that a command breaks; None if it may run.
 
     Args:
-        text: what would be handed to bash.
+        text: the text for bash.
         standing: whose call it is.
-        parse: reads a text; what it cannot read with certainty is denied.
+        parse: parses a text; a text that it cannot parse with certainty is denied.
     """
     return _text_denial(text, (ROOT,), _Court(standing, parse))
 
@@ -100,7 +100,7 @@ def _text_denial(
 
 
 def _steps(node: Node, places: Places, *, is_piped: bool = False) -> Generator[_Step, None, Places]:
-    """Go through simple commands in the order in which they would run; return where it ends."""
+    """Yield simple commands in the order in which they would run; return the final folders."""
     if isinstance(node, SimpleCommand):
         for group in node.inner:
             yield from _steps(group, places)
@@ -114,7 +114,7 @@ def _steps(node: Node, places: Places, *, is_piped: bool = False) -> Generator[_
                 yield from _steps(member, places, is_piped=is_piped or place > 0)
             return places
         case "subshell" | "function":
-            # A function's input is whatever it is called with.
+            # A function's input is the input of whatever calls it.
             is_piped = is_piped or node.kind == "function"
             yield from _sequence(node.members, places, is_piped=is_piped)
             return places
@@ -134,7 +134,7 @@ def _sequence(
 
 
 def _after(command: SimpleCommand, places: Places) -> Places:
-    """Return where the next command runs: where `cd` leads, or, should it fail, where it was."""
+    """Return where the next command runs: where `cd` leads or, if it fails, where it was."""
     words = command.words
     while words and words[0].text in {"builtin", "command"}:
         words = words[1:]
@@ -177,7 +177,7 @@ def _step_denials(step: _Step, court: _Court) -> Iterator[Denied | None]:
 
 
 def _has_unknown_input(step: _Step) -> bool:
-    """Tell whether a shell that reads its input would read what no one could look at."""
+    """Tell whether a shell reads commands from an input that cannot be checked."""
     read = [each.target for each in step.command.redirections if not each.is_write]
     if not read:
         return step.is_piped

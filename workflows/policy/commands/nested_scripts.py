@@ -1,7 +1,7 @@
-"""The texts that a command has a shell read: scripts, words to evaluate, subscripts.
+"""The texts that a command makes a shell read: scripts, words to evaluate, subscripts.
 
-Each text is named, so that it is judged as commands are; denied is what no one could read. Programs
-that start others word by word are `command_wrappers`'.
+Each text is returned, so that it is judged as commands are; text that cannot be read is denied.
+`wrappers` handles programs that start others word by word.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _EVALUATING: Final = frozenset({
     "[", "[[", "declare", "export", "getopts", "let", "local", "printf", "read", "readonly", "test",
     "typeset", "unset", "wait",
 })  # fmt: skip
-"""Builtins that evaluate subscripts, and what is substituted in them."""
+"""Builtins that evaluate subscripts and the substitutions in them."""
 
 
 class ShellText(NamedTuple):
@@ -39,13 +39,13 @@ Texts = Iterator[ShellText | Denied]
 
 
 def shell_texts(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Texts:
-    """Name the texts that a program has a shell read.
+    """List the texts that a program makes a shell read.
 
     Args:
-        name: the program's, without its folder.
+        name: the program's name, without its folder.
         rest: its words.
-        stdin: the text of a here-document, where there is one.
-        is_piped: its input is another command's output, or what no one could look at.
+        stdin: the text of a here-document, if there is one.
+        is_piped: its input is another command's output, or cannot be checked.
     """
     if name in _SHELLS:
         yield from _shell(name, rest, stdin, is_piped=is_piped)
@@ -74,7 +74,7 @@ def _shell(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Tex
 
 
 def _shell_options(rest: Words) -> tuple[str, Words]:
-    """Return the letters of a shell's options, and the words behind them."""
+    """Return the letters of a shell's options, and the words after them."""
     letters = ""
     while rest and rest[0].is_known and rest[0].text.startswith(("-", "+")):
         text = rest[0].text
@@ -87,7 +87,7 @@ def _shell_options(rest: Words) -> tuple[str, Words]:
 
 
 def text_for(name: str, rest: Words) -> Texts:
-    """Name the first word as the text that a program hands to a shell."""
+    """Return the first word as the text that a program passes to a shell."""
     if rest and rest[0].is_known:
         yield ShellText(rest[0].text)
     elif rest:
@@ -96,7 +96,7 @@ def text_for(name: str, rest: Words) -> Texts:
 
 
 def is_script_file(word: Word) -> bool:
-    """Tell whether a script is a file that could be looked at; those are let through unread."""
+    """Tell whether a script is a file that could be inspected; such scripts are allowed unread."""
     if word.is_many or word.text == UNKNOWN:
         return False
     if plain_path(word.text).startswith(("/dev/", "/proc/")):
@@ -136,7 +136,7 @@ def _alias(rest: Words) -> Texts:
 
 
 def _joined(name: str, wrapper: Wrapper, rest: Words) -> Texts:
-    """Programs that hand their words to a shell, as one text."""
+    """Programs that pass their words to a shell as one text."""
     start = skip_options(name, rest, wrapper)
     if isinstance(start, Denied):
         yield start
@@ -155,7 +155,7 @@ def _parallel(rest: Words) -> Texts:
 
 
 def _callback(rest: Words) -> Texts:
-    """`mapfile`, `readarray` and `compgen` run the text behind `-C`."""
+    """`mapfile`, `readarray` and `compgen` run the text after `-C`."""
     for place, word in enumerate(rest):
         if word.text.startswith("-") and "C" in word.text:
             attached = word.text.partition("C")[2]

@@ -1,7 +1,7 @@
-"""Whether a command fits a pattern such as `git log *`.
+"""Whether a command matches a pattern such as `git log *`.
 
-Two questions, each erring to its safe side: `must_fit` (an allow-list: certainly this, word for
-word) and `may_fit` (a deny-list: this cannot be excluded, options in front of a word skipped).
+Each of the two questions errs to its safe side: `must_fit` for an allow-list (certainly this, word
+for word), `may_fit` for a deny-list (this cannot be excluded; options before a word are skipped).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ _REST = "*"
 
 
 def pattern_fault(pattern: str) -> str | None:
-    """Say why a pattern cannot be taken; None for a good one."""
+    """Say why a pattern is invalid; None for a valid one."""
     words = pattern.split()
     if not words:
         return "it is empty: name a program, as in 'git log *'"
@@ -24,7 +24,7 @@ def pattern_fault(pattern: str) -> str | None:
 
 
 def must_fit(words: Sequence[Word], pattern: str) -> bool:
-    """Tell whether a command is certainly what a pattern names.
+    """Tell whether a command certainly matches a pattern.
 
     Args:
         words: the program first.
@@ -40,11 +40,11 @@ def must_fit(words: Sequence[Word], pattern: str) -> bool:
 
 
 def may_fit(words: Sequence[Word], pattern: str) -> bool:
-    """Tell whether a command could be what a pattern names.
+    """Tell whether a command could match a pattern.
 
-    Options before a word of the pattern are skipped, and what may be their values; a word that is
-    not known may be any word, and one that may be many any number of them. A pattern's own options
-    may stand anywhere.
+    Options before a word of the pattern are skipped, as are their possible values. An unknown word
+    may be any word; a word that may expand to several counts as any number of them. A pattern's own
+    options may stand anywhere.
 
     Args:
         words: the program first, without its folder.
@@ -58,7 +58,7 @@ def may_fit(words: Sequence[Word], pattern: str) -> bool:
 
 
 def _reach(words: Sequence[Word], wanted: tuple[str, ...]) -> bool:
-    """Step through the words, holding every count of matched pattern words that is possible."""
+    """Step through the words, keeping every possible count of matched pattern words."""
     end = len(wanted)
     if len(words) < end and all(word.is_known for word in words):
         return len(words) == end - 1 and wanted[-1] == _REST and _reach(words, wanted[:-1])
@@ -82,7 +82,7 @@ def _after(
     wanted: tuple[str, ...],
     is_skipped: bool,  # noqa: FBT001 (see _reach)
 ) -> Iterator[int]:
-    """Say how many pattern words may be matched once a further word was seen."""
+    """Return how many pattern words may be matched after one more word."""
     if count < len(wanted) and _may_be(word, wanted[count]):
         yield count + 1
     if count and is_skipped:
@@ -111,7 +111,7 @@ def _is_wild(want: str) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _parts(pattern: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Part a pattern's words from its options."""
+    """Separate a pattern's words from its options."""
     words = _split(pattern)
     plain = tuple(word for word in words if not word.startswith("-"))
     return plain, tuple(word for word in words if word.startswith("-"))

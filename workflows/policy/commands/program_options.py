@@ -1,4 +1,4 @@
-"""The options of programs that start others: where, behind them, the program begins."""
+"""The options of programs that start others, and where the started program begins after them."""
 
 import posixpath
 from collections.abc import Sequence
@@ -72,24 +72,24 @@ def base_name(program: str) -> str:
 
 
 def plain_path(path: str) -> str:
-    """Return a path without `.`, `..` and doubled slashes, those at its beginning included."""
+    """Return a path without `.`, `..` and duplicate slashes, including those at its beginning."""
     normal = posixpath.normpath(path)
     return normal[1:] if normal.startswith("//") else normal
 
 
 def shown(words: Sequence[Word]) -> str:
-    """Write a command for a person: short, on one line, `…` for what is not known."""
+    """Write a command for a person: short, on one line, with `…` for unknown text."""
     text = " ".join(" ".join(word.text.replace(UNKNOWN, "…").split()) or "''" for word in words)
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 
 def cannot_judge(about: str) -> Denied:
-    """Word the denial of what would run a program that no one can name."""
+    """Word the denial of a command whose program cannot be determined."""
     return Denied(rule="hidden-program", about=f"{about}, and cannot be judged", instead=_INSTEAD)
 
 
 def skip_options(name: str, rest: Words, wrapper: Wrapper) -> int | Denied:
-    """Return the place of the first word behind the options."""
+    """Return the index of the first word after the options."""
     flags, values = frozenset(wrapper.flags.split()), frozenset(wrapper.values.split())
     place = 0
     while place < len(rest):
@@ -112,7 +112,7 @@ def skip_options(name: str, rest: Words, wrapper: Wrapper) -> int | Denied:
 
 
 def _taken(name: str, text: str, flags: frozenset[str], values: frozenset[str]) -> int | None:
-    """Return how many words an option takes, or None where it is not known."""
+    """Return how many words an option takes, or None if that is unknown."""
     option, equals, _ = text.partition("=")
     if text.startswith("--"):
         takes = 1 if equals or option in flags else 2

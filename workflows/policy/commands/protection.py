@@ -1,11 +1,11 @@
-"""Which paths an agent may write and read: its claims, less what no one may change by its hand.
+"""Which paths an agent may write and read: its claims, without what no agent may ever change.
 
-The protected set keeps the judge from being weakened: git's own data, the project's configuration
-of Blue Flame, the definitions of CI, and what the person names. Lock files, and files that a gate
-starts or obeys (`Makefile`, `package.json`, the configuration of its test runner), may be written
-where a claim of the approved plan says more than "everything". Not protected are the tests
-themselves: ordinary tasks have to change them, so claims, reviewers and the person guard them, and
-`policy.gates.weakened_tests` tells them.
+The protected set keeps agents from weakening their judges: git's own data, the project's Blue Flame
+configuration, the definitions of CI, and what the person names. Lock files, and files that a gate
+starts or obeys (`Makefile`, `package.json`, its test runner's configuration), may be written only
+if a claim of the approved plan names more than "everything". The tests themselves are not
+protected, because ordinary tasks change them: claims, reviewers and the person guard them, and
+`policy.gates.weakened_tests` reports them.
 """
 
 import re
@@ -95,7 +95,7 @@ _OBEYED: Final = {
     "ruff": ("ruff.toml", ".ruff.toml", "pyproject.toml"),
     "gitleaks": (".gitleaks.toml", ".gitleaksignore"),
 }
-"""By the program of a gate: the files at the root that say what it runs or overlooks."""
+"""By a gate's program: the files at the root that say what it runs or ignores."""
 _STARTERS: Final = frozenset({"bash", "sh", "python", "python3", "node", "ruby", "perl", "make"})
 
 
@@ -105,7 +105,7 @@ def denies(
     rules: ToolPolicy = _NO_RULES,
     starts: Sequence[str] = (),
 ) -> str | None:
-    """Return in words why a path may not be written; None where it may. See `write_denial`."""
+    """Return in words why a path may not be written; None if it may. See `write_denial`."""
     denied = write_denial(path, claims, rules, starts)
     return denied.about if denied else None
 
@@ -113,7 +113,7 @@ def denies(
 def write_denial(
     path: str, claims: Sequence[str], rules: ToolPolicy, starts: Sequence[str]
 ) -> Denied | None:
-    """Return the rule that denies a write; None where it is allowed.
+    """Return the rule that denies a write; None if it is allowed.
 
     | the path                                   | rule          | allowed                       |
     |--------------------------------------------|---------------|-------------------------------|
@@ -129,7 +129,7 @@ def write_denial(
         path: relative to the worktree, with `/`, links resolved.
         claims: the task's; none for a role that only reads.
         rules: the session's.
-        starts: what `gate_files` found.
+        starts: the result of `gate_files`.
     """
     if is_protected(path, rules):
         about = f"{path!r} is protected: agents never change it; leave it as it is"
@@ -146,7 +146,7 @@ def write_denial(
 
 
 def read_denial(path: str, rules: ToolPolicy) -> Denied | None:
-    """Return the rule that denies a read; None where it is allowed.
+    """Return the rule that denies a read; None if it is allowed.
 
     Args:
         path: relative to the worktree, with `/`; links need not be resolved.
@@ -166,14 +166,14 @@ def is_protected(path: str, rules: ToolPolicy) -> bool:
 
 
 def is_in_git(path: str) -> bool:
-    """Tell whether a path is git's data, of whatever repository."""
+    """Tell whether a path is git's data, in any repository."""
     return any(part.casefold() == ".git" for part in path.split("/"))
 
 
 def gate_files(gates: Sequence[GateSpec]) -> tuple[str, ...]:
     """Return the files of the repository that gates start, and those that say what they run.
 
-    An agent could have nothing judged there, or excuse its own failure.
+    With these an agent could keep work from being judged, or excuse its own failure.
 
     Args:
         gates: the session's.
@@ -215,7 +215,7 @@ def _gate_file(argv: Sequence[str]) -> str | None:
 
 
 def _obeyed(argv: Sequence[str]) -> Iterator[str]:
-    """Name what the programs of a command read at the repository's root; a script may name them."""
+    """List what the programs of a command read at the repository's root; a script may name them."""
     script = " ".join(argv) if argv[0].rsplit("/", 1)[-1] in _SHELLS else ""
     words = _WORD.findall(script) if script else [word.rsplit("/", 1)[-1] for word in argv]
     for word in words:
@@ -223,7 +223,7 @@ def _obeyed(argv: Sequence[str]) -> Iterator[str]:
 
 
 def _excuses(argv: Sequence[str]) -> Iterator[str | None]:
-    """Name what gitleaks is excused by: its configuration, its list of ignored findings."""
+    """List what excuses findings for gitleaks: its configuration, its list of ignored findings."""
     if argv[0].rsplit("/", 1)[-1] != "gitleaks":
         return
     for option, word in pairwise((*argv, "")):
@@ -233,7 +233,7 @@ def _excuses(argv: Sequence[str]) -> Iterator[str | None]:
 
 
 def _inside(word: str) -> str | None:
-    """Return a word as a path of the repository; None where it cannot be one."""
+    """Return a word as a path of the repository; None if it cannot be one."""
     path = word.removeprefix("./")
     return None if path.startswith("/") or ".." in path.split("/") or " " in path else path
 

@@ -1,8 +1,8 @@
-"""What a command really runs: programs that start other programs are seen through.
+"""What a command really runs: the programs that other programs start.
 
-`layers` names each program on the way, outermost first, and each text that a shell would read.
-Anything in a place where a program's name must stand that is not certainly one is denied, as is an
-option of a wrapper that is not known here: behind it no one could tell where the program begins.
+`layers` lists each program on the way, outermost first, and each text that a shell would read.
+A word in the place of a program's name that is not certainly a name is denied. So is an unknown
+option of a wrapper: after it, no one could tell where the program begins.
 """
 
 from collections.abc import Generator, Iterator
@@ -23,11 +23,11 @@ from workflows.policy.commands.program_options import (
 
 
 class Program(NamedTuple):
-    """One program with its words, to be judged as it stands."""
+    """One program with its words, to be judged as it is."""
 
     words: Words
     is_wrapper: bool = False
-    """It only starts what follows."""
+    """It only starts the next program."""
 
 
 class Setting(NamedTuple):
@@ -59,17 +59,17 @@ _RESERVED: Final = frozenset({
     "!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
     "in", "select", "then", "until", "while",
 })  # fmt: skip
-"""Words of bash's grammar. Behind `time` and `coproc`, which the grammar takes for programs, they
-begin what it did not read."""
+"""Words of bash's grammar. After `time` and `coproc`, which the parser takes for programs, they
+begin commands that it did not parse."""
 
 
 def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
-    """Name what a command runs, outermost first.
+    """List what a command runs, outermost first.
 
     Args:
         words: the program first.
-        stdin: the text of a here-document, where there is one.
-        is_piped: its input is another command's output, or what no one could look at.
+        stdin: the text of a here-document, if there is one.
+        is_piped: its input is another command's output, or cannot be checked.
     """
     program = words[0]
     name, rest = base_name(program.text), words[1:]
@@ -86,7 +86,7 @@ def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Laye
 
 
 def _started(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Layer]:
-    """Name what a program that is not a mere wrapper runs besides itself."""
+    """List what a program that is not only a wrapper runs besides itself."""
     if name in _STARTERS:
         yield from _STARTERS[name](rest)
     elif rest and (name, rest[0].text) in _RUNNERS:
@@ -186,7 +186,7 @@ def _flock(rest: Words) -> Iterator[Layer]:
 
 
 def _find(rest: Words) -> Iterator[Layer]:
-    """Each `-exec` and its kin runs the words up to `;` or `+`, with `{}` for a file."""
+    """Each `-exec` or similar option runs the words up to `;` or `+`, with `{}` for a file."""
     place = 0
     while place < len(rest):
         if rest[place].text in {"-exec", "-execdir", "-ok", "-okdir"}:
@@ -200,7 +200,7 @@ def _find(rest: Words) -> Iterator[Layer]:
 
 
 def _runner(rest: Words) -> Iterator[Layer]:
-    """What stands before the program here is told apart only by the minus sign."""
+    """Words before the program are recognised here only by the minus sign."""
     while rest and rest[0].is_known and rest[0].text.startswith("-"):
         rest = rest[1:]
     if rest and rest[0].is_known and rest[0].text:

@@ -1,4 +1,4 @@
-"""What a call cost, from the prices pinned in its session. It judges no budget."""
+"""What a call cost, at the prices pinned in its session. It judges no budget."""
 
 from decimal import Decimal
 
@@ -8,10 +8,10 @@ _MILLION = Decimal(1_000_000)
 
 
 def cost_usd(prices: Prices | None, usage: Usage) -> Decimal | None:
-    """Multiply tokens by prices; None where the prices are unknown.
+    """Multiply tokens by prices; None if the prices are unknown.
 
-    Cached and cache-write tokens are part of the input tokens; a provider that counts them beyond
-    the input is charged for what it counted, never less.
+    Cached and cache-write tokens are part of the input tokens. If a provider reports more of them
+    than input tokens, all reported tokens are priced, never fewer.
     """
     if prices is None:
         return None

@@ -14,7 +14,7 @@ def estimate_bytes(files: int, tree_bytes: int, concurrency: Concurrency) -> int
     Args:
         files: number of files in the base.
         tree_bytes: their size in bytes.
-        concurrency: how many worktrees stand at the same time.
+        concurrency: how many worktrees exist at the same time.
     """
     each = tree_bytes + files * _BLOCK_BYTES
     worktrees = concurrency.plan + concurrency.develop + 2 * concurrency.validation + 1

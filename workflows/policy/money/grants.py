@@ -1,9 +1,9 @@
 """Money: what a call can cost at most, what the ledger grants, how fast money goes.
 
-The one invariant: at each grant, what closed accounts cost plus all that open ones were granted
-stays within the cap. Agents spend only from grants, so the cap holds under any concurrency. A grant
-whose holder ended without a report counts as spent. Does not know models' prices or keep time;
-`policy.cost` says what a call did cost.
+One invariant: at each grant, the cost of closed accounts plus all grants of open ones stays within
+the cap. Agents spend only from grants, so the cap holds under any concurrency. The grant of an
+agent that ended without a report counts as spent. Knows neither models' prices nor the time;
+`policy.money.call_cost` computes what a call cost.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from workflows.domain.ids import AgentId
 from workflows.policy.money.amounts_in_words import money
 
 SHARE: Final = Decimal("0.05")
-"""The part of the cap that one agent may hold unspent, if its next call does not need more."""
+"""The part of the cap that one agent may hold unspent, unless its next call needs more."""
 BURN_WINDOW: Final = timedelta(minutes=5)
 SAMPLE_EVERY: Final = timedelta(seconds=5)
 MAX_USD: Final = 1_000_000
@@ -28,7 +28,7 @@ _ZERO: Final = Decimal(0)
 
 
 def quote(facts: ModelFacts, prompt_tokens: int, max_output_tokens: int) -> Decimal | None:
-    """Name the most that one call can cost.
+    """Return the most that one call can cost.
 
     Args:
         facts: the model.
@@ -39,7 +39,7 @@ def quote(facts: ModelFacts, prompt_tokens: int, max_output_tokens: int) -> Deci
         USD: all input at the highest input price plus the whole output. None: prices unknown.
 
     Raises:
-        ValueError: a negative count; it would lower the quote.
+        ValueError: a negative count, which would lower the quote.
     """
     if prompt_tokens < 0 or max_output_tokens < 0:
         raise ValueError(
@@ -54,7 +54,7 @@ def quote(facts: ModelFacts, prompt_tokens: int, max_output_tokens: int) -> Deci
 
 
 def committed(accounts: Accounts) -> Decimal:
-    """Add up what is spent or may be: closed accounts, and the grants of open ones."""
+    """Add up what is or may be spent: closed accounts, and the grants of open ones."""
     return accounts.closed_usd + sum(map(_bound, accounts.open.values()), _ZERO)
 
 
@@ -92,7 +92,7 @@ def answer_ask(accounts: Accounts, ask: Ask, at: datetime) -> tuple[Accounts, Gr
 
 
 def _answered(accounts: Accounts, account: AgentAccount, ask: Ask) -> AgentAccount:
-    """Book the answer to a new ask: within the cap, and no more ahead than one agent's share."""
+    """Book the answer to a new ask: within the cap, and ahead at most one agent's share."""
     left = max(_ZERO, accounts.cap_usd - committed(accounts))
     ahead = max(_ZERO, account.granted_usd - account.settled_usd)
     room = max(ask.least_usd, accounts.cap_usd * SHARE - ahead)
@@ -115,7 +115,7 @@ def _answered(accounts: Accounts, account: AgentAccount, ask: Ask) -> AgentAccou
 
 
 def settle(accounts: Accounts, agent: AgentId, settled_usd: Decimal, at: datetime) -> Accounts:
-    """Note what an open agent has spent so far, in all; less than before or no account: ignored."""
+    """Record what an open agent has spent in all; ignore a lower amount or an unknown agent."""
     account = accounts.open.get(agent)
     if account is None or settled_usd <= account.settled_usd:
         return accounts
@@ -131,12 +131,12 @@ def close_account(
 
     Args:
         accounts: the ledger's state.
-        agent: who ended; without an open account nothing changes.
-        settled_usd: spent in all; None where it ended without a report.
+        agent: the agent that ended; without an open account nothing changes.
+        settled_usd: spent in all; None if it ended without a report.
         at: now.
 
     Returns:
-        The state in which the rest of its grant is free again, or, without a report, counts as
+        The state in which the rest of its grant is free again or, without a report, counts as
         spent.
     """
     if settled_usd is not None:
@@ -150,15 +150,15 @@ def close_account(
 
 
 def set_cap(accounts: Accounts, usd: Decimal) -> Accounts:
-    """Set the cap; a lower one affects only what is not yet granted."""
+    """Set the cap; a lower one affects only money that is not yet granted."""
     return accounts.evolve(cap_usd=usd)
 
 
 def read_usd(value: JsonValue) -> Decimal | str:
-    """Read an amount that a person gave.
+    """Parse an amount that a person gave.
 
     Args:
-        value: JSON as it came.
+        value: the JSON value as received.
 
     Returns:
         USD from 0 to `MAX_USD`, or in words why it is not an amount.
@@ -183,18 +183,18 @@ def _no_number(value: JsonValue) -> str:
 
 
 def burn_rate(samples: Iterable[SpendSample], at: datetime) -> Decimal:
-    """Tell how fast money goes: USD a minute, averaged over `BURN_WINDOW` up to now."""
+    """Return the spend in USD per minute, averaged over `BURN_WINDOW` up to now."""
     recent = (s.usd for s in samples if s.at > at - BURN_WINDOW)
     return sum(recent, _ZERO) * 60 / int(BURN_WINDOW.total_seconds())
 
 
 def settled(accounts: Accounts) -> Decimal:
-    """Add up what was spent: closed accounts, and what open ones have reported."""
+    """Add up what was spent: closed accounts, and the reported spend of open ones."""
     return accounts.closed_usd + sum((a.settled_usd for a in accounts.open.values()), _ZERO)
 
 
 def _bound(account: AgentAccount) -> Decimal:
-    """Name the most that an open account may have cost."""
+    """Return the most that an open account may have cost."""
     return max(account.granted_usd, account.settled_usd)
 
 
@@ -214,7 +214,7 @@ def _with(accounts: Accounts, agent: AgentId, account: AgentAccount) -> Accounts
 def _sampled(
     samples: tuple[SpendSample, ...], usd: Decimal, at: datetime
 ) -> tuple[SpendSample, ...]:
-    """Add spend, at most one sample in `SAMPLE_EVERY`, and drop what the burn rate has passed."""
+    """Add spend, at most one sample per `SAMPLE_EVERY`, and drop those outside the window."""
     kept = tuple(sample for sample in samples if sample.at > at - BURN_WINDOW)
     if kept and at - kept[-1].at < SAMPLE_EVERY:
         merged = SpendSample(at=kept[-1].at, usd=kept[-1].usd + usd)

@@ -1,4 +1,4 @@
 """Which hosts and addresses set-up commands may reach.
 
-The proxy that enforces it is in `activities.adapters.sandbox.egress`.
+The proxy that enforces this is in `activities.adapters.sandbox.egress`.
 """

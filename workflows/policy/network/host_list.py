@@ -1,10 +1,10 @@
-"""Which hosts set-up commands may reach: the list that a person wrote, against what is asked for.
+"""Which hosts set-up commands may reach: compares a request with the list that a person wrote.
 
 An entry is a name (`files.example.org`), a name with a port (`git.example.org:8443`), or
-`*.example.org` for every name below that one, which is itself not among them. Without a port an
-entry means 443 and 80. Names are compared as they stand in DNS: lower case, no dot at the end,
-IDNA. An address is never a name, however it is written. What a name resolves to is
-`policy.addresses`' to judge.
+`*.example.org` for every name below `example.org`, but not for itself. Without a port an entry
+means 443 and 80. Names are compared as in DNS: lower case, no dot at the end, IDNA. An address is
+never a name, however it is written. `policy.network.public_addresses` judges what a name
+resolves to.
 """
 
 import re
@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 PORTS: Final = (443, 80)
-"""Of an entry without a port: HTTPS and HTTP."""
+"""The ports of an entry without a port: HTTPS and HTTP."""
 MAX_CHARS: Final = 253
 KEY: Final = "worktree.network"
 
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
-"""What a resolver takes for the last part of an IPv4 address; no top-level domain looks so."""
+"""What a resolver reads as the last part of an IPv4 address; no top-level domain looks like
+this."""
 _PORT: Final = re.compile(r"[0-9]{1,5}", re.ASCII)
 _AMBIGUOUS: Final = re.compile("[ßẞς\u200c\u200d]")
 """Letters that the two versions of IDNA turn into different names."""
@@ -40,10 +41,10 @@ _NO_NAME: Final = (
 
 
 class HostName(NamedTuple):
-    """A host's name as it stands in DNS, or why it is not valid."""
+    """A host's name as in DNS, or why it is not valid."""
 
     name: str
-    """Empty where there is a fault."""
+    """Empty if there is a fault."""
     fault: str = ""
 
 
@@ -52,17 +53,17 @@ class HostEntry(NamedTuple):
 
     name: str
     below: bool
-    """The names below `name` are meant, and not itself."""
+    """Means the names below `name`, but not `name` itself."""
     ports: tuple[int, ...]
 
 
 class Refusal(NamedTuple):
-    """Why a host is not reached."""
+    """Why a host may not be reached."""
 
     about: str
     """What is refused, and why."""
     instead: str
-    """What a person may do about it."""
+    """What a person can do about it."""
 
     @property
     def text(self) -> str:
@@ -71,10 +72,10 @@ class Refusal(NamedTuple):
 
 
 def normal_name(text: str) -> HostName:
-    """Return a host's name as it stands in DNS.
+    """Return a host's name as in DNS.
 
     Args:
-        text: as a person or a program wrote it; colons and brackets make it an address.
+        text: as a person or a program wrote it; with colons or brackets it is an address.
     """
     bare = text.strip(" ")
     if not bare:
@@ -93,7 +94,7 @@ def normal_name(text: str) -> HostName:
 
 
 def _in_dns(text: str) -> str:
-    """Encode a name by IDNA; empty where that cannot be done, or it is too long."""
+    """Encode a name by IDNA; empty if it cannot be encoded or is too long."""
     try:
         name = text.encode("idna").decode("ascii").lower() if len(text) <= MAX_CHARS else ""
     except UnicodeError:
@@ -102,7 +103,7 @@ def _in_dns(text: str) -> str:
 
 
 def entry_fault(entry: str) -> str | None:
-    """Say why an entry of the list cannot be taken; None for a good one."""
+    """Say why an entry of the list is invalid; None for a valid one."""
     parsed = _parse(entry)
     return parsed if isinstance(parsed, str) else None
 
@@ -113,14 +114,14 @@ def host_refusal(host: str, port: int, entries: Iterable[str]) -> Refusal | None
     | the host is                     | answer                                   |
     |---------------------------------|------------------------------------------|
     | an address, in any spelling     | refused; only names can be listed        |
-    | no name                         | refused                                  |
+    | not a name                      | refused                                  |
     | listed, by itself or by a `*.`  | allowed, if the port is one of the entry |
     | anything else                   | refused, with the entry that is missing  |
 
     Args:
         host: as a program wrote it.
         port: the port that it asks for.
-        entries: the person's list; one that cannot be taken allows nothing.
+        entries: the person's list; an invalid entry allows nothing.
     """
     name, fault = normal_name(host)
     if fault:
@@ -139,19 +140,19 @@ def host_refusal(host: str, port: int, entries: Iterable[str]) -> Refusal | None
 
 
 def registry_fault(host: str) -> str | None:
-    """Say why a text cannot name a registry's host; None where it can."""
+    """Say why a text cannot name a registry's host; None if it can."""
     if host.startswith(_BELOW):
         return "a registry is one host; write its whole name"
     return entry_fault(host)
 
 
 def covers(entry: str, host: str, port: int) -> bool:
-    """Whether an entry that stands alone means this host and port.
+    """Whether this entry alone allows this host and port.
 
     Args:
-        entry: as in the list; one that cannot be taken means nothing.
+        entry: as in the list; an invalid one matches nothing.
         host: its normal name.
-        port: what is asked for.
+        port: the port that is asked for.
     """
     parsed = _parse(entry)
     return isinstance(parsed, HostEntry) and _covers(parsed, host) and port in parsed.ports
@@ -162,7 +163,7 @@ def _covers(entry: HostEntry, name: str) -> bool:
 
 
 def _parse(entry: str) -> HostEntry | str:
-    """Read an entry; a text is the reason why it cannot be taken."""
+    """Parse an entry; a text is the reason why it is invalid."""
     if "/" in entry:
         return _NO_NAME
     host, colon, port = entry.rpartition(":") if entry.count(":") == 1 else (entry, "", "")

@@ -1,11 +1,11 @@
-"""Which IP addresses set-up commands may reach: public ones of single machines, and no others.
+"""Which IP addresses set-up commands may reach: only public addresses of single machines.
 
-A list of names is worth little if a name may lead into the person's own network: the owner of
-a listed name's DNS would reach what listens there. So every address that a name resolves to is
-judged here, those inside of other addresses (IPv4-mapped, NAT64, 6to4) as well. A registry that
-the person calls private may be anywhere, but for the places where no one serves packages. The
-tables follow IANA's registries of special-purpose addresses (RFC 6890 and its successors); they
-stand here and are not asked of `ipaddress`, whose answers differ between versions of Python.
+A list of names protects little if a name may lead into the person's own network: the owner of a
+listed name's DNS could then reach services there. So every address that a name resolves to is
+judged here, as are addresses inside others (IPv4-mapped, NAT64, 6to4). A registry that the person
+marks as private may be anywhere except where no one serves packages. The tables follow IANA's
+registries of special-purpose addresses (RFC 6890 and its successors). They do not use
+`ipaddress`, because its answers differ between versions of Python.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -63,22 +63,22 @@ _NEVER_FOUR: Final = tuple(
 _NEVER_SIX: Final = tuple(
     map(IPv6Network, ("::/128", "fd00:ec2::/32", "fe80::/10", "fec0::/10", "ff00::/8"))
 )
-"""Not even for a private registry: no machine is there, or a cloud's metadata."""
+"""Refused even for a private registry: no machine is there, or a cloud's metadata service."""
 _GLOBAL: Final = IPv6Network("2000::/3")
-"""All of IPv6 that is given to single machines of the world."""
+"""The part of IPv6 that is assigned to single machines on the Internet."""
 _EMBEDDING: Final = (
     (IPv6Network("::ffff:0:0/96"), 0),
     (IPv6Network("64:ff9b::/96"), 0),
     (IPv6Network("2002::/16"), 80),
 )
-"""IPv4-mapped, NAT64 (RFC 6052), 6to4 (RFC 3056); behind the inner address so many bits follow."""
+"""IPv4-mapped, NAT64 (RFC 6052), 6to4 (RFC 3056), each with the bits after the inner address."""
 
 
 def address_fault(address: str) -> str | None:
-    """Say why an address is not to be reached from set-up; None for one that is public.
+    """Say why set-up may not reach an address; None for a public one.
 
     Args:
-        address: in its usual form, as a resolver answers it; IPv6 without brackets.
+        address: in its usual form, as a resolver returns it; IPv6 without brackets.
     """
     try:
         parsed = ip_address(address)
@@ -88,7 +88,7 @@ def address_fault(address: str) -> str | None:
 
 
 def private_address_fault(address: str) -> str | None:
-    """Say why not even a private registry is reached at an address; None where it may be.
+    """Say why not even a private registry may be at an address; None if it may.
 
     Args:
         address: as in `address_fault`.
@@ -124,7 +124,7 @@ def _six(address: IPv6Address) -> str | None:
 
 
 def _inner(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address within an IPv6 one; None where there is none."""
+    """Return the IPv4 address within an IPv6 one; None if there is none."""
     for network, behind in _EMBEDDING:
         if address in network:
             return IPv4Address(int(address) >> behind & 0xFFFFFFFF)

@@ -1,4 +1,5 @@
-"""Judging a plan: its shape, graph, claims and texts, and the changesets that it falls into.
+"""Judging a plan: its graph, claims and texts, and its division into changesets.
 
-When a task of it may start is decided in `workflows.policy.session.readiness`.
+`workflows.domain.plan` defines the fields of a plan, with their forms and lengths.
+`workflows.policy.session.readiness` decides when a task may start.
 """

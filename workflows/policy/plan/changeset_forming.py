@@ -1,4 +1,4 @@
-"""The changesets that a plan falls into: a cohesion group each, and each other task alone."""
+"""Divides a plan into changesets: one per cohesion group, and one per task without a group."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from workflows.policy.plan.dependency_graph import dependency_order
 
 
 def changeset_of(task: Task) -> ChangesetId:
-    """Name the changeset that a task belongs to: its cohesion group, or itself alone."""
+    """Return the changeset that a task belongs to: its cohesion group, or the task alone."""
     return ChangesetId(task.group or task.id)
 
 
@@ -33,10 +33,10 @@ def form_changesets(plan: Plan) -> tuple[Changeset, ...]:
 
 
 def changeset_edges(tasks: tuple[Task, ...]) -> dict[ChangesetId, tuple[ChangesetId, ...]]:
-    """Draw the graph between changesets, without what happens inside of one.
+    """Return the graph between changesets, without dependencies inside one.
 
     Args:
-        tasks: each with an id of its own; what they depend on beside them is passed over.
+        tasks: each with a unique id; dependencies on other tasks are ignored.
     """
     homes = _homes(tasks)
     edges: dict[ChangesetId, dict[ChangesetId, None]] = {home: {} for home in homes.values()}

@@ -5,9 +5,9 @@ character, `*` for any within a segment, `**` (a whole segment) for any number o
 `P` also means everything below `P`. A segment with brackets also means itself read literally,
 because web frameworks name files `app/[id]/page.tsx`.
 
-Glob against glob is decided on the patterns, in one look along both, never by expanding the files
-of today. `overlap` folds case (some file systems do) and errs towards "they overlap";
-`is_claimed` is exact and errs towards "not claimed". Symlinks are resolved by who calls.
+Two globs are compared as patterns, in one pass over both, and never by listing today's files.
+`overlap` ignores case (some file systems do) and errs towards "they overlap"; `is_claimed` is
+exact and errs towards "not claimed". The caller resolves symlinks.
 """
 
 import re
@@ -40,37 +40,37 @@ Token = str | CharSet
 """A literal character, `*`, `?`, or a set."""
 Tokens = str | tuple[Token, ...]
 Segment = tuple[Tokens, ...]
-"""The ways to read one segment of a claim; a path fits when it fits one of them."""
+"""The ways to read one segment of a claim; a path matches if it matches one of them."""
 Item = TypeVar("Item")
 
 DEEP: Final[Segment] = ("**",)
 
 
 class Pattern(NamedTuple):
-    """A claim, ready for comparing; case is folded in all but `exact`."""
+    """A claim, ready for comparing; case is folded everywhere except in `exact`."""
 
     exact: tuple[Segment, ...]
     folded: tuple[Segment, ...]
     prefix: str
-    """What each claimed path, written with a `/` behind it, begins with."""
+    """The beginning of each claimed path, with a `/` after it."""
     needed: frozenset[str]
-    """Segments that each claimed path has, exactly; most paths are told apart by these alone."""
+    """Segments that every claimed path has, exactly; they alone distinguish most paths."""
 
 
 def claim_fault(claim: str) -> str | None:
-    """Say why a claim cannot be taken.
+    """Say why a claim is invalid.
 
     Args:
         claim: the glob as the planner wrote it.
 
     Returns:
-        The reason in words, or None for a good claim.
+        The reason in words, or None for a valid claim.
     """
     return next((words for bad, words in _claim_checks(claim) if bad), None)
 
 
 def _claim_checks(claim: str) -> Iterator[tuple[bool, str]]:
-    """Go through the reasons for refusing a claim, the plainest first."""
+    """Go through the reasons for refusing a claim, the simplest first."""
     yield not claim.strip(), "it is empty: name a path, or ** for the whole repository"
     yield len(claim) > MAX_CHARS, f"it is longer than {MAX_CHARS} characters: claim a parent folder"
     yield (
@@ -91,14 +91,14 @@ def _claim_checks(claim: str) -> Iterator[tuple[bool, str]]:
 
 
 def overlap(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Tell whether some path could be claimed by both, whatever files exist today.
+    """Tell whether both may claim the same path, whatever files exist today.
 
     Args:
         a: claims of one task that passed `claim_fault`.
-        b: claims of another.
+        b: claims of another task.
 
     Returns:
-        True if a path is claimed by both; also where only case tells the two apart.
+        True if both claim a path, or paths that differ only in case.
     """
     theirs = [compile_claim(claim) for claim in b]
     return any(patterns_meet(mine, other) for mine in map(compile_claim, a) for other in theirs)
@@ -126,7 +126,7 @@ def is_claimed(path: str, claims: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=16_384)
 def compile_claim(claim: str) -> Pattern:
-    """Read a claim once for all comparisons.
+    """Parse a claim once for all comparisons.
 
     Args:
         claim: a claim that passed `claim_fault`.
@@ -162,7 +162,7 @@ def _segments_meet(a: Segment, b: Segment) -> bool:
 
 
 def _texts_meet(a: Tokens, b: Tokens) -> bool:
-    """Compare two readings of a segment; most claims are plain and need no comparing by token."""
+    """Compare two readings of a segment; most claims are plain and need no comparison by token."""
     if isinstance(a, str) and isinstance(b, str) and _ONE not in a and _ONE not in b:
         stars = _STAR in a, _STAR in b
         if stars == (False, False):
@@ -173,7 +173,7 @@ def _texts_meet(a: Tokens, b: Tokens) -> bool:
 
 
 def _fits_plainly(text: str, pattern: str) -> bool:
-    """Tell whether a plain text fits a pattern of plain pieces between stars."""
+    """Tell whether a plain text matches a pattern of plain pieces between stars."""
     head, *middle, tail = pattern.split(_STAR)
     if not text.startswith(head) or not text[len(head) :].endswith(tail):
         return False
@@ -204,11 +204,11 @@ def _tokens_meet(a: Token, b: Token) -> bool:
 def _languages_meet(
     a: Sequence[Item], b: Sequence[Item], star: Item, meet: Callable[[Item, Item], bool]
 ) -> bool:
-    """Tell whether one text fits both patterns, whose only loops are stars.
+    """Tell whether one text matches both patterns, whose only loops are stars.
 
-    Where both have a star, only what stands before the first and behind the last one can part them:
-    a star of each takes all that the other wants in between. So the time is that of one look along
-    both, however many stars they have; every item fits something.
+    If both have a star, they can differ only before the first and after the last star, because each
+    star takes all that the other pattern wants in between. So one pass over both is enough, however
+    many stars they have; every item matches something.
     """
     if star in a and star in b:
         return _heads_meet(a, b, star, meet) and _heads_meet(a[::-1], b[::-1], star, meet)
@@ -233,7 +233,7 @@ def _heads_meet(
 def _fits(
     text: Sequence[Item], pattern: Sequence[Item], star: Item, meet: Callable[[Item, Item], bool]
 ) -> bool:
-    """Tell whether a text without stars fits a pattern, each star taking as little as it can."""
+    """Tell whether a text without stars matches a pattern, each star taking as little as it can."""
     at = wanted = resume = 0
     star_at: int | None = None
     while at < len(text):
@@ -250,14 +250,14 @@ def _fits(
 
 
 def _read_segment(text: str) -> Segment:
-    """Read one segment of a claim, with brackets both as sets and literally."""
+    """Parse one segment of a claim, with brackets both as sets and literally."""
     tokens: list[Token] = []
     end = 0
     for found in _CLASS.finditer(text):
         tokens.extend(text[end : found.start()])
         tokens.append(CharSet(_members(found[2]), negated=bool(found[1])))
         end = found.end()
-    # A range that ends before it begins holds nothing, so that reading fits no name.
+    # A range that ends before it begins is empty, so that reading matches no name.
     if not end or CharSet(frozenset(), negated=False) in tokens:
         return (text,)
     return (text, (*tokens, *text[end:]))
@@ -270,7 +270,7 @@ def _members(body: str) -> frozenset[str]:
 
 
 def _bounds(body: str) -> Iterator[tuple[str, str]]:
-    """Split the inside of brackets into ranges; one character is a range of its own."""
+    """Split the text inside brackets into ranges; a single character is a range."""
     for low, high, single in _RANGE.findall(body):
         yield (single, single) if single else (low, high)
 
@@ -281,7 +281,7 @@ def _widest_range(segment: str) -> int:
 
 
 def _literal(segment: str) -> Segment:
-    """Write a concrete segment so that a star in a file's name is not taken for a glob."""
+    """Escape a concrete segment so that a star in a file's name is not read as a glob."""
     if _STAR in segment or _ONE in segment:
         return (tuple(CharSet(frozenset(c), negated=False) for c in segment),)
     return (segment,)
@@ -302,7 +302,7 @@ def _fold(text: str) -> str:
 
 
 def _fold_set(token: CharSet) -> CharSet:
-    """Fold a set so that it never loses a character: only what has no case stays excluded."""
+    """Fold a set without losing a character: only characters without case stay excluded."""
     if token.negated:
         return CharSet(frozenset(c for c in token.chars if c.lower() == c.upper()), negated=True)
     return CharSet(frozenset(_fold(c) for c in token.chars), negated=False)

@@ -1,7 +1,7 @@
 """Order and cycles of a small directed graph, given as `node → what it depends on`.
 
-Names that are no node of the graph are passed over: who must refuse them, does so before. Ties are
-broken by the order in which the nodes stand, so that the same graph always gives the same answer.
+Names that are not nodes are ignored; callers that must refuse them do so first. Ties keep the
+order of the nodes, so the same graph always gives the same answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ Node = TypeVar("Node", bound=str)
 
 
 def dependency_order(edges: Mapping[Node, Sequence[Node]]) -> tuple[Node, ...]:
-    """Put every node behind all that it depends on, else in the order given.
+    """Put every node after all that it depends on, otherwise in the given order.
 
     Args:
         edges: each node with its dependencies.
 
     Returns:
-        The nodes in order; those on a cycle or behind one are left out.
+        The nodes in order, without those on a cycle or after one.
     """
     nodes = tuple(edges)
     place = {node: number for number, node in enumerate(nodes)}
@@ -41,14 +41,14 @@ def dependency_order(edges: Mapping[Node, Sequence[Node]]) -> tuple[Node, ...]:
 
 
 def find_cycles(edges: Mapping[Node, Sequence[Node]], most: int) -> tuple[tuple[Node, ...], ...]:
-    """Name cycles that share no node, each as `(a, b, a)`: a depends on b, b on a.
+    """Return cycles that share no node, each as `(a, b, a)`: a depends on b, b on a.
 
     Args:
         edges: each node with its dependencies.
         most: how many cycles to name at most.
 
     Returns:
-        The cycles, each beginning and ending with the same node; empty where there is none.
+        The cycles, each beginning and ending with the same node; empty if there are none.
     """
     found: list[tuple[Node, ...]] = []
     left = dict(edges)
@@ -64,7 +64,7 @@ def find_cycles(edges: Mapping[Node, Sequence[Node]], most: int) -> tuple[tuple[
 
 
 def _walk_into_cycle(stuck: Mapping[Node, Sequence[Node]]) -> tuple[Node, ...]:
-    """Follow dependencies until a node comes again: every node here has one inside `stuck`."""
+    """Follow dependencies until a node repeats: every node here depends on one inside `stuck`."""
     path = [next(iter(stuck))]
     while (node := next(d for d in stuck[path[-1]] if d in stuck)) not in path:
         path.append(node)

@@ -1,7 +1,8 @@
-"""What is wrong with a plan's graph, groups and claims: every fault that can be told for certain.
+"""What is certainly wrong with a plan's graph, groups and claims.
 
-A fault can hide what else is wrong or feign it: behind a cycle no order is known, and a misspelt
-dependency may be the one that parts two tasks. What depends on that is judged once it is fixed.
+A fault can hide or feign others: behind a cycle there is no known order, and a misspelt
+dependency may be the one that separates two tasks. Faults that depend on it are judged once it
+is fixed.
 """
 
 from collections import Counter
@@ -17,21 +18,21 @@ from workflows.policy.plan.dependency_graph import dependency_order, find_cycles
 MAX_FAULTS: Final = 50
 MAX_GROUP: Final = 50
 MAX_CLAIMS: Final = 5_000
-"""Of all tasks; claims are compared in pairs."""
+"""The limit for all tasks together; claims are compared in pairs."""
 MAX_GROUP_CLAIMS: Final = 250
 _SHOWN: Final = 20
-"""Tasks of a cycle that are named at most."""
+"""The most tasks of a cycle that are named."""
 
 
 class Placed(NamedTuple):
-    """A task, and where in its document it stands."""
+    """A task and its place in the document."""
 
     number: int
     """From 0."""
     task: Task
     is_whole: bool = True
-    """False: a part of it could not be read, so that what follows from its order or its group is
-    not certain."""
+    """False: a part of it could not be read, so nothing that follows from its order or group is
+    certain."""
 
     def at(self, *more: str | int) -> Place:
         """Return the place of one of its fields."""
@@ -39,13 +40,13 @@ class Placed(NamedTuple):
 
 
 def graph_faults(placed: Sequence[Placed]) -> Iterator[PlanFault]:
-    """Name the faults of tasks that have the right shape, the plainest kind first.
+    """List the faults of tasks that have the right shape, the simplest kind first.
 
     Args:
         placed: the tasks in the order of the document.
     """
     if too_many := tuple(_too_many_claims(placed)):
-        yield from too_many  # to compare them would take time that anybody notices
+        yield from too_many  # comparing them would take noticeable time
         return
     ids = Counter(each.task.id for each in placed)
     first = {each.task.id: each for each in reversed(placed)}
@@ -53,7 +54,7 @@ def graph_faults(placed: Sequence[Placed]) -> Iterator[PlanFault]:
     yield from _duplicates(placed)
     yield from _unknown(placed)
     yield from _bad_claims(placed)
-    # On a graph with doubled nodes a cycle could be named that is none.
+    # With duplicate nodes a false cycle could be named.
     yield from _cycles(once)
     yield from _group_names(placed)
     yield from _large_groups(placed)
@@ -64,7 +65,7 @@ def graph_faults(placed: Sequence[Placed]) -> Iterator[PlanFault]:
 
 
 def _clear(placed: Sequence[Placed], once: dict[TaskId, Placed]) -> tuple[Placed, ...]:
-    """Return the tasks of whose order and group all is known."""
+    """Return the tasks whose order and group are fully known."""
     groups = {each.task.group for each in placed}
     named_twice = {
         each.task.id
@@ -191,7 +192,7 @@ def _groups_of_many_claims(placed: Sequence[Placed]) -> Iterator[PlanFault]:
 
 
 def _overlaps_in_groups(clear: Sequence[Placed]) -> Iterator[PlanFault]:
-    """Name pairs of a group that write the same paths, neither after the other.
+    """List pairs in a group that write the same paths without one depending on the other.
 
     Neither's base would hold the other's work, so their merge would conflict at every attempt.
     """
@@ -216,9 +217,9 @@ def _overlaps_in_groups(clear: Sequence[Placed]) -> Iterator[PlanFault]:
 
 
 def _ancestors(tasks: tuple[Task, ...]) -> dict[TaskId, int]:
-    """Return for each task all that it depends on, transitively, as bits by the tasks' places.
+    """Return for each task all that it depends on, transitively, as bits by the tasks' indexes.
 
-    Only for plans without cycles. Bits, because sets of a thousand dense tasks take seconds.
+    Only for plans without cycles. Bits, because sets for a thousand dense tasks take seconds.
     """
     wanted = {task.id: task.depends_on for task in tasks}
     bit = {task.id: 1 << place for place, task in enumerate(tasks)}

@@ -1,7 +1,7 @@
-"""An index of held claims: who could collide with a task, without comparing it to every other.
+"""An index of held claims: finds tasks that could collide without comparing every pair.
 
-Two claims can only meet when one's literal beginning begins the other's; the index finds those by
-lookup and leaves the rest to `claims.patterns_meet`. A working copy for one decision, never kept.
+Two claims can only match a common path if one's literal beginning is a prefix of the other's. The
+index looks those up and leaves the rest to `claims.patterns_meet`. It is built for one decision.
 """
 
 from bisect import bisect_left, insort
@@ -13,10 +13,10 @@ from workflows.policy.plan.claims import Pattern, compile_claim, patterns_meet
 
 
 class HeldClaims:
-    """Claims by their literal beginning, each with its holder."""
+    """Claims by their literal beginning, each with the task that holds it."""
 
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
-        """Begin with the claims of some tasks."""
+        """Start with the claims of some tasks."""
         self._held: dict[str, list[tuple[Pattern, TaskId]]] = {}
         self._prefixes: list[str] = []
         self._lengths: list[int] = []
@@ -24,7 +24,7 @@ class HeldClaims:
             self.add(task)
 
     def add(self, task: Task) -> None:
-        """Hold a task's claims."""
+        """Add a task's claims."""
         for pattern in map(compile_claim, task.claims):
             if pattern.prefix not in self._held:
                 self._held[pattern.prefix] = []
@@ -34,7 +34,7 @@ class HeldClaims:
             self._held[pattern.prefix].append((pattern, task.id))
 
     def colliding(self, task: Task) -> Iterator[TaskId]:
-        """Name the holders whose claims overlap a task's, perhaps repeatedly."""
+        """Yield the tasks whose claims overlap this task's, perhaps repeatedly."""
         for pattern in map(compile_claim, task.claims):
             for prefix in self._near(pattern.prefix):
                 for held, holder in self._held[prefix]:
@@ -42,7 +42,7 @@ class HeldClaims:
                         yield holder
 
     def _near(self, prefix: str) -> Iterator[str]:
-        """Find the held beginnings that begin this one, and those that it begins."""
+        """Find the held beginnings that are prefixes of this one, or that it is a prefix of."""
         for length in self._lengths:
             if length >= len(prefix):
                 break

@@ -1,6 +1,6 @@
 """Words for JSON that has the wrong shape, for the model that wrote it and for a person.
 
-Shared by all that models submit. Does not repeat the offending value: it may be long or hostile.
+Used for all that models submit. Never repeats the offending value: it may be long or hostile.
 """
 
 from typing import Final
@@ -27,14 +27,14 @@ MAX_TEXT: Final = 300
 
 
 def shape_faults(error: ValidationError, most: int) -> tuple[str, ...]:
-    """Tell in words what is wrong with the shape of a submitted value.
+    """Say in words what is wrong with the shape of a submitted value.
 
     Args:
-        error: what validation found.
-        most: how many lines at most; a last one then counts the rest.
+        error: the validation error.
+        most: the most lines; the last one then counts the rest.
 
     Returns:
-        One line a fault: `tasks[2].claims: is missing`.
+        One line per fault: `tasks[2].claims: is missing`.
     """
     lines = [text for _, text in found_faults(error)]
     if len(lines) <= most:
@@ -43,9 +43,9 @@ def shape_faults(error: ValidationError, most: int) -> tuple[str, ...]:
 
 
 def found_faults(error: ValidationError) -> tuple[tuple[Place, str], ...]:
-    """Return each fault of a submitted value: where it is, and the line that tells it."""
+    """Return each fault of a submitted value: its place, and the line that describes it."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    # A list whose items are all refused is also called too short: the items say it better.
+    # A list whose items are all refused is also called too short; the items' faults say it better.
     inner = {e["loc"][:end] for e in found for end in range(len(e["loc"]))}
     deepest = [e for e in found if e["loc"] not in inner]
     return tuple((e["loc"], f"{_place(e['loc'])}: {_reword(e['msg'])}"[:MAX_TEXT]) for e in deepest)

@@ -1,6 +1,6 @@
-"""What of a plan can be judged although other parts of it have the wrong shape.
+"""What can be judged in a plan although other parts of it have the wrong shape.
 
-So that all faults are told at once: a field that cannot be read is taken as one without a fault.
+This reports all faults at once: a field that cannot be read is treated as having no fault.
 """
 
 import re
@@ -12,15 +12,15 @@ from workflows.domain.plan import ID_PATTERN, MAX_TASKS, Place, Task
 from workflows.policy.plan.graph_faults import Placed
 
 _ORDERING = frozenset({"depends_on", "group"})
-"""Fields from which more follows than a fault of their own."""
+"""Fields whose value matters beyond their own faults."""
 
 
 def readable_tasks(submitted: JsonValue, error: ValidationError) -> tuple[Placed, ...]:
     """Return the tasks of a plan as far as they can be read.
 
     Args:
-        submitted: what is no plan.
-        error: why it is none.
+        submitted: the invalid plan.
+        error: why it is invalid.
     """
     tasks = submitted.get("tasks") if isinstance(submitted, Mapping) else None
     if not isinstance(tasks, list) or len(tasks) > MAX_TASKS:
@@ -30,11 +30,11 @@ def readable_tasks(submitted: JsonValue, error: ValidationError) -> tuple[Placed
 
 
 def task_at(submitted: JsonValue, place: Place) -> str | None:
-    """Return the id of the task that a place is in; None where it is in none, or has no valid id.
+    """Return the id of the task at a place; None if there is no task or it has no valid id.
 
     Args:
-        submitted: a plan, or what is none.
-        place: in it.
+        submitted: a plan, valid or not.
+        place: a place in it.
     """
     tasks = submitted.get("tasks") if isinstance(submitted, Mapping) else None
     match place:
@@ -51,7 +51,7 @@ def _readable(tasks: list[JsonValue], broken: Collection[Place]) -> Iterator[Pla
         if not isinstance(fields, Mapping):
             continue
         wrong = {name for name in fields if ("tasks", number, name) in broken}
-        # Alone in the plan, so that it overlaps with nothing.
+        # Unique in the plan, so that it overlaps with nothing.
         good: dict[str, JsonValue] = {
             "title": "-",
             "acceptance_criteria": ["-"],

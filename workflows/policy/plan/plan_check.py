@@ -1,7 +1,7 @@
 """Whether a plan can be carried out.
 
-Reads what the planner or a person wrote, and names every fault at once in words that help to fix
-it. Does not judge whether the plan is any good: that is for the person who approves it.
+Parses what the planner or a person wrote, and reports every fault at once in words that help to
+fix it. Does not judge whether the plan is good: the person who approves it does.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,13 +17,13 @@ from workflows.policy.plan.plan_texts import plan_text_faults
 
 
 def read_plan(submitted: JsonValue) -> Plan | tuple[PlanFault, ...]:
-    """Read a submitted plan.
+    """Parse a submitted plan.
 
     Args:
         submitted: the arguments of `submit_plan`, or the JSON of a person's plan.
 
     Returns:
-        A plan without faults, or at most `MAX_FAULTS` reasons why it is none; where there are more,
+        A plan without faults, or at most `MAX_FAULTS` reasons why it is not one; if there are more,
         the last one says so.
     """
     try:
@@ -40,17 +40,17 @@ def plan_faults(plan: Plan) -> tuple[PlanFault, ...]:
         plan: a plan of the right shape.
 
     Returns:
-        At most `MAX_FAULTS` faults, the plainest kind first; empty for a good plan.
+        At most `MAX_FAULTS` faults, the simplest kind first; empty for a valid plan.
     """
     return _bounded(_faults(plan, [Placed(n, task) for n, task in enumerate(plan.tasks)]))
 
 
 def faults_beside(submitted: JsonValue, error: ValidationError) -> Iterator[PlanFault]:
-    """Name what else is wrong with a plan of the wrong shape, as far as it can be read.
+    """List what else is wrong with a plan of the wrong shape, as far as it can be read.
 
     Args:
-        submitted: what is no plan.
-        error: why it is none.
+        submitted: the invalid plan.
+        error: why it is invalid.
     """
     if readable := readable_tasks(submitted, error):
         yield from _faults(Plan(tasks=tuple(each.task for each in readable)), readable)
@@ -76,7 +76,7 @@ def _bounded(faults: Iterable[PlanFault]) -> tuple[PlanFault, ...]:
 
 
 def brief(faults: tuple[PlanFault, ...], most: int) -> str:
-    """Write faults as one line: the first ones, and how many there are besides."""
+    """Write faults as one line: the first ones, and the number of the others."""
     listed = [fault.text for fault in faults[:most]]
     rest = [f"and {len(faults) - most} faults more"] if len(faults) > most else []
     return "; ".join([*listed, *rest])

@@ -1,6 +1,7 @@
-"""Whether a text of a plan can be shown to the person who approves it as it is meant.
+"""Whether a plan's text can be shown as it is to the person who approves it.
 
-Pure. Any language and any script is welcome; what is refused has no look of its own: control
+Pure. Any language and script is allowed. Refused are characters without a look of their own:
+controls, characters that change the direction of writing, invisible ones that could hide words.
 characters, characters that turn the direction of writing, invisible ones that could hide words.
 """
 
@@ -16,11 +17,11 @@ _BREAKS: Final = re.compile(r"[\n\r\t]")
 
 
 def plan_text_faults(plan: Plan, numbers: Sequence[int]) -> Iterator[PlanFault]:
-    """Name the texts that cannot be shown as they are.
+    """List the texts that cannot be shown as they are.
 
     Args:
         plan: a plan of the right shape.
-        numbers: where in their document its tasks stand, from 0.
+        numbers: the indexes of its tasks in their document, from 0.
 
     Yields:
         One sentence for each: which text, what is wrong, what to do.

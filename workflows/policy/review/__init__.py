@@ -1,4 +1,4 @@
 """Judging finished work: verdicts and the collected diff.
 
-What gates say is `workflows.policy.gates`' to judge. Reading diffs belongs in `activities`.
+`workflows.policy.gates` judges gate results. Reading diffs belongs in `activities`.
 """

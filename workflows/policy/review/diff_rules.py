@@ -1,9 +1,9 @@
 """Judges a task's collected diff: facts in, violations and notices out.
 
-The third layer: whatever got past the judged tool call and the sandbox must not reach a commit.
-What a tree cannot hold at all (a nested repository, a pipe, a link that leads outside) is found
-while it is collected and comes in as `found`. Reads no file; secrets are looked for in the added
-lines that are handed in.
+This is the third layer: work that passed the judged tool call and the sandbox must not reach a
+commit if it breaks a rule. What a tree cannot hold (a nested repository, a pipe, a link that leads
+outside) is detected during collection and passed in as `found`. Reads no files; looks for secrets
+in the added lines that it is given.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,20 +30,20 @@ class ChangedFile(NamedTuple):
 
 
 class AddedLines(NamedTuple):
-    """Lines that stand together in the new file and not in the old one."""
+    """Consecutive lines of the new file that the old one lacks."""
 
     path: str
     start: int
-    """The number of the first one."""
+    """The number of the first line."""
     text: bytes
 
 
 class Judged(NamedTuple):
-    """What came of it."""
+    """The result of a judgement."""
 
     violations: tuple[Violation, ...]
     notices: tuple[str, ...]
-    """Allowed, but to be seen by a person: changes of a file's mode."""
+    """Allowed, but to be shown to a person: changes of a file's mode."""
 
 
 def judge_files(
@@ -71,7 +71,7 @@ def judge_files(
         paths: of every file of the result.
         claims: the task's.
         denies: says in words why a path may not be written.
-        limits: of one task.
+        limits: for one task.
     """
     found = [
         *_denied(changes, denies),
@@ -87,7 +87,7 @@ def judge_lines(added: Iterable[AddedLines], allowed: Sequence[str]) -> tuple[Vi
     """Look for keys in added lines.
 
     Args:
-        added: of the whole diff.
+        added: those of the whole diff.
         allowed: paths or globs that the person marked (`worktree.allow_secret`).
     """
     return tuple(
@@ -105,7 +105,7 @@ def judge_lines(added: Iterable[AddedLines], allowed: Sequence[str]) -> tuple[Vi
 
 
 def told(violations: Sequence[Violation]) -> tuple[str, ...]:
-    """Write violations as lines for the next attempt and for the person; the rest as a number."""
+    """Write violations as lines for the next attempt and for the person, and count the rest."""
     lines = [_line(each) for each in violations[:_TOLD]]
     if len(violations) > _TOLD:
         lines.append(f"and {len(violations) - _TOLD} more of the kind")
@@ -128,11 +128,11 @@ def _denied(
 
 
 def collisions(added: Sequence[str], paths: Sequence[str]) -> Iterable[Violation]:
-    """Find new names that some file system takes for others: by case, or by Unicode's forms.
+    """Find new names that some file systems cannot tell from others: by case or Unicode form.
 
     Args:
         added: paths that are new.
-        paths: of every file, the new ones among them.
+        paths: of every file, including the new ones.
     """
     wanted = {_folded(part) for path in added for part in _prefixes(path)}
     spelled: dict[str, set[str]] = {}
@@ -158,7 +158,7 @@ def _prefixes(path: str) -> list[str]:
 
 
 def _folded(path: str) -> str:
-    # Folding may undo a normal form, and the reverse (Unicode, 3.13, D145).
+    # Folding may undo a normal form, and vice versa (Unicode, 3.13, D145).
     return normalize("NFC", normalize("NFD", path).casefold())
 
 

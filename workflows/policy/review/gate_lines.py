@@ -1,6 +1,6 @@
-"""What the gates came to, in words for a reviewer: each result, with the output where it matters.
+"""The gates' results in words for a reviewer, with the output of those that did not pass.
 
-A reviewer is asked only where nothing new failed, so what failed here failed on the base as well.
+A reviewer is asked only if nothing new failed, so every failure here is on the base as well.
 """
 
 from typing import Final
@@ -10,19 +10,19 @@ from workflows.policy.gates.green_rule import NO_GATES, why_nothing
 
 _EXCERPT: Final = 2_000
 _ALL: Final = 10_000
-"""Characters of all excerpts together: beside the diff they must leave room to think."""
+"""Characters of all excerpts together, so that the model has room to think beside the diff."""
 _NAMES: Final = 10
 
 
 def gate_lines(report: GateReport, remarks: str) -> str:
-    """Say what each gate came to.
+    """Describe each gate's result.
 
     Args:
         report: on the submitted work.
-        remarks: what a person is told of it: flakes, files that a gate changed.
+        remarks: what a person is told about it: flakes, files that a gate changed.
 
     Returns:
-        A line for each gate, below it the end of its output where it did not pass.
+        A line for each gate; if it did not pass, the end of its output below.
     """
     if not report.results:
         return NO_GATES

@@ -1,7 +1,7 @@
-"""Finds merged lines that a task's work takes away again.
+"""Finds merged lines that a task's work removes again.
 
 What others merged since the task's first base must survive a later attempt, for example one that
-writes a whole file as it knew it. Lines are compared, not meanings.
+rewrites a whole file from its old version. Compares lines, not meanings.
 """
 
 import re
@@ -29,7 +29,7 @@ def lost_lines(
     | was there at the task's first base                | no      |
     | holds no word                                     | no      |
     | is quoted in the task                             | no      |
-    | stands elsewhere in the work, whatever its indent | no      |
+    | is elsewhere in the work, whatever its indent     | no      |
     | has all its words in one new line                 | no      |
     | any other                                         | yes     |
 

@@ -1,7 +1,7 @@
-"""Who reviews some work, in which order, and what the verdicts so far lead to.
+"""Who reviews some work, in which order, and what follows from the verdicts so far.
 
-An abstention moves to the next model of the route, and after the last one to a person; it never
-decides by itself. What a single submission is worth is `verdict_rules`'s.
+After an abstention the next model of the route is asked, and after the last one a person; an
+abstention never decides by itself. `verdict_rules` judges a single submission.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ class Heard(BaseModel, frozen=True, extra="forbid"):
     """One review that ended."""
 
     model: int
-    """Place of the model that spoke in the order of the reviewers, from 0."""
+    """Index of the reviewing model in the order of the reviewers, from 0."""
     verdict: Verdict
     is_refusal: bool = False
-    """The model would not look at the work: it will not do so a second time either."""
+    """The model refused to look at the work, so it is not asked again."""
 
     def later(self, places: int) -> "Heard":
-        """Return it with the model's place counted from further ahead."""
+        """Return it with the model's index increased."""
         return Heard(model=self.model + places, verdict=self.verdict, is_refusal=self.is_refusal)
 
 
@@ -33,7 +33,7 @@ class Ask(BaseModel, frozen=True, extra="forbid"):
     """Another review is needed."""
 
     model: int
-    """Place of the model to be asked; those behind it step in where it cannot be used."""
+    """Index of the model to be asked; if it cannot be used, the following models replace it."""
 
 
 def reviewers_of(route: Sequence[ModelFacts], author_family: str) -> tuple[ModelFacts, ...]:
@@ -42,11 +42,11 @@ def reviewers_of(route: Sequence[ModelFacts], author_family: str) -> tuple[Model
     | the route                                   | reviewers                            |
     |---------------------------------------------|--------------------------------------|
     | has models of other families than the author| those                                |
-    | has none                                    | all: better than no review; it is told |
+    | has none                                    | all: better than no review; reported |
 
     Args:
         route: the reviewers' route, not empty.
-        author_family: of the model that did the work.
+        author_family: the family of the model that did the work.
     """
     others = tuple(each for each in route if not same_family(author_family, each.family))
     return others or tuple(route)
@@ -58,14 +58,14 @@ def same_family(author: str, reviewer: str) -> bool:
 
 
 def family_warning(developers: Sequence[ModelFacts], reviewers: Sequence[ModelFacts]) -> str | None:
-    """Say whose work only its own family can review.
+    """Name the developer whose work only its own family can review.
 
     Args:
         developers: the developers' route.
         reviewers: the reviewers' route.
 
     Returns:
-        One sentence for a person; None where each developer has a reviewer of another family.
+        One sentence for a person; None if each developer has a reviewer of another family.
     """
     for author in developers:
         if all(same_family(author.family, each.family) for each in reviewers):
@@ -78,9 +78,9 @@ def family_warning(developers: Sequence[ModelFacts], reviewers: Sequence[ModelFa
 
 
 def next_step(reviewers: int, heard: Sequence[Heard]) -> Ask | Verdict:
-    """Say what the reviews so far lead to; the first row that fits counts.
+    """Decide what follows from the reviews so far; the first matching row counts.
 
-    | the last review                                       | leads to                     |
+    | the last review                                       | next                         |
     |-------------------------------------------------------|------------------------------|
     | none yet                                              | the first model              |
     | rejects                                               | rejection                    |

@@ -1,9 +1,9 @@
-"""What a reviewer's submission is worth, and who may review whom.
+"""What a reviewer's submission is worth.
 
-An approval counts only when every acceptance criterion has evidence that holds; all that is
-malformed, silent or unproven is an abstention, never a pass. Where the words of a piece of evidence
-stand (path, lines, quote) is checked by who can see the files. Whom an abstention leads to is
-`review_course`'s.
+An approval counts only if every acceptance criterion has valid evidence; anything malformed,
+silent or unproven is an abstention, never a pass. The caller, which can see the files, checks
+where the text of each piece of evidence is (path, lines, quote). `review_course` decides what
+follows an abstention.
 """
 
 import json
@@ -23,13 +23,13 @@ _NUMBER: Final = re.compile(r"#?(\d{1,4})[.):]?")
 
 
 def read_submission(arguments: JsonValue) -> Submission | str:
-    """Read the arguments of `submit_verdict`, strictly.
+    """Parse the arguments of `submit_verdict` strictly.
 
     Args:
         arguments: as the model gave them.
 
     Returns:
-        The submission, or why it is an abstention: the text "false" is no truth value.
+        The submission, or why it is an abstention: the text "false" is not a boolean.
     """
     try:
         return Submission.model_validate_json(json.dumps(arguments), strict=True)
@@ -47,25 +47,25 @@ def judge(
 ) -> Verdict:
     """Judge a submission by its evidence.
 
-    A piece of evidence holds where the work changed its lines, or where it says why lines that were
-    left as they are prove the criterion. The second kind counts less.
+    A piece of evidence is valid if the work changed its lines, or if it says why unchanged lines
+    prove the criterion. The second kind counts less.
 
-    | says    | and                                                 | is                       |
-    |---------|-----------------------------------------------------|--------------------------|
-    | approve | each criterion has a piece in changed lines         | approve                  |
-    | approve | each has a piece that holds, some only in unchanged | approve with `unchanged` |
-    | approve | anything less                                       | abstain                  |
-    | reject  | at least one finding                                | reject                   |
-    | reject  | no finding                                          | abstain                  |
+    | says    | and                                                  | is                       |
+    |---------|------------------------------------------------------|--------------------------|
+    | approve | each criterion has a piece in changed lines          | approve                  |
+    | approve | each has a valid piece, some only in unchanged lines | approve with `unchanged` |
+    | approve | anything less                                        | abstain                  |
+    | reject  | at least one finding                                 | reject                   |
+    | reject  | no finding                                           | abstain                  |
 
     Args:
         submission: what the reviewer submitted.
-        criteria: the acceptance criteria, in the order in which it was shown them.
+        criteria: the acceptance criteria, in the order shown to the reviewer.
         places: for each piece of evidence, where it was found.
-        reviewer: the model that spoke.
+        reviewer: the reviewing model.
 
     Returns:
-        The verdict, with the reason where it is an abstention.
+        The verdict, with a reason if it is an abstention.
 
     Raises:
         ValueError: `places` does not match the evidence.
@@ -94,18 +94,18 @@ def judge(
 
 
 def abstention(reviewer: ModelFacts, reason: str) -> Verdict:
-    """Return the verdict of a reviewer that gave none, with the reason."""
+    """Return the abstention of a reviewer that gave no verdict, with the reason."""
     name = f"{reviewer.provider}/{reviewer.model}"
     return Verdict(decision="abstain", reviewer=name, family=reviewer.family, reason=reason)
 
 
 class _Proof(NamedTuple):
-    """What the evidence is worth, as places in the list of criteria."""
+    """What the evidence proves, as indexes into the list of criteria."""
 
     changed: set[int]
     """Proven in changed lines."""
     unchanged: set[int]
-    """Proven in unchanged lines, with the reason why they do."""
+    """Proven by unchanged lines, with the reason why."""
     unexplained: set[int]
     """Cited in unchanged lines, without a reason."""
     refuted: set[int]
@@ -120,7 +120,7 @@ def _proof(
 ) -> _Proof:
     proof = _Proof(set(), set(), set(), set())
     for piece, place in zip(submission.evidence, places, strict=True):
-        # Without criteria all evidence speaks of the work as a whole.
+        # Without criteria all evidence is about the work as a whole.
         number = _criterion_number(piece.criterion, criteria) if criteria else 0
         if number is None:
             continue
@@ -136,7 +136,7 @@ def _proof(
 
 
 def _missing_evidence(submission: Submission, criteria: Sequence[str], proof: _Proof) -> str:
-    """Say what an approval lacks; empty where it stands."""
+    """Say what an approval lacks; empty if nothing."""
     if not submission.evidence:
         return "approval without evidence"
     for number, criterion in enumerate(criteria or ("the work as a whole",)):
@@ -153,7 +153,7 @@ def _lack(number: int, proof: _Proof) -> str:
 
 
 def _criterion_number(cited: str, criteria: Sequence[str]) -> int | None:
-    """Find the criterion cited by its text, its number from 1, or a beginning of only it."""
+    """Find the criterion cited by its text, its number from 1, or an unambiguous beginning."""
     texts = [_plain(criterion) for criterion in criteria]
     wanted = _plain(cited)
     if wanted in texts:
@@ -165,5 +165,5 @@ def _criterion_number(cited: str, criteria: Sequence[str]) -> int | None:
 
 
 def _plain(text: str) -> str:
-    """Take away what quoting changes: case, white space, the mark of a list."""
+    """Remove what quoting changes: case, white space, the mark of a list."""
     return _LIST_MARK.sub("", " ".join(text.split())).casefold()

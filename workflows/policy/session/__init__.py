@@ -1,4 +1,4 @@
 """The session's state machine: scheduling, outcomes of waves, decisions of persons, and its view.
 
-Rules about one agent, one plan or one review have rooms of their own.
+Rules about one agent, one plan or one review are in packages of their own.
 """

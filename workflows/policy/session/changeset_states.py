@@ -1,7 +1,7 @@
-"""A changeset's course, its digest, and what an approval that arrives is worth.
+"""A changeset's course, its digest, and whether an arriving approval counts.
 
-An approval names the digest over the changeset's task commits. The same commits merged again on a
-head that moved need no second approval; new content does.
+An approval names the digest of the changeset's task commits. The same commits merged again on a
+moved head need no second approval; new content does.
 """
 
 import json
@@ -17,7 +17,7 @@ from workflows.domain.ids import Digest
 from workflows.policy.session.policy_errors import IllegalMoveError
 
 FINAL: Final = frozenset({Is.MERGED, Is.DROPPED})
-"""Final, but for what a person retries of it."""
+"""Final, except for tasks that a person retries."""
 
 _COURSE: Final = {
     # the straight way
@@ -35,17 +35,17 @@ _COURSE: Final = {
     # a person's no, and the rework after it
     (Is.AWAITING_APPROVAL, On.REJECTED): Is.REJECTED,
     (Is.REJECTED, On.REOPENED): Is.COLLECTING,
-    # one of its tasks, or what it is built upon, is reworked
+    # one of its tasks, or of the tasks it is based on, is reworked
     (Is.AWAITING_APPROVAL, On.REOPENED): Is.COLLECTING,
     (Is.APPROVED, On.REOPENED): Is.COLLECTING,
     (Is.QUEUED, On.REOPENED): Is.COLLECTING,
     (Is.TESTING, On.REOPENED): Is.COLLECTING,
-    # a task that was left out of the merge was retried, and has work now
+    # a task that was left out of the merge was retried, and now has work
     (Is.MERGED, On.REOPENED): Is.COLLECTING,
     # and was left out after all
     (Is.COLLECTING, On.MERGED): Is.MERGED,
 }
-# the session ends before it is merged
+# the session ends before the changeset is merged
 _DROPPED: Final = {(state, On.DROPPED): Is.DROPPED for state in frozenset(Is) - FINAL}
 TABLE: Final[Mapping[tuple[Is, On], Is]] = MappingProxyType(_COURSE | _DROPPED)
 
@@ -75,15 +75,15 @@ def move_changeset(
     """Move a changeset.
 
     Args:
-        changeset: as it stands.
+        changeset: its current value.
         event: what happened.
-        items: with `completed`, the validated commits that it is to be pinned to.
+        items: with `completed`, the validated commits that it is pinned to.
         by: with `approved`, who approved.
         reason: one sentence on the new state, for a person; replaces the old one.
 
     Returns:
-        The changeset in its new state. Completing pins it to a digest; rework unpins it, but the
-        digest approved last is remembered: the same commits need no second approval.
+        The changeset in its new state. Completing it pins it to a digest. Rework unpins it but
+        keeps the last approved digest: the same commits need no second approval.
 
     Raises:
         IllegalMoveError: the state does not know this event.
@@ -113,7 +113,7 @@ def approve_by_rule(changeset: Changeset, by: str, *, needs_judged: bool) -> Cha
     Args:
         changeset: awaits approval.
         by: the rule, in words.
-        needs_judged: it is merged only where a gate judges the merged tree too.
+        needs_judged: it is merged only if a gate judges the merged tree too.
     """
     approved = move_changeset(changeset, On.APPROVED, by=by, reason=changeset.reason)
     return approved.evolve(needs_judged=needs_judged)
@@ -134,7 +134,7 @@ def digest_of(items: Sequence[ChangesetItem]) -> Digest:
 
 
 def judge_approval(changeset: Changeset, digest: str) -> Answer:
-    """Judge an approval that arrived.
+    """Judge an arriving approval.
 
     | the changeset                  | names its digest | names another |
     | awaits approval                | accept           | stale         |
@@ -143,7 +143,7 @@ def judge_approval(changeset: Changeset, digest: str) -> Answer:
     | collecting, rejected,          |                  |               |
     | dropped                        | not_waiting      | not_waiting   |
 
-    The first decision counts: once approved or rejected, nothing that arrives later undoes it.
+    The first decision counts: nothing that arrives after an approval or rejection undoes it.
     """
     if changeset.state in {Is.COLLECTING, Is.REJECTED, Is.DROPPED}:
         return "not_waiting"

@@ -1,4 +1,4 @@
-"""The record of decisions: bounded, and what persons approved or rejected stays longest."""
+"""The record of decisions: bounded; persons' approvals and rejections are kept longest."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -50,14 +50,14 @@ _JUDGING: Final = frozenset(
 def said(
     state: SessionState, name: str, signal: Said, at: datetime, refused: str = ""
 ) -> SessionState:
-    """Return the state with what a signal decided.
+    """Return the state with a signal's decision added.
 
     Args:
-        state: before it.
+        state: before the signal.
         name: the signal's.
-        signal: what it said.
-        at: now, as the workflow sees it.
-        refused: why the session did not do it; empty where it did.
+        signal: its content.
+        at: now, by the workflow's clock.
+        refused: why the session did not carry it out; empty if it did.
     """
     decision = Decision(
         what=name,
@@ -72,7 +72,7 @@ def said(
 
 
 def _note(signal: Said) -> str:
-    """Return what a signal says beyond what it is about."""
+    """Return what a signal says apart from its subject."""
     note = ""
     match signal:
         case RejectPlan(notes=text) | RetryTask(notes=text):
@@ -96,7 +96,7 @@ def _note(signal: Said) -> str:
 
 
 def own_plan(state: SessionState, by: str, at: datetime) -> SessionState:
-    """Return the state with the plan that a person brought, approved by bringing it."""
+    """Return the state with a person's own plan; bringing it approves it."""
     decision = Decision(what="approve_plan", by=by, source="start", at=at, note="their own plan")
     return _with(state.evolve(is_plan_approved=True, plan_approved_by=by), decision)
 
@@ -108,14 +108,14 @@ def plan_by_rule(state: SessionState, at: datetime) -> SessionState:
 
 
 def by_rule(state: SessionState, name: str, subject: str, rule: str, at: datetime) -> SessionState:
-    """Return the state with what a rule of the configuration approved.
+    """Return the state with the approval by a rule of the configuration.
 
     Args:
-        state: before it.
-        name: of the signal that it stands for.
+        state: before the approval.
+        name: the name of the corresponding signal.
         subject: a changeset's id, or empty for the plan.
         rule: its name.
-        at: now, as the workflow sees it.
+        at: now, by the workflow's clock.
     """
     decision = Decision(what=name, subject=subject, by=rule, source="rule", at=at)
     return _with(state, decision)
@@ -127,13 +127,13 @@ def _with(state: SessionState, decision: Decision) -> SessionState:
 
 
 def remember(state: SessionState, update_id: str, outcome: DecisionOutcome) -> SessionState:
-    """Return the state that answers an Update with the same words if it is sent again."""
+    """Return the state that gives a repeated Update the same answer."""
     newest = list({**state.answered, update_id: outcome}.items())[-MOST:]
     return state.evolve(answered=dict(newest))
 
 
 def outcome(state: SessionState, name: str, payload: JsonValue) -> DecisionOutcome:
-    """Return what a decision that was taken up came to, from the state after it."""
+    """Return the result of a decision that was taken up, from the state after it."""
     content = payload if isinstance(payload, dict) else {}
     subject = str(content.get("id", ""))
     record = state.records.get(TaskId(subject))
@@ -143,12 +143,12 @@ def outcome(state: SessionState, name: str, payload: JsonValue) -> DecisionOutco
 
 
 def add(decisions: tuple[Decision, ...], new: Decision) -> tuple[tuple[Decision, ...], int]:
-    """Return the decisions with one more, oldest first, and how many had to go.
+    """Return the decisions with one more, oldest first, and how many were dropped.
 
-    | beyond 100 goes the oldest of                     |
+    | beyond 100, the oldest of these is dropped first  |
     |---------------------------------------------------|
-    | what rules approved                               |
-    | what is no approval or rejection, or was refused  |
+    | rules' approvals                                  |
+    | refused, or neither an approval nor a rejection   |
     | all                                               |
     """
     if decisions and new.repeats(decisions[-1]):
@@ -168,7 +168,7 @@ def _weight(decision: Decision) -> int:
 
 
 class Case:
-    """One decision's circumstances, and how it is refused."""
+    """One decision's context, and ways to refuse it."""
 
     def __init__(self, state: SessionState, config: SessionConfig, at: datetime) -> None:
         self.state = state
@@ -185,7 +185,7 @@ class Case:
         return self.state.records.get(TaskId(task))
 
     def unknown(self, what: str, name: str) -> Applied:
-        """Refuse it: it names something that is not there."""
+        """Refuse it: it names something that does not exist."""
         return self.notice(NoticeKind.UNKNOWN_SUBJECT, name[:200], f"there is no {what} {name!r}")
 
     def not_possible(self, subject: str, text: str) -> Applied:

@@ -1,7 +1,7 @@
 """What a person's signals do: change the session's state, ask for effects, or become a notice.
 
-Nothing a person sends is lost without a word: a payload that cannot be read, a stale digest, an
-unknown id or a thing that is not possible now each becomes a notice that names it.
+Nothing that a person sends is ignored silently: an unreadable payload, a stale digest, an unknown
+id or an impossible request each becomes a notice that names it.
 """
 
 from collections.abc import Callable
@@ -75,19 +75,19 @@ _INSTEAD = {
 }
 _WITH_PLAN = frozenset({SessionPhase.AWAITING_PLAN, SessionPhase.RUNNING})
 _STEERS_CHARACTERS = 100_000
-"""How much of what persons said a task keeps: each of its attempts begins with all of it."""
+"""How much of persons' messages a task keeps: each of its attempts starts with all of them."""
 _FAULTS = 3
 """How many faults of an input a notice names: it is one line for a person."""
 
 
 def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) -> Applied:
-    """Take up one decision; what it decided, or would have, is kept with who sent it.
+    """Take up one decision, and record it with its author, even if it is refused.
 
     Args:
-        state: before it.
+        state: before the decision.
         config: the session's own.
-        sent: what arrived, by signal or Update; a name that is not of `NAMES` becomes a notice.
-        at: now, as the workflow sees it.
+        sent: what arrived, by signal or Update; a name not in `NAMES` becomes a notice.
+        at: now, by the workflow's clock.
     """
     name, inputs = sent.name, sent.inputs
     if name == reported_events.QUESTION_ASKED and inputs == 1:
@@ -182,7 +182,7 @@ def _approve_changeset(case: Case, signal: ApproveChangeset) -> Applied:
 
 
 def _accept(case: Case, changeset: Changeset, signal: ApproveChangeset) -> Applied:
-    """Approve a changeset that waits; a rule may only approve what a gate judged."""
+    """Approve a waiting changeset; a rule may only approve work that a gate judged."""
     by = signal.by or UNNAMED
     judged = changeset.judgement or Judgement()
     if not signal.by_rule:
@@ -228,7 +228,7 @@ def _skip(case: Case, signal: SkipTask) -> Applied:
     skipped = move(record, TaskEvent.SKIPPED, "skipped by a person")
     state = wave_outcomes.put(case.state, skipped.evolve(waived=signal.satisfies))
     if record.state is TaskState.VALIDATED:
-        # What was built upon it would bring its work along into the branch.
+        # Work based on it would bring its commits into the branch.
         state = wave_outcomes.reset_dependants(state, record.task.id, "was skipped")
     return Applied(state=state)
 
@@ -257,7 +257,7 @@ def _review_again(case: Case, record: TaskRecord, signal: RetryTask) -> Applied:
     if signal.notes:
         text = "notes are for a next attempt, and another review starts none: leave one of them out"
         return case.not_possible(signal.id, text)
-    # Submitted by the last attempt, and nothing moved away below it.
+    # Submitted by the last attempt, and its base has not moved since.
     is_whole = None not in (record.commit, record.base) and record.restart_from == record.commit
     if not can_move(record, TaskEvent.REVIEW) or not is_whole:
         text = (
@@ -350,7 +350,7 @@ _Handler = Callable[[Case, str, JsonValue], Applied]
 
 
 def _reading(model: type[_Decision], handle: Callable[[Case, _Decision], Applied]) -> _Handler:
-    """Return what reads a payload as `model`, handles it, and keeps it in the record."""
+    """Return a handler that parses a payload as `model`, handles it, and records it."""
 
     def read_and_handle(case: Case, name: str, payload: JsonValue) -> Applied:
         try:

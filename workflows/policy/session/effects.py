@@ -1,8 +1,7 @@
-"""A decision as it arrives, and what it asks of the session beyond its state.
+"""A decision as it arrives, and its effects outside the session's state.
 
-That is to tell its waves, its ledger or its planner.
-
-A value for each kind. Stopping is none of them: the state's phase says it.
+Effects signal waves, the ledger or an agent, or start a planner. Each kind has its own value.
+Stopping has none: the state's phase expresses it.
 """
 
 from decimal import Decimal
@@ -15,28 +14,28 @@ from workflows.domain.session.session_state import SessionState
 
 
 class Steer(BaseModel, frozen=True, extra="forbid"):
-    """Tell a task's agent something."""
+    """Send a message to a task's agent."""
 
     task: TaskId
     text: str
 
 
 class Answer(BaseModel, frozen=True, extra="forbid"):
-    """Tell an agent what it asked the person."""
+    """Send an agent the answer to its question."""
 
     task: TaskId
-    """Its own, or `plan` for the planner."""
+    """The task's id, or `plan` for the planner."""
     text: str
 
 
 class TellWaves(BaseModel, frozen=True, extra="forbid"):
-    """Signal the waves under way that have agents."""
+    """Signal the running waves that have agents."""
 
     signal: Literal["pause", "resume", "proceed"]
 
 
 class SetCap(BaseModel, frozen=True, extra="forbid"):
-    """Tell the ledger another cap."""
+    """Send the ledger another cap."""
 
     usd: Decimal
 
@@ -49,12 +48,12 @@ Effect = Answer | Steer | TellWaves | SetCap | PlanAgain
 
 
 class Applied(BaseModel, frozen=True, extra="forbid"):
-    """The state after a decision or another change, and what it asks for."""
+    """The state after a decision or another change, and the effects to carry out."""
 
     state: SessionState
     effects: tuple[Effect, ...] = ()
     refused: str = ""
-    """Why nothing was done; the same words are in a notice."""
+    """Why nothing was done; a notice has the same text."""
 
     def with_state(self, state: SessionState) -> "Applied":
         """Return the same with another state."""
@@ -62,10 +61,10 @@ class Applied(BaseModel, frozen=True, extra="forbid"):
 
 
 class Sent(NamedTuple):
-    """A decision as it arrived: not validated, so that no payload can fail the workflow's task."""
+    """A decision as it arrived: not validated, so that no payload can fail the workflow task."""
 
     name: str
     payload: JsonValue = None
     """The first input."""
     inputs: int = 1
-    """How many came; only one is understood."""
+    """How many inputs came; only one is valid."""

@@ -1,4 +1,4 @@
-"""Grouping of notices: repeated ones of a kind and subject are counted: a storm is one line."""
+"""Grouping of notices: repeats of a kind and subject are counted, so a storm is one line."""
 
 from datetime import datetime
 from typing import Final
@@ -18,7 +18,7 @@ def add(
         kind: what it is about.
         subject: a task's or changeset's id, or empty for the session.
         text: one line for a person; cut at 1,000 characters. The newest text of a group is kept.
-        at: now, as the workflow sees it.
+        at: now, by the workflow's clock.
     """
     text = text[:1_000]
     for place, old in enumerate(notices):

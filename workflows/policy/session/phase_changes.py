@@ -1,4 +1,4 @@
-"""How the session goes from one phase to another: entered, paused, resumed, stopped, closed."""
+"""How the session changes its phase: entered, paused, resumed, stopped, closed."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from workflows.policy.session.wave_outcomes import notice, put, put_changeset
 
 
 def phase_beneath(state: SessionState) -> SessionPhase:
-    """Return the session's phase, or the one that it resumes to where it is paused."""
+    """Return the session's phase or, if paused, the phase that it resumes to."""
     return state.resumes_to or state.phase
 
 
@@ -34,9 +34,9 @@ def pause(state: SessionState, reason: str) -> Applied:
 
 
 def resume(state: SessionState) -> Applied:
-    """Return a paused session to the phase that it was in; one that is not paused stays as it is.
+    """Return a paused session to its earlier phase; leave any other session unchanged.
 
-    The cap counts as not reached until the ledger says so again.
+    The cap counts as not reached until the ledger reports it again.
     """
     if state.resumes_to is None:
         return Applied(state=state)
@@ -59,8 +59,8 @@ def close(state: SessionState, reason: str) -> SessionState:
     """Cancel every task that is not final, and drop every changeset that is not merged.
 
     Args:
-        state: as the session leaves it; nothing runs any more.
-        reason: one sentence for a person, why it was left.
+        state: the session's last state; nothing runs any more.
+        reason: one sentence for a person: why the session ended.
     """
     for record in state.records.values():
         if can_move(record, TaskEvent.CANCELLED):
@@ -79,6 +79,6 @@ def too_late(state: SessionState, name: str, at: datetime) -> SessionState:
 
 def _closed(state: SessionState, changeset: Changeset, reason: str) -> Changeset:
     if any(state.records[task].state is TaskState.MERGED for task in changeset.tasks):
-        # Merged once already; what was retried of it did not come so far.
+        # Merged before; its retried tasks did not get this far.
         return move_changeset(reopen(changeset), ChangesetEvent.MERGED)
     return move_changeset(changeset, ChangesetEvent.DROPPED, reason=reason)

@@ -1,14 +1,14 @@
-"""What a person may change in the plan of a running session, and what becomes of its tasks then.
+"""What a person may change in the plan of a running session, and the effect on its tasks.
 
 | a task                                       | may be changed      | may be removed          |
 |----------------------------------------------|---------------------|-------------------------|
-| has not started                              | in all but its id   | where none depends on it |
-| was started, and nothing of it is under way  | in all but its id   | no: skip it             |
-| is under way (developing to merging)         | in its priority     | no: skip it             |
-| is merged                                    | no                  | no                      |
+| not started                                  | all but its id      | if no task depends on it |
+| started, with no work under way              | all but its id      | no: skip it             |
+| under way (developing to merging)            | its priority        | no: skip it             |
+| merged                                       | nothing             | no                      |
 
-A task that is added or changed may not claim what a task under way writes, unless it depends on it;
-and a changeset that is approved or merged gains and loses no task.
+A task that is added or changed may not claim paths that a task under way writes, unless it depends
+on that task. A changeset that is approved or merged neither gains nor loses a task.
 """
 
 import hashlib
@@ -35,20 +35,20 @@ _OPEN = frozenset({ChangesetState.COLLECTING, ChangesetState.AWAITING_APPROVAL})
 
 
 class PlanDifference(NamedTuple):
-    """What an edit does, by task, in the order of the plans."""
+    """What an edit changes, by task, in the order of the plans."""
 
     added: tuple[TaskId, ...]
     changed: tuple[TaskId, ...]
     removed: tuple[TaskId, ...]
 
     def words(self) -> str:
-        """Return it in words: `added a, b; removed c`; empty where it does nothing to tasks."""
+        """Return it in words: `added a, b; removed c`; empty if no task changes."""
         parts = zip(("added", "changed", "removed"), self, strict=True)
         return "; ".join(f"{how} {', '.join(tasks)}" for how, tasks in parts if tasks)
 
 
 def running_plan(state: SessionState) -> Plan | None:
-    """Return the plan as it stands now, with priorities that persons set; None while none is."""
+    """Return the current plan, with priorities that persons set; None if there is none."""
     if state.plan is None:
         return None
     return Plan(
@@ -57,12 +57,12 @@ def running_plan(state: SessionState) -> Plan | None:
 
 
 def plan_digest(plan: Plan) -> Digest:
-    """Return a digest of all that a plan says: an edit names what it was made from."""
+    """Return a digest of the whole plan; an edit names the digest of the plan it started from."""
     return Digest(hashlib.sha256(plan.model_dump_json().encode()).hexdigest())
 
 
 def difference(old: Plan, new: Plan) -> PlanDifference:
-    """Tell which tasks differ between two plans."""
+    """Return the tasks that differ between two plans."""
     before, after = ({task.id: task for task in plan.tasks} for plan in (old, new))
     return PlanDifference(
         added=tuple(name for name in after if name not in before),
@@ -72,11 +72,11 @@ def difference(old: Plan, new: Plan) -> PlanDifference:
 
 
 def edit_faults(state: SessionState, new: Plan) -> tuple[str, ...]:
-    """Name all reasons why a running session cannot take up an edited plan.
+    """List all reasons why a running session cannot take up an edited plan.
 
     Args:
         state: of a session that works on a plan.
-        new: the whole plan as it shall be.
+        new: the whole edited plan.
     """
     old = running_plan(state)
     if old is None:
@@ -91,7 +91,7 @@ def edit_faults(state: SessionState, new: Plan) -> tuple[str, ...]:
 
 
 def refusal(state: SessionState, new: Plan) -> str:
-    """Return in one line why an edit is refused, with the first faults; empty where it is not."""
+    """Return in one line why an edit is refused, with the first faults; empty if it is valid."""
     faults = edit_faults(state, new)
     more = [f"and {len(faults) - _NAMED} faults more"] if len(faults) > _NAMED else []
     listed = "; ".join([*faults[:_NAMED], *more])
@@ -99,7 +99,7 @@ def refusal(state: SessionState, new: Plan) -> str:
 
 
 def told(old: Plan, new: Plan, by: str) -> str:
-    """Return what someone changed, in words for a notice."""
+    """Return what a person changed, in words for a notice."""
     return f"{by} changed the plan: {difference(old, new).words() or 'its summary or order'}"[
         :1_000
     ]
@@ -115,11 +115,11 @@ def no_more_plans(state: SessionState) -> str:
 
 
 def with_edited_plan(state: SessionState, new: Plan, config: SessionConfig) -> SessionState:
-    """Return the state with an edited plan in place of its own.
+    """Return the state with its plan replaced by an edited one.
 
     Args:
         state: of a session that works on a plan.
-        new: one for which `edit_faults` is empty.
+        new: a plan for which `edit_faults` is empty.
         config: the session's own.
     """
     known = state.records
@@ -140,7 +140,7 @@ def with_edited_plan(state: SessionState, new: Plan, config: SessionConfig) -> S
 def _edited(record: TaskRecord, task: Task) -> TaskRecord:
     if record.task.depends_on == task.depends_on:
         return record.evolve(task=task)
-    # What it stands on is another base.
+    # Its work has another base.
     record = record.evolve(task=task, base=None, restart_from=None)
     return move(record, TaskEvent.RESET) if record.state is TaskState.READY else record
 

@@ -1,4 +1,4 @@
-"""What policy raises when a promise was broken; ordinary outcomes are values, never exceptions.
+"""Errors for broken promises within policy; ordinary outcomes are values, never exceptions.
 
 PolicyError
 └── IllegalMoveError    a task or changeset was moved by an event that its state does not know
@@ -6,7 +6,7 @@ PolicyError
 
 
 class PolicyError(Exception):
-    """A caller broke a promise; always an internal error, never of a person's input."""
+    """A caller broke a promise: always an internal error, never a person's mistake."""
 
 
 class IllegalMoveError(PolicyError):

@@ -1,13 +1,13 @@
-"""Which tasks may start, and which can no longer: dependencies, claims, priority, free slots.
+"""Which tasks may start, and which no longer can: dependencies, claims, priority, free slots.
 
-Scheduling belongs to the session; this decides for it. Records come as one mapping in plan order.
+The session schedules; this module decides for it. Records come as one mapping in plan order.
 
-No two tasks hold overlapping claims while one of them runs, but for a task and what it is built
-upon: its dependencies' work is in its base. Work that was begun goes before work that was not
-where both want the same paths. Nothing starves: a started task ends after finitely many attempts
-and lets go of its claims, so in a finite plan each ready task comes to be the first that fits.
-Finished work that waits for the rest of its changeset holds its claims as well, and two changesets
-could so wait for each other; therefore such claims yield when nothing else can move any more.
+While a task runs, no other task holds overlapping claims, except for tasks that it is based on:
+their work is in its base. If two tasks want the same paths, work that has begun goes first.
+Nothing starves: a started task ends after finitely many attempts and releases its claims, so in a
+finite plan each ready task eventually becomes the first that fits. Finished work that waits for
+the rest of its changeset also holds its claims. Two changesets could thus wait for each other, so
+these claims yield when nothing else can move.
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,7 +50,7 @@ def is_satisfied(dependency: TaskRecord, dependant: TaskRecord, pacing: Pacing) 
     | anything else                      | no                         | no   |
 
     * not from another changeset for a task that waits for the merge. A changeset merges only as a
-    whole, so inside of one no one can wait for that.
+    whole, so a task cannot wait for a merge within its own changeset.
     """
     if dependency.state is Is.MERGED:
         return True
@@ -62,7 +62,7 @@ def is_satisfied(dependency: TaskRecord, dependant: TaskRecord, pacing: Pacing) 
 
 
 def newly_ready(records: Records, pacing: Pacing) -> tuple[TaskId, ...]:
-    """Name the pending tasks whose dependencies are all satisfied, in plan order."""
+    """List the pending tasks whose dependencies are all satisfied, in plan order."""
     return tuple(
         task_id
         for task_id, record in records.items()
@@ -71,10 +71,10 @@ def newly_ready(records: Records, pacing: Pacing) -> tuple[TaskId, ...]:
 
 
 def newly_blocked(records: Records) -> tuple[tuple[TaskId, str], ...]:
-    """Name the waiting tasks that depend on a lost one, each with the reason in words.
+    """List the waiting tasks that depend on a lost one, each with the reason in words.
 
     Returns:
-        Dependencies first: what is named here counts as blocked for what follows.
+        Dependencies first: a task in the list counts as blocked for the following ones.
     """
     lost = {i: _BECAUSE[r.state] for i, r in records.items() if _is_lost(r)}
     blocked: dict[TaskId, str] = {}
@@ -88,7 +88,7 @@ def newly_blocked(records: Records) -> tuple[tuple[TaskId, str], ...]:
 
 
 def newly_unblocked(records: Records) -> tuple[TaskId, ...]:
-    """Name the blocked tasks none of whose dependencies is lost any more, dependencies first."""
+    """List the blocked tasks that no longer have a lost dependency, dependencies first."""
     lost = {task_id for task_id, record in records.items() if _is_lost(record)}
     free: list[TaskId] = []
     for task_id in _order(records):
@@ -102,8 +102,7 @@ def newly_unblocked(records: Records) -> tuple[TaskId, ...]:
 def holds_claims(record: TaskRecord) -> bool:
     """Tell whether a task holds its claims: from its first attempt's start until it ends.
 
-    A task that was retried or reset stands at the beginning again and holds nothing before it
-    starts.
+    A retried or reset task holds nothing until it starts again.
     """
     if record.state is Is.READY:
         return record.attempt > 0
@@ -115,12 +114,12 @@ def next_batch(records: Records, pacing: Pacing, free_slots: int | None) -> tupl
 
     Args:
         records: every task of the plan, in plan order.
-        pacing: what satisfies a dependency; a ready task whose dependency fell back waits.
+        pacing: what satisfies a dependency; a ready task waits if its dependency fell back.
         free_slots: how many may start; None for any number.
 
     Returns:
-        By priority, then the length of the chain that waits behind a task, then the number of
-        tasks that do, then plan order. None overlaps another or what others hold.
+        By priority, then the length of the chain that waits for a task, then the number of tasks
+        that do, then plan order. None overlaps another or a held claim.
     """
     ready = [r for r in records.values() if r.state is Is.READY and _stands(r, records, pacing)]
     if not ready or free_slots == 0:
@@ -134,7 +133,7 @@ def next_batch(records: Records, pacing: Pacing, free_slots: int | None) -> tupl
 
 
 class _Kinship:
-    """Who depends on whom, over any number of steps; sets are the bits of an integer."""
+    """Which task depends on which, over any number of steps; sets are the bits of an integer."""
 
     def __init__(self, records: Records) -> None:
         self._bit = {task_id: 1 << number for number, task_id in enumerate(records)}
@@ -158,7 +157,7 @@ class _Kinship:
         return bool(self._above[task] & self._bit[ancestor])
 
     def urgency(self, task: TaskId) -> tuple[int, int, int]:
-        """Give the sort key: longest chain behind, most tasks behind, earliest in the plan."""
+        """Return the sort key: longest chain behind, most tasks behind, earliest in the plan."""
         behind = self._behind[task].bit_count()
         return -self._chain[task], -behind, self._bit[task].bit_length()
 
@@ -166,10 +165,10 @@ class _Kinship:
 def _fitting(
     ready: Iterable[TaskRecord], records: Records, kin: _Kinship, holders: Iterable[TaskRecord]
 ) -> Iterable[TaskId]:
-    """Yield, in order, the tasks that collide neither with a holder nor with one yielded before.
+    """Yield, in order, the tasks that collide neither with a holder nor with an earlier one.
 
-    A holder that waits for its own next attempt gives way to another that does: of two such that
-    overlap (one was retried after it had let go) each would wait for the other for ever.
+    A holder that waits for its next attempt gives way to another such holder. Otherwise two that
+    overlap (one was retried after it released its claims) would wait for each other for ever.
     """
     busy = HeldClaims(r.task for r in holders if r.state is not Is.READY)
     waiting = HeldClaims(r.task for r in holders if r.state is Is.READY)
@@ -185,10 +184,10 @@ def _fitting(
 
 
 def _gives_way(holder: TaskRecord, record: TaskRecord, kin: _Kinship) -> bool:
-    """Tell whether a holder lets an overlapping task start beside it.
+    """Tell whether a holder lets an overlapping task start at the same time.
 
-    Work below a task is built upon it, or waits for its rework; and inside of one changeset
-    no one can wait for the other's merge.
+    A task that depends on it is based on its work, or waits for its rework. Within one changeset
+    a task cannot wait for another's merge.
     """
     if kin.is_above(holder.task.id, record.task.id):
         return holder.state in _VALID
@@ -203,7 +202,7 @@ def _holders(records: Records) -> tuple[TaskRecord, ...]:
 
 
 def _is_stuck(records: Records) -> bool:
-    """Tell whether nothing moves: no work in hand and no changeset that could merge."""
+    """Tell whether nothing moves: no work under way and no changeset that could merge."""
     if any(record.state in _IN_MOTION for record in records.values()):
         return False
     members: dict[ChangesetId, list[TaskRecord]] = {}

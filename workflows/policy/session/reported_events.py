@@ -1,4 +1,4 @@
-"""What the session is told from inside: the ledger's events, and what agents ask the person."""
+"""Reports from inside the session: the ledger's events, and agents' questions to the person."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from workflows.policy.session import phase_changes, wave_outcomes
 from workflows.policy.session.effects import Answer, Applied
 
 QUESTION_ASKED = "question_asked"
-"""The signal of an agent; no person sends it."""
+"""A signal from agents; persons do not send it."""
 _NOTICES = {
     "warning": NoticeKind.CAP_WARNING,
     "cap_reached": NoticeKind.CAP_REACHED,
@@ -48,13 +48,13 @@ def take(state: SessionState, config: SessionConfig, event: LedgerEvent, at: dat
 def take_question(
     state: SessionState, config: SessionConfig, payload: JsonValue, at: datetime
 ) -> Applied:
-    """Keep an agent's question until it is answered, or answer where no one is there to.
+    """Keep an agent's question until it is answered; if no one is there to answer, answer it.
 
     Args:
-        state: before it.
+        state: before the question.
         config: the session's own.
         payload: a `QuestionAsked` as JSON.
-        at: now, as the workflow sees it.
+        at: now, by the workflow's clock.
     """
     try:
         asked = QuestionAsked.model_validate(payload)

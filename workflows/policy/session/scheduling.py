@@ -43,7 +43,7 @@ _TO_MERGE = frozenset({ChangesetState.APPROVED, ChangesetState.QUEUED})
 
 
 class Running(BaseModel, frozen=True, extra="forbid"):
-    """How much of each stage runs now: tasks in develop and validate, waves in merge."""
+    """How much runs now: tasks in develop and validate, waves in merge."""
 
     develop: int = 0
     validation: int = 0
@@ -59,14 +59,14 @@ class StageStart(BaseModel, frozen=True, extra="forbid"):
 
 
 class Ending(BaseModel, frozen=True, extra="forbid"):
-    """The session is over, or waits for a person and for nothing else."""
+    """The session is over, or waits only for a person."""
 
     kind: Literal["complete", "incomplete", "waits"]
     reason: str
 
 
 def adopt(state: SessionState, plan: Plan, config: SessionConfig) -> SessionState:
-    """Take a plan up: a record for each task, and the changesets in dependency order."""
+    """Adopt a plan: a record for each task, and the changesets in dependency order."""
     records = {
         task.id: TaskRecord(task=task, attempts_allowed=config.attempts) for task in plan.tasks
     }
@@ -80,7 +80,7 @@ def settle(state: SessionState, config: SessionConfig, at: datetime) -> SessionS
     Args:
         state: before.
         config: the session's own.
-        at: now, as the workflow sees it.
+        at: now, by the workflow's clock.
     """
     for task in newly_unblocked(state.records):
         state = put(state, move(state.records[task], TaskEvent.UNBLOCKED))
@@ -101,7 +101,7 @@ def settle(state: SessionState, config: SessionConfig, at: datetime) -> SessionS
 def _settle_changeset(
     state: SessionState, changeset: Changeset, config: SessionConfig
 ) -> Changeset:
-    """Complete or reopen one changeset, as its tasks stand.
+    """Complete or reopen one changeset, depending on its tasks.
 
     | tasks                                       | changeset                             |
     |---------------------------------------------|---------------------------------------|
@@ -142,7 +142,7 @@ def _completed(
     rest: list[TaskRecord],
     config: SessionConfig,
 ) -> Changeset:
-    """Pin a changeset to its items, and approve it where a rule may or the same was approved."""
+    """Pin a changeset to its items; approve it if a rule may or the same commits were approved."""
     done = move_changeset(changeset, ChangesetEvent.COMPLETED, items=items, reason=_left_out(rest))
     judgement = joined(state.records[item.task].judgement or Judgement() for item in items)
     done = done.evolve(judgement=judgement)
@@ -183,10 +183,10 @@ def next_starts(
 
 
 def _mergeable(state: SessionState) -> tuple[ChangesetId, ...]:
-    """Return the approved changesets whose work stands on merged work only.
+    """Return the approved changesets whose work is based only on merged work.
 
-    A commit brings its ancestors along: merged before its dependencies, it would carry their work
-    into the branch without their approval.
+    A commit brings its ancestors along: if merged before its dependencies, it would carry their
+    work into the branch without their approval.
     """
     return tuple(
         each.id
@@ -197,7 +197,7 @@ def _mergeable(state: SessionState) -> tuple[ChangesetId, ...]:
 
 
 def _needs(state: SessionState, changeset: Changeset) -> list[TaskId]:
-    """Name what the commits that would be merged stand on; tasks left out need nothing."""
+    """List what the commits to be merged are based on; tasks left out need nothing."""
     return [need for item in changeset.items for need in state.records[item.task].task.depends_on]
 
 
@@ -220,17 +220,17 @@ def _in_state(state: SessionState, wanted: TaskState) -> tuple[TaskId, ...]:
 
 
 def ending(state: SessionState, config: SessionConfig) -> Ending:
-    """Say whether the session is over. Only asked when nothing runs and nothing can start.
+    """Say whether the session is over. Only called when nothing runs and nothing can start.
 
-    | tasks and changesets                   | someone decides   | no one does |
+    | tasks and changesets                   | a person decides   | no one does |
     |----------------------------------------|--------------------|-------------|
-    | all merged, but not brought to the     | incomplete         | incomplete  |
+    | all merged, but not delivered to the   | incomplete         | incomplete  |
     | person's repository                    |                    |             |
     | all merged, or skipped by a person     | complete           | complete    |
     | a changeset awaits its approval        | waits              | incomplete  |
     | some failed, blocked, timed out        | waits              | incomplete  |
 
-    Where no one decides, a changeset that lacks a task's work waits for no approval: no rule
+    If no person decides, a changeset that lacks a task's work waits for no approval: no rule
     merges a part of it.
     """
     left = [each for each in state.records.values() if each.state not in _DONE]
@@ -260,13 +260,13 @@ _DONE = frozenset({TaskState.MERGED, TaskState.SKIPPED})
 
 
 def _lacks_work(state: SessionState, changeset: Changeset) -> bool:
-    """Whether a task of a changeset ended without work, and not because a person skipped it."""
+    """Whether a task of a changeset ended without work, and was not skipped by a person."""
     ended = (state.records[task].state for task in changeset.tasks)
     return any(each in FINAL - _DONE for each in ended)
 
 
 def _is_undelivered(state: SessionState) -> bool:
-    """Whether something is merged that the branch in the person's repository does not hold."""
+    """Whether the branch in the person's repository lacks merged work."""
     base = state.prepared.base.commit if state.prepared else None
     return state.head not in (base, state.delivered)
 
@@ -276,9 +276,9 @@ def _can_be_retried(left: list[TaskRecord]) -> bool:
 
 
 def _not_judged(waiting: list[Changeset]) -> str:
-    """Say why a person has to approve what no gate or no reviewer judged.
+    """Say why a person must approve work that no gate or no reviewer judged.
 
-    The first reason stands for all.
+    Only the first reason is given.
     """
     if abstained := [line for each in waiting for line in _unreviewed(each)]:
         task, _, reason = abstained[0].partition(": ")

@@ -1,4 +1,4 @@
-"""The session's picture: for the query `state`, for the Web UI, and for the result."""
+"""The session's view: for the query `state`, for the Web UI, and for the result."""
 
 from workflows.domain.changeset import Changeset, ChangesetState
 from workflows.domain.session.decision import Decision
@@ -22,11 +22,11 @@ _CODE_CHARACTERS = 200
 _LEAST_REASON = 11
 _MOST_REASON = 200
 _REASONS = 11_000
-"""Characters of all changesets' reasons together, as far as each gets its least."""
+"""Characters of all changesets' reasons together; each still gets its minimum."""
 
 
 def view(request: SessionRequest, state: SessionState) -> SessionView:
-    """Return the whole picture without long texts."""
+    """Return the whole view without long texts."""
     prepared = state.prepared
     return SessionView(
         session=request.session,
@@ -59,7 +59,7 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
 
 
 def result(state: SessionState, outcome: SessionOutcome) -> SessionResult:
-    """Return what an ended session came to."""
+    """Return the result of an ended session."""
     return SessionResult(
         outcome=outcome,
         reason=state.reason,
@@ -76,7 +76,7 @@ def result(state: SessionState, outcome: SessionOutcome) -> SessionResult:
 
 
 def short(view: SessionView) -> SessionView:
-    """Return the picture small enough for a memo: the first tasks, the last notices."""
+    """Return the view small enough for a memo: the first tasks, the last notices."""
     return view.evolve(
         tasks=view.tasks[:_SHOWN],
         changesets=view.changesets[:_SHOWN],
@@ -87,7 +87,7 @@ def short(view: SessionView) -> SessionView:
 
 
 def task_lines(state: SessionState) -> tuple[TaskLine, ...]:
-    """Return one short line a task, in the plan's order."""
+    """Return one short line per task, in the plan's order."""
     return tuple(_task_line(record) for record in state.records.values())
 
 
@@ -103,7 +103,7 @@ def _task_line(record: TaskRecord) -> TaskLine:
 
 
 def _room(changesets: int) -> int:
-    """Return the characters that each may take to say why gates judged nothing of it."""
+    """Return how many characters each changeset may use to say why gates judged nothing."""
     return max(_LEAST_REASON, min(_MOST_REASON, _REASONS // max(changesets, 1)))
 
 
@@ -127,7 +127,7 @@ def details(state: SessionState) -> str:
     """Return the Markdown summary that the Web UI shows as current details.
 
     Titles, reasons and notices may hold a model's words: they are shown as code, so that nothing
-    in them is markup.
+    in them becomes markup.
     """
     partly = ", partly estimated" if state.ended.is_estimated else ""
     spent = f"{money(state.spent_usd)} of {money(state.cap_usd)}{partly}"

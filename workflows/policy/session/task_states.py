@@ -1,7 +1,7 @@
 """A task's course: which event leads from which state to which.
 
-The table is the whole truth; `move` adds what a waiver keeps beside the state. Does not count
-attempts, keep notes or decide when an event happens: the session does.
+The table holds every move; `move` also keeps a waiver beside the state. Does not count attempts,
+keep notes or decide when an event happens: the session does.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _COURSE: Final = {
     (Is.VALIDATING, On.ABSTAINED): Is.VALIDATED,
     (Is.VALIDATED, On.MERGE_STARTED): Is.MERGING,
     (Is.MERGING, On.MERGED): Is.MERGED,
-    # the work is not good enough: the agent ended without any, a check, a reviewer, a person
+    # the work is not good enough: none delivered, or refused by a gate, a reviewer or a person
     (Is.DEVELOPING, On.REJECTED): Is.REJECTED,
     (Is.DEVELOPED, On.REJECTED): Is.REJECTED,
     (Is.VALIDATING, On.REJECTED): Is.REJECTED,
@@ -37,13 +37,13 @@ _COURSE: Final = {
     (Is.DEVELOPED, On.REWORK): Is.READY,
     (Is.VALIDATING, On.REWORK): Is.READY,
     (Is.VALIDATED, On.REWORK): Is.READY,
-    # the judgement or the merge did not happen, and not because of this task's work
+    # the judgement or the merge did not happen, for reasons outside this task's work
     (Is.VALIDATING, On.HELD): Is.DEVELOPED,
     (Is.MERGING, On.HELD): Is.VALIDATED,
     # a person wants the same work reviewed again
     (Is.VALIDATED, On.REVIEW): Is.DEVELOPED,
     (Is.FAILED, On.REVIEW): Is.DEVELOPED,
-    # what the work stands on has moved away: it begins again, and lets go of its claims
+    # the base of the work is gone: it starts over, and releases its claims
     (Is.READY, On.RESET): Is.PENDING,
     (Is.DEVELOPING, On.RESET): Is.PENDING,
     (Is.DEVELOPED, On.RESET): Is.PENDING,
@@ -77,7 +77,7 @@ def can_move(record: TaskRecord, event: On) -> bool:
 def move(record: TaskRecord, event: On, reason: str = "") -> TaskRecord:
     """Move a task.
 
-    Args:
+    record: the task's current record.
         record: the task as it stands.
         event: what happened.
         reason: one sentence on the new state, for a person; replaces the old one.

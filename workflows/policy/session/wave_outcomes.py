@@ -1,7 +1,7 @@
 """What a wave's outcome does to the session's state.
 
-An outcome of an attempt that is no longer the task's current one (skipped, reset, retried
-since then) moves nothing; only its cost counts.
+The outcome of an attempt that is no longer current (the task was skipped, reset or retried since)
+moves nothing; only its cost counts.
 """
 
 from datetime import datetime
@@ -40,12 +40,12 @@ from workflows.policy.session.changeset_states import move_changeset
 from workflows.policy.session.task_states import FINAL, can_move, move
 
 REWORKS_ALLOWED = 10
-"""How often a task's work may come back because of conflicts, which use up no attempt."""
+"""How often a task's work may come back because of conflicts, which do not use up an attempt."""
 _NOTES_KEPT = 6
 _GREEN_KEPT = 50
 _NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.PROVIDER, AgentEnd.CAP})
-"""Ends that use up no attempt: a person stopped it, no one could have spoken, or there was no money
-left. After the last two the session halts until a person acts, so it cannot go round for ever."""
+"""Ends that do not use up an attempt: a person stopped it, no model could be used, or no money was
+left. After the last two the session halts until a person acts, so it cannot loop for ever."""
 
 
 def put(state: SessionState, record: TaskRecord) -> SessionState:
@@ -62,7 +62,7 @@ def notice(
 
 
 def baseline(state: SessionState, report: GateReport, at: datetime) -> SessionState:
-    """Take up what the gates came to on the base."""
+    """Take up the gates' results on the base."""
     state = state.evolve(baseline=report)
     for text in (*report.notices, *base_notices(report)):
         state = notice(state, NoticeKind.REPOSITORY, text, text, at)
@@ -73,7 +73,7 @@ StageResult = DevelopResult | ValidateResult | MergeResult
 
 
 def take(state: SessionState, result: StageResult, at: datetime) -> SessionState:
-    """Take up all that a wave came to."""
+    """Take up a wave's whole result."""
     match result:
         case DevelopResult():
             for item in result.items:
@@ -95,14 +95,14 @@ def wave_lost(
     text: str,
     at: datetime,
 ) -> SessionState:
-    """Take up that a wave itself failed: its tasks get another attempt, and a person is told.
+    """Take up the failure of a wave itself: its tasks get another attempt, and a person is told.
 
     Args:
         state: before.
         tasks: of a develop or validate wave.
         changesets: of a merge wave.
         text: what went wrong.
-        at: now, as the workflow sees it.
+        at: now, by the workflow's clock.
     """
     for task in tasks:
         record = state.records[task]
@@ -117,7 +117,7 @@ def wave_lost(
 
 
 def _unheard(state: SessionState, word: TaskWord, at: datetime) -> SessionState:
-    """Say what an attempt's agent had ended before it heard, and whether another will hear it."""
+    """Report a message that came after an attempt's agent ended, and whether another gets it."""
     record = state.records[word.task]
     comes = "there is none to come" if record.state in FINAL else "the next one will"
     if record.state is TaskState.DEVELOPED:
@@ -127,7 +127,7 @@ def _unheard(state: SessionState, word: TaskWord, at: datetime) -> SessionState:
 
 
 def develop_item(state: SessionState, item: DevelopItem, at: datetime) -> SessionState:
-    """Take up what one attempt came to."""
+    """Take up one attempt's outcome."""
     record = state.records[item.task]
     if not isinstance(item, Waits):
         state = _spend(state, item)
@@ -144,9 +144,9 @@ def develop_item(state: SessionState, item: DevelopItem, at: datetime) -> Sessio
 
 
 def _wait(state: SessionState, record: TaskRecord, item: Waits) -> TaskRecord:
-    """Let a task wait until its conflicting dependencies are merged, where that can come to pass.
+    """Let a task wait until its conflicting dependencies are merged, if they can be.
 
-    Those of its own changeset merge only together with it: then no wait helps, and it fails.
+    Dependencies in its own changeset merge only together with it: waiting cannot help, so it fails.
     """
     needed = [state.records[each] for each in record.task.depends_on]
     unmerged = [each for each in needed if each.state in {TaskState.VALIDATED, TaskState.MERGING}]
@@ -200,7 +200,7 @@ def _not_developed(
 
 
 def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> SessionState:
-    """Take up what the gates and the reviewer said of one task."""
+    """Take up the judgement of gates and reviewers on one task."""
     state = _spend(state, item)
     record = state.records[item.task]
     if (record.attempt, record.state) != (item.attempt, TaskState.VALIDATING):
@@ -209,7 +209,7 @@ def validate_item(state: SessionState, item: ValidateItem, at: datetime) -> Sess
         case Validated():
             return _validated(state, record, item, at)
         case Refused(by="cap"):
-            # No one has judged it: it waits as it is, and is validated once there is money again.
+            # Not judged: it waits as it is, and is validated once there is money again.
             return put(state, move(record, TaskEvent.HELD, item.notes[:200]))
         case Refused(by="abstention"):
             nothing = Judgement(nothing=(item.notes[:200],))
@@ -243,9 +243,9 @@ def _validated(
 def _unreviewed(
     state: SessionState, record: TaskRecord, judgement: Judgement, reason: str, at: datetime
 ) -> SessionState:
-    """Leave work to a person on which no reviewer gave a verdict.
+    """Leave work without a reviewer's verdict to a person.
 
-    It may be good: another attempt at it would fix nothing.
+    It may be good: another attempt would fix nothing.
     """
     task = record.task.id
     text = (
@@ -259,7 +259,7 @@ def _unreviewed(
 
 
 def merge_result(state: SessionState, result: MergeResult, at: datetime) -> SessionState:
-    """Take up what the merge queue came to."""
+    """Take up the result of the merge queue."""
     for item in result.items:
         state = _merge_item(state, item, at)
     if result.delivery_refused:
@@ -305,7 +305,7 @@ def _held(
 def _unjudged(
     state: SessionState, changeset: Changeset, item: UnjudgedChangeset, at: datetime
 ) -> SessionState:
-    """Leave to a person what a rule approved, because no gate judged the merged tree."""
+    """Leave a changeset approved by a rule to a person, because no gate judged the merged tree."""
     reason = f"no gate judged the merged tree: {why_not_judged(item.judgement)}"
     for task in _merging(state, changeset):
         state = put(state, move(state.records[task], TaskEvent.HELD, reason[:200]))
@@ -321,7 +321,7 @@ def _merging(state: SessionState, changeset: Changeset) -> list[TaskId]:
 def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> SessionState:
     record = state.records[task]
     if record.state is not TaskState.MERGING:
-        return state  # it stands on the returned task, and was reset with it
+        return state  # based on the returned task, and reset with it
     if task != item.task:
         return put(state, move(record, TaskEvent.HELD))
     record = _note(record, item.notes)
@@ -335,7 +335,7 @@ def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> Ses
 
 
 def _reworked(record: TaskRecord) -> TaskRecord:
-    """Send a task's work back without using up an attempt, as often as is allowed."""
+    """Send a task's work back without using up an attempt, as often as allowed."""
     if record.reworks >= REWORKS_ALLOWED:
         reason = f"conflicts again after {counted(record.reworks, 'rework')}; retry or skip it"
         return move(record, TaskEvent.GAVE_UP, reason)
@@ -346,11 +346,11 @@ def _reworked(record: TaskRecord) -> TaskRecord:
 def send_back(state: SessionState, task: TaskId, reason: str) -> SessionState:
     """Send validated work back to its task, because a person rejected it.
 
-    The task gets one more attempt than it had: a person's word is no failed attempt.
+    The task gets one more attempt: a person's rejection does not count as a failed attempt.
     """
     record = state.records[task]
     if record.state is not TaskState.VALIDATED:
-        return state  # it stands on a task that was sent back before, and was reset with it
+        return state  # based on a task that was sent back before, and reset with it
     record = record.evolve(attempts_allowed=record.attempts_allowed + 1)
     record = _note(record, f"a person rejected the work: {reason}")
     state = put(state, move(record, TaskEvent.REWORK, "rejected by a person"))
@@ -366,7 +366,7 @@ def put_changeset(state: SessionState, changeset: Changeset) -> SessionState:
 def reset_dependants(
     state: SessionState, task: TaskId, because: str = "is reworked"
 ) -> SessionState:
-    """Begin all work again that stands on a task's unmerged commit or its waiver, transitively."""
+    """Start over all work based on a task's unmerged commit or its waiver, transitively."""
     for dependant in sorted(state.records):
         record = state.records[dependant]
         if task in record.task.depends_on and can_move(record, TaskEvent.RESET):
@@ -380,7 +380,7 @@ def reset_dependants(
 
 
 def _again(record: TaskRecord, end: AgentEnd | None = None) -> TaskRecord:
-    """Send a rejected task to its next attempt, or end it where it has none left."""
+    """Send a rejected task to its next attempt, or end it if it has none left."""
     if record.attempt < record.attempts_allowed:
         return move(record, TaskEvent.REWORK, record.reason)
     used = counted(record.attempt, "attempt")

@@ -1,7 +1,7 @@
-"""What each wave of a session is given, from the session's request and state.
+"""The request of each wave, from the session's request and state.
 
-All are read before the state moves on (`scheduling.start`), which counts the attempt and takes the
-changesets.
+Build all requests before the state changes (`scheduling.start`), which counts the attempt and takes
+the changesets.
 """
 
 from workflows.domain.changeset import Changeset
@@ -30,7 +30,7 @@ def prepared(state: SessionState) -> Prepared:
     """Return what the preparation found.
 
     Raises:
-        ValueError: it is not done yet.
+        ValueError: the preparation is not finished.
     """
     if state.prepared is None:
         raise ValueError("the session is not prepared yet")
@@ -38,7 +38,7 @@ def prepared(state: SessionState) -> Prepared:
 
 
 def grounds(request: SessionRequest, state: SessionState) -> Grounds:
-    """Return what every wave of this session needs to know."""
+    """Return what every wave of this session must know."""
     known = prepared(state)
     return Grounds(
         session=request.session,
@@ -58,7 +58,7 @@ def grounds(request: SessionRequest, state: SessionState) -> Grounds:
 
 
 def plan_request(request: SessionRequest, state: SessionState) -> PlanRequest:
-    """Return what the next PlanWave takes."""
+    """Return the request of the next PlanWave."""
     known = prepared(state)
     return PlanRequest(
         grounds=grounds(request, state),
@@ -72,7 +72,7 @@ def plan_request(request: SessionRequest, state: SessionState) -> PlanRequest:
 
 
 def stage_request(request: SessionRequest, state: SessionState, start: StageStart) -> StageRequest:
-    """Return what the wave takes that `start` names."""
+    """Return the request of the wave that `start` names."""
     match start.stage:
         case "develop":
             return _develop_request(request, state, start)
@@ -121,8 +121,8 @@ def _merge_request(request: SessionRequest, state: SessionState, start: StageSta
         delivered=state.delivered,
         queue=_queued(state, start.changesets),
         baseline=state.head_baseline or baseline,
-        # Where the base is red, "green" says only that nothing new failed against that base; the
-        # head may hold less that is red by now.
+        # If the base is red, "green" only means that nothing new failed against that base; by now
+        # fewer gates may fail on the head.
         green=state.green if is_green(baseline) else (),
     )
 
@@ -162,7 +162,7 @@ def _unmerged(state: SessionState, record: TaskRecord) -> tuple[Commit, ...]:
 
 
 def candidate(state: SessionState, task: TaskId) -> Candidate:
-    """Return one task's submitted work, as a ValidateWave takes it."""
+    """Return one task's submitted work, for a ValidateWave."""
     record = state.records[task]
     if record.base is None or record.commit is None or record.author_family is None:
         raise ValueError(f"task {task!r} has no submitted work to validate")
@@ -178,7 +178,7 @@ def candidate(state: SessionState, task: TaskId) -> Candidate:
 
 
 def _queued(state: SessionState, ids: tuple[ChangesetId, ...]) -> tuple[QueuedChangeset, ...]:
-    """Return approved changesets as the merge queue takes them, in dependency order."""
+    """Return approved changesets for the merge queue, in dependency order."""
     return tuple(
         QueuedChangeset(
             id=each.id,

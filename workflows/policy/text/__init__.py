@@ -1,4 +1,4 @@
-"""What may stand in a text: which characters are shown as they are, and what looks like a secret.
+"""What a text may contain: which characters are shown as they are, and what looks like a secret.
 
-What is wrong with a plan's texts belongs in `workflows.policy.plan`.
+Faults of a plan's texts belong in `workflows.policy.plan`.
 """

@@ -1,9 +1,9 @@
-"""Secrets that are known by their form: what a provider's keys and private keys look like.
+"""Secrets that have a known form, such as providers' keys and private keys.
 
-One table for all who ask: files that are copied, lines that a task adds, and texts that are shown
+One table for every use: files that are copied, lines that a task adds, and texts that are shown
 to a model or kept in a history. A form is public (the provider documents it) and has a literal
-beginning, so that a text without any is passed over at the speed of a search. What has no form of
-its own (a password, a token of a company's own) is not found here.
+beginning, so a text without any of the beginnings costs only a search. Secrets without a form (a
+password, a company's own token) are not found here.
 """
 
 import re
@@ -15,11 +15,11 @@ class FoundSecret(NamedTuple):
     """Where a text holds something that looks like a secret."""
 
     kind: str
-    """With its article, for a sentence: `a GitHub token`."""
+    """With its article, for use in a sentence: `a GitHub token`."""
     start: int
     """Index of its first character."""
     end: int
-    """Index behind its last one."""
+    """Index after its last character."""
 
 
 class _Form(NamedTuple):
@@ -85,10 +85,10 @@ def secrets_in(text: str) -> tuple[FoundSecret, ...]:
     """Find what looks like a secret.
 
     Args:
-        text: of any length; bytes may come as Latin-1.
+        text: of any length; bytes may be decoded as Latin-1.
 
     Returns:
-        In the order of the text, none inside of another.
+        In the order of the text, without overlaps.
     """
     every = sorted(_all(text), key=lambda each: (each.start, -each.end))
     found: list[FoundSecret] = []
@@ -102,11 +102,11 @@ def first_of_each(text: bytes) -> tuple[tuple[int, str], ...]:
     """Find the first secret of each kind.
 
     Args:
-        text: lines of any encoding; NUL bytes are left out, so that UTF-16 hides nothing, and also
-            taken for blanks, so that one in front of a secret does not.
+        text: lines of any encoding. NUL bytes are removed, so that UTF-16 hides nothing, and also
+            read as blanks, so that a NUL before a secret does not hide it.
 
     Returns:
-        Line number from 1, and the kind; by line.
+        Line number from 1, and the kind; ordered by line.
     """
     first: dict[str, int] = {}
     for plain in dict.fromkeys((text.replace(b"\0", b""), text.replace(b"\0", b" "))):
@@ -117,10 +117,10 @@ def first_of_each(text: bytes) -> tuple[tuple[int, str], ...]:
 
 
 def without_secrets(text: str) -> str:
-    """Replace what looks like a secret by its kind in brackets: `[a GitHub token]`.
+    """Replace what looks like a secret with its kind in brackets: `[a GitHub token]`.
 
     Returns:
-        The same object where there is none. Doing it twice changes nothing more.
+        The same object if there is none. Applying it twice changes nothing more.
     """
     found = secrets_in(text)
     if not found:
@@ -134,10 +134,10 @@ def without_secrets(text: str) -> str:
 
 
 def without_key_like(text: str) -> str:
-    """Replace what begins as a model provider's key by `[key]`, also one that is short or masked.
+    """Replace what begins like a model provider's key with `[key]`, even if short or masked.
 
-    For a provider's own error messages, which quote the key that they refuse in part
-    (`sk-proj-****abcd`). Anywhere else it would take ordinary words for keys.
+    For a provider's own error messages, which quote a part of the refused key
+    (`sk-proj-****abcd`). Elsewhere it would mistake ordinary words for keys.
     """
     return _KEY_LIKE.sub("[key]", text)
 

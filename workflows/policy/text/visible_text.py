@@ -1,9 +1,8 @@
 """Characters that a text must not show as they are, and how they are made visible.
 
-Each place has a set of its own, because what is dangerous differs: a terminal obeys controls, a
-name that turns its direction reads as another, and a plan's text may need the joiners of its
-language. No set removes a character; what a place does with one (refuse, write out, replace) is the
-caller's decision.
+Each use has its own set, because the dangers differ: a terminal obeys controls, a name that changes
+its direction reads as another, and a plan's text may need the joiners of its language. No set
+removes a character; the caller decides what to do with it (refuse, write out, replace).
 """
 
 import re
@@ -13,7 +12,7 @@ from typing import Final
 from unicodedata import category
 
 _ODD: Final = re.compile(r"[^\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]")
-"""What must be looked at before it is shown; the rest of Latin text passes at full speed."""
+"""Characters to check before showing a text; other Latin text skips the check."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +20,12 @@ class Characters:
     """A set of characters; ask with `in`."""
 
     categories: frozenset[str]
-    """Unicode's general categories: `Cc` controls, `Cf` formats (with all that turn the direction
+    """Unicode's general categories: `Cc` controls, `Cf` formats (with all that change the direction
     of writing, and the joiners), `Cs` surrogates, `Co` private use, `Zl` and `Zp` separators."""
     more: frozenset[str] = frozenset()
-    """These belong to it, whatever their category."""
+    """In the set, whatever their category."""
     less: frozenset[str] = frozenset()
-    """These do not."""
+    """Not in the set."""
 
     def __contains__(self, character: str) -> bool:
         """Tell whether a character, a string of length one, belongs to the set."""
@@ -41,21 +40,21 @@ _BREAKS: Final = frozenset("\n\t")
 _TURNING: Final = frozenset(
     "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
-"""They turn the direction of writing, so that a text reads as another."""
+"""They change the direction of writing, so that a text reads as another."""
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and signs that look like nothing. They act on nothing, and programs draw with them, so
-that only a text that a person approves (a plan) is judged by them."""
+"""Letters and signs that look like nothing. They have no effect, and programs draw with them, so
+only a text that a person approves (a plan) is checked for them."""
 _ACTING: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
 
 ON_A_TERMINAL: Final = Characters(_ACTING | {"Cs", "Co"}, less=_BREAKS)
 IN_PROGRAM_OUTPUT: Final = Characters(_ACTING | {"Cs"}, less=_BREAKS | _JOINERS)
 IN_A_MODELS_INPUT: Final = Characters(frozenset({"Cc", "Cs"}), more=_TURNING, less=_BREAKS)
 IN_A_FILE_NAME: Final = Characters(frozenset({"Cc", "Zl", "Zp"}), more=_TURNING)
-"""Without the formats that HFS+ ignores: those are part of the name that git has."""
+"""Without the formats that HFS+ ignores, because git keeps those in names."""
 IN_A_CLAIM: Final = Characters(_ACTING | {"Cs"}, more=_BLANK)
 IN_A_PLAN: Final = Characters(_ACTING, less=_BREAKS | _JOINERS | {"\r", "\u00ad"})
 SHOWING_NOTHING: Final = Characters(_ACTING | {"Zs", "Mn", "Me"}, more=_BLANK)
-"""A text of these alone looks empty to its reader."""
+"""A text of only these looks empty."""
 
 
 def escaped(text: str, unsafe: Characters) -> str:

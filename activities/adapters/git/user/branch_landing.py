@@ -1,9 +1,8 @@
-"""`UserRepository` over real git: the only place that writes to the user's repository.
+"""`UserRepository` over real git: the only module that writes to the user's repository.
 
 Landing adds objects and moves one ref under `refs/heads/`; it touches no checkout and no index.
-Only `fast_forward` moves a checkout, and only after every reason against it was looked for. The
-user's hooks run at neither; that is decided once. Nothing is retried or forced: what stands in the
-way is told.
+Only `fast_forward` moves a checkout, and only after checking every reason against it. Neither runs
+the user's hooks. Nothing is retried or forced: obstacles are reported.
 """
 
 from pathlib import Path
@@ -37,14 +36,14 @@ class GitUserRepository:
     """The user's side; see the port for what each operation promises."""
 
     def __init__(self, git: Git, person: Person) -> None:
-        """Take the program, and the environment that the user's own filters need at a ff."""
+        """Take the program, and the environment for the user's own filters at a fast-forward."""
         self._git = git
         self._person = person
 
     async def inspect(
         self, path: Path, base: str | None, session: SessionId | None = None
     ) -> RepositoryFacts:
-        """Look at a repository and change nothing."""
+        """Inspect a repository and change nothing."""
         return await repository_preflight.inspect(self._git, path, base, session)
 
     async def export(self, path: Path, commit: Commit) -> BaseBundle:
@@ -105,14 +104,14 @@ class GitUserRepository:
         return None
 
     async def fast_forward(self, request: FastForwardRequest) -> LandOutcome:
-        """Move the user's branch where that is safe."""
+        """Move the user's branch if that is safe."""
         return await fast_forward(self._git, request, self._person)
 
 
 async def move_ref(
     git: Git, scope: Scope, ref: str, new: Commit, old: Commit | None
 ) -> LandOutcome:
-    """Move a ref by compare-and-swap, or say what stands in the way."""
+    """Move a ref by compare-and-swap, or return the obstacle."""
     try:
         arguments = ("update-ref", "--no-deref", "-m", "blueflame: land", ref, new)
         await git.run(scope, *arguments, old or "0" * len(new))
@@ -142,7 +141,7 @@ def _blocked(ref: str, error: GitCommandError) -> Refused:
 
 
 def moved(ref: str, held: Commit | None) -> Refused:
-    """Say that a ref is not where it was expected."""
+    """Return the refusal that a ref is not where it was expected."""
     text = (
         f"{short(ref)!r} is at {held or 'nothing'} now, where this session did not put it, and "
         "nothing is put over it; rename it, if it is to be kept"

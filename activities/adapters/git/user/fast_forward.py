@@ -1,9 +1,9 @@
-"""The safe fast-forward of a branch of the user's, on request.
+"""The safe fast-forward of a user's branch, on request.
 
-A branch that no checkout shows is moved by compare-and-swap. One that a checkout shows is moved
-with that checkout by `git merge --ff-only`, once a trial on a copy of the index says that nothing
-of the user's is in the way. Ignored files count as the user's. Hooks do not run; filters of the
-user's do, as with a pull, for without them the checkout would be wrong.
+A branch that no checkout shows is moved by compare-and-swap. A branch that a checkout shows is
+moved with it by `git merge --ff-only`, after a trial on a copy of the index shows that no file of
+the user is in the way. Ignored files count as the user's. Hooks do not run. The user's filters do,
+as with a pull, because without them the checkout would be wrong.
 """
 
 import os
@@ -22,7 +22,7 @@ from activities.ports.git_errors import GitCommandError, GitTimedOutError
 from activities.ports.user_repository import FastForwardRequest, Landed, LandOutcome, Refused
 from workflows.domain.ids import Commit
 
-# What a checkout with the user's own configuration may not do all the same.
+# What a checkout must not do, even with the user's own configuration.
 KEPT_SETTINGS = tuple(
     setting
     for setting in SETTINGS
@@ -30,7 +30,7 @@ KEPT_SETTINGS = tuple(
     in {"core.hooksPath", "core.fsmonitor", "submodule.recurse", "gc.auto", "maintenance.auto"}
 )
 _CHECKOUT_SECONDS = 60 * 60.0
-"""A filter may fetch much (LFS)."""
+"""A filter may fetch much data (LFS)."""
 KEPT_VARIABLES = ("LC_ALL", "GIT_TERMINAL_PROMPT", "GIT_PAGER", "GIT_EDITOR")
 
 
@@ -39,7 +39,7 @@ class Person:
     """The environment that the user's own filters need."""
 
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    """PATH, HOME and what configures git for them."""
+    """PATH, HOME and the variables that configure git for the filters."""
 
 
 async def fast_forward(git: Git, request: FastForwardRequest, person: Person) -> LandOutcome:
@@ -128,7 +128,7 @@ class _Checkout:
     def _scope(self, scope: Scope) -> Scope:
         kept = {name: ENVIRONMENT[name] for name in KEPT_VARIABLES}
         home = {} if scope.uid is None else {"HOME": _home(scope.uid)}
-        # Options of the branch's own configuration may turn a merge into something else.
+        # Options in the branch's own configuration could change what the merge does.
         plain = configuration([(f"branch.{self._request.branch}.mergeOptions", "")])
         base = {**self._person.environment, **home, **kept, **plain}
         limit = _CHECKOUT_SECONDS
@@ -150,7 +150,7 @@ class _Checkout:
         )
 
     async def _untracked(self, scope: Scope) -> str:
-        """Name files of the user's, ignored ones too, where the new commit adds some."""
+        """Name files of the user, even ignored ones, at paths that the new commit adds."""
         options = ("-r", "-z", "--name-status", "--no-renames", "--ignore-submodules=none")
         request = self._request
         listed = await self._git.run(scope, "diff-tree", *options, request.old, request.new)
@@ -177,7 +177,7 @@ class _Checkout:
 
 
 def _met(root: bytes, path: bytes, gone: set[bytes]) -> bytes | None:
-    """Return what stands where `path` is to be added: it, or a file where a folder has to be."""
+    """Return what blocks adding `path`: a file there, or a file in place of one of its folders."""
     parts = path.split(b"/")
     for depth in range(1, len(parts) + 1):
         name = b"/".join(parts[:depth])
@@ -191,7 +191,7 @@ def _met(root: bytes, path: bytes, gone: set[bytes]) -> bytes | None:
 
 
 def _unless_emptied(place: bytes, name: bytes, gone: set[bytes]) -> bytes | None:
-    """A folder in the way is none if all that it holds goes with the move."""
+    """A folder does not block if everything in it is removed by the move."""
     for folder, _, files in os.walk(place):
         inner = name + folder[len(place) :]
         if any(inner + b"/" + file not in gone for file in files):

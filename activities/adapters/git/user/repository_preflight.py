@@ -1,6 +1,6 @@
-"""Looks at the user's repository before anything is paid for, and refuses in words for a person.
+"""Inspects the user's repository before anything is paid for, and refuses in words for a person.
 
-Changes nothing, not even the index's record of times: what needs a fresh index works on a copy.
+It changes nothing, not even the times in the index: checks that need a fresh index use a copy.
 """
 
 import os
@@ -33,7 +33,7 @@ from workflows.domain.ids import Commit, SessionId, Tree
 OURS = "refs/heads/blueflame"
 NAME_BYTES = 255
 PATH_BYTES = 3_500
-"""A system takes 4096 with the folder of the worktree."""
+"""Systems allow 4096, including the worktree's folder."""
 OPERATIONS = {
     "MERGE_HEAD": "merge",
     "CHERRY_PICK_HEAD": "cherry-pick",
@@ -43,7 +43,7 @@ OPERATIONS = {
     "rebase-apply": "rebase",
     "sequencer": "series of picks",
 }
-"""What a person calls the operations; a lock of the index is none that was left unfinished."""
+"""The names that people use for the operations; a lock of the index is not one of them."""
 _MENDS: Final = (
     (r"unknown repository extension|Expected git repo version", "a newer git may know the format"),
     (r"bad config|bad numeric config|bad boolean config", "fix that file (`git config --edit`)"),
@@ -52,12 +52,12 @@ _MENDS: Final = (
 )
 _ELSE: Final = "`git fsck` in it tells more, and a fresh clone may fix it"
 _PLACE: Final = re.compile(r"/\S*/blueflame-[^/]+/")
-"""The folder of a copy that we read instead, which no person can find."""
+"""The folder of the copy that is read instead; a person cannot find it."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a tree holds."""
+    """The content of a tree."""
 
     count: int
     size: int
@@ -105,7 +105,7 @@ async def _inspect(
 
 
 def _refuse_unspeakable(root: Path) -> None:
-    """Refuse a place that could not be named in a message, a database or a log."""
+    """Refuse a path that could not be named in a message, a database or a log."""
     try:
         str(root).encode()
     except UnicodeEncodeError as error:
@@ -136,7 +136,7 @@ async def _base_commit(git: Git, scope: Scope, found: Found, base: str | None) -
 
 
 async def _refuse_lost(git: Git, scope: Scope, found: Found, base: str) -> None:
-    """Refuse a name that leads to an object which is not there, or cannot be read."""
+    """Refuse a name whose object is missing or cannot be read."""
     arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", base)
     named = await git.run(scope, *arguments, accept=(0, 1, 128))
     if named.code:
@@ -210,7 +210,7 @@ async def _contents(git: Git, scope: Scope, commit: Commit, found: Found) -> Con
 
 
 def _refuse_overlong(path: bytes) -> None:
-    """Refuse what no worktree could hold; git stores any length."""
+    """Refuse paths that no worktree could hold; git stores any length."""
     longest = max(len(part) for part in path.split(b"/"))
     if longest <= NAME_BYTES and len(path) <= PATH_BYTES:
         return
@@ -233,7 +233,7 @@ async def is_dirty(git: Git, scope: Scope, found: Found) -> bool:
     """Say whether tracked files differ from the index, or the index from HEAD."""
     with tempfile.TemporaryDirectory(prefix="blueflame-") as folder:
         copied = copy_index(scope, Path(folder)).having(
-            # Reading a sparse index writes trees: they go into the folder.
+            # Reading a sparse index writes trees, which go into the folder.
             GIT_OBJECT_DIRECTORY=folder,
             GIT_ALTERNATE_OBJECT_DIRECTORIES=_quoted(found.common_dir / "objects"),
         )
@@ -247,7 +247,7 @@ async def is_dirty(git: Git, scope: Scope, found: Found) -> bool:
 
 
 def _quoted(path: Path) -> str:
-    """Write a path as git reads it in a list, where a colon would separate."""
+    """Quote a path for a list in which git takes a colon as the separator."""
     text = str(path).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
     return f'"{text}"'
 
@@ -256,19 +256,19 @@ def copy_index(scope: Scope, folder: Path) -> Scope:
     """Return a scope that works on a copy of the index, with its times."""
     index = Path(scope.env["GIT_DIR"]) / "index"
     if index.exists():
-        # With its times: git tells by them which entries it has to look at again.
+        # Times are kept: git uses them to decide which entries to check again.
         shutil.copy2(index, folder / "index")
     return scope.having(GIT_INDEX_FILE=str(folder / "index"))
 
 
 def refusal(found: Found, error: GitCommandError) -> RepositoryRefusedError:
-    """Return what a failed look at the repository means.
+    """Return what git's failure to read the repository means.
 
-    Only for looking, before anything is made: there each failure of git means that the repository
-    cannot be worked on, and trying again would not help.
+    Only for inspection, before anything is made: there each failure of git means that sessions
+    cannot work on the repository, and a retry would not help.
 
     Raises:
-        GitCommandError: git itself was ended, which says nothing about the repository.
+        GitCommandError: git was killed, which says nothing about the repository.
     """
     if error.code < 0:
         raise error
@@ -282,8 +282,8 @@ def refusal(found: Found, error: GitCommandError) -> RepositoryRefusedError:
 
 
 def damaged(found: Found, said: str) -> RepositoryDamagedError:
-    """Return the refusal of a repository that git itself cannot read."""
-    # What git gave up with; what it noted before that is seldom of use to a person.
+    """Return the refusal of a repository that git cannot read."""
+    # Git's last message; earlier ones are seldom of use to a person.
     last = " ".join(said.split()).removeprefix("error: ").split("fatal: ")[-1]
     short = last[:300] or "it does not say why"
     fix = next((fix for pattern, fix in _MENDS if re.search(pattern, said)), _ELSE)

@@ -1,4 +1,4 @@
-"""Which checkouts of the user show or work on a branch. Only looks."""
+"""Finds the user's checkouts that show or work on a branch. Read-only."""
 
 import os
 from pathlib import Path
@@ -31,12 +31,12 @@ async def holding(git: Git, scope: Scope, ref: str) -> list[Path]:
 
 
 def under_way(git_dir: Path) -> str | None:
-    """Return what operation a checkout is in the middle of; None if it is at rest."""
+    """Return the operation that a checkout is in the middle of; None if there is none."""
     return next((name for name in OPERATIONS if os.path.lexists(git_dir / name)), None)
 
 
 def worked_on(common_dir: Path, ref: str) -> Path | None:
-    """Return the git directory of a checkout that rebases or bisects the branch, HEAD detached."""
+    """Return the git directory of a checkout that rebases or bisects the branch."""
     short = ref.removeprefix("refs/heads/")
     for git_dir in (common_dir, *common_dir.glob("worktrees/*")):
         heads = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")

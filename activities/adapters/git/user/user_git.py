@@ -1,6 +1,6 @@
-"""The user's repository, found and opened without running anything of it.
+"""Finds and opens the user's repository without running anything of it.
 
-Every command names the git directory itself. git then looks for none, so neither a foreign owner
+Every command names the git directory, so git searches for none. Therefore neither a foreign owner
 (`safe.directory`) nor a bare repository planted on the way matters. No command here starts a server
 process, which would not inherit that.
 """
@@ -27,7 +27,7 @@ from workflows.domain.ids import Commit
 
 @dataclass(frozen=True)
 class Found:
-    """Where a repository's parts are; all paths resolved."""
+    """The paths of a repository's parts, all resolved."""
 
     root: Path
     git_dir: Path
@@ -37,17 +37,17 @@ class Found:
 
     @property
     def key(self) -> str:
-        """One name for the repository, whichever path and worktree led to it."""
+        """One name for the repository, whichever path or worktree led to it."""
         return hashlib.sha256(os.fsencode(self.common_dir)).hexdigest()[:32]
 
     @property
     def owner_uid(self) -> int:
-        """Who owns it."""
+        """The owner's user id."""
         return self.common_dir.stat().st_uid
 
     @property
     def owner(self) -> str:
-        """The owner's name, or number where it has none here."""
+        """The owner's name, or the number if this machine has no name for it."""
         try:
             return pwd.getpwuid(self.owner_uid).pw_name
         except KeyError:
@@ -55,7 +55,7 @@ class Found:
 
     @property
     def is_writable(self) -> bool:
-        """Whether objects and refs can be written by us."""
+        """Whether this process can write objects and refs."""
         places = (self.common_dir, self.common_dir / "objects", self.common_dir / "refs")
         return all(os.access(place, os.W_OK | os.X_OK) for place in places)
 
@@ -72,7 +72,7 @@ async def find(path: Path) -> Found:
 
     Raises:
         NotARepositoryError: there is none, or only a broken `.git`.
-        RepositoryUnreadableError: we may not look.
+        RepositoryUnreadableError: this process may not read the path.
     """
     try:
         return await asyncio.to_thread(_find, path)
@@ -106,17 +106,17 @@ def _find(path: Path) -> Found:
         raise NotARepositoryError(_advice(path, resolved)) from error
     if not found.is_bare and _nearest(resolved) != found.root:
         raise NotARepositoryError(_advice(path, resolved))
-    # git takes a repository whose objects it may not read for none.
+    # If git may not read a repository's objects, it reports that there is no repository.
     _require_readable(found.git_dir, found.common_dir / "objects", found.common_dir / "refs")
     return found
 
 
 @contextlib.contextmanager
 def _nothing_run() -> Generator[None]:
-    """Keep GitPython's import from running git: by name, from PATH, outside our hardening.
+    """Keep GitPython's import from running git by name from PATH, which is not hardened.
 
-    On its first import it asks the program that the environment names for its version. One that
-    cannot be run answers nothing, which it takes in silence; here it only reads files.
+    On its first import it asks the program that the environment names for its version. It silently
+    accepts a program that cannot run; here GitPython only reads files.
     """
     meant = {"GIT_PYTHON_GIT_EXECUTABLE": os.devnull, "GIT_PYTHON_REFRESH": "quiet"}
     before = {name: os.environ.get(name) for name in meant}
@@ -132,7 +132,7 @@ def _nothing_run() -> Generator[None]:
 
 
 def _require_readable(*places: Path) -> None:
-    """Raise `PermissionError` for the first place that is there and shut to us."""
+    """Raise `PermissionError` for the first place that exists and is closed to this process."""
     for place in places:
         wanted = os.R_OK | os.X_OK if place.is_dir() else os.R_OK
         if place.exists() and not os.access(place, wanted):
@@ -140,7 +140,7 @@ def _require_readable(*places: Path) -> None:
 
 
 def _nearest(resolved: Path) -> Path | None:
-    """Return the closest folder upwards that has a `.git`, whole or broken."""
+    """Return the nearest parent folder that has a `.git`, valid or broken."""
     folders = (resolved, *resolved.parents)
     return next((folder for folder in folders if os.path.lexists(folder / ".git")), None)
 
@@ -170,10 +170,10 @@ async def without_programs(git: Git, scope: Scope) -> Scope:
 
 
 async def as_owner(git: Git, found: Found, scope: Scope) -> Scope:
-    """Return the scope with the owner's rights, where we are root and the owner is not.
+    """Return the scope with the owner's rights if this process is root and the owner is not.
 
-    What root writes in someone's repository that someone could not change any more. An owner who
-    cannot reach the repository is not missed in it; then root does it.
+    The owner could not change files that root wrote in their repository. If the owner cannot reach
+    the repository, nothing is lost by writing as root.
     """
     owner = found.owner_uid
     if os.geteuid() != 0 or owner == 0:
@@ -187,7 +187,7 @@ async def as_owner(git: Git, found: Found, scope: Scope) -> Scope:
 
 
 async def resolve(git: Git, scope: Scope, name: str) -> Commit | None:
-    """Return the commit that a name stands for; None where there is none."""
+    """Return the commit that a name stands for; None if there is none."""
     arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     answer = await git.run(scope, *arguments, accept=(0, 1, 128))
     return Commit(answer.line().splitlines()[-1]) if answer.code == 0 else None

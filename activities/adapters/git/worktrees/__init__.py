@@ -1,4 +1,4 @@
-"""A worktree from its making to the tree that is collected from it.
+"""Worktrees, from their creation to the tree that is collected from them.
 
-Commits and refs are in the folder above.
+Commits and refs are in the package above.
 """

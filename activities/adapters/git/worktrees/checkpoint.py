@@ -1,4 +1,4 @@
-"""Checkpoints: a commit whose trailers say whose turn it is, and a blob with what the turn saw."""
+"""Checkpoints: a commit whose trailers name the turn, and a blob with the turn's observations."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def write(folder: Path, request: CheckpointRequest) -> Commit:
 
 
 async def read(bare: Bare, ref: str) -> Checkpoint | None:
-    """Return the checkpoint at `ref`; None where there is none, or something else."""
+    """Return the checkpoint at `ref`; None if there is none, or something else."""
     found = await _commit_at(bare, ref)
     if found is None:
         return None

@@ -11,11 +11,11 @@ HFS_IGNORED = frozenset(
     [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
 )
 DOT_GIT_BEGINS = frozenset(b".gG")
-"""First bytes of ASCII names that may mean `.git` somewhere."""
+"""First bytes of ASCII names that some file system may take for `.git`."""
 DOT_GITMODULES = re.compile(r"\.gitmodules|(?:gitmod|g(?:i(?:7(?:e(?:ba?)?)?)?)?)~[0-9]+")
 """`.gitmodules` with the short names that NTFS may give it."""
 LINK_HOPS = 4000
-"""Parts of links followed before it counts as a circle; the system gives up after 40 links."""
+"""How many parts of links to follow before it counts as a circle; systems stop after 40 links."""
 
 
 def shown(path: bytes) -> str:
@@ -42,9 +42,9 @@ def _as_read_elsewhere(name: bytes) -> str:
 
 
 def backslash_fault(path: bytes) -> str | None:
-    """Return what is wrong where a backslash separates, as on Windows; None if nothing is.
+    """Return the fault of a path where a backslash separates, as on Windows; None if it has none.
 
-    git itself drops such a path silently.
+    Git itself drops such a path silently.
     """
     parts = path.replace(b"\\", b"/").split(b"/")
     if b"\\" in path and any(part and is_dot_git(part) for part in parts):
@@ -53,7 +53,7 @@ def backslash_fault(path: bytes) -> str | None:
 
 
 def name_fault(path: bytes) -> str | None:
-    """Return what is wrong with a new path's name; None if nothing is."""
+    """Return the fault of a new path's name; None if it has none."""
     try:
         text = path.decode("utf-8")
     except UnicodeDecodeError:
@@ -64,10 +64,10 @@ def name_fault(path: bytes) -> str | None:
 
 
 def link_fault(root: bytes, path: bytes) -> str | None:
-    """Return why a symlink leads where it must not; None if it stays inside.
+    """Return why a symlink's target is forbidden; None if it stays inside.
 
-    Walks the target part by part without ever leaving the root, so that nothing outside is even
-    looked at. A target that does not exist is allowed.
+    Follows the target part by part without ever leaving the root, so it inspects nothing outside.
+    A target that does not exist is allowed.
 
     Args:
         root: the worktree.
@@ -77,11 +77,11 @@ def link_fault(root: bytes, path: bytes) -> str | None:
 
 
 def fault_of_link(path: bytes, target_of: Callable[[bytes], bytes | None]) -> str | None:
-    """Return why a symlink leads where it must not; None if it stays inside.
+    """Return why a symlink's target is forbidden; None if it stays inside.
 
     Args:
         path: the link, relative to the root.
-        target_of: the target of the link at a path; None where there is no link.
+        target_of: the target of the link at a path; None if there is no link.
     """
     target = target_of(path) or b""
     if target.startswith(b"/"):
@@ -108,7 +108,7 @@ def _target(root: bytes, place: bytes) -> bytes | None:
 def _hop(
     target_of: Callable[[bytes], bytes | None], done: list[bytes], part: bytes
 ) -> list[bytes] | str:
-    """Take one part of a target; return what a link there adds, or the fault."""
+    """Follow one part of a target; return the parts that a link there adds, or the fault."""
     if part in (b"", b"."):
         return []
     if part == b"..":

@@ -1,8 +1,8 @@
-"""Turns a worktree's files into a tree, by plumbing and never by `git add`.
+"""Turns a worktree's files into a tree, with plumbing commands and never with `git add`.
 
-`git add` would run a clean filter that a nested repository's own configuration names, and take
-nested repositories as links. Here git only compares and lists; what may be stored is decided file
-by file. Ignored files are absent. Policy (claims, protected paths, sizes, secrets) is elsewhere.
+`git add` would run a clean filter that a nested repository's configuration names, and would add
+nested repositories as links. Here git only compares and lists; each file is checked before it is
+stored. Ignored files are absent. Policy (claims, protected paths, sizes, secrets) is elsewhere.
 """
 
 import asyncio
@@ -42,10 +42,10 @@ RULES: dict[FindingKind, str] = {
 
 @dataclass(frozen=True)
 class Known:
-    """What the index holds, so that it need not be listed each time."""
+    """The content of the index, so that it need not be listed each time."""
 
     stamp: tuple[int, int, int]
-    """Of the index file; another stamp means another index."""
+    """The stamp of the index file; another stamp means another index."""
     tree: Tree
     folders: frozenset[bytes]
     links: frozenset[bytes]
@@ -56,7 +56,7 @@ class Known:
 
 @dataclass
 class Sorted:
-    """Paths by what becomes of them."""
+    """Paths, sorted by how they are collected."""
 
     stored: list[bytes] = field(default_factory=list[bytes])
     removed: list[bytes] = field(default_factory=list[bytes])
@@ -81,21 +81,21 @@ class Differing:
 
 @dataclass(frozen=True)
 class Seen:
-    """What one look at the worktree told."""
+    """The result of one look at the worktree."""
 
     others: list[bytes]
     """Neither tracked nor ignored; nested repositories end with a slash."""
     differing: dict[bytes, Differing]
     oddities: Oddities
     is_barred: bool
-    """Whether some folder could not be entered, so that more may be there."""
+    """Whether a folder could not be entered, so that there may be more files."""
 
 
 class Collector:
     """Collects one bare repository's worktrees."""
 
     def __init__(self, git: Git, attributes: lfs.AttributeRepository) -> None:
-        """Take the program, and what reads attributes without Blue Flame's own."""
+        """Take the program, and a reader of attributes without Blue Flame's own."""
         self._git = git
         self._attributes = attributes
         self._known: dict[Path, Known] = {}
@@ -119,7 +119,7 @@ class Collector:
         )
 
     async def _look(self, scope: Scope, known: Known) -> Seen:
-        """Ask git for what is new and what differs, and look through the folders beside it."""
+        """Ask git for new and different paths, and scan the folders around them."""
         others = ("ls-files", "-z", "-o", "--exclude-standard")
         differing = ("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=all")
         cache = self._listings.setdefault(scope.cwd, {})
@@ -138,7 +138,7 @@ class Collector:
         )
 
     def forget(self, worktree: Path) -> None:
-        """Drop what is remembered of a worktree that is removed."""
+        """Forget a worktree that is removed."""
         self._known.pop(worktree, None)
         self._listings.pop(worktree, None)
 
@@ -170,7 +170,7 @@ class Collector:
     async def _store(self, scope: Scope, known: Known, work: Sorted) -> Tree:
         if not work.removed and not work.stored:
             return known.tree
-        # Removals first: what was a file may be a folder now, and the reverse.
+        # Removals first, because a file may now be a folder, and vice versa.
         if work.removed:
             arguments = ("update-index", "-z", "--force-remove", "--stdin")
             await self._git.run(scope, *arguments, stdin=_lines(work.removed))
@@ -189,7 +189,7 @@ class Collector:
 
 
 class _Work:
-    """Sorts the paths of one collection; looks at files, starts nothing."""
+    """Sorts the paths of one collection; inspects files, starts no process."""
 
     def __init__(self, root: bytes, known: Known, pointers: frozenset[bytes]) -> None:
         self._root = root
@@ -198,7 +198,7 @@ class _Work:
         self._sorted = Sorted()
 
     def sort(self, seen: Seen) -> Sorted:
-        """Decide for each path."""
+        """Decide how to collect each path."""
         new = {path for path in seen.others if not path.endswith(b"/")}
         fresh = folders_of(new) - self._known.folders
         fresh |= {path for path in seen.differing if self._is_folder(path)}
@@ -224,7 +224,7 @@ class _Work:
             return False
 
     def _look_closer(self, fresh: set[bytes], oddities: Oddities) -> Oddities:
-        """Look through folders that are new; the scan entered only those already known."""
+        """Scan folders that are new; the first scan entered only known ones."""
         tops = [folder for folder in fresh if folder.rpartition(b"/")[0] not in fresh]
         more = scan(self._root, fresh, tops)
         return Oddities(
@@ -261,7 +261,7 @@ class _Work:
             self._sorted.changes.append(change)
 
     def _keep(self, path: bytes, before: Differing | None) -> bool:
-        """Store a path if it is a file or a link that may be; say whether it stays tracked."""
+        """Store a path if it is an allowed file or link; return whether it stays tracked."""
         place = os.path.join(self._root, path)
         try:
             status = os.lstat(place)
@@ -298,7 +298,7 @@ class _Work:
         mode: Literal["100644", "100755", "120000"],
         size: int,
     ) -> None:
-        # Stored even where only times differ: that refreshes git's record of them.
+        # Stored even if only times differ, because that refreshes git's record of them.
         self._sorted.stored.append(path)
         if before is None:
             change = Change(path=shown(path), status="added", mode=mode, size=size)
@@ -316,7 +316,7 @@ class _Work:
 
 
 def _differing(records: list[bytes]) -> dict[bytes, Differing]:
-    """Read `diff-files --raw -z`."""
+    """Parse `diff-files --raw -z`."""
     found: dict[bytes, Differing] = {}
     for head, path in zip(records[::2], records[1::2], strict=True):
         mode, _, blob, _, status = head.removeprefix(b":").split(b" ")

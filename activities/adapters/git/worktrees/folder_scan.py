@@ -1,7 +1,7 @@
-"""Looks through a worktree's folders for what git does not tell: nested `.git`, pipes, sockets.
+"""Scans a worktree's folders for what git does not report: nested `.git`, pipes, sockets.
 
-Only folders that hold tracked or collectable files are entered; ignored ones may be huge, and
-nothing in them reaches a tree. A new folder that holds nothing but a pipe is therefore not seen.
+It enters only folders with tracked or collectable files; ignored folders may be huge, and nothing
+in them reaches a tree. A new folder that holds only a pipe is therefore not seen.
 """
 
 import errno
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from activities.adapters.git.worktrees.collected_names import DOT_GIT_BEGINS, is_dot_git
 
 SETTLED_NS = 100_000_000
-"""A folder that changed less than this before it was listed may change again with the same time."""
+"""A folder listed sooner than this after a change may change again with the same time."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Oddities:
 
 @dataclass(frozen=True)
 class Listing:
-    """What a folder held when its time of change was `changed_ns`."""
+    """The content of a folder when its time of change was `changed_ns`."""
 
     changed_ns: int
     folders: tuple[bytes, ...]
@@ -37,11 +37,11 @@ class Listing:
 
 
 Cache = dict[bytes, Listing]
-"""Listings by folder. The time of change cannot be set by what changes the folder."""
+"""Listings by folder. A process that changes a folder cannot set its time of change."""
 
 
 def folders_of(paths: Iterable[bytes]) -> set[bytes]:
-    """Return all folders that hold the paths, `b""` (the root) included."""
+    """Return all folders that hold the paths, including `b""` (the root)."""
     folders = {path.rpartition(b"/")[0] for path in paths}
     for folder in tuple(folders):
         above = folder.rpartition(b"/")[0]
@@ -58,13 +58,13 @@ def scan(
     start: Iterable[bytes] = (b"",),
     cache: Cache | None = None,
 ) -> Oddities:
-    """Look through the given folders.
+    """Scan the given folders.
 
     Args:
         root: the worktree, absolute.
-        folders: relative paths of those to enter when they are met.
-        start: where to begin.
-        cache: of earlier scans of the same root; kept up to date.
+        folders: relative paths of the folders to enter when they are found.
+        start: the folders to start with.
+        cache: listings of earlier scans of the same root; kept up to date.
     """
     known = {} if cache is None else cache
     settled_ns = time.time_ns() - SETTLED_NS
@@ -76,7 +76,7 @@ def scan(
         nested += listing.nested_git
         odd += listing.not_regular
         waiting += [folder for folder in listing.folders if folder in folders]
-    # The root's own is checked by itself, under its exact name.
+    # The root's own `.git` is checked separately, under its exact name.
     return Oddities(tuple(sorted({*nested} - {b".git"})), tuple(sorted(odd)))
 
 
@@ -98,7 +98,7 @@ def _list(place: bytes, prefix: bytes, changed_ns: int) -> Listing:
     folders: list[bytes] = []
     nested: list[bytes] = []
     odd: list[bytes] = []
-    # Ten thousand times: what is most likely is asked first, and as little as possible called.
+    # This runs ten thousand times: the likeliest case first, and as few calls as possible.
     for entry in entries(place):
         name = entry.name
         if (name[0] in DOT_GIT_BEGINS or not name.isascii()) and is_dot_git(name):
@@ -113,16 +113,16 @@ def _list(place: bytes, prefix: bytes, changed_ns: int) -> Listing:
 
 
 def is_whiteout(entry: os.DirEntry[bytes]) -> bool:
-    """Say whether this is the kernel's mark that something of a snapshot was deleted here.
+    """Say whether this is the kernel's mark for a snapshot's file that was deleted here.
 
-    No command can make one by itself: a device takes rights that the sandbox has not.
+    A command cannot make one, because creating a device needs rights that the sandbox lacks.
     """
     found = entry.stat(follow_symlinks=False)
     return stat.S_ISCHR(found.st_mode) and found.st_rdev == 0
 
 
 def entries(folder: bytes) -> list[os.DirEntry[bytes]]:
-    """List a folder, made accessible to us first where its mode forbids it; gone: nothing."""
+    """List a folder, after making it accessible if its mode forbids access; empty if missing."""
     try:
         if os.lstat(folder).st_mode & stat.S_IRWXU != stat.S_IRWXU:
             os.chmod(folder, stat.S_IRWXU)
@@ -131,7 +131,7 @@ def entries(folder: bytes) -> list[os.DirEntry[bytes]]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        # Deeper than the system can name: nothing there can be collected or run by path.
+        # Deeper than a path can name: nothing there can be collected or run by path.
         if error.errno != errno.ENAMETOOLONG:
             raise
         return []

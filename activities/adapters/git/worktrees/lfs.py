@@ -1,7 +1,7 @@
-"""What belongs to Git LFS. No filter of it is ever run; pointers stay pointers.
+"""Detects files that belong to Git LFS. Never runs its filter; pointers stay pointers.
 
-Our repositories switch all filter attributes off, so attributes are asked in an empty repository
-that does not: asking executes nothing.
+Blue Flame's repositories switch all filter attributes off, so attributes are looked up in an empty
+repository that does not; a look-up executes nothing.
 """
 
 import os
@@ -17,14 +17,14 @@ WORD = b"filter=lfs"
 
 
 def attribute_files(paths: Iterable[bytes]) -> set[bytes]:
-    """Return those of the paths that are `.gitattributes` files."""
+    """Return the paths that are `.gitattributes` files."""
     return {
         path for path in paths if path == b".gitattributes" or path.endswith(b"/.gitattributes")
     }
 
 
 def are_named(root: Path, files: Iterable[bytes]) -> bool:
-    """Say whether one of the `.gitattributes` files asks for LFS at all."""
+    """Say whether any of the `.gitattributes` files names LFS."""
     return any(WORD in _read(os.path.join(os.fsencode(root), file), 1 << 20) for file in files)
 
 
@@ -36,14 +36,14 @@ def is_pointer(place: bytes) -> bool:
 
 
 def patterns(text: bytes) -> list[str]:
-    """Return the patterns of one `.gitattributes` file that ask for LFS."""
+    """Return the patterns of one `.gitattributes` file that name LFS."""
     lines = [line.split() for line in text.splitlines() if not line.lstrip().startswith(b"#")]
     return [words[0].decode("utf-8", "replace") for words in lines if WORD in words[1:]]
 
 
 def _read(place: bytes, limit: int) -> bytes:
     try:
-        # Neither through a link nor waiting for a pipe's other end.
+        # Neither follow a link nor wait for a pipe's writer.
         descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""
@@ -52,7 +52,7 @@ def _read(place: bytes, limit: int) -> bytes:
 
 
 class AttributeRepository:
-    """An empty repository in which to ask for attributes."""
+    """An empty repository for looking up attributes."""
 
     def __init__(self, git: Git, place: Path) -> None:
         """Take the program and a private folder; it is made when first needed."""
@@ -60,7 +60,7 @@ class AttributeRepository:
         self._place = place
 
     async def lfs_paths(self, scope: Scope, paths: Iterable[bytes]) -> frozenset[bytes]:
-        """Return those paths of the worktree in `scope` that its attributes give to LFS."""
+        """Return the paths of the worktree in `scope` that its attributes assign to LFS."""
         await self._ensure()
         asked = b"".join(path + b"\0" for path in paths if not path.endswith(b"/"))
         inside = scope.having(GIT_DIR=str(self._place))

@@ -1,10 +1,10 @@
-"""Deletes what git would wait for: pipes, wherever they are in a worktree.
+"""Deletes pipes anywhere in a worktree, because git would wait for them.
 
-git opens `.gitignore` and `.gitattributes` in each folder, and `HEAD` and `commondir` in what may
-be a repository inside, without a look at what they are: a pipe there stops it for good. Which names
-it opens depends on what it finds, so every pipe goes, also an ignored one; nothing can be at its
-other end, for the processes of a worktree are dead before git looks at it. Only through a link
-named `commondir` does git also read without end from a device.
+Git opens `.gitignore` and `.gitattributes` in each folder, and `HEAD` and `commondir` in what may
+be a repository inside, without checking their type: a pipe there blocks it for ever. Which names it
+opens depends on what it finds, so every pipe is deleted, even an ignored one. No process can be at
+its other end, because the worktree's processes are dead before git runs. Git also reads without
+end from a device, but only through a link named `commondir`.
 """
 
 import os
@@ -21,25 +21,25 @@ ENDLESS_LINK = b"commondir"
 
 @dataclass(frozen=True)
 class Folder:
-    """What a folder held when its time of change was `changed_ns`."""
+    """The content of a folder when its time of change was `changed_ns`."""
 
     changed_ns: int
     folders: tuple[bytes, ...]
     pipes: tuple[bytes, ...]
     links: tuple[bytes, ...]
-    """Those named `commondir`."""
+    """Links named `commondir`."""
 
 
 Cache = dict[bytes, Folder]
-"""Folders by path. The time of change cannot be set by what changes the folder."""
+"""Folders by path. A process that changes a folder cannot set its time of change."""
 
 
 def disarm(root: bytes, cache: Cache) -> tuple[Finding, ...]:
-    """Delete what git would wait for; say what that was.
+    """Delete what git would wait for, and return a finding for each deletion.
 
     Args:
         root: the worktree, absolute; no process of it is left.
-        cache: of earlier looks at the same worktree; kept up to date.
+        cache: of earlier calls for the same worktree; kept up to date.
     """
     settled_ns = time.time_ns() - SETTLED_NS
     doomed: list[bytes] = []

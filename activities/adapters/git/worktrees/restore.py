@@ -1,6 +1,7 @@
-"""Brings a worktree exactly to a commit: after a kill in mid-write, and whatever an agent left.
+"""Restores a worktree exactly to a commit, after a kill in mid-write and after any agent.
 
-Ignored files stay (they are a cache), by the ignore rules of that commit. Empty folders go.
+Ignored files stay, because they are a cache, by that commit's ignore rules. Empty folders are
+removed.
 """
 
 import asyncio
@@ -19,10 +20,10 @@ from workflows.domain.ids import Commit
 
 
 async def restore(git: Git, scope: Scope, commit: Commit) -> None:
-    """Make the files and the index of the worktree in `scope` those of `commit`.
+    """Make the files and the index of the worktree in `scope` equal to `commit`.
 
     Raises:
-        WorktreeDamagedError: something stays different.
+        WorktreeDamagedError: a file stays different.
     """
     await asyncio.to_thread(unlock_folders, scope.cwd)
     try:
@@ -40,7 +41,7 @@ async def restore(git: Git, scope: Scope, commit: Commit) -> None:
 
 
 async def _anew(git: Git, scope: Scope, commit: Commit) -> None:
-    """Build index and files from nothing, where the index is of no use."""
+    """Rebuild index and files from scratch, when the index cannot be used."""
     (Path(scope.env["GIT_DIR"]) / "index").unlink(missing_ok=True)
     await git.run(scope, "read-tree", commit)
     await git.run(scope, "checkout-index", "-a", "-f", "-u", "-q")
@@ -53,9 +54,9 @@ def prune(
 
     Args:
         root: the worktree.
-        tracked: files.
-        links: gitlinks; their folders are made, and emptied.
-        kept: files and folders not to be touched or entered.
+        tracked: the tracked files.
+        links: gitlinks; their folders are created, and emptied.
+        kept: files and folders that are neither touched nor entered.
     """
     for link in links:
         os.makedirs(os.path.join(root, link), exist_ok=True)
@@ -77,7 +78,7 @@ def prune(
 
 
 def discard(root: bytes, paths: Iterable[bytes]) -> None:
-    """Delete what stands at `paths` (a folder may end with a slash); no link is followed."""
+    """Delete everything at `paths` (a folder may end with a slash); no link is followed."""
     for path in paths:
         parts = path.rstrip(b"/").split(b"/")
         above = (os.path.join(root, *parts[:number]) for number in range(1, len(parts)))

@@ -1,8 +1,8 @@
-"""Worktrees: made, found whole or made again, held by one at a time, removed.
+"""Worktrees: created, found complete or created again, held exclusively, removed.
 
-A worktree is whole when the file `made` says so; it is written last and removed first. A second
-file, `at`, exists while the files are known to be exactly one commit: it holds the commit and the
-boot, which counts because after a power cut files may be older than what was written after them.
+A worktree is complete when the file `made` says so; it is written last and removed first. A second
+file, `at`, exists while the files are known to be exactly one commit. It holds the commit and the
+boot id, because after a power cut files may be older than what was written after them.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ from workflows.domain.ids import Commit
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 PARALLEL = ("-c", "checkout.workers=0", "-c", "checkout.thresholdForParallelism=5000")
-"""For small trees the processes of a parallel checkout cost more than they save: on 300 files up to
-six times the processor time."""
+"""For small trees the processes of a parallel checkout cost more than they save: up to six times
+the processor time on 300 files."""
 
 
 _HERE: ContextVar[Mapping[Path, int]] = ContextVar("held worktrees", default=MappingProxyType({}))
@@ -45,7 +45,7 @@ class Worktrees:
         self._held: dict[str, int] = {}
 
     def place(self, name: str) -> WorktreePlace:
-        """Say where a worktree is, or would be."""
+        """Return the paths of a worktree, whether it exists or not."""
         layout = self.bare.layout
         return WorktreePlace(
             name=name, path=layout.worktree(name), git_dir=layout.bare, state=layout.state(name)
@@ -68,7 +68,7 @@ class Worktrees:
 
     @asynccontextmanager
     async def _locked(self, name: str) -> AsyncGenerator[int, None]:
-        """Hold a worktree, or go on under the lock that the caller's task holds already."""
+        """Hold a worktree, or use the lock that the caller's task already holds."""
         descriptor = _HERE.get().get(self.bare.layout.lock(name))
         if descriptor is not None:
             yield descriptor
@@ -77,11 +77,11 @@ class Worktrees:
             yield descriptor
 
     def scope(self, name: str) -> Scope:
-        """Return a scope in a held worktree, once its `.git` is the file that we made.
+        """Return a scope in a held worktree, after checking that its `.git` is Blue Flame's file.
 
         Raises:
-            WorktreeNotHeldError: its lock is not held here.
-            WorktreeMissingError: there is none, or only half of one.
+            WorktreeNotHeldError: this task does not hold its lock.
+            WorktreeMissingError: there is none, or an incomplete one.
             WorktreeDamagedError: its `.git` is something else.
         """
         if name not in self._held:
@@ -107,7 +107,7 @@ class Worktrees:
         return is_link_whole and (layout.admin(name) / "index").is_file()
 
     async def create(self, name: str, commit: Commit) -> WorktreePlace:
-        """Make a worktree, or find it whole; see the port."""
+        """Create a worktree, or find a complete one; see the port."""
         async with self._locked(name) as descriptor:
             if not (self._made(name).exists() and self._is_whole(name)):
                 await self._wipe(name)
@@ -141,9 +141,9 @@ class Worktrees:
             await asyncio.to_thread(delete, layout.admin(name))
 
     def mark(self, name: str, commit: Commit | None) -> None:
-        """Record that the files are exactly `commit`; None: that they may be anything."""
+        """Record that the files are exactly `commit`; None: they may differ from any commit."""
         place = self._at(name)
-        # Never renamed over an old one: some file systems then wait for the disk.
+        # Never renamed over an old one, because some file systems then wait for the disk.
         place.unlink(missing_ok=True)
         if commit is not None:
             replace(place, f"{commit} {_boot()}".encode())
@@ -167,16 +167,16 @@ def _boot() -> str:
 
 
 def delete(path: Path) -> None:
-    """Delete a file, or a folder with all that an agent can have made of it.
+    """Delete a file, or a folder with anything that an agent can have made in it.
 
-    By `chmod` and `rm`, because they manage folders nested deeper than a path can name, and neither
-    follows links that they meet on the way.
+    Uses `chmod` and `rm`, because they handle folders nested deeper than a path can name, and
+    neither follows links on the way.
     """
     if not os.path.lexists(path):
         return
     _run("rm", "-rf", "--", str(path))
     if path.is_dir() and not path.is_symlink():
-        # Seldom: a folder whose mode shuts us out.
+        # Rare: a folder whose mode denies access.
         unlock_folders(path)
         _run("rm", "-rf", "--", str(path))
     if os.path.lexists(path):
@@ -184,7 +184,7 @@ def delete(path: Path) -> None:
 
 
 def unlock_folders(top: Path) -> None:
-    """Give ourselves back the folders below `top` whose mode shuts us out."""
+    """Give this process access to the folders below `top` whose mode denies it."""
     shut = ("-type", "d", "!", "-perm", "-u=rwx")
     _run("find", str(top), *shut, "-exec", "chmod", "u+rwx", "{}", ";")
 

@@ -1,6 +1,6 @@
 """Anthropic's Messages dialect: neutral requests to its JSON, its answers back to neutral replies.
 
-Pure translation of plain JSON; the SDK is `anthropic.py`'s business. Thinking blocks with their
+Pure translation of plain JSON; `anthropic.py` handles the SDK. Thinking blocks with their
 signatures travel in `provider_raw` exactly as they came.
 """
 
@@ -36,7 +36,7 @@ _STOPS: dict[str, Stop] = {
     "stop_sequence": "end",
     "tool_use": "tool_calls",
     "max_tokens": "truncated",
-    # It was billed, and the next call will overflow: that one is refused unbilled and compacts.
+    # It was billed, and the next call will overflow: that call is refused unbilled, and compacts.
     "model_context_window_exceeded": "truncated",
     "refusal": "refusal",
     "pause_turn": "pause",
@@ -46,8 +46,8 @@ _STOPS: dict[str, Stop] = {
 def wire_request(request: ModelRequest) -> Json:
     """Translate a request to the arguments of `messages.create`.
 
-    The system block's own cache breakpoint lives an hour, for the next agent of the role shares
-    it; the top-level one follows the end of the conversation and lives five minutes.
+    The system block's own cache breakpoint lives an hour, because the next agent of the role
+    shares it; the top-level one follows the end of the conversation and lives five minutes.
     """
     body: Json = {
         "model": request.model.model,
@@ -76,14 +76,14 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     """Translate the JSON of a whole answer.
 
     Raises:
-        OutcomeUnknownError: it has no stop reason that is known, so it is not whole.
+        OutcomeUnknownError: it has no known stop reason, so it is incomplete.
     """
     stop = _STOPS.get(text(body.get("stop_reason")))
     if stop is None:
         raise OutcomeUnknownError(f"the answer ends without a reason: {body.get('stop_reason')!r}")
     blocks = [block for block in tables(body.get("content")) if not _is_empty(block)]
     if stop == "truncated" and blocks and blocks[-1].get("type") == "tool_use":
-        # The limit cut this call's arguments: what came of them must not be run.
+        # The limit cut this call's arguments, so it must not run.
         blocks[-1]["input"] = "cut by the output limit: " + _written(blocks[-1].get("input"))
     calls = _take_calls(blocks, request.messages)
     usage = _usage(table(body.get("usage")))
@@ -103,12 +103,12 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
 
 
 def _written(arguments: object) -> str:
-    """A stream leaves cut arguments as the text that came."""
+    """A stream leaves cut arguments as the text that arrived."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def _take_calls(blocks: list[Json], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """Read the calls, and make their blocks such that they can be sent back."""
+    """Read the calls, and adapt their blocks so that they can be sent back."""
     uses = [block for block in blocks if block.get("type") == "tool_use"]
     calls: list[ToolCall] = []
     ids = unique_ids((text(block.get("id")) for block in uses), messages)
@@ -122,7 +122,7 @@ def _take_calls(blocks: list[Json], messages: Sequence[Message]) -> tuple[ToolCa
 
 
 def _messages(messages: tuple[Message, ...]) -> list[Json]:
-    """Results must open the user message after their calls, so neighbours of a role are joined."""
+    """Join adjacent messages of a role: results must open the user message after their calls."""
     joined: list[tuple[str, list[Json]]] = []
     for message in messages:
         role = "assistant" if isinstance(message, AssistantMessage) else "user"
@@ -168,7 +168,7 @@ def _is_empty(block: Json) -> bool:
 
 
 def _usage(usage: Json) -> Usage:
-    """Their input tokens leave out cache reads and writes; `Usage` includes them."""
+    """Anthropic's input tokens exclude cache reads and writes; `Usage` includes them."""
     cached = count(usage.get("cache_read_input_tokens"))
     written = count(usage.get("cache_creation_input_tokens"))
     kinds = table(usage.get("cache_creation"))

@@ -1,7 +1,7 @@
-"""The Messages stream put together: events to the JSON of a whole message.
+"""Assembles the Messages stream: events become the JSON of a whole message.
 
-The message begins empty, blocks fill by deltas, and `message_stop` ends it. Arguments come as text
-in pieces; what does not become JSON stays text, for the reader to name it malformed.
+The message begins empty, deltas fill its blocks, and `message_stop` ends it. Arguments come as text
+in pieces. If they are not JSON in the end they stay text, which the reader reports as malformed.
 """
 
 import json
@@ -15,7 +15,7 @@ _FIELDS = {
     "thinking_delta": "thinking",
     "signature_delta": "signature",
 }
-"""Deltas that lengthen the field of their own name."""
+"""Deltas that extend the field of the same name."""
 
 
 class MessageAssembly:
@@ -29,7 +29,7 @@ class MessageAssembly:
         self._open: dict[int, list[str]] = {}
 
     def take(self, event: Json) -> None:
-        """See the protocol; kinds of events that are not known carry no content."""
+        """See the protocol; unknown kinds of events carry no content."""
         match event.get("type"):
             case "message_start":
                 self._message = table(event.get("message"))
@@ -78,7 +78,7 @@ class MessageAssembly:
             self._blocks[index]["input"] = _arguments(pieces)
 
     def _settle(self, delta: Json, usage: Json) -> None:
-        """The last counts are the sums so far, and replace what the beginning said."""
+        """The last counts are totals so far, and replace those from the beginning."""
         counted = {key: value for key, value in usage.items() if value is not None}
         before = table(self._message.get("usage"))
         self._message = self._message | delta | {"usage": before | counted}

@@ -1,8 +1,8 @@
 """OpenAI's Chat Completions dialect, as compatible servers speak it: requests and answers.
 
-Pure translation of plain JSON; the SDK is `openai_chat.py`'s business. What a server can do is
-declared (`Abilities`). Servers differ most in what they leave out, so an answer is read leniently:
-only one that reports a failure, or does not say how it ended, is none.
+Pure translation of plain JSON; `openai_chat.py` handles the SDK. A server's abilities are declared
+(`Abilities`). Servers differ most in what they leave out, so answers are read leniently: only an
+answer that reports a failure, or does not say how it ended, is rejected.
 """
 
 import json
@@ -52,19 +52,19 @@ _STOPS: dict[str, Stop] = {
     "function_call": "tool_calls",
     "content_filter": "refusal",
 }
-"""What OpenAI says and, beside it, what servers of others say for the same."""
+"""OpenAI's terms and the equivalents of other servers."""
 
 _BYTES_PER_TOKEN = 3
-"""An ordinary text's; a little less than it mostly is, so that an estimate is rather too high."""
+"""For ordinary text; a little less than the usual ratio, so that estimates are rather too high."""
 _REFUSALS = range(400, 600)
-"""Statuses that gateways give as the code of an error within an answer."""
+"""Statuses that gateways report as the code of an error within an answer."""
 
 
 def wire_request(request: ModelRequest, abilities: Abilities) -> Json:
     """Translate a request to the arguments of `chat.completions.create`.
 
     Raises:
-        InvalidRequestError: it offers tools, and the server is declared to know none.
+        InvalidRequestError: it offers tools, but the server is declared not to support them.
     """
     if request.tools and not abilities.tool_calls:
         raise InvalidRequestError(
@@ -101,7 +101,7 @@ def read_reply(request: ModelRequest, body: Json, abilities: Abilities) -> Model
     """Translate the JSON of a whole answer.
 
     Raises:
-        ModelError: the answer reports a failure, or it is not whole.
+        ModelError: the answer reports a failure, or it is incomplete.
     """
     choice = next(iter(tables(body.get("choices"))), Json())
     provider = request.model.provider
@@ -134,7 +134,7 @@ def read_reply(request: ModelRequest, body: Json, abilities: Abilities) -> Model
 def _take_calls(
     message: Json, messages: Sequence[Message], *, is_cut: bool
 ) -> tuple[ToolCall, ...]:
-    """Read the calls, and make their items such that they can be sent back."""
+    """Read the calls, and adapt their items so that they can be sent back."""
     items = tables(message.get("tool_calls"))
     calls: list[ToolCall] = []
     ids = unique_ids((text(item.get("id")) for item in items), messages)
@@ -142,7 +142,7 @@ def _take_calls(
         function = dict(table(item.get("function")))
         arguments = function.get("arguments") or ""  # some leave out what is empty
         if is_cut and place == len(items) - 1:
-            # The limit cut this call: it must not be run, even where its text happens to be JSON.
+            # The limit cut this call: it must not run, even if its text happens to be JSON.
             arguments = f"cut by the output limit: {arguments}"
         call = tool_call(call_id, text(function.get("name")), arguments)
         function |= {"name": safe_name(call.name), "arguments": json.dumps(call.arguments)}
@@ -153,14 +153,14 @@ def _take_calls(
 
 
 def _stop(stop: Stop, message: Json, calls: tuple[ToolCall, ...]) -> Stop:
-    """Judge by what was said: several servers say `stop` beside calls, or calls that are not there.
+    """Judge by content: several servers say `stop` with calls, or report calls that are missing.
 
-    | finish reason       | beside it      | stop          |
+    | finish reason       | with           | stop          |
     |---------------------|----------------|---------------|
     | any                 | a refusal text | refusal       |
     | an end, or calls    | calls          | tool calls    |
     | calls               | no call        | malformed     |
-    | any other           |                | as it says    |
+    | any other           |                | as reported   |
     """
     if text(message.get("refusal")):
         return "refusal"
@@ -195,7 +195,7 @@ def _reported(provider: str, holder: Json) -> Reported | None:
 
 
 def failure(provider: str, error: Json) -> Reported:
-    """Read a failure that came inside an answer or a stream; one without a code is the server's."""
+    """Read a failure within an answer or a stream; one without a code is the server's."""
     code, kind = error.get("code"), text(error.get("type"))
     status = code if isinstance(code, int) and code in _REFUSALS else 200
     codes = {each for each in (text(code), kind) if each}
@@ -225,7 +225,7 @@ def _messages(request: ModelRequest, abilities: Abilities) -> list[Json]:
 
 
 def _add_user(messages: list[Json], said: str) -> None:
-    """Neighbours are joined, because templates want the roles to alternate."""
+    """Adjacent messages are joined, because templates want the roles to alternate."""
     if messages and messages[-1]["role"] == "user":
         said = f"{messages.pop()['content']}\n\n{said}"
     messages.append({"role": "user", "content": said})
@@ -234,7 +234,7 @@ def _add_user(messages: list[Json], said: str) -> None:
 def _turn(
     message: AssistantMessage, results: Sequence[ToolResult], name: str, abilities: Abilities
 ) -> list[Json]:
-    """An answer and the results of its calls; call by call where parallel calls are unknown."""
+    """An answer and the results of its calls; one call at a time without parallel calls."""
     answers = [_result(result) for result in results]
     if raw := _replayed(message, name, abilities):
         return [raw, *answers]
@@ -252,7 +252,7 @@ def _turn(
 
 
 def _replayed(message: AssistantMessage, name: str, abilities: Abilities) -> Json | None:
-    """The model's own turn as it came; None: it is another model's, or is not to go back so."""
+    """The model's own turn unchanged; None: another model's, or it must not be sent back."""
     raw = message.provider_raw
     if raw is None or raw.dialect != "chat" or not abilities.reasoning_replay:
         return None
@@ -268,30 +268,30 @@ def _use(call: ToolCall) -> Json:
 
 
 def _result(result: ToolResult) -> Json:
-    """Results have no flag for errors, so the text says it."""
+    """Results have no error flag, so the text reports errors."""
     output = clean(result.text) if result.text.strip() else NO_OUTPUT
     said = f"error: {output}" if result.is_error else output
     return {"role": "tool", "tool_call_id": result.call_id, "content": said}
 
 
 def _usage(body: Json, message: Json, sent: Json) -> Usage:
-    """Read the usage of one answer; where it says nothing, measure the texts.
+    """Read the usage of one answer; if it is missing, estimate it from the texts.
 
-    A count that is absent, or zero where there was something to count, is estimated and marked so:
-    a budget must never take it for nothing. Prices are not known here.
+    A missing count, or zero where there was something to count, is estimated and marked as such: a
+    budget must never take it for nothing. Prices are unknown here.
 
     Args:
         body: the whole answer.
-        message: what the model said, with its reasoning and calls.
+        message: the model's message, with its reasoning and calls.
         sent: the request's body.
 
     Returns:
-        Input with the cached part in it, output with reasoning; marked where it is an estimate.
+        Input including the cached part, output including reasoning; marked if it is an estimate.
     """
     usage = table(body.get("usage"))
     counted = count(usage.get("prompt_tokens"))
     prompt = counted or _estimate(sent)
-    # Some servers count reasoning in the total alone.
+    # Some servers count reasoning only in the total.
     beyond = count(usage.get("total_tokens")) - counted if counted else 0
     output = max(count(usage.get("completion_tokens")), beyond)
     is_guessed = output == 0 and any(value for key, value in message.items() if key != "role")
@@ -306,7 +306,7 @@ def _usage(body: Json, message: Json, sent: Json) -> Usage:
 
 
 def _cached(usage: Json, details: Json) -> int:
-    """OpenAI's field, or what others had before they took it over (DeepSeek, Moonshot)."""
+    """OpenAI's field, or the older field of others (DeepSeek, Moonshot)."""
     found = (
         details.get("cached_tokens"),
         usage.get("prompt_cache_hit_tokens"),

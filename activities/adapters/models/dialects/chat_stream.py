@@ -1,7 +1,7 @@
-"""The Chat Completions stream put together: chunks to the JSON of a whole answer.
+"""Assembles the Chat Completions stream: chunks become the JSON of a whole answer.
 
-The chunk with a finish reason ends the answer, and what follows it only counts: usage, where the
-server gives any, and `[DONE]`, which the SDK swallows. Servers number the calls in several ways.
+The chunk with a finish reason ends the answer. Only usage, if the server sends any, and `[DONE]`,
+which the SDK removes, may follow. Servers number the calls in several ways.
 """
 
 from collections.abc import AsyncIterator
@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 from activities.text.foreign_json import Json, is_list, table, tables, text
 
 END: Json = {"object": "stream.end"}
-"""Stands for `[DONE]`, or for the end of the stream where a server does not send it."""
+"""Stands for `[DONE]`, or for the end of the stream if a server does not send it."""
 
 _TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
-"""What comes in pieces; anything else comes whole."""
+"""Fields that arrive in pieces; all others arrive whole."""
 
 
 class ChatAssembly:
@@ -22,7 +22,7 @@ class ChatAssembly:
         self.is_whole = False
         self.has_begun = False
         self.is_answered = False
-        """The finish reason came: only usage may be missing."""
+        """The finish reason has arrived: only usage may be missing."""
         self._body: Json = {}
         self._choice: Json = {}
         self._message: Json = {}
@@ -82,7 +82,7 @@ class ChatAssembly:
 
         | the piece                                          | belongs to           |
         |----------------------------------------------------|----------------------|
-        | has an id that its number's call does not have     | a new call           |
+        | has an id that the call of its number lacks        | a new call           |
         | has a number that came before                      | that number's call   |
         | has a new number, or no number and an id           | a new call           |
         | has neither number nor id                          | the last call        |
@@ -101,7 +101,7 @@ class ChatAssembly:
 
 
 async def announced(events: AsyncIterator[object], assembly: ChatAssembly) -> AsyncIterator[object]:
-    """Pass events on, and announce the end; what breaks behind the finish reason is no loss."""
+    """Pass events on, and announce the end; errors after the finish reason lose nothing."""
     try:
         async for event in events:
             yield event

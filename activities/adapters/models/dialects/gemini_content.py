@@ -1,8 +1,8 @@
 """Gemini's generateContent dialect: neutral requests to its JSON, its answers back to replies.
 
-Pure translation of plain JSON; the SDK is `gemini.py`'s business. Parts with their thought
-signatures travel in `provider_raw` exactly as they came. Calls here often have no id at all:
-results then pair up by their order, and the neutral id never reaches the wire.
+Pure translation of plain JSON; `gemini.py` handles the SDK. Parts with their thought signatures
+travel in `provider_raw` exactly as they came. Calls here often have no id: results then match
+calls by their order, and the neutral id is never sent.
 """
 
 import base64
@@ -38,7 +38,7 @@ from workflows.domain.agent.model_values import Usage
 from workflows.policy.money.call_cost import cost_usd
 
 FOREIGN_SIGNATURE = base64.b64encode(b"skip_thought_signature_validator").decode()
-"""Stands on calls that another provider's model made (Google's documented value): without one the
+"""Put on calls that another provider's model made (Google's documented value); without one the
 request is refused."""
 
 _STOPS: dict[str, Stop] = {
@@ -87,8 +87,8 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     """Translate the JSON of a whole answer.
 
     Raises:
-        InvalidRequestError: our request lacked a thought signature.
-        OutcomeUnknownError: it has no finish reason that is known, so it is not whole.
+        InvalidRequestError: the request lacked a thought signature.
+        OutcomeUnknownError: it has no known finish reason, so it is incomplete.
     """
     candidate = next(iter(tables(body.get("candidates"))), Json())
     stop = _stop_of(body, candidate)
@@ -112,7 +112,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
 
 
 def _take_calls(parts: list[Json], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """Read the calls; an id that is on the wire is made unique there too, none is added."""
+    """Read the calls; an id that was sent is also made unique there, but none is added."""
     uses = [table(part["functionCall"]) for part in parts if "functionCall" in part]
     ids = unique_ids((text(use.get("id")) for use in uses), messages)
     calls: list[ToolCall] = []
@@ -176,7 +176,7 @@ def _rebuilt(message: AssistantMessage) -> list[Json]:
 
 
 def _results(message: ToolMessage, before: AssistantMessage | None) -> list[Json]:
-    """Give each result the name, and the id if there was one, that its call had on the wire."""
+    """Give each result the name, and the id if any, that its call had in the provider's form."""
     own = _own_parts(before) if before is not None else []
     uses = [table(part["functionCall"]) for part in own if "functionCall" in part]
     parts: list[Json] = []
@@ -191,7 +191,7 @@ def _results(message: ToolMessage, before: AssistantMessage | None) -> list[Json
 
 
 def _usage(usage: Json) -> Usage:
-    """Their output leaves out thoughts, their prompt what tools brought; `Usage` includes both."""
+    """Gemini's output excludes thoughts, its prompt tool content; `Usage` includes both."""
     prompt = count(usage.get("promptTokenCount")) + count(usage.get("toolUsePromptTokenCount"))
     output = count(usage.get("candidatesTokenCount")) + count(usage.get("thoughtsTokenCount"))
     return Usage(
@@ -208,9 +208,9 @@ def _is_empty(part: Json) -> bool:
 class ContentAssembly:
     """One streamed answer; implements `activities.adapters.models.streams.Assembly`.
 
-    Each chunk is a small answer. Neighbouring texts are joined, but never one that carries a
-    signature: it must go back on the part on which it came. The chunk with a finish reason, or with
-    the reason why the prompt was blocked, is the last.
+    Each chunk is a small answer. Adjacent texts are joined, except one that carries a signature,
+    which must be sent back on the same part. The chunk with a finish reason, or with the reason
+    why the prompt was blocked, is the last.
     """
 
     def __init__(self) -> None:
@@ -239,7 +239,7 @@ class ContentAssembly:
 
     def _add(self, part: Json) -> None:
         if _is_plain(part) and not part["text"]:
-            return  # the last chunk has one beside its reason
+            return  # the last chunk has one with its reason
         last = self._parts[-1] if self._parts else Json()
         if _is_plain(part) and _is_plain(last) and part.get("thought") == last.get("thought"):
             last["text"] = text(last["text"]) + text(part["text"])

@@ -1,7 +1,7 @@
-"""What every dialect does where a provider's answer becomes a neutral message, and the reverse.
+"""Shared by all dialects: turning a provider's answer into a neutral message, and the reverse.
 
 Arguments become a JSON object or are marked malformed, ids become unique, and a conversation that
-no provider would take is refused before it is sent. Nothing here knows a wire format.
+no provider would accept is refused before it is sent. This module knows no wire format.
 """
 
 import json
@@ -19,21 +19,21 @@ from workflows.domain.agent.messages import AssistantMessage, Message, ToolCall,
 
 MALFORMED_CHARS = 2_000
 NO_OUTPUT = "(no output)"
-"""Stands where a tool printed nothing: no provider takes an empty text block."""
+"""Sent when a tool printed nothing, because no provider accepts an empty text block."""
 NO_ANSWER = "(no answer)"
-"""Stands where a model said nothing: without it the turn would vanish from the conversation."""
+"""Sent when a model said nothing; without it the turn would vanish from the conversation."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def tool_call(call_id: str, name: str, arguments: object) -> ToolCall:
-    """Make a neutral call of what the provider sent.
+    """Make a neutral call from a provider's call.
 
     Args:
         call_id: already unique.
         name: as the model wrote it; an empty one becomes `unnamed`.
-        arguments: JSON text, or parsed JSON; whatever is no object is kept as `malformed`.
+        arguments: JSON text, or parsed JSON; anything but an object is kept as `malformed`.
     """
     name = clean(name) or "unnamed"
     try:
@@ -71,7 +71,7 @@ def _dump(value: object) -> str:
 
 
 def safe_name(name: str) -> str:
-    """Make a tool's name one that every provider takes; models invent others."""
+    """Change a tool's name so that every provider accepts it, because models invent others."""
     return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
 
 
@@ -79,8 +79,7 @@ def unique_ids(wanted: Iterable[str | None], messages: Sequence[Message]) -> lis
     """Give each call of one answer an id that no call of the conversation has.
 
     Args:
-        wanted: the provider's ids in order; None, empty or odd ones are replaced, and so is one
-            that was there before.
+        wanted: the provider's ids in order; None, empty, odd and repeated ones are replaced.
         messages: the conversation that was sent.
     """
     taken = {
@@ -102,7 +101,7 @@ def unique_ids(wanted: Iterable[str | None], messages: Sequence[Message]) -> lis
 
 
 def check_conversation(messages: Sequence[Message]) -> None:
-    """Refuse a conversation in which calls and results do not pair up, one to one and in order.
+    """Refuse a conversation whose calls and results do not match one to one, in order.
 
     Raises:
         InvalidRequestError: names the message and what is wrong with it.

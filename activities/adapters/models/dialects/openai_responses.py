@@ -1,7 +1,7 @@
 """OpenAI's Responses dialect: neutral requests to its JSON, its answers back to neutral replies.
 
-Pure translation of plain JSON; the SDK is `openai.py`'s business. Nothing is stored at the
-provider: reasoning items travel encrypted in `provider_raw`, exactly as they came.
+Pure translation of plain JSON; `openai.py` handles the SDK. The provider stores nothing: reasoning
+items travel encrypted in `provider_raw`, exactly as they came.
 """
 
 import hashlib
@@ -70,7 +70,7 @@ def wire_request(request: ModelRequest) -> Json:
 
 
 def _cache_key(key: str) -> str:
-    """Keep a key within what the provider takes; a longer one refuses the whole request."""
+    """Shorten a key to the provider's limit; a longer one would refuse the whole request."""
     return key if len(key) <= _CACHE_KEY_CHARS else hashlib.sha256(key.encode()).hexdigest()
 
 
@@ -78,7 +78,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     """Translate the JSON of a whole answer.
 
     Raises:
-        ModelError: the answer reports a failure, or it is not whole.
+        ModelError: the answer reports a failure, or it is incomplete.
     """
     status = body.get("status")
     if status == "failed":
@@ -103,7 +103,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
 
 
 def _take_calls(items: list[Json], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """Read the calls, and make their items such that they can be sent back."""
+    """Read the calls, and adapt their items so that they can be sent back."""
     uses = [item for item in items if item.get("type") == "function_call"]
     calls: list[ToolCall] = []
     ids = unique_ids((text(item.get("call_id")) for item in uses), messages)
@@ -126,17 +126,17 @@ def _stop(body: Json, items: list[Json]) -> Stop | None:
 
 
 def _arguments(item: Json) -> str:
-    """A call that the limit cut must not be run, even where its text happens to be JSON."""
+    """Mark a call that the limit cut: it must not run, even if its text happens to be JSON."""
     arguments = text(item.get("arguments"))
     is_cut = item.get("status") == "incomplete"
     return f"cut by the output limit: {arguments}" if is_cut else arguments
 
 
 def _replayable(items: list[Json]) -> list[Json]:
-    """Drop what the provider would refuse in the next request.
+    """Drop items that the provider would refuse in the next request.
 
-    That is reasoning which nothing follows, reasoning that came without its encrypted content (it
-    is not stored), and messages without text.
+    These are reasoning with nothing after it, reasoning without its encrypted content (the
+    provider does not store it), and messages without text.
     """
     kept: list[Json] = []
     for item in reversed(items):
@@ -173,7 +173,7 @@ def _items(message: Message) -> list[Json]:
 
 
 def _output(result: ToolResult) -> str:
-    """Their results have no flag for errors, so the text says it."""
+    """Results have no error flag, so the text reports errors."""
     output = clean(result.text) if result.text.strip() else NO_OUTPUT
     return f"error: {output}" if result.is_error else output
 
@@ -195,7 +195,7 @@ def _assistant(message: AssistantMessage) -> list[Json]:
 
 
 def failure(error: Json) -> Reported:
-    """Read a failure that came inside an answer or a stream; one without a code is the server's."""
+    """Read a failure within an answer or a stream; one without a code is the server's."""
     code = text(error.get("code")) or "server_error"
     return Reported(
         provider="openai",
@@ -218,7 +218,7 @@ def _usage(usage: Json) -> Usage:
 class ResponseAssembly:
     """One streamed response; implements `activities.adapters.models.streams.Assembly`.
 
-    The last event holds the whole answer, the others say that it moves.
+    The last event holds the whole answer; the others only show progress.
     """
 
     def __init__(self) -> None:
@@ -227,7 +227,7 @@ class ResponseAssembly:
         self._response: Json = {}
 
     def take(self, event: Json) -> None:
-        """See the protocol; an event of type `error` has the error's fields beside its type."""
+        """See the protocol; an event of type `error` has the error's fields next to its type."""
         kind = text(event.get("type"))
         if kind == "error":
             raise decide(failure(event))

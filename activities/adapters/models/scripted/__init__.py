@@ -1,4 +1,4 @@
-"""The scripted model: a playbook, how it is written, and the provider that speaks it.
+"""The scripted model: a playbook, how it is written, which answer is played, and the provider.
 
 The HTTP simulator is in `activities.adapters.models.simulator`.
 """

@@ -1,18 +1,10 @@
-"""The playbook: what a scripted model says, by role, task, attempt and turn.
+"""The playbook: the file that holds what a scripted model says, by role, task, attempt and turn.
 
-One pure function, `answer`, serves the scripted provider and the HTTP simulator alike. It knows an
-agent by its neutral messages alone: the first user message begins with a header (`Role: developer`,
-`Task: parse-dates`, `Attempt: 1`, and after a compaction `Turn: 12`, the turns already played), and
-the turn is one more than those and the assistant messages seen. A call for a summary is not a turn.
-Whatever has no scene is an error that names what was asked and what there is: a playbook never goes
-astray silently.
+This module reads the file and checks its shape; `answer_choice` finds the answer to a conversation.
 """
 
-import re
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, model_validator
 
@@ -22,9 +14,7 @@ from activities.text.text_files import TextFileError, read_text_file
 from activities.yaml_documents.model_reader import parse_document
 from activities.yaml_documents.source_places import DocumentError
 from activities.yaml_documents.value_wording import brief
-from workflows.domain.agent.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from workflows.domain.agent.model_values import Prices, Role, Usage
-from workflows.policy.agent.opening_messages import COMPACTION
 
 MAX_PLAYBOOK_BYTES: Final = 16_000_000
 
@@ -41,24 +31,7 @@ ErrorKind = Literal[
     "stall",
 ]
 STREAM_FAULTS: Final = frozenset({"cut", "disconnect", "corrupt", "stall"})
-"""What befalls an answer on its way, and is not a word of the provider."""
-
-
-class PlaybookError(Exception):
-    """The playbook has no answer.
-
-    PlaybookError
-    ├── PlaybookGapError      no scene fits, or the scene that fits has no such turn
-    └── PlaybookStrayedError  the turn's `expect` is not in what the agent was just told
-    """
-
-
-class PlaybookGapError(PlaybookError):
-    """Nothing in the playbook answers here."""
-
-
-class PlaybookStrayedError(PlaybookError):
-    """The conversation is not where the playbook believes it to be."""
+"""Faults of an answer in transit, not answers of the provider."""
 
 
 class ScriptedCall(BaseModel, frozen=True, extra="forbid"):
@@ -68,13 +41,13 @@ class ScriptedCall(BaseModel, frozen=True, extra="forbid"):
     arguments: JsonValue = Field(default_factory=dict)
     """Anything but a mapping is what a confused model sends; a string is the raw argument text."""
     id: str | None = None
-    """The provider's id as it comes over the wire; None: one is made up."""
+    """The provider's id in the wire format; None: one is made up."""
 
     @model_validator(mode="before")
     @classmethod
     def _shorthand(cls, value: object) -> object:
         if not is_table(value):
-            # pydantic makes a complaint of ValueError only
+            # pydantic reports only a ValueError as an error of validation
             raise ValueError("a call is written {tool: {argument: value}}")
         if isinstance(value.get("name"), str):
             return value
@@ -90,17 +63,17 @@ class ScriptedError(BaseModel, frozen=True, extra="forbid"):
 
     kind: ErrorKind
     retry_after: float | str | None = None
-    """Seconds, or the header's text as it stands (a date, nonsense)."""
+    """Seconds, or the header's text as it is (a date, nonsense)."""
     at: Literal["start", "text", "arguments", "end"] | None = None
-    """Where in the streamed answer it comes: before everything, in the middle of the text or of a
-    call's arguments, or after everything but the announced end. None: an error in place of the
-    answer, a fault of the stream in the middle of it."""
+    """Where it occurs in the streamed answer: before everything, in the middle of the text or of a
+    call's arguments, or after everything except the announced end. None: an error replaces the
+    answer; a fault of the stream is in its middle."""
     times: int | None = Field(default=None, gt=0)
-    """How many askings fail before the turn's answer comes; None: every one."""
+    """How many requests fail before the turn's answer comes; None: all."""
 
 
 class ScriptedUsage(BaseModel, frozen=True, extra="forbid"):
-    """Tokens of one turn; what is left out comes from the playbook's `usage`."""
+    """Tokens of one turn; missing values come from the playbook's `usage`."""
 
     input_tokens: int | None = Field(default=None, ge=0)
     cached_input_tokens: int | None = Field(default=None, ge=0)
@@ -109,7 +82,7 @@ class ScriptedUsage(BaseModel, frozen=True, extra="forbid"):
     output_tokens: int | None = Field(default=None, ge=0)
 
     def over(self, default: Usage) -> Usage:
-        """Lay what is given here over `default`."""
+        """Return `default` with the values given here."""
         return Usage.model_validate(default.model_dump() | self.model_dump(exclude_none=True))
 
 
@@ -125,14 +98,14 @@ class ScriptedTurn(BaseModel, frozen=True, extra="forbid"):
     usage: ScriptedUsage = ScriptedUsage()
     latency_s: float | None = Field(default=None, ge=0, le=3600)
     chunk_latency_s: float = Field(default=0, ge=0, le=3600)
-    """Before each piece of a streamed answer but the first."""
+    """The delay before each piece of a streamed answer except the first."""
     stop: Stop | None = None
-    """None: `tool_calls` where there are calls, else `end`."""
+    """None: `tool_calls` if there are calls, else `end`."""
     error: ScriptedError | None = None
     expect: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = ()
     """Texts that the last tool or user message must hold."""
     repeat: int = Field(default=1, ge=1, le=10_000)
-    """How many turns in a row this answers."""
+    """For how many turns in a row this is the answer."""
 
     @model_validator(mode="after")
     def _one_meaning(self) -> "ScriptedTurn":
@@ -156,7 +129,7 @@ class Scene(BaseModel, frozen=True, extra="forbid"):
     """A task id or a glob over ids; None: any."""
     attempt: int | None = Field(default=None, ge=1)
     turn: int | None = Field(default=None, ge=1)
-    """Overrides the turns from this one on, as many as `turns` holds; None: the whole play."""
+    """Overrides as many turns, from this one on, as `turns` has; None: the whole play."""
     turns: tuple[ScriptedTurn, ...] = Field(min_length=1)
 
     def __str__(self) -> str:
@@ -169,51 +142,22 @@ class Scene(BaseModel, frozen=True, extra="forbid"):
 
 
 class Playbook(BaseModel, frozen=True, extra="forbid"):
-    """Everything that a scripted model will ever say."""
+    """Everything that a scripted model can say."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: str = Field(min_length=1)
     usage: Usage = Usage()
-    """Tokens of a turn that gives none."""
+    """Tokens of a turn that has no usage of its own."""
     prices: Prices | None = None
-    """What the scripted models pretend to cost, so that money can be watched; None: nothing."""
+    """The pretended prices of scripted models, so that money can be watched; None: none."""
     latency_s: float = Field(default=0, ge=0, le=3600)
     compaction: str = Field(default="The playbook goes on after its header.", min_length=1)
-    """The summary that is given where an agent asks for one; it is not a turn of the play."""
+    """The summary for an agent that asks for one; it is not a turn of the play."""
     scenes: tuple[Scene, ...] = Field(min_length=1)
 
 
-class Place(NamedTuple):
-    """Where a conversation stands."""
-
-    role: str
-    task: str | None
-    attempt: int
-    turn: int
-    """Counted from 1 over the agent's whole life, compactions included."""
-    is_compaction: bool = False
-    """Asked for a summary, which stands between two turns."""
-
-    def __str__(self) -> str:
-        task = "no task" if self.task is None else f"task {self.task!r}"
-        return f"role {self.role!r}, {task}, attempt {self.attempt}, turn {self.turn}"
-
-
-class ScriptedAnswer(BaseModel, frozen=True, extra="forbid"):
-    """What the playbook says here, with every default filled in."""
-
-    text: str
-    calls: tuple[ScriptedCall, ...]
-    stop: Stop
-    usage: Usage
-    latency_s: float
-    chunk_latency_s: float
-    error: ScriptedError | None
-    """Not None: the provider fails this time, and the rest is not said."""
-
-
 def parse_playbook(text: str, name: str) -> Playbook:
-    """Read a playbook from its YAML.
+    """Parse a playbook from its YAML.
 
     Raises:
         DocumentError: with file, line and column of up to ten mistakes.
@@ -225,7 +169,7 @@ def read_playbook(path: Path) -> Playbook:
     """Read a playbook from its file.
 
     Raises:
-        DocumentError: with file, line and column of up to ten mistakes; or it is missing, not a
+        DocumentError: with file, line and column of up to ten mistakes; or it is missing, not
             text, or longer than `MAX_PLAYBOOK_BYTES`.
         OSError: the file cannot be read.
     """
@@ -233,130 +177,3 @@ def read_playbook(path: Path) -> Playbook:
         return parse_playbook(read_text_file(path, MAX_PLAYBOOK_BYTES), str(path))
     except TextFileError as error:
         raise DocumentError(str(error)) from error
-
-
-def locate(conversation: Sequence[Message]) -> Place:
-    """Say where a conversation stands, from its header and its length.
-
-    Raises:
-        PlaybookGapError: the first message is no user message with a `Role:` line.
-    """
-    first = conversation[0] if conversation else None
-    header = _header(first.text) if isinstance(first, UserMessage) else {}
-    if "Role" not in header:
-        raise PlaybookGapError("the first user message must begin with a line `Role: …`")
-    spoken = sum(isinstance(message, AssistantMessage) for message in conversation)
-    return Place(
-        role=header["Role"],
-        task=header.get("Task"),
-        attempt=_number(header, "Attempt", 1),
-        turn=_number(header, "Turn", 0) + spoken + 1,
-        is_compaction=conversation[-1] == UserMessage(text=COMPACTION),
-    )
-
-
-def answer(playbook: Playbook, conversation: Sequence[Message], asked: int = 0) -> ScriptedAnswer:
-    """Say what the scripted model answers to this conversation.
-
-    Args:
-        playbook: what it may say.
-        conversation: the neutral messages so far.
-        asked: how often this same turn was asked for before; it decides whether an error with
-            `times` still comes.
-
-    Raises:
-        PlaybookGapError: no scene has this turn.
-        PlaybookStrayedError: the turn expects something else to have happened.
-    """
-    place = locate(conversation)
-    turn = _turn_at(playbook, place)
-    error = turn.error
-    if error is not None and error.times is not None and asked >= error.times:
-        error = None
-    if error is None:
-        _require(turn.expect, conversation[-1], place)
-    return ScriptedAnswer(
-        text=turn.text,
-        calls=turn.calls,
-        stop=turn.stop or ("tool_calls" if turn.calls else "end"),
-        usage=turn.usage.over(playbook.usage),
-        latency_s=playbook.latency_s if turn.latency_s is None else turn.latency_s,
-        chunk_latency_s=turn.chunk_latency_s,
-        error=error,
-    )
-
-
-def _turn_at(playbook: Playbook, place: Place) -> ScriptedTurn:
-    """Overrides first, then the narrowest whole play; a play that ran out does not fall through."""
-    if place.is_compaction:
-        return ScriptedTurn(text=playbook.compaction)
-    fitting = sorted((s for s in playbook.scenes if _fits(s, place)), key=_breadth)
-    for scene in [*(s for s in fitting if s.turn), *[s for s in fitting if not s.turn][:1]]:
-        turn = _turn_of(scene, place.turn)
-        if turn is not None:
-            return turn
-    there = "; ".join(str(scene) for scene in playbook.scenes)
-    raise PlaybookGapError(f"playbook {playbook.name!r} has no answer for {place}; it has: {there}")
-
-
-def _fits(scene: Scene, place: Place) -> bool:
-    return (
-        scene.role.value == place.role
-        and (scene.task is None or fnmatchcase(place.task or "", scene.task))
-        and scene.attempt in {None, place.attempt}
-    )
-
-
-def _breadth(scene: Scene) -> tuple[int, bool]:
-    """Narrow before broad: an exact task, a glob, none; a given attempt before any."""
-    if scene.task is None:
-        return 2, scene.attempt is None
-    return int(any(sign in scene.task for sign in "*?[")), scene.attempt is None
-
-
-def _turn_of(scene: Scene, number: int) -> ScriptedTurn | None:
-    left = number - (scene.turn or 1)
-    if left < 0:
-        return None
-    for turn in scene.turns:
-        if left < turn.repeat:
-            return turn
-        left -= turn.repeat
-    return None
-
-
-def _require(expected: Sequence[str], last: Message, place: Place) -> None:
-    said = _said(last)
-    for text in expected:
-        if text not in said:
-            raise PlaybookStrayedError(
-                f"at {place} the playbook expects {text!r} in the last message, "
-                f"which begins {said[:300]!r}"
-            )
-
-
-def _said(message: Message) -> str:
-    if isinstance(message, ToolMessage):
-        return "\n".join(result.text for result in message.results)
-    return message.text
-
-
-_DIGITS = 6
-_HEADER_LINE = re.compile(r"(Role|Task|Attempt|Turn): (.*)")
-
-
-def _header(text: str) -> dict[str, str]:
-    header: dict[str, str] = {}
-    for line in text.splitlines():
-        match = _HEADER_LINE.fullmatch(line.rstrip())
-        if match is None:
-            break
-        header.setdefault(match[1], match[2])
-    return header
-
-
-def _number(header: dict[str, str], key: str, default: int) -> int:
-    value = header.get(key, str(default))
-    if not (value.isascii() and value.isdigit() and len(value) <= _DIGITS):
-        raise PlaybookGapError(f"the header's `{key}:` must be a number, not {value!r}")
-    return int(value)

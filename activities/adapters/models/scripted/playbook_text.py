@@ -1,8 +1,8 @@
-"""A playbook as the text of its file: what `parse_playbook` reads back as the same playbook.
+"""Writes a playbook as the text of its file, which `parse_playbook` reads as the same playbook.
 
-Texts of several lines stand as they are, so that a person can read and edit what was recorded. What
-YAML has no plain form for is quoted. Not by the emitter of ruamel.yaml, which takes 20 times as
-long: a recording is written again after each answer. It writes no file.
+Multi-line texts are written as they are, so that a person can read and edit a recording. What YAML
+has no plain form for is quoted. The emitter of ruamel.yaml is not used because it takes 20 times as
+long, and a recording is written again after each answer. This module writes no file.
 """
 
 import json
@@ -17,18 +17,18 @@ from activities.adapters.models.scripted.playbook import Playbook, Scene, Script
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]{0,99}")
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 _RESERVED: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
-"""What some readers of YAML take for something else than a text."""
+"""What some YAML readers do not take for text."""
 _UNPRINTABLE: Final = re.compile(
     "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 _LONGEST_KEY: Final = 200
-"""A reader of YAML looks for a key's colon in the first 1,024 characters, escapes included."""
+"""YAML readers look for a key's colon in the first 1,024 characters, escapes included."""
 _DEEPEST: Final = 50
 _INDENT: Final = "  "
 
 
 def playbook_text(playbook: Playbook) -> str:
-    """Return a playbook as YAML; what is at its default is left out."""
+    """Return a playbook as YAML, without values that are at their default."""
     head = playbook.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return _mapping(head | {"scenes": [_scene(scene) for scene in playbook.scenes]}, 0)
 
@@ -44,9 +44,9 @@ def _turn(turn: ScriptedTurn) -> JsonValue:
 
 
 def _call(call: ScriptedCall) -> JsonValue:
-    """Use the short form where it means the same.
+    """Use the short form if it means the same.
 
-    Arguments that no YAML mapping can hold become the JSON text, which is read as the same call.
+    Arguments that no YAML mapping can hold become JSON text, which is read as the same call.
     """
     arguments = call.arguments
     if not _can_be_written(arguments, _DEEPEST):
@@ -76,7 +76,7 @@ def _mapping(value: Mapping[str, JsonValue], depth: int) -> str:
 
 
 def _after(value: JsonValue, depth: int) -> str:
-    """Write what stands behind a colon or a dash, to the end of its last line."""
+    """Write the value after a colon or a dash, to the end of its last line."""
     if isinstance(value, dict) and value:
         return "\n" + _mapping(value, depth + 1)
     if isinstance(value, list) and value:
@@ -113,7 +113,7 @@ def _text(text: str, depth: int) -> str:
 
 
 def _stands_as_it_is(text: str, lines: list[str]) -> bool:
-    """A block's first line tells its indent, so it must be one without spaces of its own."""
+    """A block's first line determines its indent, so it must not start with spaces."""
     begins_well = bool(lines[0]) and not lines[0][0].isspace()
     has_blanks = any(line and not line.strip() for line in lines)
     return begins_well and not has_blanks and _UNPRINTABLE.search(text) is None

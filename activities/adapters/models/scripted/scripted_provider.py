@@ -1,7 +1,7 @@
-"""The provider `scripted`: a playbook speaks in place of a model, and every answer says so.
+"""The provider `scripted`: a playbook answers instead of a model, and every answer says so.
 
-It counts, in this process only, how often a turn was asked, so that an error with `times` ends. It
-sends nothing and stores nothing.
+It counts, only within this process, how often a turn was requested, so that an error with `times`
+ends. It sends nothing and stores nothing.
 """
 
 import asyncio
@@ -15,16 +15,14 @@ from activities.adapters.models.dialects.neutral_messages import (
     unique_ids,
 )
 from activities.adapters.models.retry_after import parse_wait
-from activities.adapters.models.scripted.playbook import (
-    STREAM_FAULTS,
+from activities.adapters.models.scripted.answer_choice import (
     Place,
-    Playbook,
     PlaybookError,
     ScriptedAnswer,
-    ScriptedError,
     answer,
     locate,
 )
+from activities.adapters.models.scripted.playbook import STREAM_FAULTS, Playbook, ScriptedError
 from activities.ports.model_provider import (
     AuthenticationFailedError,
     ContextOverflowError,
@@ -43,14 +41,14 @@ from workflows.policy.money.call_cost import cost_usd
 
 
 class ScriptedProvider:
-    """Answers by a playbook; implements `activities.ports.model_provider.ModelProvider`."""
+    """Answers from a playbook; implements `activities.ports.model_provider.ModelProvider`."""
 
     def __init__(self, playbook: Playbook) -> None:
         self._playbook = playbook
         self._asked: Counter[Place] = Counter()
 
     async def call(self, request: ModelRequest) -> ModelReply:
-        """Say what the playbook says here, after its latency; see the port for what is raised."""
+        """Return the playbook's answer after its latency; see the port for errors."""
         check_conversation(request.messages)
         spoken = self._answer(request)
         await self._wait(spoken, request)

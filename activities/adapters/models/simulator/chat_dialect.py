@@ -1,4 +1,4 @@
-"""The simulator's Chat Completions dialect: strict reading, faithful wording.
+"""The simulator's Chat Completions dialect: strict parsing, faithful wording.
 
 Keys, failures and rate-limit headers are those of the Responses dialect.
 """
@@ -6,7 +6,8 @@ Keys, failures and rate-limit headers are those of the Responses dialect.
 import json
 from collections.abc import Mapping
 
-from activities.adapters.models.scripted.playbook import Place, ScriptedAnswer, ScriptedCall
+from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
+from activities.adapters.models.scripted.playbook import ScriptedCall
 from activities.adapters.models.simulator.dialect import (
     WireRequest,
     called,
@@ -70,7 +71,7 @@ class ChatDialect(OpenAIDialect):
 
 
 class _Reader:
-    """Reads messages in order and refuses what the real one refuses."""
+    """Reads messages in order and refuses what the real server refuses."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

@@ -1,4 +1,4 @@
-"""What the simulator asks of a dialect, and what all dialects check alike."""
+"""The interface of a simulator's dialect, and the checks that all dialects share."""
 
 import base64
 import binascii
@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from activities.adapters.models.scripted.playbook import Place, ScriptedAnswer, ScriptedError
+from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
+from activities.adapters.models.scripted.playbook import ScriptedError
 from activities.text.foreign_json import Json, table
 from activities.text.surrogates import clean
 from workflows.domain.agent.messages import Message, ToolCall
@@ -16,16 +17,16 @@ _MAC_BYTES = 96
 
 
 class RefusedError(Exception):
-    """The request is none that the provider would take; the answer is a 400 with this text."""
+    """The real provider would not accept the request; the answer is a 400 with this text."""
 
 
 class WireRequest(NamedTuple):
-    """One request, understood."""
+    """One parsed request."""
 
     model: str
     conversation: Sequence[Message]
     stamps: Sequence[tuple[int, str]]
-    """For each signature that came back: which assistant message held it, and what it says."""
+    """For each signature that came back: the index of its assistant message, and its content."""
 
 
 class Failure(NamedTuple):
@@ -37,16 +38,16 @@ class Failure(NamedTuple):
 
 
 class Dialect(Protocol):
-    """One provider's way of speaking."""
+    """One provider's wire format."""
 
     name: str
 
     def key(self, headers: Mapping[str, str]) -> str:
-        """Return the key that the request carries; empty: none."""
+        """Return the key in the request; empty: none."""
         ...
 
     def read(self, body: Json) -> WireRequest:
-        """Understand a request body.
+        """Parse a request body.
 
         Raises:
             RefusedError: the real provider would refuse it.
@@ -67,7 +68,7 @@ class Dialect(Protocol):
 
 
 def stamp(dialect: str, place: Place, thought: str) -> str:
-    """Make a signature that can be checked later without remembering it."""
+    """Make a signature that can be checked later without being stored."""
     says = mark(place)
     return base64.b64encode(_mac(dialect, says, thought) + says.encode()).decode()
 
@@ -78,23 +79,23 @@ def mark(place: Place) -> str:
 
 
 def check_stamp(dialect: str, signature: object, thought: str) -> str:
-    """Return what a signature says.
+    """Return the content of a signature.
 
     Raises:
-        RefusedError: it did not come back byte for byte, or stands on another thought.
+        RefusedError: it did not come back byte for byte, or is on another thought.
     """
     try:
         raw = base64.b64decode(str(signature).encode(), validate=True)
         says = raw[_MAC_BYTES:].decode()
     except (binascii.Error, UnicodeError):
-        raise RefusedError("the signature is no base64 of ours") from None
+        raise RefusedError("the signature is not valid base64") from None
     if raw[:_MAC_BYTES] != _mac(dialect, says, thought):
         raise RefusedError("the signature does not belong to this content")
     return says
 
 
 def called(call_id: str, name: str, arguments: object) -> ToolCall:
-    """Understand a call of the conversation; arguments that are not an object are dropped."""
+    """Parse a call of the conversation; arguments that are not an object are dropped."""
     return ToolCall.model_validate({"id": call_id, "name": name, "arguments": table(arguments)})
 
 
@@ -105,23 +106,23 @@ def require(condition: object, message: str) -> None:
 
 
 def made_up_id(prefix: str, place: Place, index: int) -> str:
-    """Make an id that differs for each call of each agent, and is the same in each run."""
+    """Make an id that differs for each call of each agent, and is the same in every run."""
     digest = hashlib.sha256(f"{mark(place)}|{index}".encode()).hexdigest()
     return f"{prefix}{digest[:20]}"
 
 
 def thought_of(place: Place) -> str:
-    """Word what the simulated model pretends to have thought."""
+    """Word the simulated model's pretended thought."""
     return f"The playbook knows what comes at turn {place.turn}."
 
 
 def seconds(wait: float | str) -> str:
-    """Whole seconds without a point, as servers write them."""
+    """Format seconds, whole ones without a point, as servers do."""
     is_whole = not isinstance(wait, str) and math.isfinite(wait) and wait == int(wait)
     return str(int(wait)) if is_whole else str(wait)
 
 
 def _mac(dialect: str, says: str, thought: str) -> bytes:
-    # Half of a surrogate pair comes back replaced, and is signed as it comes back.
+    # Half of a surrogate pair comes back replaced, so the replaced form is signed.
     seed = f"{dialect}\0{says}\0{clean(thought)}".encode()
     return b"".join(hashlib.sha256(seed + bytes([n])).digest() for n in range(3))

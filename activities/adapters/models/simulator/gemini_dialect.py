@@ -1,16 +1,12 @@
-"""The simulator's generateContent dialect: strict reading, faithful wording."""
+"""The simulator's generateContent dialect: strict parsing, faithful wording."""
 
 import base64
 import binascii
 from collections.abc import Mapping
 
 from activities.adapters.models.dialects.gemini_content import FOREIGN_SIGNATURE
-from activities.adapters.models.scripted.playbook import (
-    ErrorKind,
-    Place,
-    ScriptedAnswer,
-    ScriptedError,
-)
+from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
+from activities.adapters.models.scripted.playbook import ErrorKind, ScriptedError
 from activities.adapters.models.simulator.dialect import (
     Failure,
     RefusedError,
@@ -119,7 +115,7 @@ _TYPE = "type.googleapis.com/google.rpc."
 
 
 class _Reader:
-    """Reads contents in order and refuses what the real one refuses."""
+    """Reads contents in order and refuses what the real server refuses."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -194,7 +190,7 @@ _UNEQUAL = (
 
 
 def _bytes(signature: str) -> bytes:
-    """The field is bytes on their side: either alphabet of base64 will do."""
+    """The field is bytes in Google's types, so either alphabet of base64 works."""
     try:
         standard = signature.replace("-", "+").replace("_", "/")
         return base64.b64decode(standard, validate=True)
@@ -216,7 +212,7 @@ def _result(call: ToolCall, answer: Json) -> ToolResult:
 
 
 def _answer(spoken: ScriptedAnswer, place: Place) -> list[Json]:
-    """The signature stands on the first call, or else on the last text."""
+    """The signature is on the first call or, without calls, on the last text."""
     parts: list[Json] = [{"text": thought_of(place), "thought": True}]
     if spoken.text:
         parts.append({"text": spoken.text})
@@ -230,7 +226,7 @@ def _answer(spoken: ScriptedAnswer, place: Place) -> list[Json]:
 
 
 def _usage(usage: Usage) -> Json:
-    """Their output counts thoughts apart."""
+    """Gemini counts thoughts separately from output."""
     thoughts = usage.output_tokens // 2
     return {
         "promptTokenCount": usage.input_tokens,

@@ -1,4 +1,4 @@
-"""An HTTP application that runs in this event loop, on a port of its own."""
+"""An HTTP application that runs in this event loop, on its own port."""
 
 import asyncio
 import contextlib
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from uvicorn import Server
 
 _IDLE_S: Final = 600
-"""How long a connection may wait for its next request. Longer than any client keeps one: where the
-server closes it first, the next request meets a closed door, and may have been billed."""
+"""How long a connection may wait for its next request; longer than any client keeps one. If the
+server closed it first, the next request would fail, and might have been billed."""
 
 
 class Listening:
     """An asynchronous context: the application answers while it is open.
 
     Attributes:
-        url: where it listens, without a path; known once it is open.
+        url: its address, without a path; known once it is open.
     """
 
     def __init__(self, app: "ASGIApp", port: int = 0, host: str = "127.0.0.1") -> None:
-        """Args: an ASGI application; the port (0: any that is free); the address to listen on."""
+        """Args: an ASGI application; the port (0: any free one); the address to listen on."""
         self._app = app
         self._address = (host, port)
         self._task: asyncio.Task[None] | None = None
@@ -32,7 +32,7 @@ class Listening:
 
     async def __aenter__(self) -> Self:
         listening = socket.create_server(self._address)
-        # Each connection inherits it: else a second write waits 40 ms for word of the first.
+        # Each connection inherits it; otherwise a second write waits 40 ms for the first one's ACK.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         host, port = listening.getsockname()[:2]
         self.url = f"http://{host}:{port}"
@@ -56,7 +56,7 @@ def _server(app: "ASGIApp", ready: asyncio.Event) -> "Server":
     from uvicorn import Config, Server
 
     class _EmbeddedServer(Server):
-        """Says when it listens, and leaves the signals to the process that it runs in."""
+        """Reports when it listens, and leaves signals to its process."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
@@ -69,11 +69,11 @@ def _server(app: "ASGIApp", ready: asyncio.Event) -> "Server":
     config = Config(
         app,
         log_config=None,
-        # A cut answer is wanted here, not an error to report.
+        # A cut answer is intended here, not an error to report.
         log_level="critical",
         access_log=False,
         lifespan="off",
-        # What is passed on has the headers of whoever made it.
+        # An answer that is passed on keeps the headers of its origin.
         server_header=False,
         date_header=False,
         timeout_keep_alive=_IDLE_S,

@@ -1,13 +1,9 @@
-"""The simulator's Messages dialect: strict reading, faithful wording."""
+"""The simulator's Messages dialect: strict parsing, faithful wording."""
 
 from collections.abc import Mapping
 
-from activities.adapters.models.scripted.playbook import (
-    ErrorKind,
-    Place,
-    ScriptedAnswer,
-    ScriptedError,
-)
+from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
+from activities.adapters.models.scripted.playbook import ErrorKind, ScriptedError
 from activities.adapters.models.simulator.dialect import (
     Failure,
     RefusedError,
@@ -113,7 +109,7 @@ class AnthropicDialect:
 
 
 class _Reader:
-    """Reads messages in order and refuses what the real one refuses."""
+    """Reads messages in order and refuses what the real server refuses."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -199,7 +195,7 @@ def _result(block: Json, names: Mapping[str, str]) -> ToolResult:
 
 
 def _usage(usage: Usage) -> Json:
-    """Their input tokens leave out what the cache gave and took."""
+    """Anthropic's input tokens exclude cache reads and writes."""
     special = usage.cached_input_tokens + usage.cache_write_tokens
     brief = min(usage.cache_write_5m_tokens, usage.cache_write_tokens)
     return {

@@ -1,15 +1,10 @@
-"""The simulator's Responses dialect: strict reading, faithful wording."""
+"""The simulator's Responses dialect: strict parsing, faithful wording."""
 
 import json
 from collections.abc import Mapping
 
-from activities.adapters.models.scripted.playbook import (
-    ErrorKind,
-    Place,
-    ScriptedAnswer,
-    ScriptedCall,
-    ScriptedError,
-)
+from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
+from activities.adapters.models.scripted.playbook import ErrorKind, ScriptedCall, ScriptedError
 from activities.adapters.models.simulator.dialect import (
     Failure,
     WireRequest,
@@ -123,7 +118,7 @@ class OpenAIDialect:
 
 
 class _Reader:
-    """Reads items in order and refuses what the real one refuses."""
+    """Reads items in order and refuses what the real server refuses."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

@@ -1,6 +1,6 @@
-"""The simulator's HTTP application: one way for every dialect from request to answer.
+"""The simulator's HTTP application: one path from request to answer for every dialect.
 
-`GET /_simulator/requests` lists what was asked. Nothing is kept beyond the process.
+`GET /_simulator/requests` lists the requests. Nothing is kept beyond the process.
 """
 
 import asyncio
@@ -9,16 +9,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from activities.adapters.models.scripted.playbook import (
-    STREAM_FAULTS,
+from activities.adapters.models.scripted.answer_choice import (
     Place,
-    Playbook,
     PlaybookError,
     ScriptedAnswer,
-    ScriptedError,
     answer,
     locate,
 )
+from activities.adapters.models.scripted.playbook import STREAM_FAULTS, Playbook, ScriptedError
 from activities.adapters.models.simulator.chat_dialect import ChatDialect
 from activities.adapters.models.simulator.dialect import (
     Dialect,
@@ -41,12 +39,12 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 WRONG_KEY = "wrong"
-"""A key that begins so is refused, as an empty one is."""
+"""Keys with this prefix are refused, as is an empty key."""
 _STREAMED = "streamGenerateContent"
 
 
 class Log:
-    """What was asked, in order."""
+    """The requests, in order."""
 
     def __init__(self) -> None:
         self.entries: list[Json] = []
@@ -55,7 +53,7 @@ class Log:
     def add(
         self, dialect: str, model: str, place: Place | None, outcome: str, **more: object
     ) -> None:
-        """Note one request, which turn of which agent asked where it says so, and how it ended."""
+        """Record one request, its agent and turn if it names them, and its outcome."""
         entry: Json = {"dialect": dialect, "model": model, "outcome": outcome, **more}
         if place is not None:
             self._places[place] += 1
@@ -68,30 +66,30 @@ class Log:
 
 
 class RawAnswer(NamedTuple):
-    """An answer that no playbook words: it goes out as it stands."""
+    """An answer outside the playbook, sent as it is."""
 
     status: int
     body: object
-    """JSON, or text as it stands."""
+    """JSON, or text sent as it is."""
     headers: Mapping[str, str] = {}
 
 
 class SimulatedProviders:
-    """Answers requests of every dialect by one playbook."""
+    """Answers requests of every dialect from one playbook."""
 
     def __init__(self, playbook: Playbook) -> None:
-        """Args: what the simulated models say."""
+        """Args: the playbook."""
         self.play(playbook)
 
     def play(self, playbook: Playbook) -> None:
-        """Answer by another playbook from now on; the log and all counts begin again."""
+        """Answer from another playbook from now on; the log and all counts restart."""
         self._playbook = playbook
         self._asked: Counter[Place] = Counter()
         self._raw: list[RawAnswer] = []
         self.log = Log()
 
     def interject(self, raw: RawAnswer) -> None:
-        """Answer the next request with this, whatever it asks; the play does not move."""
+        """Answer the next request with this, whatever it asks; the play does not advance."""
         self._raw.append(raw)
 
     async def respond(
@@ -100,10 +98,10 @@ class SimulatedProviders:
         """Answer one request of a dialect, after the playbook's latency.
 
         Args:
-            dialect: whose way to speak.
+            dialect: the wire format.
             raw: the request's body.
             headers: the request's.
-            path: what the path says of `model`, and of `verb` where a stream is asked for by it.
+            path: the path's `model`, and its `verb` if that asks for a stream.
         """
         from starlette.responses import JSONResponse, Response
 
@@ -169,7 +167,7 @@ class SimulatedProviders:
 
 
 def _is_in_stream(error: ScriptedError | None) -> bool:
-    """Say whether the answer begins as a stream, whatever becomes of it."""
+    """Say whether the answer begins as a stream, however it ends."""
     return error is None or error.at is not None or error.kind in STREAM_FAULTS
 
 
@@ -240,7 +238,7 @@ def _body(raw: bytes) -> Json:
 
 
 def _check_stamps(request: WireRequest, place: Place) -> None:
-    """Each signature must stand on the turn that it was given for."""
+    """Each signature must be on the turn for which it was made."""
     spoken = sum(message.role == "assistant" for message in request.conversation)
     for index, says in request.stamps:
         expected = mark(place._replace(turn=place.turn - spoken + index))
@@ -249,7 +247,7 @@ def _check_stamps(request: WireRequest, place: Place) -> None:
 
 
 def _models() -> Json:
-    """Name one model, in every provider's shape at once."""
+    """Name one model, in every provider's format at once."""
     listed = {"id": "simulated", "object": "model", "type": "model", "display_name": "Simulated"}
     return {
         "object": "list",

@@ -1,4 +1,4 @@
-"""Runs the simulator: inside a test's event loop, or as a program of its own."""
+"""Runs the simulator, in a test's event loop or as a program."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -20,12 +20,12 @@ class Simulator:
     """An asynchronous context: the simulator runs while it is open.
 
     Attributes:
-        url: where it listens, without a path; known once it is open.
-        log: what was asked so far.
+        url: its address, without a path; known once it is open.
+        log: the requests so far.
     """
 
     def __init__(self, playbook: Playbook, port: int = 0, host: str = "127.0.0.1") -> None:
-        """Args: what it says; the port (0: any that is free); the address to listen on."""
+        """Args: the playbook; the port (0: any free one); the address to listen on."""
         self._providers = SimulatedProviders(playbook)
         self._address = (port, host)
         self._listening: Listening | None = None
@@ -33,7 +33,7 @@ class Simulator:
 
     @property
     def log(self) -> Log:
-        """What was asked so far."""
+        """The requests so far."""
         return self._providers.log
 
     @property
@@ -42,16 +42,16 @@ class Simulator:
         return base_urls(self.url)
 
     def play(self, playbook: Playbook) -> None:
-        """Answer by another playbook from now on; the log and all counts begin again."""
+        """Answer from another playbook from now on; the log and all counts restart."""
         self._providers.play(playbook)
 
     def interject(self, raw: RawAnswer) -> None:
-        """Answer the next request with this, whatever it asks; the play does not move."""
+        """Answer the next request with this, whatever it asks; the play does not advance."""
         self._providers.interject(raw)
 
     async def __aenter__(self) -> Self:
         port, host = self._address
-        # The application's imports are heavy, so it is made where it runs.
+        # The application's imports are heavy, so it is built in a thread.
         self._listening = await Listening(make_app(self._providers), port, host).__aenter__()
         self.url = self._listening.url
         return self
@@ -72,8 +72,8 @@ async def serve(path: Path, host: str, port: int, announce: Callable[[str], None
     Args:
         path: the playbook's file.
         host: the address to listen on.
-        port: 0 takes any that is free.
-        announce: is told the URL once requests are accepted; `base_urls` makes the SDKs' of it.
+        port: 0 takes any free port.
+        announce: called with the URL when requests are accepted; `base_urls` derives the SDKs'.
 
     Raises:
         DocumentError: the playbook is wrong.

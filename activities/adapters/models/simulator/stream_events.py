@@ -1,7 +1,7 @@
-"""A whole answer cut into the events of its provider's stream.
+"""Cuts a whole answer into the events of its provider's stream.
 
-Each provider names, nests and ends its events in its own way; what they hold together is exactly
-the answer that goes out without a stream.
+Each provider names, nests and ends its events in its own way; together they hold exactly the
+answer that is sent without a stream.
 """
 
 import json
@@ -21,9 +21,9 @@ class Frame(NamedTuple):
 
     data: Json
     part: Part = "other"
-    """What it carries; the first of part `end` is the event that a whole answer ends with."""
+    """Its content; the first event of part `end` is the one that ends a whole answer."""
     event: str = ""
-    """Its name on the wire; empty: it has none."""
+    """Its name in the stream; empty: none."""
 
     def encode(self) -> bytes:
         """Write it as a server-sent event, in plain ASCII."""
@@ -84,7 +84,7 @@ _ANTHROPIC_BLOCKS: Mapping[str, Callable[[Json], tuple[Json, list[Json]]]] = {
 
 
 def openai_frames(body: Json) -> Iterator[Frame]:
-    """Cut a response: its items one by one, and then the whole of it again."""
+    """Cut a response: its items one by one, then the whole response again."""
     begun: Json = {**body, "status": "in_progress", "output": [], "usage": None}
     frames = [
         Frame({"type": "response.created", "response": begun}),
@@ -143,9 +143,9 @@ _NOTHING: Json = {"arguments": ""}
 
 
 def gemini_frames(body: Json) -> Iterator[Frame]:
-    """Cut an answer: each chunk is one itself, and the last has the finish reason.
+    """Cut an answer: each chunk is itself an answer, and the last has the finish reason.
 
-    A part that carries a signature stays whole, and so does a call: they are never cut there.
+    A part with a signature and a call stay whole, because Gemini never cuts them.
     """
     candidate = tables(body["candidates"])[0]
     about = {key: value for key, value in body.items() if key != "candidates"}
@@ -180,15 +180,15 @@ FRAMES: Mapping[str, Callable[[Json], Iterator[Frame]]] = {
     "chat": chat_frames,
     "gemini": gemini_frames,
 }
-"""By dialect; one that is not here does not stream."""
+"""By dialect; a dialect that is missing here does not stream."""
 
 
 def error_frame(dialect: str, body: Json) -> Frame:
-    """Word a failure that comes when the stream has begun already.
+    """Word a failure that comes after the stream has begun.
 
     Args:
-        dialect: whose.
-        body: of the same failure as an answer of its own.
+        dialect: the stream's.
+        body: the body of the same failure as a separate answer.
     """
     if dialect == "openai":
         head: Json = {"type": "error", "sequence_number": 0}

@@ -1,4 +1,4 @@
-"""How the simulator sends a stream, and how it spoils one where the playbook says so.
+"""How the simulator sends a stream, and how it spoils one if the playbook says so.
 
 | fault        | what is sent                                        | how the stream ends     |
 |--------------|-----------------------------------------------------|-------------------------|
@@ -9,8 +9,8 @@
 | an error     | all before its place, and then the error as event   | in order                |
 
 The places are `start` (before the first event), `text` and `arguments` (after the first event of
-that part, or inside it where it is the only one), `end` (before the event that ends the answer),
-and, where none is named, the middle.
+that part, or inside it if it is the only one), `end` (before the event that ends the answer) and,
+if none is named, the middle.
 """
 
 import asyncio
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 class Script(NamedTuple):
-    """What one stream does."""
+    """What one stream sends."""
 
     chunks: Sequence[bytes]
     ending: Literal["orderly", "broken", "never"] = "orderly"
 
 
 def play(frames: Sequence[Frame], error: ScriptedError | None, told: Frame | None) -> Script:
-    """Say what is sent for an answer, with its fault if it has one.
+    """Return what to send for an answer, with its fault if it has one.
 
     Args:
         frames: the whole answer.
         error: the fault; None: none.
-        told: the error's own event, where it is an error of the provider.
+        told: the error's event, if it is an error of the provider.
     """
     whole = [frame.encode() for frame in frames]
     if error is None:
@@ -46,7 +46,7 @@ def play(frames: Sequence[Frame], error: ScriptedError | None, told: Frame | Non
     at, piece = _place(frames, error.at)
     before = [*whole[:at], *([piece] if piece else [])]
     if told is not None:
-        # An event of its own, so never behind half of another.
+        # A separate event, so it never follows half of another.
         return Script([*whole[:at], told.encode()])
     match error.kind:
         case "corrupt":
@@ -60,7 +60,7 @@ def play(frames: Sequence[Frame], error: ScriptedError | None, told: Frame | Non
 
 
 def _place(frames: Sequence[Frame], at: str | None) -> tuple[int, bytes]:
-    """Return how many events come whole, and the half of one that comes after them."""
+    """Return how many events come whole, and the half of an event that follows them."""
     if at == "start":
         return 0, b""
     places = [index for index, frame in enumerate(frames) if frame.part == at]
@@ -73,7 +73,7 @@ def _place(frames: Sequence[Frame], at: str | None) -> tuple[int, bytes]:
 
 
 def _spoilt(event: bytes) -> bytes:
-    """Keep the event's frame, and break its JSON."""
+    """Keep the event's frame, but break its JSON."""
     head, _, data = event.partition(b"data: ")
     return head + b"data: " + data.strip()[:-2].replace(b":", b"", 1) + b"\n\n"
 
@@ -83,8 +83,8 @@ def stream_response(script: Script, headers: Mapping[str, str], pause_s: float) 
 
     Args:
         script: what to send.
-        headers: beside the content type.
-        pause_s: before each event but the first.
+        headers: besides the content type.
+        pause_s: the delay before each event except the first.
     """
     from starlette.responses import Response
 

@@ -1,4 +1,4 @@
-"""The one way out of a sandbox: a socket inside and a proxy that reaches the listed hosts only.
+"""A sandbox's only way out: a socket inside, and a proxy that reaches only the listed hosts.
 
-Which hosts are allowed is decided in `workflows.policy.network`.
+`workflows.policy.network` decides which hosts are allowed.
 """

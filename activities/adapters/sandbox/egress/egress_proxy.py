@@ -1,12 +1,12 @@
 """The proxy of set-up commands: it reaches the hosts that a person listed, and no others.
 
-It runs in the host worker and accepts on a socket that listens inside the sandbox (`doorway`). A
-host's name is judged by `policy.hosts`, then resolved here, once; where any of the addresses is not
-public (`policy.addresses`) nothing is connected, and what is connected is one of those addresses,
-not the name again. Only a registry that the person calls private may lead elsewhere. Bytes are
-passed on unread: what an allowed host is told is not looked at. The exception are registries that
-want credentials: there the proxy ends the encryption itself (`inner_authority`), and adds them to
-each request. It keeps nothing open after its one command.
+It runs in the host worker and accepts connections on a socket that listens inside the sandbox
+(`network_socket`). `policy.network.host_list` judges a host's name; then the proxy resolves it
+once. If any of the addresses is not public (`policy.network.public_addresses`), it connects to
+none; otherwise it connects to one of them, not to the name again. Only a registry that the person
+marks as private may have other addresses. Bytes are passed on unread, except for registries that
+need credentials: there the proxy ends the encryption itself (`inner_authority`), and adds the
+credentials to each request. It keeps nothing open after its one command.
 """
 
 import asyncio
@@ -43,10 +43,10 @@ _MOST_ADDRESSES = 16
 _FLUSH_S = 5.0
 _PAUSE_S = 0.1
 _SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""Of descriptors or memory, while others hold them."""
+"""Of descriptors or memory, while other processes hold them."""
 _RESOLVING_THREADS = 32
 MOST_REFUSALS = 20
-"""How many different ones are kept for a person."""
+"""How many different refusals are kept for a person."""
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -56,10 +56,10 @@ async def resolve(name: str) -> tuple[str, ...]:
     """Ask the system for a name's addresses.
 
     Args:
-        name: absolute; no search domain of the host's is tried with it.
+        name: absolute, so that no search domain of the host is tried.
 
     Raises:
-        OSError: it has none, or no one answers.
+        OSError: it has none, or no server answers.
     """
     asking = functools.partial(socket.getaddrinfo, type=socket.SOCK_STREAM)
     loop = asyncio.get_running_loop()
@@ -69,13 +69,13 @@ async def resolve(name: str) -> tuple[str, ...]:
 
 @functools.cache
 def _resolvers() -> ThreadPoolExecutor:
-    """Return threads that nothing else needs: a lookup that no one answers blocks one for long."""
+    """Return separate threads, because a lookup without an answer blocks its thread for long."""
     return ThreadPoolExecutor(_RESOLVING_THREADS, thread_name_prefix="resolve")
 
 
 @dataclass(frozen=True)
 class Outside:
-    """What a name leads to, and which addresses may be reached. Tests have a world of their own."""
+    """The addresses of names, and which of them may be reached. Tests pass a fake."""
 
     resolve: Callable[[str], Awaitable[tuple[str, ...]]] = resolve
     fault: Callable[[str], str | None] = address_fault
@@ -85,22 +85,22 @@ class Outside:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What one command may ask of its proxy."""
+    """The limits of one command's proxy."""
 
     connections: int = 64
-    """At once; others wait."""
+    """Open at the same time; others wait."""
     lookups: int = 4
-    """At once; others wait, and that counts as theirs."""
+    """Connecting at the same time; others wait, and the wait counts as their time."""
     head_bytes: int = 16 << 10
     head_s: float = 30.0
     connect_s: float = 20.0
     """For resolving a name, and then for each address."""
     idle_s: float = 120.0
-    """How long a connection lives on which nothing moves."""
+    """How long a connection without traffic lives."""
 
 
 class _RefusedError(Exception):
-    """A request is answered with a status and with these words, which a person reads as well."""
+    """Ends a request with a status and with this text, which a person also reads."""
 
     def __init__(self, status: str, text: str) -> None:
         super().__init__(text)
@@ -116,19 +116,19 @@ class Egress:
     bounds: Bounds = field(default_factory=Bounds)
     registries: ReachableRegistries = field(default_factory=ReachableRegistries)
     authority: InnerAuthority | None = None
-    """Vouches for registries with credentials; None: there is none."""
+    """Issues certificates for registries with credentials; None: there are none."""
     refusals: dict[str, None] = field(default_factory=dict[str, None])
-    """What was not reached, and why; in order, each once."""
+    """Hosts that were not reached, and why; in order, without repeats."""
     _looking: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
         self._looking = asyncio.Semaphore(self.bounds.lookups)
 
     async def serve(self, server: socket.socket) -> None:
-        """Accept until cancelled; then every connection is closed.
+        """Accept until cancelled; then close every connection.
 
         Args:
-            server: listens, and does not block; the caller closes it.
+            server: a listening, non-blocking socket; the caller closes it.
         """
         free = asyncio.Semaphore(self.bounds.connections)
         async with asyncio.TaskGroup() as group:
@@ -136,12 +136,12 @@ class Egress:
                 await free.acquire()
                 client = await _accepted(server)
                 answering = group.create_task(self._one(client))
-                # Also where it was cancelled before it began.
+                # Even if it was cancelled before it began.
                 answering.add_done_callback(functools.partial(_ended, client, free))
 
     async def _one(self, client: socket.socket) -> None:
-        """Answer one connection; what goes wrong on it is its own."""
-        with contextlib.suppress(OSError):  # a time-out is one, too
+        """Answer one connection; an error ends only this connection."""
+        with contextlib.suppress(OSError):  # includes time-outs
             limit = self.bounds.head_bytes
             async with _closing(await _opened(client, limit)) as streams:
                 try:
@@ -181,7 +181,7 @@ class Egress:
                 await self._relay((inside[0], outside[1]), (outside[0], inside[1]))
 
     async def _plain(self, inside: Streams, asked: Asked, name: str) -> None:
-        """Pass on one request and its answer; nothing more of the client's."""
+        """Pass on one request and its answer, and nothing more from the client."""
         above = self.registries.is_behind_proxy(name, asked.port)
         connecting = self._upstream() if above else self._connected(name, asked.port)
         async with _closing(await connecting) as outside:
@@ -191,7 +191,7 @@ class Egress:
             await self._relay((outside[0], inside[1]))
 
     async def _with_credentials(self, inside: Streams, name: str, credential: Credential) -> None:
-        """Answer for a registry inside, and ask it outside with its credentials."""
+        """Answer inside in place of a registry, and ask it outside with its credentials."""
         assert self.authority is not None
         inside[1].write(_ESTABLISHED)
         try:
@@ -228,7 +228,7 @@ class Egress:
             raise _RefusedError("502 Registry is not trusted", text) from error
 
     async def _connected(self, name: str, port: int) -> Streams:
-        """Connect to one of a name's addresses, once all of them were judged."""
+        """Connect to one of a name's addresses, after all of them were judged."""
         if self.registries.is_behind_proxy(name, port):
             return await self._tunnelled(name, port)
         addresses = await self._judged(name, port)
@@ -254,7 +254,7 @@ class Egress:
             raise _RefusedError("502 Upstream proxy does not answer", text) from error
 
     async def _tunnelled(self, name: str, port: int) -> Streams:
-        """Have the upstream proxy connect; it resolves the name."""
+        """Let the upstream proxy connect; it resolves the name."""
         address = self.registries.access.upstream_proxy
         assert address is not None
         streams = await self._upstream()
@@ -284,7 +284,7 @@ class Egress:
         return addresses
 
     def _check_private(self, name: str, port: int, address: str, kind: str) -> None:
-        """Refuse an address that is not public, unless it is that of a private registry."""
+        """Refuse an address that is not public, unless it belongs to a private registry."""
         leads = (
             f"host {name!r} is in 'worktree.network', but leads to the address {address}, which is "
             f"not public ({kind})"
@@ -301,7 +301,7 @@ class Egress:
             raise _RefusedError("403 Port is never reached", text)
 
     async def _relay(self, *ways: Streams, redaction: AnswerRedaction | None = None) -> None:
-        """Pass bytes on each way until its end, or until nothing moved for long."""
+        """Pass bytes in each direction until its end, or until nothing moved for long."""
         loop, idle_s = asyncio.get_running_loop(), self.bounds.idle_s
         async with asyncio.timeout(idle_s) as idle:
 
@@ -316,7 +316,7 @@ class Egress:
 
 
 async def _accepted(server: socket.socket) -> socket.socket:
-    """Accept one; while the worker has no descriptor left, those who ask wait for one."""
+    """Accept one connection; while the worker has no free descriptor, clients wait."""
     while True:
         try:
             client, _ = await asyncio.get_running_loop().sock_accept(server)
@@ -358,7 +358,7 @@ async def _pump(
             writer.write(redaction.end())
         if writer.can_write_eof():
             writer.write_eof()
-    except OSError:  # one side is gone; the other way ends with it
+    except OSError:  # one side is gone, which also ends the other direction
         writer.transport.abort()
 
 
@@ -383,12 +383,12 @@ async def _closing(streams: Streams) -> AsyncGenerator[Streams]:
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:
-    """Send what is left to be sent, but wait little for a client that does not take it."""
+    """Send what is left, but wait only briefly for a client that does not take it."""
     writer.close()
     try:
         async with asyncio.timeout(_FLUSH_S):
             await writer.wait_closed()
-    except OSError:  # it is gone, or was not taken in time
+    except OSError:  # the client is gone, or was too slow
         pass
     finally:
         writer.transport.abort()

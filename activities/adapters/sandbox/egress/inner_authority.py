@@ -1,9 +1,9 @@
-"""Certificates with which the proxy of one command answers for registries that want credentials.
+"""Certificates with which one command's proxy answers for registries that need credentials.
 
-What is encrypted between a program inside and a registry could be given no header. So the proxy
-ends that encryption itself, and the sandbox of this one command trusts the authority that was made
-for it. The authority can vouch for the registries alone (RFC 5280, name constraints), and its key
-is in this process's memory only, and gone with the command.
+The proxy cannot add a header to encrypted traffic between a program inside and a registry. So it
+ends that encryption itself, and the sandbox of this one command trusts an authority made for it.
+The authority can vouch only for the registries (RFC 5280, name constraints). Its key exists only
+in this process's memory, and only as long as the command.
 """
 
 import ssl
@@ -27,7 +27,7 @@ class InnerAuthority:
         """Make the authority.
 
         Args:
-            hosts: by their normal names; it can vouch for no others.
+            hosts: their normal names; it can vouch for no others.
         """
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _named("Blue Flame, one set-up command")
@@ -60,7 +60,7 @@ class InnerAuthority:
         return self._certificate.public_bytes(serialization.Encoding.PEM).decode()
 
     def context(self, host: str) -> ssl.SSLContext:
-        """Return what answers as a host."""
+        """Return the TLS context that answers as a host."""
         if host not in self._contexts:
             self._contexts[host] = _server(self._identity(host))
         return self._contexts[host]

@@ -1,9 +1,9 @@
-"""The one way out of a sandbox: a socket that listens inside, and is answered outside.
+"""A sandbox's only way out: a socket that listens inside, and is answered outside.
 
 The sandbox's network stays empty. Before the command, a few lines of Python inside listen on its
-loopback, hand that socket to the host through an inherited descriptor, and become the command. So
-nothing stands in a file system, no process of the host stays inside, and with the command's end all
-of it is gone. What goes through is `egress`'s to judge.
+loopback, pass that socket to the host through an inherited descriptor, and become the command.
+So there is no socket file, no process of the host inside, and nothing left after the command's
+end. `egress_proxy` judges the traffic.
 """
 
 import asyncio
@@ -12,19 +12,20 @@ import socket
 from collections.abc import AsyncGenerator
 from typing import Final
 
+from activities.adapters.sandbox.blueflame_programs import own_programs
 from activities.adapters.sandbox.child_process import readable
 from activities.adapters.sandbox.egress.egress_proxy import Egress
-from activities.adapters.sandbox.shown_programs import own_programs
 
 PORT: Final = 3128
-"""On the sandbox's own loopback, where nothing else listens: each command has a new one."""
+"""On the sandbox's own loopback, which is new for each command, so nothing else listens there."""
 _BACKLOG: Final = 128
 _PROXY: Final = f"http://127.0.0.1:{PORT}"
 VARIABLES: Final = (
     *((name, _PROXY) for name in ("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy")),
     *((name, "") for name in ("NO_PROXY", "no_proxy")),
 )
-"""What programs read; an empty list of exceptions, for without the proxy nothing is reached."""
+"""The variables that programs read. The list of exceptions is empty: only the proxy reaches
+hosts."""
 
 _INSIDE: Final = f"""\
 import os, socket, sys
@@ -39,14 +40,14 @@ except OSError as error:
     print(f"{{sys.argv[2]}}: {{error.strerror}}", file=sys.stderr)
     sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
 """
-"""Run isolated (`-I -S`): nothing of the worktree is imported."""
+"""Runs isolated (`-I -S`), so it imports nothing from the worktree."""
 
 
 def through(channel: int, argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the command that opens the door and becomes `argv`.
+    """Return the command that opens the socket and becomes `argv`.
 
     Args:
-        channel: the descriptor, inherited under this number, that leads to the host.
+        channel: the descriptor to the host, inherited under this number.
         argv: the command itself.
     """
     return (str(own_programs().interpreter), "-I", "-S", "-c", _INSIDE, str(channel), *argv)
@@ -54,11 +55,11 @@ def through(channel: int, argv: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextlib.asynccontextmanager
 async def answered(channel: socket.socket, egress: Egress) -> AsyncGenerator[None]:
-    """Let a proxy answer what comes from inside, as long as the body runs.
+    """Let a proxy answer connections from inside while the body runs.
 
     Args:
-        channel: our end of the descriptor; does not block.
-        egress: judges what is asked for.
+        channel: this process's end of the descriptor; does not block.
+        egress: judges the requests.
     """
     answering = asyncio.ensure_future(_answer(channel, egress))
     try:

@@ -1,8 +1,8 @@
-"""What a program asks of the proxy: the head of one request, read strictly. Pure.
+"""A program's request to the proxy: the head of one request, parsed strictly. Pure.
 
-Two forms are read: `CONNECT host:port`, for everything that is encrypted, and `GET http://host/…`
-(or `HEAD`), for what is not. A head that two readers could understand differently is refused, so
-that nothing but the judged host ever gets it.
+Two forms are accepted: `CONNECT host:port` for all encrypted traffic, and `GET http://host/…` (or
+`HEAD`) for the rest. A head that two parsers could understand differently is refused, so that only
+the judged host ever gets it.
 """
 
 import re
@@ -12,37 +12,38 @@ _HTTP_PORT: Final = 80
 _HTTPS_PORT: Final = 443
 _ORIGIN: Final = re.compile(r"/[^#]*", re.ASCII)
 _CREDENTIALS: Final = frozenset({"authorization", "cookie", "accept-encoding"})
-"""Never passed on to a registry: what it is told is what the proxy adds. Nor the encodings, for
-what is compressed could not be looked through."""
+"""Never passed on to a registry: the proxy adds its own credentials. Nor are encodings, because
+compressed answers could not be searched."""
 _LINE: Final = re.compile(r"([A-Za-z]{1,20}) ([\x21-\x7e]+) (HTTP/1\.[01])", re.ASCII)
 _AUTHORITY: Final = re.compile(r"([^@/?#\\:]+|\[[^@/?#\\]*\])(?::([0-9]{1,5}))?", re.ASCII)
 _ABSOLUTE: Final = re.compile(r"http://([^/?#]+)(/[^#]*|\?[^#]*)?", re.ASCII | re.IGNORECASE)
 _HEADER: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
 _READING: Final = frozenset({"GET", "HEAD"})
 _OURS: Final = frozenset({"host", "connection", "keep-alive", "te", "trailer", "upgrade", "expect"})
-"""Of one connection only, or written again; so is everything that begins with `proxy-`."""
+"""For one connection only, or written again by the proxy; so are all names that begin with
+`proxy-`."""
 _FORMS: Final = "ask it by CONNECT, or by GET or HEAD with an address that begins with 'http://'"
 
 
 class BadHeadError(ValueError):
-    """The head cannot be taken; the message says why, for the reader of the set-up's output."""
+    """The head cannot be accepted; the message says why, for the reader of set-up's output."""
 
 
 class Asked(NamedTuple):
-    """What is asked for."""
+    """A parsed request."""
 
     host: str
-    """As it was written; not judged yet."""
+    """As written; not judged yet."""
     port: int
     method: str
     path: str
-    """What is asked of the host; empty: the connection itself, as a tunnel."""
+    """The path to ask the host for; empty: the connection itself, as a tunnel."""
     version: str
     headers: tuple[tuple[str, str], ...]
-    """Those that go on to the host."""
+    """The headers that go on to the host."""
 
     def forwarded(self, host: str) -> bytes:
-        """Return the head for the host itself: of this one request, and with no other name.
+        """Return the head for the host itself: for this one request, and with no other name.
 
         Args:
             host: its name as it was judged.
@@ -50,7 +51,7 @@ class Asked(NamedTuple):
         return self._head(self.path, self._place(host, _HTTP_PORT), self.headers)
 
     def above(self, host: str, authorization: tuple[str, ...]) -> bytes:
-        """Return the same for a proxy that is asked for it.
+        """Return the same head for an upstream proxy.
 
         Args:
             host: its name as it was judged.
@@ -60,7 +61,7 @@ class Asked(NamedTuple):
         return self._head(f"http://{place}{self.path}", place, self.headers, authorization)
 
     def authorized(self, host: str, authorization: str) -> bytes:
-        """Return the head for a registry, with its credentials in place of any that came.
+        """Return the head for a registry, with its credentials in place of those from inside.
 
         Args:
             host: its name as it was judged.
@@ -87,13 +88,13 @@ class Asked(NamedTuple):
 
 
 def read_head(head: bytes) -> Asked:
-    """Read a request's head.
+    """Parse a request's head.
 
     Args:
-        head: up to and with the empty line.
+        head: up to and including the empty line.
 
     Raises:
-        BadHeadError: it is none, or of another form than the two.
+        BadHeadError: it is not a head, or of another form.
     """
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     match = _LINE.fullmatch(first)
@@ -108,15 +109,15 @@ def read_head(head: bytes) -> Asked:
 
 
 def read_inner_head(head: bytes, host: str, port: int) -> Asked:
-    """Read the head of a request within a tunnel that the proxy ended itself.
+    """Parse the head of a request within a tunnel that the proxy ended itself.
 
     Args:
-        head: up to and with the empty line.
-        host: to which the tunnel leads, by its normal name.
-        port: the same.
+        head: up to and including the empty line.
+        host: the tunnel's target, by its normal name.
+        port: the tunnel's target port.
 
     Raises:
-        BadHeadError: it is none, names another host, or would do more than read.
+        BadHeadError: it is not a head, names another host, or would do more than read.
     """
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     match = _LINE.fullmatch(first)

@@ -1,4 +1,4 @@
-"""What a set-up command with a network is given beside the proxy: indexes and certificates."""
+"""What a set-up command with a network gets besides the proxy: indexes and certificates."""
 
 import ssl
 from collections.abc import Mapping
@@ -14,16 +14,16 @@ _TRUST: Final = (
     *("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
     *("npm_config_cafile", "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"),
 )
-"""Where programs are told whom to trust: OpenSSL, Go and uv, requests, pip, curl, Node, npm (where
-a file of its own says `cafile`), cargo and git. Java reads none of them."""
+"""Variables that name trusted certificates: for OpenSSL, Go and uv, requests, pip, curl, Node, npm
+(if its own file sets `cafile`), cargo and git. Java reads none of them."""
 _SYSTEM: Final = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 
 
 class SetUpMeans:
-    """What one command is told."""
+    """The variables and files of one command."""
 
     def __init__(self, registries: ReachableRegistries) -> None:
-        """Make the authority, if a registry wants credentials."""
+        """Make the authority, if a registry needs credentials."""
         self._registries = registries
         named = [each.host for each in registries.access.registries if each.token_from is not None]
         hosts = [normal_name(each.partition(":")[0]).name for each in named]
@@ -37,11 +37,11 @@ class SetUpMeans:
         """Return the variables; none of them holds a credential.
 
         Args:
-            shown: directories that the sandbox shows, by their names, with what they really are.
+            shown: directories that the sandbox shows, by name, with their real paths.
         """
         places = (*map(Path, shown), *shown.values(), Path("/usr"))
         trust = dict.fromkeys(_TRUST, BUNDLE) if self._is_trusting else {}
-        # npm would ask about weaknesses by POST, which is refused, and a person be told of it.
+        # npm would ask about vulnerabilities by POST, which is refused and reported to the person.
         silent = {} if self.authority is None else {"npm_config_audit": "false"}
         return {**self._registries.variables(places), **trust, **silent}
 
@@ -56,7 +56,7 @@ class SetUpMeans:
 
 
 def _system_certificates() -> str:
-    """Return what this machine trusts, PEM; empty where that is not in one file."""
+    """Return this machine's trusted certificates, PEM; empty if they are not in one file."""
     for name in (*_SYSTEM, ssl.get_default_verify_paths().cafile or ""):
         if (path := Path(name)).is_file():
             return path.read_text(encoding="utf-8").rstrip() + "\n"

@@ -1,4 +1,4 @@
-"""Reaching a host through the HTTP proxy that the person's own network requires (RFC 9110)."""
+"""Reaches a host through the HTTP proxy that the person's own network requires (RFC 9110)."""
 
 import asyncio
 from typing import Final
@@ -12,7 +12,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class UpstreamError(Exception):
-    """The proxy above did not connect; the message says what it answered and what to do."""
+    """The upstream proxy did not connect; the message says what it answered and what to do."""
 
 
 async def connect(address: str) -> Streams:
@@ -33,7 +33,7 @@ async def tunnel(streams: Streams, address: str, place: str, authorization: str)
     """Ask the proxy for a tunnel to a place.
 
     Args:
-        streams: lead to the proxy.
+        streams: the connection to the proxy.
         address: the proxy's, for messages.
         place: `host:port`.
         authorization: the proxy's credentials; empty: none.
@@ -61,5 +61,5 @@ async def tunnel(streams: Streams, address: str, place: str, authorization: str)
 
 
 def authorization_lines(authorization: str) -> tuple[str, ...]:
-    """Return the header for the proxy, if it wants one."""
+    """Return the header for the proxy, if it needs one."""
     return (f"Proxy-Authorization: {authorization}",) if authorization else ()

@@ -31,7 +31,7 @@ def directory(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return tmp_path
 
 
-async def test_a_torn_file_is_missing_and_a_put_mends_it(tmp_path: Path) -> None:
+async def test_a_torn_file_is_missing_and_a_put_repairs_it(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     digest = await store.put(b"whole")
     store.path(digest).write_bytes(b"who")
@@ -125,7 +125,7 @@ def test_a_link_in_the_place_of_a_new_folder_is_not_followed(tmp_path: Path) -> 
 
 
 @pytest.mark.root
-def test_a_folder_of_somebody_else_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+def test_a_folder_of_another_user_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     os.chown(tmp_path / "new", 4321, 4321)
     with pytest.raises(PermissionError, match="belongs to another"):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.blob_store import MemoryStore
+from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.gates.detection import detect_gates
 from activities.gates.execution import Checkout, GateRunner
 from activities.ports.sandbox_port import Limits, Workspace

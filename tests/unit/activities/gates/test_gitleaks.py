@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.adapters.blob_store import MemoryStore
+from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.shown_programs import worker_prefixes
 from activities.gates.detection import detect_gates, files_to_read
 from activities.gates.execution import Checkout, GateRunner
 from activities.gates.gitleaks import COMMAND, in_lines, redaction_fault

@@ -1,6 +1,6 @@
 """Outputs as the runners printed them; each keeps the lines that once led a reader astray."""
 
-from activities.gates.output_excerpt import failing_tests
+from activities.gates.failing_tests import failing_tests
 from workflows.domain.gate import GateSpec
 
 

@@ -188,7 +188,7 @@ async def test_the_middle_of_a_cut_output_can_be_read(call: Call):
 async def test_an_output_that_is_not_kept_is_told(call: Call, path: str):
     result = (await call("read", path=path)).result
     assert result.is_error
-    assert "is no output that is kept" in result.text or "does not exist" in result.text
+    assert "is not a stored output" in result.text or "does not exist" in result.text
 
 
 async def test_short_output_is_not_stored(call: Call, blobs: Blobs):

@@ -70,9 +70,7 @@ def test_only_the_mark_with_the_nonce_ends_a_block() -> None:
 
 
 @pytest.mark.parametrize(("summary", "said"), [("half is done", "half is done"), ("", "git diff")])
-def test_a_conversation_that_begins_anew_keeps_its_header_and_adds_the_turn(
-    summary: str, said: str
-) -> None:
+def test_a_resumed_conversation_keeps_its_header_and_adds_the_turn(summary: str, said: str) -> None:
     opening = opening_messages.developer(a_task("a"), 1, (), (), NONCE)
     text = opening_messages.resumed(opening, 7, summary)
     assert header(text) == ["Role: developer", "Task: a", "Attempt: 1", "Turn: 7"]

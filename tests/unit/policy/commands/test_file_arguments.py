@@ -53,7 +53,7 @@ def quoted(path: str, quote: str) -> str:
 
 
 def ends_at(folders: list[str], path: str) -> str:
-    """Reckon where a path leads after `cd` to each of the folders in turn."""
+    """Compute where a path leads after `cd` to each of the folders in turn."""
     where = "/workspace"
     for step in [*folders, path]:
         where = posixpath.normpath(posixpath.join(where, step))

@@ -1,4 +1,4 @@
-"""`policy.hosts` and `policy.addresses`: what set-up may reach, and nothing that only looks so."""
+"""`policy.network`: the hosts that set-up may reach, and nothing that only looks like them."""
 
 import ipaddress
 

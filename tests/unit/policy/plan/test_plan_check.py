@@ -236,7 +236,7 @@ def test_tasks_of_a_group_that_write_the_same_paths_must_follow_each_other() -> 
     assert isinstance(pair(group="h"), Plan)
 
 
-def test_a_group_that_nobody_could_approve_as_one_is_refused() -> None:
+def test_a_group_too_large_to_approve_as_one_is_refused() -> None:
     tasks: list[JsonValue] = [_member(f"t{n}", claims=[f"{n}"]) for n in range(MAX_GROUP + 1)]
     faults = read_plan({"tasks": tasks})
     assert isinstance(faults, tuple)

@@ -97,7 +97,7 @@ UNATTENDED = (
         ),
     ],
 )
-def test_a_changeset_that_waits_ends_a_session_that_nobody_attends(
+def test_a_waiting_changeset_ends_an_unattended_session(
     approvals: Approvals, judgement: Judgement, kind: str, reason: str
 ):
     session = state(TaskState.VALIDATED)

@@ -118,7 +118,7 @@ def test_what_runs_or_is_done_is_not_blocked():
     assert newly_blocked(records) == ()
 
 
-def test_a_waived_skip_blocks_nobody():
+def test_a_waived_skip_blocks_no_dependant():
     records = records_of(
         a_record(a_task("a"), Is.SKIPPED, waived=True), a_record(a_task("b", depends_on=["a"]))
     )

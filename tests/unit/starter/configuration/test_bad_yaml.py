@@ -16,12 +16,12 @@ CASES: dict[str, tuple[bytes, str]] = {
     "a tab": (V + b"budget:\n\tstop_usd: 1\n", "3:1: a tab; indent with spaces"),
     "a tab at the beginning": (V + b"\tturns: 3\n", "2:1: a tab; indent with spaces"),
     "a tab before a value": (V + b"pacing:\twave\n", "2:8: a tab; indent with spaces"),
-    "a doubled key": (V + b"turns: 1\nturns: 2\n", "3:1: the key 'turns' stands twice; remove one"),
-    "a doubled key in a flow map": (
+    "a key twice": (V + b"turns: 1\nturns: 2\n", "3:1: the key 'turns' stands twice; remove one"),
+    "a key twice in a flow map": (
         V + b"budget: {stop_usd: 1, stop_usd: 2}\n",
         "2:23: the key 'stop_usd' stands twice; remove one",
     ),
-    "a doubled key by an alias": (
+    "a key twice by an alias": (
         V + b"&a turns: 1\n*a : 2\n",
         "2:1: the key 'turns' stands twice",
     ),

@@ -57,3 +57,17 @@ def test_the_message_names_the_three_ways_and_what_is_missing():
     message = str(no_models(("reviewer",)))
     for part in ("reviewer", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "'models:'", "--playbook FILE"):
         assert part in message
+
+
+@pytest.mark.parametrize(
+    ("variable", "found"),
+    [
+        ("GOOGLE_API_KEY", {"google"}),
+        ("GEMINI_API_KEY_FILE", {"google"}),
+        ("GEMINI_API_KEY_COMMAND", {"google"}),
+        ("GOOGLE_API_KEY_FILE", set[str]()),
+        ("GOOGLE_API_KEY_COMMAND", set[str]()),
+    ],
+)
+def test_only_a_variable_that_workers_read_counts_as_a_key(variable: str, found: set[str]):
+    assert available_providers({variable: "x"}) == found

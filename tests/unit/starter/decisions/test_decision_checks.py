@@ -38,6 +38,9 @@ def test_the_beginning_of_the_digest_is_enough() -> None:
         (ONE, "c2", None, ExitCode.STALE, "'c2' does not wait: it is merged"),
         (ONE, "c1", "ffff", ExitCode.STALE, "'ffff' is stale.*`diff c1`"),
         (ONE, "c1", "", ExitCode.STALE, "'' is stale"),
+        (ONE, None, "ffff", ExitCode.STALE, "'ffff' is stale.*`diff c1`"),
+        (PLAN, None, "ffff", ExitCode.USAGE, "--digest 'ffff' goes with a changeset"),
+        (PLAN, "plan", "ffff", ExitCode.USAGE, "--digest 'ffff' goes with a changeset"),
         (
             session(phase=SessionPhase.AWAITING_PLAN, reason="no plan came"),
             None,

@@ -19,9 +19,9 @@ from starter.input.goal_text import read_goal
 
 async def test_a_goal_is_typed_or_read_from_a_file(tmp_path: Path) -> None:
     page = tmp_path / "goal.md"
-    page.write_bytes("\ufeffMend the pärser\n".encode())
-    assert await read_goal("Mend it", None) == "Mend it"
-    assert await read_goal(None, page) == "Mend the pärser\n"
+    page.write_bytes("\ufeffFix the pärser\n".encode())
+    assert await read_goal("Fix it", None) == "Fix it"
+    assert await read_goal(None, page) == "Fix the pärser\n"
 
 
 ROOT = Path(__file__).parents[4]
@@ -76,7 +76,7 @@ def test_ctrl_c_ends_the_reading(tmp_path: Path) -> None:
     ("goal", "content", "words"),
     [
         (None, None, "say what you want"),
-        ("Mend it", b"Mend that", "say the goal once"),
+        ("Fix it", b"Fix that", "say the goal once"),
         ("  \n", None, "the goal is empty"),
         (None, b"", "the goal is empty"),
         (None, b"\xff\xfe", "not UTF-8"),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.fuzz
 
 
 def plan(*names: str, **more: Any) -> Plan:
-    facts = {"title": "Mend: it", "acceptance_criteria": ["- yes"], "claims": ["src/**"], **more}
+    facts = {"title": "Fix: it", "acceptance_criteria": ["- yes"], "claims": ["src/**"], **more}
     return Plan.model_validate({"tasks": [{"id": name, **facts} for name in names]})
 
 
@@ -92,7 +92,7 @@ def test_json_is_read_as_well(tmp_path: Path) -> None:
 
 @st.composite
 def spoilt_plans(draw: st.DrawFn) -> str:
-    """A good plan in which somebody's keys slipped."""
+    """A valid plan except for some keys with mistakes."""
     text = as_yaml(plan("a", "b", depends_on=["a"], description="- x: y"))
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(text)))
@@ -140,12 +140,12 @@ def kept(directory: Path) -> list[Path]:
     return list(directory.glob("blueflame-plan-*"))
 
 
-CHANGE = "file.write_text(file.read_text().replace('Mend: it', 'Mend that'))"
+CHANGE = "file.write_text(file.read_text().replace('Fix: it', 'Fix that'))"
 
 
 async def test_what_was_saved_is_the_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     editor(monkeypatch, tmp_path, CHANGE)
-    assert await edited(plan("a"), "blueflame plan s") == plan("a", title="Mend that")
+    assert await edited(plan("a"), "blueflame plan s") == plan("a", title="Fix that")
     assert kept(tmp_path) == []
 
 

@@ -11,7 +11,7 @@ from workflows.domain.task import TaskRecord, TaskState
 
 
 def task(name: str, *after: str, **more: Any) -> Task:
-    facts = {"title": f"Mend {name}", "acceptance_criteria": ["tests pass"], "claims": ["src"]}
+    facts = {"title": f"Fix {name}", "acceptance_criteria": ["tests pass"], "claims": ["src"]}
     return Task.model_validate({"id": name, "depends_on": after, **facts, **more})
 
 
@@ -21,10 +21,10 @@ def test_a_plan_is_shown_in_the_order_of_its_dependencies() -> None:
     assert plan_words.plan(whole, AgentSettings()) == [
         "  Two steps.",
         "",
-        "  *  base  Mend base (code, risk high)",
+        "  *  base  Fix base (code, risk high)",
         "       writes src",
         "       - tests pass",
-        "    +- lexer  Mend lexer (code, after base, with group front)",
+        "    +- lexer  Fix lexer (code, after base, with group front)",
         "         writes src/lexer.py, tests",
         "         - tests pass",
         "",
@@ -33,7 +33,7 @@ def test_a_plan_is_shown_in_the_order_of_its_dependencies() -> None:
 
 
 def test_a_part_of_a_plan_is_shown_too() -> None:
-    assert plan_words.tasks([task("b", "a")])[0] == "  *  b  Mend b (code, after a)"
+    assert plan_words.tasks([task("b", "a")])[0] == "  *  b  Fix b (code, after a)"
 
 
 def test_a_task_is_shown_with_all_that_was_said_of_it_and_no_escape_acts() -> None:

@@ -9,7 +9,7 @@ from workflows.domain.ids import SessionId
 
 LISTED = SessionSummary(
     session=SessionId("s1"),
-    goal="Mend\nit",
+    goal="Fix\nit",
     repository="/r",
     status="running",
     state="open",
@@ -19,14 +19,14 @@ LISTED = SessionSummary(
 
 
 def test_a_list_has_one_line_a_session() -> None:
-    assert session_list.sessions([LISTED]) == ["s1  open       2026-11-27 12:00  Mend it"]
+    assert session_list.sessions([LISTED]) == ["s1  open       2026-11-27 12:00  Fix it"]
     assert session_list.sessions([]) == ["no session yet; `run GOAL` starts one"]
 
 
 def test_what_a_session_says_of_itself_is_in_its_line() -> None:
     seen = session(sandbox="none", scripted=True)
     entry = session_list.summary(LISTED, seen)
-    line = "s1  running    2026-11-27 12:00  Mend it  (SCRIPTED, sandbox NONE)"
+    line = "s1  running    2026-11-27 12:00  Fix it  (SCRIPTED, sandbox NONE)"
     assert session_list.sessions([entry]) == [line]
 
 

@@ -45,7 +45,7 @@ def test_the_whole_picture() -> None:
     assert session_words.status(shown, "blueflame") == _lines("""
 Session    01m8fq2y3hnxcqs838w6qy9739
 State      running
-Goal       Mend the parser
+Goal       Fix the parser
 Repository /home/p/repo
 Branch     (nothing delivered yet)
 Spent      $1.23 of $10.00
@@ -54,8 +54,8 @@ Sandbox    bubblewrap 0.8.0
 
 Tasks
 1 merged, 1 developing
-  merged      parser             Mend parser
-  developing  lexer (attempt 2)  Mend lexer: gate pytest failed
+  merged      parser             Fix parser
+  developing  lexer (attempt 2)  Fix lexer: gate pytest failed
 
 Changesets
   merged      parser 0123456789ab  (parser)
@@ -163,7 +163,7 @@ def test_that_the_plan_waits_is_said_once_and_why_there_is_none_is_said() -> Non
 def test_only_changes_are_told_again() -> None:
     before = session(tasks=(task("a"), task("b")))
     after = session(tasks=(task("a", TaskState.DEVELOPING, attempt=1), task("b")))
-    assert session_words.changes(before, after) == ["  developing  a  Mend a"]
+    assert session_words.changes(before, after) == ["  developing  a  Fix a"]
     assert session_words.changes(after, after) == []
 
 
@@ -185,14 +185,14 @@ def test_a_dry_run_shows_what_would_be_sent() -> None:
         planner=("anthropic/a",), developer=("anthropic/b", "openai/c"), reviewer=("google/d",)
     )
     request = SessionRequest(
-        session=SessionId("s"), goal="Mend it", repository="/r", config=SessionConfig(routes=routes)
+        session=SessionId("s"), goal="Fix it", repository="/r", config=SessionConfig(routes=routes)
     )
     assert session_words.dry_run(
         request, "main", {"pacing": "default", "gates": "flags"}, ["pytest (pytest -q)"]
     ) == (
         _lines("""
 Dry run: nothing was started, nothing was sent, cost $0.00
-Goal       Mend it
+Goal       Fix it
 Repository /r
 Base       main
 Pacing     wave
@@ -249,7 +249,7 @@ def test_no_title_can_make_a_second_line_or_act_on_the_terminal(title: str) -> N
 def test_colours_carry_nothing_alone() -> None:
     for line in session_words.status(session(tasks=(task("a", TaskState.FAILED),)), "blueflame"):
         assert isinstance(session_words.style(line), str)
-    assert session_words.style("  failed      a  Mend a") == "red"
+    assert session_words.style("  failed      a  Fix a") == "red"
     assert session_words.style(f"Sandbox    {safety_labels.NO_SANDBOX}") == "bold red"
 
 

@@ -11,7 +11,7 @@ LONG = "x" * 63
 TASKS = (
     task("a", TaskState.MERGED),
     task("parser-of-dates", TaskState.DEVELOPING, attempt=2),
-    task(LONG, TaskState.TIMED_OUT, title="Mend it"),
+    task(LONG, TaskState.TIMED_OUT, title="Fix it"),
 )
 CHANGESETS = (
     changeset("a", "merged", None),
@@ -22,9 +22,9 @@ CHANGESETS = (
 
 def test_titles_stand_below_one_another_and_one_long_name_moves_only_its_own() -> None:
     short, other, long = work_words.task_lines(TASKS)
-    assert short.index("Mend") == other.index("Mend") == 14 + len("parser-of-dates (attempt 2)") + 2
-    assert other == "  developing  parser-of-dates (attempt 2)  Mend parser-of-dates"
-    assert long == f"  timed_out   {LONG}  Mend it"
+    assert short.index("Fix") == other.index("Fix") == 14 + len("parser-of-dates (attempt 2)") + 2
+    assert other == "  developing  parser-of-dates (attempt 2)  Fix parser-of-dates"
+    assert long == f"  timed_out   {LONG}  Fix it"
 
 
 def test_tasks_of_changesets_stand_below_one_another() -> None:
@@ -35,7 +35,7 @@ def test_tasks_of_changesets_stand_below_one_another() -> None:
 
 
 def test_one_alone_has_no_column() -> None:
-    assert work_words.task_lines([task("a")]) == ["  pending     a  Mend a"]
+    assert work_words.task_lines([task("a")]) == ["  pending     a  Fix a"]
     assert work_words.changeset_lines([changeset("a", "queued", None)]) == ["  queued      a  (a)"]
     assert work_words.task_lines([]) == work_words.changeset_lines([]) == []
 

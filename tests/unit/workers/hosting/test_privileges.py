@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.adapters.sandbox.shown_programs import worker_prefixes
+from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from tests.dropped import ROOT
 from workers.hosting.privileges import (
     PrivilegeError,

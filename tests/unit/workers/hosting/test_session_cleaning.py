@@ -70,7 +70,7 @@ def test_the_time_in_an_id_is_read_back() -> None:
         # Not known: too young to be forgotten by a server.
         (NEW, {"before": NOW}, False),
         (of_age(8), {"before": NOW}, True),
-        ("a-folder-of-somebody", {"before": NOW}, False),
+        ("a-foreign-folder", {"before": NOW}, False),
     ],
     ids=map(str, range(10)),  # a session's id holds the time
 )

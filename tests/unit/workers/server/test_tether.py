@@ -1,4 +1,4 @@
-"""`workers.server.tether`: a foreign program dies with whoever started it."""
+"""`workers.server.tether`: a third-party program dies with its parent."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
-"""A way to the real providers that writes down, as a playbook, what is said on it.
+"""A proxy to the real providers that records what passes as a playbook.
 
-Requests and answers pass unchanged. What an answer says is read by the product's own adapters, so a
-recording holds what a session would have made of it, and nothing is parsed twice in two ways.
+Requests and answers pass unchanged. Blue Flame's own adapters read the answers, so a recording
+holds what a session would have read, and there is no second parser.
 """

@@ -1,8 +1,8 @@
-"""What an answer that passed means, as the product's own adapters read it.
+"""Reads an answer that passed with Blue Flame's own adapters.
 
-The captured answer is sent to them again, from memory: their clients, assemblies and decisions say
-whether it is an answer or which failure, as in any session. A part or event that they have no word
-for is named, for a playbook has none either.
+The captured answer is replayed to them from memory: their clients, assemblies and decisions tell
+whether it is an answer or which failure, as in any session. A part or event that they do not know
+is reported, because a playbook cannot express it either.
 """
 
 import json
@@ -31,35 +31,36 @@ if TYPE_CHECKING:
 
 _OK: Final = 200
 _LIMIT: Final = timedelta(minutes=1)
-"""Everything is in memory already."""
+"""Everything is already in memory."""
 _NOWHERE: Final = "http://127.0.0.1:9"
 _KEY: Final = "no-key-of-anybody"
 _ABILITIES: Final = Abilities(reasoning_replay=True)
-"""Its own form is asked for, so that parts which cannot be read are seen."""
+"""Requests the provider's own form, so that unreadable parts are seen."""
 _WHOLE: Final[Mapping[DialectName, Callable[[ModelRequest, Json], ModelReply]]] = {
     "anthropic": read_message,
     "openai": read_response,
     "chat": lambda request, body: read_completion(request, body, _ABILITIES),
     "gemini": read_content,
 }
-"""How an answer is read that came at once."""
+"""Reads an answer that came at once."""
 
 
 class Heard(NamedTuple):
-    """One answer, understood."""
+    """One parsed answer."""
 
     outcome: ModelReply | ModelError
     strange: tuple[str, ...] = ()
-    """What of it has no word in a playbook."""
+    """The parts that a playbook cannot express."""
     ran_out: bool = False
-    """All that came was read and there was no end: whoever left it did not leave for its sake."""
+    """The captured part was read without error to its end, so its content did not make the caller
+    leave."""
 
 
 class Hearing:
-    """Reads one answer after the other; belongs to one event loop."""
+    """Reads one answer after another; belongs to one event loop."""
 
     def __init__(self) -> None:
-        """Nothing is imported yet."""
+        """Import nothing yet."""
         self._transport: Transport | None = None
         self._providers: dict[DialectName, ModelProvider] = {}
         self._captured: Captured | None = None
@@ -69,9 +70,9 @@ class Hearing:
         """Read one answer.
 
         Args:
-            dialect: whose form it has.
+            dialect: its wire format.
             model: as the request named it.
-            captured: what came back.
+            captured: the answer.
         """
         request = _request(dialect, model)
         self._captured, self._has_run_out = captured, False
@@ -184,7 +185,7 @@ _FIELDS: Final = frozenset(
 
 
 def _strange(dialect: DialectName, reply: ModelReply, captured: Captured) -> Iterator[str]:
-    """Name what is in the answer and not in the reply, each kind once."""
+    """Name what the answer has and the reply lacks, each kind once."""
     raw = reply.message.provider_raw
     payload = None if raw is None else raw.payload
     match dialect:
@@ -193,7 +194,7 @@ def _strange(dialect: DialectName, reply: ModelReply, captured: Captured) -> Ite
             if captured.is_streamed:
                 found |= _strange_events(captured)
         case "openai":
-            # Their last event holds the whole answer, so no other event can hold more.
+            # The last event holds the whole answer, so no other event can hold more.
             found = {text(item.get("type")) for item in tables(payload)} - _ITEMS
         case "gemini":
             found = {key for part in tables(payload) for key in part} - _PARTS

@@ -7,19 +7,19 @@ if TYPE_CHECKING:
     from httpx2 import Response
 
 Ending = Literal["whole", "broken", "left", "too_long"]
-"""It ended in order; its connection broke; its caller left before it ended; or it passed, and was
-too long to be kept."""
+"""It ended normally; its connection broke; its caller left before it ended; or it passed, but was
+too long to keep."""
 MOST_BYTES: Final = 16 << 20
-"""Of an answer that is kept; a playbook may not be longer either."""
+"""The limit for a kept answer; a playbook may not be longer either."""
 
 
 class Captured(NamedTuple):
-    """What came back for one request."""
+    """The answer to one request."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
     chunks: list[bytes]
-    """The body as it came, still encoded."""
+    """The body as received, still encoded."""
     ending: Ending
 
     @property
@@ -29,10 +29,10 @@ class Captured(NamedTuple):
         return any(b"event-stream" in kind for kind in kinds)
 
     def response(self, run_out: Callable[[], None]) -> "Response":
-        """Return a response that says the same again, and ends in the same way.
+        """Return a response with the same content and the same kind of end.
 
         Args:
-            run_out: is called where nothing more is there, and the end was not.
+            run_out: called when the content ends before the answer does.
         """
         from httpx2 import AsyncByteStream, ReadError, Response
 

@@ -1,12 +1,12 @@
-"""What was heard so far, as a playbook: one turn for each place, whatever was asked how often.
+"""Turns what was recorded into a playbook: one turn per place, however often it was requested.
 
 | at one place                        | the turn                                                 |
 |-------------------------------------|----------------------------------------------------------|
 | an answer                           | the answer                                               |
-| failures, then an answer            | the answer, behind as many failures, all like the last   |
+| failures, then an answer            | the answer, after as many failures, all like the last    |
 | failures only                       | the last failure, each time                              |
 | several answers                     | the last one                                             |
-| an answer to the call for a summary | the playbook's `compaction`; the last, for there is one  |
+| an answer to the call for a summary | the playbook's only `compaction`; the last one counts    |
 
 It decides nothing about bytes, files or secrets.
 """
@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from activities.adapters.models.scripted.answer_choice import Place
 from activities.adapters.models.scripted.playbook import (
     ErrorKind,
-    Place,
     Playbook,
     Scene,
     ScriptedCall,
@@ -55,7 +55,7 @@ class _Take:
 
 
 class Takes:
-    """All that was heard."""
+    """All recorded answers."""
 
     def __init__(self, name: str) -> None:
         """Args: the playbook's name."""
@@ -64,7 +64,7 @@ class Takes:
         self._compaction = ""
 
     def answered(self, place: Place, reply: ModelReply) -> list[str]:
-        """Take an answer; return what a person should know of how it was taken."""
+        """Take an answer; return remarks for a person."""
         if place.is_compaction:
             return self._summarised(reply)
         take = self._take(place)
@@ -75,7 +75,7 @@ class Takes:
         return told
 
     def failed(self, place: Place, failure: ModelError, captured: Captured) -> list[str]:
-        """Take a failure; return what a person should know of how it was taken."""
+        """Take a failure; return remarks for a person."""
         if place.is_compaction:
             return ["a failed call for a summary has no place in a playbook"]
         take, error = self._take(place), scripted_error(failure, captured)
@@ -88,13 +88,13 @@ class Takes:
         return told
 
     def calls(self, place: Place) -> int:
-        """Return how many calls were heard in the turn at `place`; 0: it was not heard."""
+        """Return how many calls the turn at `place` has; 0: it was not recorded."""
         takes = self._agents.get((place.role, place.task, place.attempt), {})
         take = takes.get(place.turn, _Take())
         return 0 if take.said is None else len(take.said.calls)
 
     def playbook(self) -> Playbook | None:
-        """Return what was heard so far; None: nothing that has a place."""
+        """Return what was recorded so far; None: nothing that has a place."""
         scenes = tuple(
             scene for agent, takes in self._agents.items() for scene in _scenes(agent, takes)
         )
@@ -105,11 +105,11 @@ class Takes:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many turns, of how many agents."""
+        """Return the number of turns and of agents."""
         return sum(map(len, self._agents.values())), len(self._agents)
 
     def left_open(self) -> list[Place]:
-        """Return the turns that failed each time; a replay fails there too, and does not go on."""
+        """Return the turns that failed each time; a replay also fails there, and stops."""
         return [
             Place(*agent, number)
             for agent, takes in self._agents.items()
@@ -118,7 +118,7 @@ class Takes:
         ]
 
     def unheard(self) -> list[Place]:
-        """Return the first turn of each gap: a playbook has nothing to say there."""
+        """Return the first turn of each gap, where a playbook has no answer."""
         return [
             Place(*agent, number)
             for agent, takes in self._agents.items()
@@ -140,7 +140,7 @@ class Takes:
 
 
 def scripted_turn(reply: ModelReply) -> ScriptedTurn:
-    """Say a reply as a turn of a playbook."""
+    """Return a reply as a turn of a playbook."""
     calls = tuple(
         ScriptedCall(name=c.name, arguments=c.arguments if c.malformed is None else c.malformed)
         for c in reply.message.tool_calls
@@ -156,7 +156,7 @@ def scripted_turn(reply: ModelReply) -> ScriptedTurn:
 
 
 def scripted_error(failure: ModelError, captured: Captured) -> ScriptedError:
-    """Say a failure as an error of a playbook."""
+    """Return a failure as an error of a playbook."""
     if isinstance(failure, OutcomeUnknownError):
         return ScriptedError(kind="disconnect" if captured.ending == "broken" else "cut")
     kind: ErrorKind = "invalid"
@@ -175,7 +175,7 @@ def _usage(usage: Usage) -> ScriptedUsage:
 
 
 def _scenes(agent: Agent, takes: dict[int, _Take]) -> Iterator[Scene]:
-    """A scene for each run of turns that were heard without a gap."""
+    """Return a scene for each run of turns without a gap."""
     role, task, attempt = agent
     run: list[int] = []
     for number in sorted(takes):

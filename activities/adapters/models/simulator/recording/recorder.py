@@ -1,7 +1,7 @@
-"""The recorder: passes a session's calls on, and has them taken down.
+"""The recorder: passes a session's calls on, and records them.
 
-Answers are read behind the callers' backs, one after the other, so that recording holds no one up;
-after each one (or several that came during the last save) the whole playbook is saved.
+Answers are read in the background, one after another, so recording delays no caller. After each one
+(or several that came during the last save) the whole playbook is saved.
 """
 
 import asyncio
@@ -19,21 +19,21 @@ Passed = tuple[Asked, Destination, Captured]
 class Recorder:
     """An asynchronous context: requests pass and are recorded while it is open.
 
-    When it is closed, all that passed is taken down and saved.
+    Closing it records and saves everything that passed.
 
     Attributes:
-        url: where it listens, without a path; known once it is open.
+        url: its address, without a path; known once it is open.
     """
 
     def __init__(
         self, upstreams: Upstreams, transcript: Transcript, port: int = 0, *, trust_env: bool = True
     ) -> None:
-        """Make it; nothing listens yet.
+        """Prepare it; nothing listens yet.
 
         Args:
             upstreams: where requests go.
-            transcript: takes down what passes.
-            port: of 127.0.0.1; 0 takes any that is free.
+            transcript: records what passes.
+            port: on 127.0.0.1; 0 takes any free port.
             trust_env: whether proxies of the environment are used.
         """
         self.url = ""

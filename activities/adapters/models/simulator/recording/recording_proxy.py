@@ -1,8 +1,8 @@
-"""Passes requests on to their providers and answers back, each byte as it comes.
+"""Passes requests on to their providers and answers back, each byte as it arrives.
 
-It changes nothing but what belongs to one connection: hop-by-hop headers, and the name of the host.
-Where the provider's connection breaks, the caller's breaks too; where the caller leaves, the
-provider is left. What passed is noted once it ended.
+It changes only what belongs to one connection: hop-by-hop headers, and the host's name. If the
+provider's connection breaks, the caller's breaks too; if the caller leaves, the proxy leaves the
+provider. It records what passed after the end.
 
 | the provider                     | the caller gets                    |
 |----------------------------------|------------------------------------|
@@ -40,12 +40,12 @@ _OF_ONE_CONNECTION: Final = frozenset(
     }
 )
 _OURS: Final = _OF_ONE_CONNECTION | {b"host", b"content-length", b"expect"}
-"""Of a request's headers, those that the connection to the provider has of its own."""
+"""Headers of a request that the connection to the provider sets itself."""
 Headers = list[tuple[bytes, bytes]]
 
 
 class Asked(NamedTuple):
-    """One request as it came."""
+    """One request as received."""
 
     method: str
     path: str
@@ -69,13 +69,13 @@ class Proxy:
     def __init__(
         self, upstreams: Upstreams, meet: Callable[[Asked], None], note: Note, *, trust_env: bool
     ) -> None:
-        """Make it.
+        """Prepare the proxy.
 
         Args:
             upstreams: where requests go.
-            meet: is told each request before it goes on.
-            note: is told each request and its answer once it ended.
-            trust_env: whether proxies of the environment are used.
+            meet: called with each request before it goes on.
+            note: called with each request and its answer after its end.
+            trust_env: whether to use proxies of the environment.
         """
         self._upstreams = upstreams
         self._meet = meet
@@ -117,7 +117,7 @@ class Proxy:
             self._made = AsyncClient(
                 trust_env=self._trust_env,
                 follow_redirects=False,
-                # How long an answer may take is the caller's business.
+                # The caller limits how long an answer may take.
                 timeout=Timeout(None, connect=_CONNECTS_S),
                 limits=Limits(max_connections=None, max_keepalive_connections=20),
             )
@@ -134,7 +134,7 @@ class Proxy:
         ending: Ending = "left"
         try:
             await send(_start(response.status_code, headers))
-            # What no model said may be long, and no one reads it.
+            # An error's body may be long, and is not needed.
             ending = await _pump(response, chunks if destination.dialect else None, send)
         finally:
             self._note(asked, destination, Captured(response.status_code, headers, chunks, ending))
@@ -143,7 +143,7 @@ class Proxy:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _answer(self, asked: Asked, destination: Destination) -> "Response | Captured":
-        """Send a request on; an answer of our own where the provider gives none."""
+        """Send a request on; answer as the proxy if the provider gives no answer."""
         import httpx2
 
         unsent = (
@@ -155,7 +155,7 @@ class Proxy:
         )
         try:
             url = httpx2.URL(destination.url + (f"?{asked.query}" if asked.query else ""))
-            # Made by hand: the client would add headers of its own.
+            # Built here, because the client would add its own headers.
             headers = [(k, v) for k, v in asked.headers if k.lower() not in _OURS]
             request = httpx2.Request(asked.method, url, headers=headers, content=asked.body)
             return await self._client().send(request, stream=True)
@@ -184,7 +184,7 @@ async def _pump(response: "Response", chunks: list[bytes] | None, send: "Send") 
 
 
 async def _read(scope: "Scope", receive: "Receive") -> Asked | None:
-    """Return the whole request; None: its caller left before it was here, or it is none."""
+    """Return the whole request; None: its caller left before its end, or it is not a request."""
     if scope["type"] != "http":
         return None
     parts: list[bytes] = []
@@ -209,7 +209,7 @@ def _start(status: int, headers: Headers) -> "Message":
 
 
 def _own(status: int, message: str) -> Captured:
-    """Word an answer of the proxy's own in a form that the clients of all providers read."""
+    """Word the proxy's own answer in a form that the clients of all providers parse."""
     error = {"type": "api_error", "code": status, "message": f"recorder: {message}"}
     body = json.dumps({"type": "error", "error": error}).encode()
     length = str(len(body)).encode()

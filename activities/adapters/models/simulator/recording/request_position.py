@@ -1,14 +1,14 @@
-"""What a request's body says of the conversation: how it begins, how it ends, how often it spoke.
+"""Reads a request's position in its conversation: its beginning, its end, its number of answers.
 
-That is all that a playbook's place is told from. It refuses nothing: whether a request is right is
-for the provider to say that it goes to.
+A playbook's place follows from these alone. This module refuses nothing: the provider decides
+whether a request is valid.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
-from activities.adapters.models.scripted.playbook import Place, PlaybookGapError, locate
+from activities.adapters.models.scripted.answer_choice import Place, PlaybookGapError, locate
 from activities.adapters.models.simulator.recording.upstreams import DialectName
 from activities.text.foreign_json import Json, table, tables, text
 from workflows.domain.agent.messages import AssistantMessage, Message, UserMessage
@@ -16,14 +16,14 @@ from workflows.domain.agent.model_values import Role
 from workflows.policy.agent.opening_messages import COMPACTION
 
 _HEADER = "\n\nRole: "
-"""Where a server is declared to know no system role, the instructions stand before the header."""
+"""If a server is declared to have no system role, the instructions precede the header."""
 Said = str | int
-"""A text of the user; or a turn of the model, by the number of its calls where they may stand one
+"""A text of the user; or a turn of the model, as the number of its calls if they may be listed one
 by one."""
 
 
 def body_of(raw: bytes) -> Json:
-    """Return the JSON object of a request; an empty one where it is none."""
+    """Return the JSON object of a request; empty if it is not one."""
     try:
         return table(json.loads(raw))
     except (ValueError, RecursionError):
@@ -33,12 +33,12 @@ def body_of(raw: bytes) -> Json:
 def place_of(
     dialect: DialectName, body: Mapping[str, object], calls: Callable[[Place], int]
 ) -> Place | None:
-    """Say where the conversation of a request stands; None: no agent of a session leads it.
+    """Return the place of a request's conversation; None: it does not belong to a session's agent.
 
     Args:
-        dialect: whose form the body has.
+        dialect: the body's wire format.
         body: the request's.
-        calls: how many calls were heard in the turn at a place; 0: it was not heard.
+        calls: returns how many calls the turn at a place has; 0: it was not recorded.
     """
     said = list(_SAID[dialect](body))
     if dialect == "chat" and said and isinstance(said[0], str):
@@ -54,7 +54,7 @@ def place_of(
 
 
 def _turn(place: Place, spoken: list[int], calls: Callable[[Place], int]) -> int:
-    """Count a turn once whose calls stand one by one, for a server that knows no several."""
+    """Count a turn once even if its calls are listed one by one (no parallel calls)."""
     turn, index = place.turn - len(spoken), 0
     while index < len(spoken):
         heard = calls(place._replace(turn=turn))
@@ -87,7 +87,7 @@ def _messages(body: Mapping[str, object]) -> Iterator[Said]:
 
 
 def _input(body: Mapping[str, object]) -> Iterator[Said]:
-    """Items in a row that are the model's make one turn."""
+    """Consecutive items of the model make one turn."""
     if isinstance(body.get("input"), str):
         yield text(body["input"])
     for is_users, items in groupby(tables(body.get("input")), _is_no_answer):

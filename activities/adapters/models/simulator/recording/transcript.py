@@ -1,7 +1,7 @@
-"""What passed, taken down: each answer read, given its place, and the playbook kept up to date.
+"""Records what passed: reads each answer, finds its place, and keeps the playbook up to date.
 
-It knows no file and no connection: how a text is kept, and how a warning is told, is said by
-whoever records.
+It knows no file and no connection: the caller defines how to save a text and how to report a
+warning.
 """
 
 import asyncio
@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl
 
 from pydantic import JsonValue, ValidationError
 
-from activities.adapters.models.scripted.playbook import Place, Playbook
+from activities.adapters.models.scripted.answer_choice import Place
+from activities.adapters.models.scripted.playbook import Playbook
 from activities.adapters.models.scripted.playbook_text import playbook_text
 from activities.adapters.models.simulator.recording.answer_reader import Heard, Hearing
 from activities.adapters.models.simulator.recording.captured_answer import MOST_BYTES, Captured
@@ -26,27 +27,27 @@ from activities.text.redaction import KnownSecrets
 from workflows.policy.text.secret_patterns import without_secrets
 
 _SECRET = re.compile(r"key|token|secret|auth|cookie", re.IGNORECASE)
-"""Of a header or a parameter: what its value is."""
+"""The prefix of a header's or parameter's value."""
 
 
 class Keeping(NamedTuple):
-    """What whoever records does with what there is to say."""
+    """How the caller saves texts and reports warnings."""
 
     save: Callable[[str], None]
-    """Keeps the playbook's text, whole or not at all; runs in a thread.
+    """Saves the playbook's text, whole or not at all; runs in a thread.
 
     Raises:
-        OSError: it cannot be kept now.
+        OSError: it cannot be saved now.
     """
     warn: Callable[[str], None]
-    """Tells a person one thing that is not as it should be, in one line."""
+    """Reports one problem to a person, in one line."""
 
 
 class Secrets:
     """Every key that is known so far."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        """Args: those known from the beginning."""
+        """Args: the keys known from the beginning."""
         self._values = set(values)
         self._known = KnownSecrets(self._values)
 
@@ -64,11 +65,11 @@ class Secrets:
             self._known = KnownSecrets(self._values)
 
     def without(self, text: str) -> str:
-        """Return a text without any of them."""
+        """Return a text without any of the keys."""
         return self._known.redact(without_secrets(text))
 
     def cleaned(self, playbook: Playbook) -> Playbook:
-        """Return a playbook without any of them in any of its texts."""
+        """Return a playbook without any of the keys in its texts."""
         said = playbook.model_dump(mode="json", by_alias=True)
         return Playbook.model_validate(self._clean(said))
 
@@ -86,11 +87,11 @@ class Transcript:
     """One recording; belongs to one event loop.
 
     Attributes:
-        takes: what was heard so far.
+        takes: what was recorded so far.
     """
 
     def __init__(self, name: str, keeping: Keeping, known: Iterable[str] = ()) -> None:
-        """Args: the playbook's name; where it goes; secrets known before any request has one."""
+        """Args: the playbook's name; how to save and warn; secrets known from the start."""
         self.takes = Takes(name)
         self._keeping = keeping
         self._secrets = Secrets(known)
@@ -102,7 +103,7 @@ class Transcript:
         self._secrets.meet(asked)
 
     async def take(self, asked: Asked, destination: Destination, captured: Captured) -> bool:
-        """Take down one answer that passed; tell whether the playbook changed."""
+        """Record one answer that passed; return whether the playbook changed."""
         if destination.dialect is None:
             return False
         body = body_of(asked.body)
@@ -119,13 +120,13 @@ class Transcript:
         model = destination.model or text(body.get("model"))
         try:
             heard = await self._hearing.hear(destination.dialect, model, captured)
-        except Exception as error:  # noqa: BLE001 - it has passed, and the session must not care
+        except Exception as error:  # noqa: BLE001 - the session must not notice
             self._warn(f"not recorded: {place}: it cannot be read ({error!r})")
             return False
         return self._kept(place, heard, captured)
 
     async def save(self) -> None:
-        """Keep the playbook as it is now; one that cannot be kept is told, and not raised."""
+        """Save the current playbook; report a failure instead of raising it."""
         playbook = self.takes.playbook()
         if playbook is None:
             return
@@ -141,7 +142,7 @@ class Transcript:
             self._warn("a key was taken out of what was said; a replay says its kind in its place")
 
     async def aclose(self) -> None:
-        """Close what it reads answers with."""
+        """Close the reader of answers."""
         await self._hearing.aclose()
 
     def _kept(self, place: Place, heard: Heard, captured: Captured) -> bool:

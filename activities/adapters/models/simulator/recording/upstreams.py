@@ -1,7 +1,7 @@
-"""Where a request that reached the recorder goes on to, and in whose form it is written.
+"""Where a request to the recorder is sent, and in which wire format it is.
 
 The first part of the path may name the provider (`/local/v1/chat/completions`), which compatible
-servers need; those that are built in are also known by their paths alone.
+servers need; built-in providers are also recognised by their paths alone.
 """
 
 import re
@@ -29,9 +29,9 @@ class Destination(NamedTuple):
     url: str
     """Without the query."""
     dialect: DialectName | None
-    """None: it asks for no answer of a model, and is passed on only."""
+    """None: it does not ask a model for an answer, and is only passed on."""
     model: str = ""
-    """The model that the path names; empty: the body does."""
+    """The model that the path names; empty: the body names it."""
 
 
 class Upstreams:
@@ -41,8 +41,8 @@ class Upstreams:
         """Keep the addresses.
 
         Args:
-            urls: by its name, each provider's base URL as its SDK takes it; of those that speak
-                OpenAI's forms with `/v1`, or with what stands in its place.
+            urls: by name, each provider's base URL as its SDK takes it; for OpenAI's formats with
+                `/v1`, or with its equivalent.
         """
         self.urls = {name: url.rstrip("/") for name, url in urls.items()}
 
@@ -51,15 +51,15 @@ class Upstreams:
         return [name for name, url in self.urls.items() if _is_here(url, port)]
 
     def destination(self, method: str, path: str, headers: Mapping[str, str]) -> Destination | None:
-        """Say where a request goes; None: no one is known who could answer it.
+        """Return where a request goes; None: no known provider could answer it.
 
         Args:
-            method: of HTTP.
-            path: as it came, still encoded, without the query.
-            headers: names in lower case, or a mapping that does not care.
+            method: the HTTP method.
+            path: as received, still encoded, without the query.
+            headers: names in lower case, or a mapping that ignores case.
         """
         if not path.startswith("/"):
-            return None  # `*`, or a whole address: behind a base URL it would name another host.
+            return None  # `*`, or a whole address, which would name another host after a base URL.
         _, first, *more = path.split("/")
         name, rest = (first, "/" + "/".join(more)) if first in self.urls else ("", path)
         name = name or _owner(rest, headers)
@@ -79,12 +79,12 @@ def _is_here(url: str, port: int) -> bool:
     parts = urlsplit(url)
     try:
         return parts.port == port and parts.hostname in _LOOPBACK
-    except ValueError:  # its port is none; the first request tells
+    except ValueError:  # its port is invalid; the first request reports it
         return False
 
 
 def _owner(path: str, headers: Mapping[str, str]) -> Provider:
-    """Whose path this is; `/v1/models` is several providers', who ask with headers of their own."""
+    """Return the provider of a path; several use `/v1/models`, distinguished by their headers."""
     if path.startswith("/v1beta/") or ":" in path or "x-goog-api-key" in headers:
         return "google"
     if path.startswith("/v1/messages") or "anthropic-version" in headers:

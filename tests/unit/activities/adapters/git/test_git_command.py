@@ -55,7 +55,7 @@ async def test_what_git_says_and_how_it_ends(tmp_path: Path):
     assert raised.value.code == 3
 
 
-async def test_input_that_nobody_reads_is_no_failure(tmp_path: Path):
+async def test_unread_input_is_not_a_failure(tmp_path: Path):
     done = await stand_in(tmp_path, "exit 0").run(Scope(tmp_path), "x", stdin=b"x" * (4 << 20))
     assert done.code == 0
 
@@ -106,7 +106,7 @@ async def test_cancelling_ends_the_whole_group(
     os.close(watched)
 
 
-async def test_cancelling_waits_for_whoever_still_holds_the_pipes(
+async def test_cancelling_waits_for_processes_that_hold_the_pipes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Else asyncio closes them never, and complains of it wherever that is noticed."""

@@ -1,4 +1,4 @@
-"""Chat Completions as servers really speak it: what is declared, left out, doubled and odd."""
+"""Chat Completions as servers really speak it: abilities, omissions, duplicates, oddities."""
 
 import json
 from decimal import Decimal

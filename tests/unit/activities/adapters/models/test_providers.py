@@ -97,7 +97,7 @@ async def test_what_cannot_be_a_key_is_refused(key: str, why: str) -> None:
         await KeyRing({"openai": SecretStr(key)}).key("openai")
 
 
-async def test_a_refused_key_is_read_anew_once() -> None:
+async def test_a_refused_key_is_read_again_once() -> None:
     values = iter(["old-key-1", "old-key-1", "new-key-1"])
 
     async def read() -> SecretStr:
@@ -199,12 +199,12 @@ def test_what_a_person_says_of_a_model_counts() -> None:
     )
 
 
-def test_a_provider_that_nobody_described_is_refused() -> None:
+def test_an_undescribed_provider_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match=r"'other/x' names no provider .* hosted, local"):
         CATALOGUE.facts("other", "x", NOVEMBER, None)
 
 
-async def test_a_call_of_a_provider_that_nobody_described_is_refused() -> None:
+async def test_a_call_of_an_undescribed_provider_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="these workers know no provider 'other'"):
         await ProviderRegistry(ProviderSettings()).call(ask("other"))
 
@@ -215,7 +215,7 @@ async def test_a_key_that_is_not_there_is_named_by_its_variable() -> None:
         await registry.call(ask("hosted"))
 
 
-async def test_a_server_that_wants_no_key_gets_none_of_ours() -> None:
+async def test_a_server_that_needs_no_key_gets_none() -> None:
     keys: dict[Provider, SecretStr] = {"openai": SecretStr("secret-key-1")}
     async with Simulator(play("{text: hello}")) as simulator:
         entry = ProviderEntry(base_url=f"{simulator.url}/v1")

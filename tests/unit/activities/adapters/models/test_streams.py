@@ -15,7 +15,7 @@ from activities.adapters.models.dialects.anthropic_stream import MessageAssembly
 from activities.adapters.models.dialects.chat_stream import END, ChatAssembly, announced
 from activities.adapters.models.dialects.gemini_content import ContentAssembly
 from activities.adapters.models.dialects.openai_responses import ResponseAssembly
-from activities.adapters.models.scripted.playbook import answer, locate
+from activities.adapters.models.scripted.answer_choice import answer, locate
 from activities.adapters.models.simulator.chat_dialect import ChatDialect
 from activities.adapters.models.simulator.dialect import Dialect
 from activities.adapters.models.simulator.gemini_dialect import GeminiDialect

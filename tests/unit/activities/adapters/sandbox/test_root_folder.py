@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from activities.adapters.sandbox.blueflame_programs import own_programs
 from activities.adapters.sandbox.root_folder import HOST, arguments, started
-from activities.adapters.sandbox.shown_programs import own_programs
 from activities.ports.sandbox_port import SandboxUnavailableError
 
 

@@ -47,7 +47,7 @@ async def test_creating_a_whole_one_again_keeps_what_it_holds(home: Home):
 
 
 @pytest.mark.parametrize("damage", ["state", "git", "admin", "index", "tree", "only_tree"])
-async def test_a_half_made_one_is_made_anew(home: Home, damage: str):
+async def test_a_half_made_worktree_is_created_again(home: Home, damage: str):
     home.make({"a.txt": "one\n"})
     place = await home.start()
     made = home.top / "host/state" / ("k" * 32) / "t1/made"
@@ -98,7 +98,7 @@ async def test_removing_takes_everything_and_may_be_repeated(home: Home):
 @pytest.mark.parametrize(
     "name", ["", "A", "../x", "a/b", "a..b", "x.lock", ".a", "a.", "a b", "x" * 201]
 )
-def test_names_are_ours(name: str):
+def test_rejects_other_worktree_names(name: str):
     with pytest.raises(ValueError, match="worktree name"):
         checked_name(name)
 
@@ -237,7 +237,7 @@ async def test_restoring_goes_back_to_a_checkpoint_after_a_kill(home: Home):
     assert (place / "b.txt").read_text() == "first\n"
 
 
-async def test_restoring_mends_a_broken_index(home: Home):
+async def test_restoring_repairs_a_broken_index(home: Home):
     home.make({"a.txt": "one\n"})
     place = await home.start()
     async with home.host.lock("t1"):

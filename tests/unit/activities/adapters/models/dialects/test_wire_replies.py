@@ -286,7 +286,7 @@ async def test_a_server_that_is_slower_than_the_limit(wire: Wire, provider: Prov
         await wire.call(provider, timeout_s=0.3)
 
 
-async def test_nobody_listens(provider: Provider) -> None:
+async def test_an_unreachable_server_is_unavailable(provider: Provider) -> None:
     providers = registry(dict.fromkeys(PROVIDERS, "http://127.0.0.1:9"))
     with pytest.raises(ProviderUnavailableError, match="cannot be reached"):
         await providers.call(request_of(provider))
@@ -304,7 +304,7 @@ async def test_a_wrong_key_is_named_but_not_shown(wire: Wire, provider: Provider
     assert caught.value.__cause__ is None
 
 
-async def test_a_key_that_was_refused_is_read_anew_at_once(wire: Wire, provider: Provider) -> None:
+async def test_a_refused_key_is_read_again_at_once(wire: Wire, provider: Provider) -> None:
     wire.play("{text: hello}")
     given = iter(["wrong-key-0123456789", KEY])
 

@@ -55,7 +55,7 @@ ANTHROPIC: list[tuple[list[Any], str]] = [
     (said([USE | {"id": ""}], [RESULT]), "must be unique"),
     (said([USE | {"input": "x"}], [RESULT]), "should be an object"),
     (said([USE], [RESULT | {"content": " "}]), "must be non-empty"),
-    (said([{"type": "thinking", "thinking": "x", "signature": "???"}], "hi"), "no base64"),
+    (said([{"type": "thinking", "thinking": "x", "signature": "???"}], "hi"), "not valid base64"),
     (said([{"type": "thinking", "thinking": "x", "signature": "c2ln"}], "hi"), "does not belong"),
 ]
 
@@ -81,7 +81,7 @@ GEMINI: list[tuple[list[Any], str]] = [
     ([{"role": "user", "parts": [{"text": ""}]}], "empty text"),
     ([{"role": "system", "parts": [{"text": "x"}]}], "valid role"),
     ([("user", {"text": OPENING.text}), ("model", {"text": "hi"})], "last turn"),
-    ([("user", {"text": OPENING.text}), ("model", PART)], "not valid|does not belong|no base64"),
+    ([("user", {"text": OPENING.text}), ("model", PART)], "not valid|does not belong"),
     (
         [("user", {"text": OPENING.text}), ("model", {"functionCall": {"name": "bash"}})],
         "missing a `thought_signature`",

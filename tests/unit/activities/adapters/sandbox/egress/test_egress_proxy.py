@@ -39,7 +39,7 @@ class World:
         return tuple(self.answers[min(len(self.asked), len(self.answers)) - 1])
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one connection; whoever asks may leave at any moment."""
+        """Answer one connection; the client may leave at any moment."""
         try:
             with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
                 await self._answer(reader, writer)
@@ -195,7 +195,7 @@ async def test_a_tunnel_passes_bytes_on_both_ways_until_both_ends_are_done(world
         (b"\r\n\r\n", "400 Not"),
     ],
 )
-async def test_anything_else_is_refused_and_reaches_nobody(
+async def test_anything_else_is_refused_and_reaches_no_host(
     world: World, request_: bytes, said: str
 ):
     async with proxy(world) as (egress, port):
@@ -412,7 +412,7 @@ async def test_more_connections_than_allowed_wait_for_their_turn(world: World):
         assert (await waiting).endswith(b"hello")
 
 
-async def test_a_client_that_vanishes_disturbs_nobody(world: World):
+async def test_a_client_that_vanishes_disturbs_no_other(world: World):
     async with proxy(world) as (_, port):
         for part in (b"", b"GET", connect(HOST, world.port), connect("evil.example", 1)):
             _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -430,7 +430,7 @@ async def test_refusals_are_kept_once_and_not_without_end(world: World):
     assert "'a0.example'" in next(iter(egress.refusals))
 
 
-async def test_the_end_waits_for_nobody_who_does_not_read(world: World):
+async def test_the_end_does_not_wait_for_a_client_that_does_not_read(world: World):
     before = set(os.listdir("/proc/self/fd"))
     async with proxy(world) as (_, port):
         with socket.create_connection(("127.0.0.1", port)) as client:

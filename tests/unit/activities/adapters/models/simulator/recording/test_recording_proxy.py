@@ -161,7 +161,7 @@ async def test_an_answer_that_is_too_long_passes_and_is_not_kept(more: int, endi
     assert sum(map(len, captured.chunks)) == (0 if more else MOST_BYTES)
 
 
-async def test_a_path_of_nobody_is_refused_by_its_name() -> None:
+async def test_a_path_of_no_provider_is_refused_by_its_name() -> None:
     proxy = Proxy(Upstreams({}), print, print, trust_env=False)
     async with (
         Listening(proxy) as listening,

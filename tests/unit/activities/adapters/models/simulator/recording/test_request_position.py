@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from activities.adapters.models.scripted.playbook import Place
+from activities.adapters.models.scripted.answer_choice import Place
 from activities.adapters.models.simulator.recording.request_position import body_of, place_of
 from activities.adapters.models.simulator.recording.upstreams import DialectName
 from tests.unit.activities.adapters.models.wire import OPENING
@@ -164,5 +164,5 @@ def test_instructions_may_stand_before_the_header(instructions: str) -> None:
         b"[" * 100_000,
     ],
 )
-def test_whoever_is_no_agent_has_no_place(raw: bytes) -> None:
+def test_a_request_of_no_agent_has_no_place(raw: bytes) -> None:
     assert place_of("anthropic", body_of(raw), unheard) is None

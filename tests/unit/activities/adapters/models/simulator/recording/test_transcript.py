@@ -301,7 +301,7 @@ async def test_what_was_packed_on_its_way_is_read_all_the_same() -> None:
     assert (heard.outcome.message.text, heard.strange[0]) == ("Hi", "hologram")
 
 
-async def test_an_end_that_nobody_knows_is_said_and_not_guessed(studio: Studio) -> None:
+async def test_an_unknown_end_is_reported_and_not_guessed(studio: Studio) -> None:
     studio.begin()
     raw = RawAnswer(200, STRANGE.replace("end_turn", "transcended"), STREAM)
     studio.simulator.interject(raw)

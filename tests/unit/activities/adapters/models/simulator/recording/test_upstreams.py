@@ -55,7 +55,7 @@ def test_what_is_no_path_goes_nowhere(path: str) -> None:
     assert UPSTREAMS.destination("POST", path, {"anthropic-version": "1"}) is None
 
 
-def test_nobody_is_known() -> None:
+def test_an_unknown_path_has_no_destination() -> None:
     assert Upstreams({"local": L}).destination("POST", "/v1/messages", {}) is None
 
 

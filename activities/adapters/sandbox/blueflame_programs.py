@@ -1,7 +1,7 @@
-"""Which of Blue Flame's own programs a sandbox shows besides the system's own under /usr.
+"""Which of Blue Flame's own programs a sandbox shows besides the system's under /usr.
 
-Only the bare interpreter that runs us, which the file tools need, and ripgrep. Our own packages are
-never among them: what a project imports is its own affair.
+Only the bare interpreter that runs Blue Flame, which the file tools need, and ripgrep. Never Blue
+Flame's packages, because a project's imports must not find them.
 """
 
 import functools
@@ -18,21 +18,23 @@ _MOST_LINKS = 40
 
 @dataclass(frozen=True)
 class OwnPrograms:
-    """What is shown of Blue Flame's own programs."""
+    """The parts of Blue Flame's own programs to show."""
 
     interpreter: Path
-    """The real program behind the interpreter that runs us, outside any virtual environment."""
+    """The real program behind the interpreter that runs Blue Flame, outside any virtual
+    environment."""
     prefixes: tuple[Path, ...]
-    """The directories that it needs, shown read-only; none where it is the system's."""
+    """The directories that it needs, shown read-only; none if it is the system's."""
     hidden: tuple[Path, ...]
-    """Folders of packages within what is shown, covered because Blue Flame's packages are there."""
+    """Package folders within the shown directories, covered because they hold Blue Flame's
+    packages."""
     search: Path | None
-    """ripgrep; None where it lies under /usr or is not installed."""
+    """ripgrep; None if it is under /usr or not installed."""
 
 
 @functools.cache
 def own_programs() -> OwnPrograms:
-    """Return what is shown of the installation that runs; looked for once in a process."""
+    """Return the parts of this installation to show; searched once per process."""
     interpreter = Path(os.path.realpath(sys.executable))
     base = str(_prefix_of(interpreter))
     prefixes = interpreter_prefixes(str(interpreter), base, sys.base_prefix)
@@ -48,20 +50,20 @@ def own_programs() -> OwnPrograms:
 
 
 def worker_prefixes() -> tuple[Path, ...]:
-    """Return all prefixes that a process of Blue Flame needs to run: packages included.
+    """Return all prefixes that a Blue Flame process needs to run, including packages.
 
     Returns:
-        Absolute directories, the most specific first; those under /usr are left out, for /usr is
-        always there.
+        Absolute directories, the most specific first; without those under /usr, which is always
+        there.
     """
     return interpreter_prefixes(sys.executable, sys.prefix, sys.base_prefix)
 
 
 def interpreter_prefixes(executable: str, prefix: str, base_prefix: str) -> tuple[Path, ...]:
-    """Return every prefix that a chain of links passes from `executable` to the real interpreter.
+    """Return every prefix on the chain of links from `executable` to the real interpreter.
 
     A virtual environment links to an interpreter that may itself be a link (`cpython-3.11` to
-    `cpython-3.11.9`); each directory on the way has to be there for the chain to hold.
+    `cpython-3.11.9`); the chain works only if each directory on the way exists.
     """
     found = [Path(prefix), Path(base_prefix)]
     found += [_prefix_of(hop) for hop in _hops(Path(executable))]

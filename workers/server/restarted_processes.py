@@ -1,8 +1,8 @@
-"""Child processes that run for long: their start, output, end, and restart with back-off.
+"""Long-running child processes: their start, output, end, and restart with back-off.
 
-Each has a process group of its own. Its end is SIGTERM to the process, a grace, SIGKILL to the
-group, and it is always reaped, also when we are cancelled. What a child says goes to a bounded
-log. Nothing is known here of servers and workers.
+Each has its own process group. To end it, the process gets SIGTERM and a grace, then its group
+gets SIGKILL. It is always reaped, even if this task is cancelled. Its output goes to a bounded
+log. This module knows nothing of servers and workers.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ from workers.bounded_log import BoundedLog
 _log = logging.getLogger(__name__)
 
 BACK_OFF: Final = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-"""Seconds before each restart in a row; the last one repeats."""
+"""Seconds before each of several restarts in a row; the last one repeats."""
 STEADY: Final = timedelta(seconds=60)
-"""A child that lived so long is well: its next restart is the first in a row again."""
+"""A child that lived this long is healthy: its next restart counts as the first in a row."""
 _TOO_OFTEN: Final = 3
-"""After so many ends in a row a person is told."""
+"""After this many ends in a row a person is told."""
 _CHUNK: Final = 65_536
 _LINE_LIMIT: Final = 10_000
 _DRAIN_SECONDS: Final = 2.0
-"""How long the last words of an ended child are read."""
+"""How long to read the last output of an ended child."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Program:
     directory: Path
     log: Path
     inherited: tuple[int, ...] = ()
-    """Descriptors that the child gets under the same numbers."""
+    """Descriptors that the child inherits under the same numbers."""
     told: Callable[[], Awaitable[str]] | None = None
-    """Makes the one line that the child reads from its standard input, which then stays open for
-    as long as this process lives; None: it has no input."""
+    """Returns the one line that the child reads from its standard input, which then stays open as
+    long as this process lives; None: it has no input."""
     grace: timedelta = timedelta(seconds=20)
-    """Between SIGTERM and SIGKILL."""
+    """The time between SIGTERM and SIGKILL."""
 
 
 @dataclass
@@ -65,19 +65,19 @@ class Child:
         return self.process.pid
 
     async def wait(self) -> int:
-        """Wait for its end and return the exit code, negative for a signal."""
+        """Wait for the end and return the exit code, negative for a signal."""
         return await self.process.wait()
 
     async def stop(self) -> None:
-        """End and reap it: SIGTERM, grace, SIGKILL."""
+        """End and reap the program: SIGTERM, grace, SIGKILL."""
         grace = self.program.grace.total_seconds()
-        # SIGTERM only to the process itself: it ends its own children in its own order.
+        # SIGTERM only to the process itself, which ends its own children in order.
         await end_group(self.process, "process", grace, self.process.wait)
         await self.process.wait()
         await self._drain()
 
     async def _drain(self) -> None:
-        # Something of another group may hold the pipe: it must not hold us.
+        # A process of another group may hold the pipe; do not wait for it.
         done, _ = await asyncio.wait([self.pump], timeout=_DRAIN_SECONDS)
         if not done:
             self.pump.cancel()
@@ -90,14 +90,14 @@ async def running(program: Program, on_line: Callable[[str], None]) -> AsyncGene
 
     Args:
         program: what to start.
-        on_line: called with each line that it writes, without the line's end.
+        on_line: called with each line of output, without its line end.
 
     Raises:
         OSError: it cannot be started.
     """
     with _input(program) as given:
-        # A separate pipe: asyncio would wait for the end of its pipe as well as for the
-        # process's, and whatever the process left behind may hold that for ever.
+        # A separate pipe: asyncio would wait not only for the process but also for its pipe's end,
+        # and a process left behind may hold that pipe for ever.
         read_end, write_end = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -123,7 +123,7 @@ async def running(program: Program, on_line: Callable[[str], None]) -> AsyncGene
 
 
 async def keep_running(program: Program, on_line: Callable[[str], None]) -> None:
-    """Run a program for ever: restart it, with back-off, each time that it ends."""
+    """Run a program for ever: restart it, with back-off, each time it ends."""
     in_a_row = 0
     loop = asyncio.get_running_loop()
     while True:
@@ -138,7 +138,7 @@ async def keep_running(program: Program, on_line: Callable[[str], None]) -> None
 
 
 def back_off() -> Iterator[float]:
-    """Yield the delays of restarts in a row, in seconds, without end."""
+    """Yield the delays of consecutive restarts, in seconds, without end."""
     yield from BACK_OFF
     while True:
         yield BACK_OFF[-1]
@@ -146,7 +146,7 @@ def back_off() -> Iterator[float]:
 
 @contextlib.contextmanager
 def _input(program: Program) -> Generator[int]:
-    """Hold what a program reads: nothing, or a pipe that ends with the block, or with us."""
+    """Hold a program's input: nothing, or a pipe that ends with the block or with this process."""
     if program.told is None:
         yield asyncio.subprocess.DEVNULL
         return
@@ -161,8 +161,8 @@ def _input(program: Program) -> Generator[int]:
 
 async def _tell(name: str, line: Callable[[], Awaitable[str]], pipe: BinaryIO) -> None:
     try:
-        pipe.write(f"{await line()}\n".encode())  # it fits into the pipe: this does not wait
-    except Exception as error:  # noqa: BLE001 -- whatever it is, the program must not wait for ever
+        pipe.write(f"{await line()}\n".encode())  # fits into the pipe, so this does not block
+    except Exception as error:  # noqa: BLE001 -- after any error the program must not wait for ever
         _log.warning("%s cannot be told what it waits for: %s", name, error)
         pipe.close()
 

@@ -1,4 +1,4 @@
-"""`workers.server.kept_processes`: real processes, started, heard, ended and reaped."""
+"""`workers.server.restarted_processes`: real processes, started, heard, ended and reaped."""
 
 import asyncio
 import itertools
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import PATIENCE, ends
-from workers.server.kept_processes import BACK_OFF, Program, back_off, keep_running, running
+from workers.server.restarted_processes import BACK_OFF, Program, back_off, keep_running, running
 
 STUBBORN = """
 import signal, subprocess, sys

@@ -1,7 +1,7 @@
 import sys
 from pathlib import Path
 
-from activities.adapters.sandbox.shown_programs import (
+from activities.adapters.sandbox.blueflame_programs import (
     interpreter_prefixes,
     own_programs,
     worker_prefixes,
@@ -26,7 +26,7 @@ def test_what_lies_under_usr_needs_no_bind():
     assert interpreter_prefixes("/usr/bin/python3", "/usr", "/usr") == ()
 
 
-def test_ours_is_among_them():
+def test_this_environments_prefix_is_among_them():
     prefixes = worker_prefixes()
     assert sys.prefix.startswith("/usr") or Path(sys.prefix) in prefixes
     assert Path("/") not in prefixes
