@@ -227,6 +227,10 @@ class WorktreeStore(Protocol):
         """List all ignored files and folders (`x/`) as raw bytes; for a person see `ignored`."""
         ...
 
+    async def stray_paths(self, name: str) -> tuple[bytes, ...]:
+        """List files and whole folders (`x/`) that are neither tracked nor ignored."""
+        ...
+
     async def discard_ignored(self, name: str, also: tuple[bytes, ...] = ()) -> None:
         """Delete all ignored files and folders, and everything at the paths in `also`."""
         ...

@@ -40,7 +40,8 @@ class SnapshotRecord(BaseModel, frozen=True, extra="forbid"):
     """Its topmost files and folders, relative to the worktree; as in `InputsRead`."""
     size_bytes: int
     notices: tuple[str, ...] = ()
-    """Network requests of set-up that failed, although set-up succeeded."""
+    """Network requests of set-up that failed, and files that it made in vain, although set-up
+    succeeded."""
 
 
 class Snapshot(BaseModel, frozen=True, extra="forbid"):

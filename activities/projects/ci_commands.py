@@ -20,6 +20,8 @@ _TESTS = re.compile(
     r"|just (?:test|check)\S*|task (?:test|check)\S*|rake test|ruff|mypy|pyright|eslint|tsc)\b"
 )
 _KEY = re.compile(r"^\s*(?:-\s+)?(?:(?:run|script|command):\s*)?(?:-\s+)?[|>]?[-+]?\s*")
+_NO_COMMAND = re.compile(r"[\w-]+:(?:\s|$)|[A-Z][a-z]+\s")
+"""Another key of the file, or a sentence."""
 _LONGEST = 160
 
 
@@ -39,6 +41,6 @@ def _lines(files: Files, path: str) -> Iterator[str]:
         return
     for line in text(files, path).splitlines():
         said = _KEY.sub("", line).strip().strip("'\"")
-        is_other = not said or said.startswith(("#", "name:", "uses:"))
+        is_other = not said or said.startswith("#") or _NO_COMMAND.match(said) is not None
         if not is_other and len(said) <= _LONGEST and said.isprintable() and _TESTS.search(said):
             yield said

@@ -8,16 +8,31 @@
 | `bun.lock`, `bun.lockb`              | `bun install`                     |
 | dependencies, and no lock file       | `npm install`, without writing one|
 | none of these                        | none                              |
+
+Where git does not ignore `node_modules`, set-up sees to it. Where what the package publishes is
+not committed (`dist/index.js`), its tests are run after its own build.
 """
 
 import re
+import shlex
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import cast
 
-from activities.projects.manifests import Files, Table, first_line, json_object, table
-from activities.projects.proposal import Proposal, ToolchainNeed
+from activities.projects.manifests import Files, Table, first_line, json_object, table, text
+from activities.projects.proposal import Proposal, ToolchainNeed, after, hide
 from workflows.domain.gate import GateSpec
 
-READ = frozenset({"package.json", ".nvmrc", ".node-version", ".yarnrc.yml"})
+READ = frozenset({"package.json", ".nvmrc", ".node-version", ".yarnrc.yml", ".gitignore"})
 _CHECKS = ("lint", "typecheck", "type-check")
+_INSTALLED = frozenset({"pnpm", "yarn"})
+_MANAGER = "node_modules/.manager"
+"""Where set-up installs a package manager that the sandbox lacks."""
+_LATER_YARN = "@yarnpkg/cli-dist"
+"""Holds yarn from version 2 on."""
+_ENTRIES = ("main", "module", "exports")
+_ENDINGS = ("", ".js", ".json", ".node", "/index.js")
+_DEEPEST = 10
 _VERSION = re.compile(r"[a-z]+@\d[\w.-]*")
 
 
@@ -32,12 +47,62 @@ def propose_node(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
     if not package:
         return Proposal()
     setup = _setup(files, package)
+    if setup and "node_modules" not in text(files, ".gitignore"):
+        setup += f" && mkdir -p node_modules && {hide('node_modules')}"
     return Proposal(
         needs=(_need(files, package),),
         setup=(setup,) if setup else (),
         indexes=("npm",) if setup else (),
-        gates=(*_checks(package), *(gate for gate in found if gate.name.endswith("-test"))),
+        gates=tuple(_gates(files, package, found)),
     )
+
+
+def _gates(files: Files, package: Table, found: tuple[GateSpec, ...]) -> Iterator[GateSpec]:
+    tests = [gate for gate in found if gate.name.endswith("-test")]
+    manager = tests[0].argv[0] if tests else "npm"
+    for name in _CHECKS:
+        if isinstance(table(package, "scripts").get(name), str):
+            argv = _command(manager, ("run", name))
+            yield GateSpec(name=f"npm-{name}", argv=argv, cheap=True)
+    before = [("run", "build")] if _is_built_for_tests(files, package) else []
+    for gate in tests:
+        argv = _command(manager, *before, gate.argv[1:])
+        yield GateSpec(name=gate.name, argv=argv, timeout=gate.timeout, cheap=gate.cheap)
+
+
+def _command(manager: str, *runs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return one command for runs of a package manager, which set-up may have installed."""
+    argv = (manager, *runs[-1])
+    for run in reversed(runs[:-1]):
+        argv = after(shlex.join((manager, *run)), argv)
+    if manager in _INSTALLED:
+        argv = after(f'export PATH="$PATH:$PWD/{_MANAGER}/node_modules/.bin"', argv)
+    return argv
+
+
+def _is_built_for_tests(files: Files, package: Table) -> bool:
+    """Whether tests need a build that they do not start themselves."""
+    scripts = table(package, "scripts")
+    if not isinstance(scripts.get("build"), str):
+        return False
+    if any("build" in str(scripts.get(name, "")) for name in ("pretest", "test")):
+        return False
+    entries = (each for name in _ENTRIES for each in _paths(package.get(name)))
+    return any(not _is_committed(files, each) for each in entries)
+
+
+def _paths(entry: object, depth: int = 0) -> Iterator[str]:
+    """The files that an entry point of a package names, without patterns."""
+    if isinstance(entry, str):
+        yield from () if "*" in entry or entry.startswith("..") else (entry,)
+    elif isinstance(entry, dict) and depth < _DEEPEST:
+        for value in cast(Table, entry).values():
+            yield from _paths(value, depth + 1)
+
+
+def _is_committed(files: Files, path: str) -> bool:
+    name = str(PurePosixPath(path))
+    return name == "." or any(f"{name}{ending}" in files for ending in _ENDINGS)
 
 
 def _need(files: Files, package: Table) -> ToolchainNeed:
@@ -65,20 +130,14 @@ def _setup(files: Files, package: Table) -> str:
 
 
 def _by(manager: str, package: Table, arguments: str) -> str:
-    """Run a package manager; where the sandbox has none, npm fetches it for this once."""
+    """Run a package manager; where the sandbox has none, npm installs it, for the gates too."""
     named = package.get("packageManager")
     exact = _VERSION.match(named) if isinstance(named, str) else None
-    version = exact[0] if exact and exact[0].startswith(f"{manager}@") else manager
+    wanted = exact[0] if exact and exact[0].startswith(f"{manager}@") else manager
+    if wanted.startswith("yarn@") and not wanted.startswith(("yarn@0", "yarn@1.")):
+        wanted = wanted.replace("yarn", _LATER_YARN, 1)
     return (
         f"if command -v {manager}; then {manager} {arguments}; "
-        f"else npx --yes {version} {arguments}; fi"
-    )
-
-
-def _checks(package: Table) -> tuple[GateSpec, ...]:
-    scripts = table(package, "scripts")
-    return tuple(
-        GateSpec(name=f"npm-{name}", argv=("npm", "run", name), cheap=True)
-        for name in _CHECKS
-        if isinstance(scripts.get(name), str)
+        f"else npx --yes {wanted} {arguments} "
+        f"&& npm install -s --no-audit --no-fund --prefix {_MANAGER} {wanted}; fi"
     )

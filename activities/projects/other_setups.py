@@ -16,7 +16,7 @@ from activities.projects.manifests import (
     text,
     toml,
 )
-from activities.projects.proposal import Language, Proposal, ToolchainNeed
+from activities.projects.proposal import Language, Proposal, ToolchainNeed, hide
 from workflows.domain.gate import GateSpec
 
 READ = frozenset(
@@ -62,7 +62,7 @@ def _rust(files: Files, found: _Gates) -> Proposal:
     locked = " --locked" if "Cargo.lock" in files else ""
     return Proposal(
         needs=(need,),
-        setup=(f"mkdir -p target && {_hide('target')} && cargo fetch{locked}",),
+        setup=(f"mkdir -p target && {hide('target')} && cargo fetch{locked}",),
         indexes=("cargo",),
         variables={"CARGO_HOME": f"{_IN}/target/cargo-home"},
         gates=gates,
@@ -79,7 +79,7 @@ def _go(files: Files, found: _Gates) -> Proposal:
         return Proposal(needs=(need,), gates=gates)
     return Proposal(
         needs=(need,),
-        setup=(f"go mod vendor && {_hide('vendor')}",),
+        setup=(f"go mod vendor && {hide('vendor')}",),
         indexes=("go",),
         gates=gates,
     )
@@ -93,7 +93,7 @@ def _ruby(files: Files, _: _Gates) -> Proposal:
     has_tests = is_rspec or "Rakefile" in files
     return Proposal(
         needs=(_need("ruby", first_line(files, ".ruby-version"), "Gemfile"),),
-        setup=(f"mkdir -p vendor/bundle && {_hide('vendor/bundle')} && bundle install",),
+        setup=(f"mkdir -p vendor/bundle && {hide('vendor/bundle')} && bundle install",),
         indexes=("bundler",),
         variables={"BUNDLE_PATH": "vendor/bundle"},
         gates=(GateSpec(name=argv[2], argv=argv),) if has_tests else (),
@@ -112,7 +112,7 @@ def _php(files: Files, _: _Gates) -> Proposal:
         gate = GateSpec(name="phpunit", argv=("vendor/bin/phpunit",))
     return Proposal(
         needs=(_need("php", "", "composer.json"),),
-        setup=(f"{install} && {_hide('vendor')}",),
+        setup=(f"{install} && {hide('vendor')}",),
         indexes=("composer",),
         gates=(gate,) if has_script or has_phpunit else (),
     )
@@ -123,22 +123,22 @@ def _java(files: Files, _: _Gates) -> Proposal:
     if "pom.xml" in files:
         maven = "./mvnw" if "mvnw" in files else "mvn"
         store = f"-Dmaven.repo.local={_IN}/target/repository"
-        hide = f"mkdir -p target && {_hide('target')}"
+        hidden = f"mkdir -p target && {hide('target')}"
         argv = (maven, "-o", "-q", store, "test")
         return Proposal(
             needs=(need,),
-            setup=(f"{hide} && {maven} -q {store} test-compile dependency:go-offline",),
+            setup=(f"{hidden} && {maven} -q {store} test-compile dependency:go-offline",),
             indexes=("maven",),
             gates=(GateSpec(name="maven-test", argv=argv, timeout=timedelta(minutes=20)),),
         )
     if not _GRADLE & files.keys():
         return Proposal()
     gradle = "./gradlew" if "gradlew" in files else "gradle"
-    hide = f"mkdir -p .gradle && {_hide('.gradle')}"
+    hidden = f"mkdir -p .gradle && {hide('.gradle')}"
     argv = (gradle, "--offline", "test")
     return Proposal(
         needs=(need,),
-        setup=(f"{hide} && {gradle} testClasses",),
+        setup=(f"{hidden} && {gradle} testClasses",),
         indexes=("gradle",),
         variables={"GRADLE_USER_HOME": f"{_IN}/.gradle/home"},
         gates=(GateSpec(name="gradle-test", argv=argv, timeout=timedelta(minutes=20)),),
@@ -148,10 +148,10 @@ def _java(files: Files, _: _Gates) -> Proposal:
 def _elixir(files: Files, _: _Gates) -> Proposal:
     if "mix.exs" not in files:
         return Proposal()
-    hide = f"mkdir -p deps _build && {_hide('deps')} && {_hide('_build')}"
+    hidden = f"mkdir -p deps _build && {hide('deps')} && {hide('_build')}"
     return Proposal(
         needs=(_need("elixir", "", "mix.exs"),),
-        setup=(f"{hide} && mix local.hex --force && mix deps.get",),
+        setup=(f"{hidden} && mix local.hex --force && mix deps.get",),
         indexes=("hex",),
         variables={"MIX_HOME": f"{_IN}/_build/mix", "HEX_HOME": f"{_IN}/_build/hex"},
         gates=(GateSpec(name="mix-test", argv=("mix", "test")),),
@@ -160,7 +160,3 @@ def _elixir(files: Files, _: _Gates) -> Proposal:
 
 def _need(language: Language, version: str, evidence: str) -> ToolchainNeed:
     return ToolchainNeed(language=language, version=version, evidence=evidence)
-
-
-def _hide(folder: str) -> str:
-    return f"echo '*' > {folder}/.gitignore"

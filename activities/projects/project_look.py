@@ -13,7 +13,7 @@ from activities.gates import detection
 from activities.projects import ci_commands, node_setup, other_setups, python_setup
 from activities.projects.manifests import Files, json_object, table, toml
 from activities.projects.package_scopes import package_scope
-from activities.projects.proposal import Proposal
+from activities.projects.proposal import Proposal, after
 from workflows.domain.gate import GateSpec
 
 MAX_PACKAGES: Final = 12
@@ -23,7 +23,6 @@ _FOREIGN: Final = re.compile(
     r"(?:^|/)(?:node_modules|vendor|third_party|site-packages|venv|build|dist|examples?|fixtures?"
     r"|templates?|tests?|testdata|docs?|\.[^/]+)(?:/|$)"
 )
-_BASH: Final = ("bash", "-e", "-o", "pipefail", "-c")
 _TASKS: Final = (
     ("just-test", ("justfile", "Justfile"), rb"^@?test\b[^=:\n]*:(?!=)", ("just", "test")),
     ("task-test", ("Taskfile.yml", "Taskfile.yaml"), rb"^  test:", ("task", "test")),
@@ -130,10 +129,10 @@ def _moved(proposal: Proposal, folder: str, scope: tuple[str, ...]) -> Proposal:
     """Return a package's proposal as it reads from the repository's root."""
     place = folder.rstrip("/")
     prefix = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")
-    enter = f"cd {shlex.quote(place)} && "
+    enter = f"cd {shlex.quote(place)}"
     return Proposal(
         needs=proposal.needs,
-        setup=tuple(f"{enter}{{ {each}; }}" for each in proposal.setup),
+        setup=tuple(f"{enter} && {{ {each}; }}" for each in proposal.setup),
         indexes=proposal.indexes,
         variables={
             name: value.replace("/workspace/", f"/workspace/{folder}")
@@ -149,7 +148,7 @@ def _moved(proposal: Proposal, folder: str, scope: tuple[str, ...]) -> Proposal:
 def _gate_in(gate: GateSpec, name: str, enter: str, scope: tuple[str, ...]) -> GateSpec:
     return GateSpec(
         name=name,
-        argv=(*_BASH, f"{enter}{shlex.join(gate.argv)}"),
+        argv=after(enter, gate.argv),
         timeout=gate.timeout,
         cheap=gate.cheap,
         paths=scope,

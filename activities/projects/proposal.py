@@ -10,6 +10,8 @@ Language = Literal["python", "node", "rust", "go", "java", "ruby", "php", "elixi
 
 Index = Literal["pip", "npm", "cargo", "go", "bundler", "composer", "maven", "gradle", "hex"]
 
+_RUN_IT = 'exec "$@"'
+
 
 class ToolchainNeed(BaseModel, frozen=True, extra="forbid"):
     """A language that the project is written in."""
@@ -44,3 +46,18 @@ class Proposal(BaseModel, frozen=True, extra="forbid"):
             gates=(*self.gates, *other.gates),
             notes=tuple(dict.fromkeys((*self.notes, *other.notes))),
         )
+
+
+def hide(folder: str) -> str:
+    """Return the command that keeps a folder out of the work, whatever the repository ignores."""
+    return f"echo '*' > {folder}/.gitignore"
+
+
+def after(first: str, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the command that runs another one in the same shell after `first`.
+
+    The other's words stay words of their own: they say which runner's results to expect.
+    """
+    if argv[:2] == ("bash", "-c") and argv[2].endswith(_RUN_IT):
+        return ("bash", "-c", f"{first} && {argv[2]}", *argv[3:])
+    return ("bash", "-c", f"{first} && {_RUN_IT}", "bash", *argv)

@@ -10,6 +10,7 @@
 | none of these                          | none                                               |
 
 A tool that the sandbox does not have is first installed beside the project, for set-up alone.
+Tests run on all cores where the project installs pytest-xdist and itself runs them so.
 """
 
 import re
@@ -29,7 +30,7 @@ from activities.projects.manifests import (
     texts,
     toml,
 )
-from activities.projects.proposal import Proposal, ToolchainNeed
+from activities.projects.proposal import Proposal, ToolchainNeed, after, hide
 from workflows.domain.gate import GateSpec
 
 _PYTHON = ".venv/bin/python"
@@ -43,10 +44,15 @@ _TOOLS = {"pytest": "pytest", "ruff": "ruff"}
 _PLAIN_REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w., -]+\])?[\w.,<>=!~ *;'\"()-]*\Z")
 _NOX_INSTALL = re.compile(r"\.install\(([^)]{1,500})\)")
 _QUOTED = re.compile(r"[\"']([^\"'\n]{1,100})[\"']")
+_ON_ALL_CORES = re.compile(
+    r"(?:^|[\s\"':{])(?:-n|--numprocesses)[\"',=\s]{0,5}(?:auto|logical)\b", re.MULTILINE
+)
+_RUN_BY = ("tox.ini", "noxfile.py", "pyproject.toml", "Makefile", "justfile", "Justfile")
+_OWN_OPTIONS = ("pytest.ini", "setup.cfg")
 READ = frozenset(
     {
         *(".python-version", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py"),
-        *("uv.lock", "poetry.lock", "pdm.lock", ".gitignore"),
+        *("uv.lock", "poetry.lock", "pdm.lock", ".gitignore", "pytest.ini"),
     }
 )
 
@@ -74,18 +80,35 @@ def propose_python(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
     setup = _by_tool(files, project, missing) or _by_pip(files, project, missing)
     if not setup:
         return Proposal(needs=(need,), gates=tuple(gates))
+    cores = ("-n", "auto") if _is_on_all_cores(files, project, said) else ()
     return Proposal(
         needs=(need,),
         setup=(setup,),
         indexes=("pip",),
-        gates=tuple(_in_environment(gate) for gate in gates),
+        gates=tuple(_in_environment(gate, cores) for gate in gates),
     )
 
 
-def _in_environment(gate: GateSpec) -> GateSpec:
-    program = _PYTHON if gate.argv[0] == "python" else f".venv/bin/{gate.argv[0]}"
-    argv = (program, *gate.argv[1:])
+def _in_environment(gate: GateSpec, cores: tuple[str, ...]) -> GateSpec:
+    """Return a gate as it runs there; tests may start programs that are installed beside them."""
+    if gate.argv[0] == "python":
+        words = (*gate.argv, *(cores if gate.name == "pytest" else ()))
+        argv = after(". .venv/bin/activate", words)
+    else:
+        argv = (f".venv/bin/{gate.argv[0]}", *gate.argv[1:])
     return GateSpec(name=gate.name, argv=argv, timeout=gate.timeout, cheap=gate.cheap)
+
+
+def _is_on_all_cores(files: Files, project: Table, said: tuple[str, ...]) -> bool:
+    """Whether the project's own commands, and not pytest's settings, spread tests over cores."""
+    if not is_named("pytest-xdist", said):
+        return False
+    options = str(table(project, "tool", "pytest", "ini_options").get("addopts", ""))
+    if any(
+        _ON_ALL_CORES.search(each) for each in (options, *(text(files, f) for f in _OWN_OPTIONS))
+    ):
+        return False
+    return any(_ON_ALL_CORES.search(text(files, each)) for each in _RUN_BY)
 
 
 def _need(files: Files, project: Table) -> ToolchainNeed:
@@ -116,7 +139,7 @@ def _with_tool(tool: str, command: str, missing: list[str]) -> str:
     parts = [f'export PATH="$PATH:/tmp/{tool}/bin"', f"command -v {tool} || ({here})", command]
     if missing:
         parts += ["python3 -m venv .venv", _pip(*missing)]
-    return " && ".join((*parts, _hide(".venv")))
+    return " && ".join((*parts, hide(".venv")))
 
 
 def _by_pip(files: Files, project: Table, missing: list[str]) -> str:
@@ -127,17 +150,12 @@ def _by_pip(files: Files, project: Table, missing: list[str]) -> str:
     wanted += _tox(files)
     if not wanted:
         return ""
-    return " && ".join(("python3 -m venv .venv", _hide(".venv"), _pip(*dict.fromkeys(wanted))))
+    return " && ".join(("python3 -m venv .venv", hide(".venv"), _pip(*dict.fromkeys(wanted))))
 
 
 def _pip(*wanted: str) -> str:
     words = " ".join(shlex.quote(each) for each in wanted)
     return f"{_PYTHON} -m pip install -q {words}"
-
-
-def _hide(folder: str) -> str:
-    """Return what keeps a folder out of the work, whatever the repository ignores."""
-    return f"echo '*' > {folder}/.gitignore"
 
 
 def _itself(files: Files, project: Table) -> list[str]:

@@ -17,6 +17,8 @@ from activities.setup_once.setup_commands import SetUp, run_commands
 from activities.setup_once.setup_inputs import Grounds, fits, inputs_read, setup_key, tree_digest
 from workflows.domain.ids import Commit
 
+_STRAYS_TOLD = 3
+
 
 class SetUpTree:
     """One tree that is set up and can be brought back to that state."""
@@ -52,7 +54,8 @@ class SetUpTree:
             hold: its lock.
 
         Returns:
-            Network requests of set-up that failed, although set-up succeeded.
+            Network requests of set-up that failed, and files of it that are not kept, although
+            set-up succeeded.
 
         Raises:
             ApplicationError: SetupFailed, with the command and the end of its output.
@@ -124,6 +127,8 @@ class SetUpTree:
         watch = await self._host.snapshots.watch(place.path, entries)
         notices = await run_commands(self._host.sandbox, tree, self._order, fence)
         read = None if watch is None else inputs_read(*watch.read(), self._order.commands, entries)
+        # Only now: to look for them is to list folders.
+        notices += _dropped(await self._worktrees.stray_paths(name))
         record = SnapshotRecord(
             schema=1,
             tree=tree_digest(entries),
@@ -134,3 +139,13 @@ class SetUpTree:
         )
         ignored = await self._worktrees.ignored_paths(name)
         return await self._host.snapshots.keep(key, place.path, ignored, record)
+
+
+def _dropped(strays: tuple[bytes, ...]) -> tuple[str, ...]:
+    """Say what set-up made in vain."""
+    if not strays:
+        return ()
+    named = ", ".join(repr(each.decode(errors="replace")) for each in strays[:_STRAYS_TOLD])
+    more = f" and {len(strays) - _STRAYS_TOLD} more" if len(strays) > _STRAYS_TOLD else ""
+    text = f"set-up made {named}{more}, which git does not ignore, so it was dropped"
+    return (f"{text}; if gates need it, add it to .gitignore",)

@@ -5,6 +5,7 @@
 | set-up failed, or nothing could run | MISSING |
 | passed on the base                  | ok      |
 | failed on the base                  | ok, with the failures: compared, and block nothing      |
+| failed there and named no tests     | MISSING: nothing can be compared, so nothing is judged  |
 | could not judge                     | MISSING, with the reason and the lines to add           |
 """
 
@@ -58,23 +59,28 @@ def checks_of(report: "TrialReport", session: "SessionConfig", proposal: "Propos
     noun = "command" if commands == 1 else "commands"
     ran = f"{commands} {noun} in {report.setup_seconds:.1f} s; {report.setup_use}"
     setup = [Check("set-up", "well", ran)] if commands else []
+    setup += [Check("set-up", "note", notice) for notice in report.setup_notices]
     return [*setup, *(_judged(tried, advice) for tried in report.gates)]
 
 
 def _judged(tried: "TriedGate", advice: str) -> Check:
-    from workflows.policy.gates.base_notices import why_nothing_there, why_red_there
+    from workflows.policy.gates.base_notices import (
+        what_it_lacks,
+        why_nothing_there,
+        why_red_there,
+    )
 
     result, name = tried.result, f"gate {tried.result.gate}"
     took = f"in {tried.seconds:.1f} s"
     if result.result == "passed":
         return Check(name, "well", f"can judge: passed on the base {took}")
+    if result.result == "failed" and not result.failures:
+        return Check(name, "missing", f"{what_it_lacks(result)} ({took})")
     if result.result == "failed" and not result.reason:
         named = ", ".join(result.failures[:_FAILURES_NAMED])
-        told = (
-            f" ({named}{' …' if len(result.failures) > _FAILURES_NAMED else ''})" if named else ""
-        )
+        told = f"{named}{' …' if len(result.failures) > _FAILURES_NAMED else ''}"
         why = why_red_there(result)
-        return Check(name, "well", f"can judge, but fails on the base {took}{told}{why}")
+        return Check(name, "well", f"can judge, but fails on the base {took} ({told}){why}")
     return Check(name, "missing", f"cannot judge: {why_nothing_there(result)}{advice}")
 
 

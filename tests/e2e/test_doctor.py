@@ -133,6 +133,16 @@ def test_a_gate_that_fails_on_the_base_can_judge(person: Person):
     assert "test_a" in text
 
 
+def test_a_gate_that_fails_on_the_base_and_names_no_tests_judges_nothing(person: Person):
+    gate = "version: 1\ngates: {build: {run: 'echo error: broken; exit 1'}}\n"
+    state, text = person.doctor({"blueflame.yaml": gate})["gate build"]
+    assert (state, "fails on the base and names no tests" in text) == (
+        "missing",
+        True,
+    )
+    assert "error: broken" in text
+
+
 def test_what_a_gate_lacks_is_a_line_to_add(person: Person):
     checks = person.doctor({"conftest.py": "", "test_a.py": "def test_a(): pass\n"})
     state, text = checks["gate pytest"]

@@ -63,6 +63,8 @@ class TrialReport(BaseModel, frozen=True, extra="forbid"):
     setup_seconds: float = 0
     setup_use: str = ""
     """How worktrees and checkouts get the results of set-up, for a person."""
+    setup_notices: tuple[str, ...] = ()
+    """Network requests of set-up that failed, and files of it that are not kept."""
     gates: tuple[TriedGate, ...] = ()
 
 
@@ -155,7 +157,7 @@ async def _tried(
     furnished = SetUpTree(host, _set_up_of(request), name, base.commit)
     began = time.monotonic()
     try:
-        await furnished.prepare(place, hold)
+        notices = await furnished.prepare(place, hold)
     except ApplicationError as error:
         return TrialReport(
             fault=error.message, has_checkout=True, setup_seconds=time.monotonic() - began
@@ -178,6 +180,7 @@ async def _tried(
     return TrialReport(
         setup_seconds=took,
         setup_use=await _use_of(host, place, was_kept=furnished.was_kept),
+        setup_notices=notices,
         gates=tuple(tried),
     )
 

@@ -11,7 +11,6 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 
 from activities.adapters.git import (
@@ -158,10 +157,15 @@ class GitHostRepository:
         return await asyncio.to_thread(pipe_removal.disarm, os.fsencode(worktree), cache)
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
-        """List ignored files and folders that were not marked."""
+        """List ignored files, and folders with more than ignore rules and Python's bytecode.
+
+        What was marked is left out.
+        """
         marked = self._worktrees.marked_ignored(name)
-        paths = (path for path in await self.ignored_paths(name) if path.rstrip(b"/") not in marked)
-        return tuple(shown(path) for path in islice(paths, limit))
+        paths = [path for path in await self.ignored_paths(name) if path.rstrip(b"/") not in marked]
+        root = os.fsencode(self._worktrees.scope(name).cwd)
+        told = await asyncio.to_thread(restoring.with_content, root, paths, limit)
+        return tuple(shown(path) for path in told)
 
     async def mark_ignored(self, name: str, also: tuple[str, ...] = ()) -> None:
         """Mark ignored files and folders as no one's work."""
@@ -177,6 +181,12 @@ class GitHostRepository:
         # For a folder that ignores itself, git also lists its content.
         whole = {path for path in listed if path.endswith(b"/")}
         return tuple(sorted(path for path in listed if not _is_below(path, whole)))
+
+    async def stray_paths(self, name: str) -> tuple[bytes, ...]:
+        """List files and whole folders that are neither tracked nor ignored."""
+        scope = self._worktrees.scope(name)
+        arguments = ("ls-files", "-z", "-o", "--exclude-standard", "--directory")
+        return tuple((await self._git.run(scope, *arguments, "--no-empty-directory")).records())
 
     async def discard_ignored(self, name: str, also: tuple[bytes, ...] = ()) -> None:
         """Delete ignored files and folders, and everything at the paths in `also`."""

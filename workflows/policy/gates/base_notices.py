@@ -33,7 +33,7 @@ def base_notices(report: GateReport) -> tuple[str, ...]:
         One sentence a gate; one more where none judges, because then nothing merges by itself.
     """
     told = tuple(
-        f"gate {result.gate!r} {_lack(result)}"
+        f"gate {result.gate!r} {what_it_lacks(result)}"
         for result in report.results
         if result.result != "passed"
     )
@@ -66,13 +66,8 @@ def _likely(result: GateResult) -> str:
     return f"; {remedy}" if (remedy := remedy_of(result)) else ""
 
 
-def _judges(result: GateResult) -> bool:
-    """Whether work that changes nothing would be judged by the gate."""
-    is_comparable = bool(result.failures) and not result.cut_short
-    return result.result == "passed" or (result.result == "failed" and is_comparable)
-
-
-def _lack(result: GateResult) -> str:
+def what_it_lacks(result: GateResult) -> str:
+    """Say why a gate that did not pass on the base judges less, or nothing."""
     if result.result == "judged_nothing":
         return f"judges nothing on the base: {why_nothing_there(result)}"
     if not result.failures:
@@ -89,3 +84,9 @@ def _lack(result: GateResult) -> str:
             f" what it did not run there excuses nothing{why_red_there(result)}"
         )
     return f"fails on the base already ({failures}): only new failures count{why_red_there(result)}"
+
+
+def _judges(result: GateResult) -> bool:
+    """Whether work that changes nothing would be judged by the gate."""
+    is_comparable = bool(result.failures) and not result.cut_short
+    return result.result == "passed" or (result.result == "failed" and is_comparable)

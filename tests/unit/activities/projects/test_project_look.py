@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from activities.gates.run_summaries import names_passed
 from activities.projects.manifests import Files
 from activities.projects.project_look import project_files_to_read, propose
 from activities.projects.proposal import Proposal
@@ -69,7 +70,8 @@ def gates(proposal: Proposal) -> list[str]:
 def test_a_python_project_gets_an_environment_of_its_own(files: dict[str, str], installed: str):
     proposal = at({**files, "test_a.py": _TEST.decode()})
     assert proposal.setup == (f"{_VENV}{installed}",)
-    assert "pytest: .venv/bin/python -m pytest -q" in gates(proposal)
+    ran = """pytest: bash -c . .venv/bin/activate && exec "$@" bash python -m pytest -q"""
+    assert ran in gates(proposal)
     assert proposal.indexes == ("pip",)
 
 
@@ -102,6 +104,40 @@ def test_the_tool_whose_lock_is_there_sets_up(lock: str, command: str):
     assert f" && {command} && echo '*' > .venv/.gitignore" in setup
 
 
+_XDIST = "[dependency-groups]\ntests=['pytest', 'pytest-xdist[psutil]']\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "is_spread"),
+    [
+        ({"tox.ini": "[testenv]\ncommands = pytest {posargs:-n auto}\n"}, True),
+        (
+            {"noxfile.py": "s.run('pytest', '-n', 'auto')\ns.run('pytest', '--numprocesses=auto')"},
+            True,
+        ),
+        (
+            {"Makefile": "test:\n\tpytest -n auto\n", "pytest.ini": "[pytest]\naddopts = -nauto\n"},
+            False,
+        ),
+        ({"Makefile": "test:\n\tpytest\n"}, False),
+        (
+            {"tox.ini": "commands = pytest -n auto\n", "pyproject.toml": "[project]\nname='a'\n"},
+            False,
+        ),
+    ],
+)
+def test_tests_run_on_all_cores_where_the_project_runs_them_so(
+    files: dict[str, str], is_spread: bool
+):
+    said = {
+        "pyproject.toml": f"[project]\nname='a'\n{_XDIST}",
+        "test_a.py": _TEST.decode(),
+        **files,
+    }
+    argv = at(said).gates[0].argv
+    assert argv[4:] == ("python", "-m", "pytest", "-q", *(("-n", "auto") if is_spread else ()))
+
+
 def test_versions_are_those_that_the_project_says():
     proposal = at(
         {
@@ -131,7 +167,9 @@ def test_versions_are_those_that_the_project_says():
             {"packageManager": "pnpm@9.1.0+sha512.x"},
             (
                 "if command -v pnpm; then pnpm install --frozen-lockfile; "
-                "else npx --yes pnpm@9.1.0 install --frozen-lockfile; fi"
+                "else npx --yes pnpm@9.1.0 install --frozen-lockfile "
+                "&& npm install -s --no-audit --no-fund --prefix node_modules/.manager "
+                "pnpm@9.1.0; fi"
             ),
         ),
         (
@@ -139,7 +177,8 @@ def test_versions_are_those_that_the_project_says():
             {"packageManager": "yarn; rm -rf /"},
             (
                 "if command -v yarn; then yarn install --immutable; "
-                "else npx --yes yarn install --immutable; fi"
+                "else npx --yes yarn install --immutable "
+                "&& npm install -s --no-audit --no-fund --prefix node_modules/.manager yarn; fi"
             ),
         ),
         ({"bun.lock": ""}, {}, "bun install --frozen-lockfile"),
@@ -150,10 +189,54 @@ def test_a_node_project_is_set_up_by_its_lock(
     files: dict[str, str], package: dict[str, str], setup: str
 ):
     told = {"devDependencies": {"a": "1"}, "scripts": {"test": "jest", "lint": "eslint"}, **package}
-    proposal = at({**files, "package.json": json.dumps(told)})
+    ignored = {".gitignore": "/node_modules\n"}
+    proposal = at({**files, **ignored, "package.json": json.dumps(told)})
     assert proposal.setup == (setup,)
     assert proposal.gates[0].name == "npm-lint"
-    assert proposal.gates[1].argv[1:] == ("test",)
+    assert proposal.gates[1].argv[-1].endswith("test")
+
+
+def test_a_gate_finds_the_package_manager_that_set_up_installed():
+    package = {
+        "packageManager": "yarn@4.1.0",
+        "scripts": {"test": "x", "lint": "x"},
+    }
+    proposal = at({"yarn.lock": "", "package.json": json.dumps(package)})
+    assert "npx --yes @yarnpkg/cli-dist@4.1.0 install" in proposal.setup[0]
+    script = 'export PATH="$PATH:$PWD/node_modules/.manager/node_modules/.bin" && exec "$@"'
+    assert proposal.gates[0].argv == ("bash", "-c", script, "bash", "yarn", "run", "lint")
+    assert proposal.gates[1].argv == ("bash", "-c", script, "bash", "yarn", "test")
+
+
+def test_packages_that_git_does_not_ignore_are_kept_out_of_the_work():
+    (setup,) = at({"package.json": '{"name": "a"}', "package-lock.json": ""}).setup
+    hidden = "mkdir -p node_modules && echo '*' > node_modules/.gitignore"
+    assert setup == f"npm ci --no-audit --no-fund && {hidden}"
+
+
+_BUILD = {"build": "tsc", "test": "mocha"}
+
+
+@pytest.mark.parametrize(
+    ("package", "is_built"),
+    [
+        ({"main": "dist/index.js", "scripts": _BUILD}, True),
+        ({"exports": {".": {"import": "./dist/index.mjs"}}, "scripts": _BUILD}, True),
+        ({"main": "./lib/index", "scripts": _BUILD}, False),
+        ({"main": "lib", "exports": {"./*": "./dist/*"}, "scripts": _BUILD}, False),
+        ({"scripts": _BUILD}, False),
+        ({"main": "dist/index.js", "scripts": {"test": "mocha"}}, False),
+        ({"main": "dist", "scripts": {**_BUILD, "pretest": "npm run build"}}, False),
+        ({"main": "dist", "scripts": {**_BUILD, "test": "npm run build && mocha"}}, False),
+    ],
+)
+def test_tests_of_what_is_not_committed_follow_its_build(
+    package: dict[str, object], is_built: bool
+):
+    proposal = at({"package.json": json.dumps(package), "lib/index.js": ""})
+    build = ("bash", "-c", 'npm run build && exec "$@"', "bash") if is_built else ()
+    (gate,) = proposal.gates
+    assert (gate.name, gate.argv) == ("npm-test", (*build, "npm", "test"))
 
 
 @pytest.mark.parametrize(
@@ -206,6 +289,7 @@ def test_packages_of_a_monorepo_are_set_up_in_their_folders():
             "services/api/tests/test_a.py": _TEST.decode(),
             "web/package.json": '{"scripts": {"test": "node --test"}}',
             "web/package-lock.json": "",
+            "web/.gitignore": "node_modules/",
             "web/node_modules/x/package.json": "{}",
             "examples/x/package.json": "{}",
         }
@@ -215,7 +299,10 @@ def test_packages_of_a_monorepo_are_set_up_in_their_folders():
         "cd web && { npm ci --no-audit --no-fund; }",
     )
     assert [gate.name for gate in proposal.gates] == ["services-api-pytest", "web-npm-test"]
-    assert proposal.gates[0].argv[-1] == "cd services/api && .venv/bin/python -m pytest -q"
+    script = 'cd services/api && . .venv/bin/activate && exec "$@"'
+    assert proposal.gates[0].argv == ("bash", "-c", script, "bash", "python", "-m", "pytest", "-q")
+    assert names_passed(proposal.gates[0].argv)
+    assert proposal.gates[1].argv == ("bash", "-c", 'cd web && exec "$@"', "bash", "npm", "test")
 
 
 def test_a_workspace_is_set_up_by_its_root():
@@ -223,6 +310,7 @@ def test_a_workspace_is_set_up_by_its_root():
         {
             "package.json": '{"workspaces": ["packages/*"], "scripts": {"test": "x"}}',
             "package-lock.json": "",
+            ".gitignore": "node_modules",
             "packages/a/package.json": '{"scripts": {"test": "x"}}',
         }
     )
@@ -234,6 +322,7 @@ def test_what_ci_runs_is_told_and_not_taken():
     workflow = (
         "name: pytest\njobs:\n  a:\n    steps:\n      - uses: x/pytest@1\n"
         "      - run: tox -e py312\n      - run: |\n          cargo test --all\n          curl x\n"
+        "        with:\n          tox-env: a\n        info: >\n          Runs what tox says\n"
     )
     proposal = at({".github/workflows/ci.yml": workflow})
     assert proposal.notes == ("CI runs: tox -e py312", "CI runs: cargo test --all")

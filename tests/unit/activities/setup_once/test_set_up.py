@@ -182,6 +182,15 @@ async def test_what_set_up_leaves_beside_ignored_paths_is_dropped(situation: Sit
     assert await situation.home.collect("s1.dev.a.1")
 
 
+async def test_what_set_up_made_in_vain_is_told(situation: Situation):
+    await situation.begin(make)
+    order = installing(f"{INSTALL}; mkdir -p packages/deep empty; touch packages/deep/a stray")
+    report = await situation.report(situation.home.base, "true", set_up=order)
+    (notice,) = report.notices
+    said = "set-up made 'packages/', 'stray', which git does not ignore, so it was dropped; "
+    assert notice == f"{said}if gates need it, add it to .gitignore"
+
+
 async def test_a_folder_that_ignores_itself_hides_what_an_agent_writes_there(
     situation: Situation,
 ):

@@ -1,0 +1,11 @@
+"""The released projects of third parties that `scripts/strangers` tries.
+
+Only names, versions and digests stand here; everything else is fetched.
+"""
+
+from typing import Final
+
+from benchmarks.strangers.stranger_others import OTHERS
+from benchmarks.strangers.stranger_python import PYTHON
+
+PROJECTS: Final = (*PYTHON, *OTHERS)
