@@ -22,6 +22,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 from benchmarks.strangers.stranger_archives import make_repository
@@ -37,7 +38,7 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 def main(words: Sequence[str]) -> int:
     """Try what is asked for; return the exit code."""
     options = _options(words)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # clean up as well
+    signal.signal(signal.SIGTERM, _end)
     with _scratch(keep=options.keep) as scratch, _people(options.user, scratch) as people:
         archives = options.archives or scratch / "archives"
         results = [
@@ -51,6 +52,11 @@ def main(words: Sequence[str]) -> int:
     if options.json:
         print(summary(results))
     return 0 if all(each.is_well for each in results) else 1
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    """Leave by an exception, so that users and folders are removed."""
+    sys.exit(128 + number)
 
 
 def _options(words: Sequence[str]) -> argparse.Namespace:

@@ -17,6 +17,7 @@ class Result:
     first_s: float | None = None
     """Until the session's first worktree was ready; None where it came to none."""
     second_s: float | None = None
+    """None where there was one: without set-up, only developers' are prepared."""
     on_base: dict[str, str] = field(default_factory=dict)
     """What each gate did on the base: passed, failed, or cannot judge."""
     judged: tuple[str, ...] = ()
