@@ -1,9 +1,5 @@
 """The base: exported once with the person's rights, imported on the host."""
 
-import asyncio
-import contextlib
-import os
-import stat
 from pathlib import Path
 
 from temporalio import activity
@@ -14,11 +10,11 @@ from activities.gates.detection import detect_gates, files_to_read
 from activities.ports.blob_store_port import BlobStore
 from activities.ports.host_repository import CommitReader, SessionHistory
 from activities.ports.user_repository import BaseBundle, RepositoryFacts, UserRepository
-from activities.repository import copied_files
+from activities.repository.checkout_copies import CopiedEntry, read_copies
+from activities.repository.copy_archive import packed
 from activities.repository.host_data import Host
 from activities.repository.repository_brief import SAYING, brief_of
 from activities.repository.repository_warnings import unfilled, warnings_of
-from activities.repository.safe_open import open_inside
 from workflows.contracts.host_contracts import ImportBase, ImportedBase
 from workflows.contracts.land_contracts import ExportBase
 from workflows.domain.ids import Commit
@@ -47,18 +43,21 @@ class ExportActivities:
                 Path(request.repository), request.base, request.session
             )
             bundle = await self._repository.export(facts.root, facts.base)
+            excludes = await self._repository.excludes(facts.root)
+            copied = await self._copied(facts, request.worktree)
         return Base(
             repository=str(facts.root),
             key=facts.key,
             bundle=await self._store.put(bundle.bundle),
             names=await self._store.put(bundle.names) if bundle.names else None,
+            excludes=await self._store.put(excludes) if excludes else None,
             shallow=bundle.shallow,
             commit=facts.base,
             tree=facts.tree,
             branch=facts.base_branch,
             files=facts.file_count,
             tree_bytes=facts.tree_bytes,
-            copied=await self._copied(facts, request.worktree),
+            copied=copied,
             warnings=warnings_of(facts),
             unfilled=unfilled(facts),
         )
@@ -66,42 +65,16 @@ class ExportActivities:
     async def _copied(
         self, facts: RepositoryFacts, worktree: WorktreeConfig
     ) -> tuple[CopiedFile, ...]:
-        if worktree.copies and facts.is_bare:
-            raise _refused("`worktree.copy` needs a checkout, and this repository is bare")
-        return tuple([await self._copy(facts.root, path, worktree) for path in worktree.copies])
+        entries = read_copies(self._repository, facts.root, worktree, is_bare=facts.is_bare)
+        return tuple([await self._kept(entry) async for entry in entries])
 
-    async def _copy(self, root: Path, path: str, worktree: WorktreeConfig) -> CopiedFile:
-        if fault := copied_files.refuse(path, 0, worktree.allow_secret):
-            raise _refused(fault)
-        status, content = await asyncio.to_thread(_read_copy, root, path, worktree)
-        if fault := copied_files.refuse_content(path, content, worktree.allow_secret):
-            raise _refused(fault)
-        return CopiedFile(
-            path=path,
-            content=await self._store.put(content),
-            executable=bool(status.st_mode & stat.S_IXUSR),
-        )
-
-
-def _read_copy(root: Path, path: str, worktree: WorktreeConfig) -> tuple[os.stat_result, bytes]:
-    """Read one file with the person's rights; judged is what was opened, not what has its name."""
-    try:
-        descriptor = open_inside(root, path, os.O_RDONLY)
-    except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        raise _refused(
-            f"`worktree.copy` names {path!r}: {said}; no link on its way is followed"
-        ) from error
-    with contextlib.ExitStack() as stack:
-        stack.callback(os.close, descriptor)
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise _refused(f"`worktree.copy` names {path!r}, which is not a regular file")
-        if fault := copied_files.refuse(path, status.st_size, worktree.allow_secret):
-            raise _refused(fault)
-        stack.pop_all()
-        with os.fdopen(descriptor, "rb") as file:
-            return status, file.read(status.st_size)
+    async def _kept(self, entry: CopiedEntry) -> CopiedFile:
+        if not entry.is_one_file:
+            content = await self._store.put(packed(entry.files))
+            return CopiedFile(path=entry.entry, content=content, executable=False, kind="archive")
+        (file,) = entry.files
+        content = await self._store.put(file.content)
+        return CopiedFile(path=file.path, content=content, executable=file.executable)
 
 
 class ImportActivities:
@@ -142,6 +115,8 @@ class ImportActivities:
         await history.import_base(base, request.commit, request.session)
         if request.names is not None:
             await history.import_names(await self._host.store.get(request.names))
+        told = request.excludes
+        await history.import_excludes(b"" if told is None else await self._host.store.get(told))
 
 
 async def _read(

@@ -1,80 +1,102 @@
-"""Gates on one commit: a fresh checkout in the sandbox, and one rerun against flakes."""
+"""Gates on one commit: fresh checkouts in the sandbox, and one rerun against flakes."""
+
+import os
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Final
 
 from temporalio import activity
 
 from activities.activity_failures import mapped
-from activities.gates.execution import Checkout, GateRunner
+from activities.gates.execution import GateRunner
 from activities.ports.blob_store_port import BlobMissingError
-from activities.ports.host_repository import WorktreeStore
 from activities.ports.sandbox_port import Limits
-from activities.repository.host_data import Host, workspace
-from activities.setup_once.set_up import SetUpTree
-from activities.setup_once.setup_commands import SetUp
+from activities.repository.host_data import Host
+from activities.setup_once.judged_tree import JudgedTree, judged_tree
 from workflows.contracts.host_contracts import RunGates
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Digest
+from workflows.policy.gates.chosen_gates import Chosen, choose, in_order, spared
 from workflows.policy.gates.gate_comparison import MAX_NAMED, merge_rerun, needs_rerun
+
+_MOST_LANES: Final = 8
+_ROOMY_BYTES: Final = 2 << 30
+"""With less free disk, a change has one checkout at a time."""
 
 
 class GateActivities:
     """Activity `gates.run`."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, lanes: int | None = None) -> None:
+        """Take the host, and how many gates of one change run side by side; None: by its cores."""
         self._host = host
         self._runner = GateRunner(host.sandbox, host.store)
+        # Half of them: other gates and agents run at the same time, and a gate has its time limit.
+        cores = len(os.sched_getaffinity(0))
+        self._lanes = lanes or min(_MOST_LANES, max(1, cores // 2))
 
     @activity.defn(name="gates.run")
     async def run(self, request: RunGates) -> GateReport:
         """Judge the commit's tree; repeating it is safe, for a gate changes nothing that stays.
 
-        Without gates nothing is checked out.
+        Where no gate is concerned nothing is checked out.
 
         Raises:
             ApplicationError: SandboxUnavailable, SetupFailed.
         """
-        if not request.gates:
-            with mapped():
-                tree = await self._host.commits(request.key).tree_of(request.commit)
-            return GateReport(tree=tree, results=())
-        worktrees = self._host.worktrees(request.key)
-        name = f"{request.session}.gate.{request.commit[:16]}".lower()
         with mapped():
-            async with worktrees.lock(name) as hold:
-                await worktrees.remove_worktree(name)
-                try:
-                    return await self._judge(worktrees, name, request, hold)
-                finally:
-                    await worktrees.remove_worktree(name)
+            chosen = choose(request.gates, await self._changed(request))
+            if not chosen.first and not chosen.then:
+                tree = await self._host.commits(request.key).tree_of(request.commit)
+                return GateReport(tree=tree, results=chosen.others)
+            width = min(await self._width(request), max(len(chosen.first), len(chosen.then)))
+            async with AsyncExitStack() as stack:
+                trees = [await stack.enter_async_context(judged_tree(self._host, request))]
+                if trees[0].is_shared:
+                    for number in range(1, width):
+                        more = judged_tree(self._host, request, number)
+                        trees.append(await stack.enter_async_context(more))
+                return await self._judge(request, chosen, trees)
+
+    async def _width(self, request: RunGates) -> int:
+        free = await self._host.worktrees(request.key).free_bytes()
+        return self._lanes if free > _ROOMY_BYTES else 1
+
+    async def _changed(self, request: RunGates) -> tuple[str, ...] | None:
+        if request.since is None or request.baseline is None:
+            return None
+        commits = self._host.commits(request.key)
+        changed = await commits.changed_files(request.since, request.commit)
+        return tuple(each.path for each in changed)
 
     async def _judge(
-        self, worktrees: WorktreeStore, name: str, request: RunGates, hold: int
+        self, request: RunGates, chosen: Chosen, trees: Sequence[JudgedTree]
     ) -> GateReport:
-        place = await worktrees.create_worktree(name, request.commit)
-        tree = (await worktrees.collect(name)).tree
-        furnished = SetUpTree(self._host, _set_up(request), name, request.commit)
-        notices = await furnished.prepare(place, hold)
+        first = await self._settled(request, chosen.first, trees)
+        if found := needs_rerun(request.baseline, _unmarked(first)):
+            then = spared(chosen.then, found)
+        else:
+            then = (await self._settled(request, chosen.then, trees)).results
+        results = in_order(request.gates, (*first.results, *then, *chosen.others))
+        return GateReport(tree=trees[0].tree, results=results, notices=trees[0].notices)
 
-        async def restore() -> tuple[str, ...]:
-            changes = (await worktrees.collect(name)).changes
-            await worktrees.restore(name, request.commit)
-            await furnished.renew(place)
-            return tuple(each.path for each in changes if each.status != "added")
-
-        await worktrees.restore(name, request.commit)
-        tree_shown = workspace(place, request.environment, writable=True)
-        checkout = Checkout(tree_shown, restore, hold)
+    async def _settled(
+        self, request: RunGates, gates: tuple[GateSpec, ...], trees: Sequence[JudgedTree]
+    ) -> GateReport:
+        """Run gates, compare them with the baseline, and run those with new failures again."""
         limits = Limits.within(request.environment)
-        results = await self._runner.run(request.gates, checkout, limits)
-        report = GateReport(tree=tree, results=results, notices=notices)
+        checkouts = [each.checkout for each in trees]
+        results = await self._runner.run_beside(gates, checkouts, limits)
+        report = GateReport(tree=trees[0].tree, results=results)
         if request.baseline is None:
             return report
         report = await self._compared(request.baseline, report)
-        again = _named(request.gates, needs_rerun(request.baseline, report))
+        again = _named(gates, needs_rerun(request.baseline, report))
         if not again:
             return report
-        rerun = await self._runner.run(again, checkout, limits, rerun=True)
-        second = await self._compared(request.baseline, GateReport(tree=tree, results=rerun))
-        return merge_rerun(report, second)
+        results = await self._runner.run_beside(again, checkouts, limits, rerun=True)
+        second = GateReport(tree=report.tree, results=results)
+        return merge_rerun(report, await self._compared(request.baseline, second))
 
     async def _compared(self, baseline: GateReport, report: GateReport) -> GateReport:
         """Name in each result the tests that ran on the base and did not run here."""
@@ -96,16 +118,10 @@ class GateActivities:
         return tuple(sorted(names.difference(now))[:MAX_NAMED])
 
 
-def _set_up(request: RunGates) -> SetUp:
-    return SetUp(
-        session=request.session,
-        key=request.key,
-        commands=request.setup,
-        timeout=request.setup_timeout,
-        network=request.network,
-        copied=request.copied,
-        environment=request.environment,
-    )
+def _unmarked(report: GateReport) -> GateReport:
+    """Return a report in which no result counts as a rerun, to ask what of it is new."""
+    results = tuple(each.evolve(rerun=False) for each in report.results)
+    return GateReport(tree=report.tree, results=results)
 
 
 def _named(gates: tuple[GateSpec, ...], names: tuple[str, ...]) -> tuple[GateSpec, ...]:

@@ -4,6 +4,7 @@ from temporalio import activity
 
 from activities.activity_failures import mapped
 from activities.ports.host_repository import TaskCommit, WorktreeStore
+from activities.repository.copy_archive import copied_paths
 from activities.repository.diff_check import check_diff
 from activities.repository.host_data import (
     Host,
@@ -33,6 +34,7 @@ _PATHS_TOLD = 200
 _IGNORED_TOLD = 20
 _FINDINGS_TOLD = 100
 _NOTICES_TOLD = 20
+_COPIES_TOLD = 5
 
 
 class WorktreeActivities:
@@ -58,6 +60,7 @@ class WorktreeActivities:
                 await tree.prepare(place, hold)
                 if request.setup or request.copied:
                     await self._leave_no_trace(worktrees, name, request.start, request.copied)
+                    await worktrees.mark_ignored(name, tree.kept_paths)
         return WorktreeReady(checkpoint=request.start)
 
     async def _leave_no_trace(
@@ -69,9 +72,11 @@ class WorktreeActivities:
     ) -> None:
         """Take back what set-up changed beside ignored files: it would pass for work."""
         changed = {change.path for change in (await worktrees.collect(name)).changes}
-        if shown := sorted(changed & {file.path for file in copied}):
+        names = await copied_paths(self._host.store, copied) if copied else frozenset[str]()
+        if met := sorted(changed & names):
             raise setup_failed(
-                f"`worktree.copy` names {shown}, which git does not ignore: commit them instead"
+                f"`worktree.copy` brings {met[:_COPIES_TOLD]}, which git tracks or does not ignore "
+                "in the base: commit the `.gitignore` that says so, or commit the files instead"
             )
         if changed:
             await worktrees.restore(name, start)

@@ -11,6 +11,7 @@ role does not need. Adapters are made here and passed to the activity classes; n
     land        land                 activities: repository, landing
 """
 
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -126,12 +127,11 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.adapters.blob_store import LocalStore
     from activities.adapters.git.git_command import Git
     from activities.adapters.git.user.branch_landing import GitUserRepository
-    from activities.adapters.git.user.fast_forward import Person
     from activities.base_import import ExportActivities
     from activities.landing import LandingActivities
-    from workers.hosting.host_wiring import FailPoint, git_program
+    from workers.hosting.host_wiring import FailPoint, git_program, person_of
 
-    repository = GitUserRepository(Git(git_program()), Person())
+    repository = GitUserRepository(Git(git_program()), person_of(os.environ))
     store = LocalStore(settings.store_dir)
     return (
         ExportActivities(repository, store).export,

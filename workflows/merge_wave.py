@@ -9,7 +9,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import is_cancelled
-from workflows.contracts.host_contracts import RUN_GATES, gates_on
+from workflows.contracts.host_contracts import gates_on, run_gates
 from workflows.contracts.land_contracts import DELIVER_BRANCH, DeliverBranch, Delivered
 from workflows.contracts.merging_contracts import (
     ADVANCE_BRANCH,
@@ -31,6 +31,7 @@ from workflows.domain.session.wave_values import (
     ReturnedChangeset,
     UnjudgedChangeset,
 )
+from workflows.policy.gates.chosen_gates import as_baseline
 from workflows.policy.gates.gate_comparison import GateDecision, judge_gates
 
 
@@ -96,7 +97,8 @@ class MergeWave:
                 return UnjudgedChangeset(id=changeset.id, judgement=decision.judgement)
             remarks = decision.remarks
         await self._advance(changeset, merged.commit)
-        self._baseline = report or self._baseline
+        if report is not None:
+            self._baseline = as_baseline(self._baseline or self._request.baseline, report)
         return MergedChangeset(id=changeset.id, head=self._head, gate_remarks=remarks)
 
     async def _merge(self, changeset: QueuedChangeset, count: int) -> MergeOutcome:
@@ -148,9 +150,10 @@ class MergeWave:
 
     async def _gates(self, changeset: QueuedChangeset, commit: Commit) -> GateReport:
         grounds = self._request.grounds
-        request = gates_on(grounds, commit, self._baseline or self._request.baseline)
+        baseline = self._baseline or self._request.baseline
+        request = gates_on(grounds, commit, baseline, since=self._head)
         summary = f"gates on the merged tree with {changeset.id}"
-        return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
+        return await run_gates(request, summary, grounds.host_queue)
 
     async def _advance(self, changeset: QueuedChangeset, new: Commit) -> None:
         grounds = self._request.grounds

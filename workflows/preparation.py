@@ -11,10 +11,10 @@ from temporalio.exceptions import ApplicationError
 from workflows.contracts.host_contracts import (
     CLAIM_HOST,
     IMPORT_BASE,
-    RUN_GATES,
     ClaimHost,
     ImportBase,
     gates_on,
+    run_gates,
 )
 from workflows.contracts.land_contracts import EXPORT_BASE, ExportBase
 from workflows.contracts.model_contracts import RESOLVE_MODELS, ResolveModels
@@ -23,6 +23,7 @@ from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.budget import LedgerRequest
 from workflows.domain.gate import GateReport
 from workflows.domain.plan import Plan
+from workflows.domain.repository import Base
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import Prepared, ResolvedRoutes, SessionState
@@ -77,17 +78,7 @@ async def prepare(request: SessionRequest) -> Preparation:
     )
     _check_routes(routes, request.config)
     claim = await CLAIM_HOST.ask(_wish(request), "claim a host")
-    wanted = ImportBase(
-        session=request.session,
-        key=base.key,
-        bundle=base.bundle,
-        names=base.names,
-        shallow=base.shallow,
-        commit=base.commit,
-        gates=request.config.gates,
-        disk_bytes=estimate_bytes(base.files, base.tree_bytes, request.config.concurrency),
-        unfilled=base.unfilled,
-    )
+    wanted = _import_of(request, base)
     imported = await IMPORT_BASE.ask(wanted, "bring the base to the host", queue=claim.queue)
     texts = (*base.warnings, *claim.warnings, *imported.warnings)
     warnings = [(NoticeKind.REPOSITORY, text) for text in texts]
@@ -108,6 +99,21 @@ async def prepare(request: SessionRequest) -> Preparation:
         brief=imported.brief,
     )
     return Preparation(prepared, tuple(warnings))
+
+
+def _import_of(request: SessionRequest, base: Base) -> ImportBase:
+    return ImportBase(
+        session=request.session,
+        key=base.key,
+        bundle=base.bundle,
+        names=base.names,
+        excludes=base.excludes,
+        shallow=base.shallow,
+        commit=base.commit,
+        gates=request.config.gates,
+        disk_bytes=estimate_bytes(base.files, base.tree_bytes, request.config.concurrency),
+        unfilled=base.unfilled,
+    )
 
 
 def _wish(request: SessionRequest) -> ClaimHost:
@@ -165,4 +171,4 @@ async def baseline(request: SessionRequest, state: SessionState) -> GateReport:
     """Run the gates on the base: tasks are not blamed for what fails there."""
     common = grounds(request, state)
     run = gates_on(common, prepared(state).base.commit, baseline=None)
-    return await RUN_GATES.ask(run, "baseline: gates on the base", queue=common.host_queue)
+    return await run_gates(run, "baseline: gates on the base", common.host_queue)

@@ -18,11 +18,11 @@ from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.contracts.host_contracts import (
     CHECK_EVIDENCE,
     READ_DIFF,
-    RUN_GATES,
     CheckEvidence,
     DiffText,
     ReadDiff,
     gates_on,
+    run_gates,
 )
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
 from workflows.domain.agent.model_values import ModelFacts, Role
@@ -132,9 +132,10 @@ class ValidateWave:
 
     async def _gates(self, candidate: Candidate) -> GateReport:
         grounds = self._request.grounds
-        request = gates_on(grounds, candidate.commit, self._baseline(candidate))
+        baseline = self._baseline(candidate)
+        request = gates_on(grounds, candidate.commit, baseline, since=candidate.base)
         summary = f"gates on {candidate.task.id}, attempt {candidate.attempt}"
-        return await RUN_GATES.ask(request, summary, queue=grounds.host_queue)
+        return await run_gates(request, summary, grounds.host_queue)
 
     def _baseline(self, candidate: Candidate) -> GateReport:
         """Return the gates' results on the base of the work."""

@@ -91,14 +91,14 @@ def _ruff(files: Files) -> list[GateSpec]:
         return []
     # A configured `fix = true` would make the gate rewrite what it judges.
     argv = ("ruff", "check", "--no-fix", "--output-format", "concise")
-    return [_gate("ruff", argv, minutes=2)]
+    return [_gate("ruff", argv, minutes=2, cheap=True)]
 
 
 def _gitleaks(files: Files) -> list[GateSpec]:
     used = ".gitleaks.toml" in files or ".gitleaksignore" in files
     if not used and _GITLEAKS_HOOK.search(files.get(_HOOKS, b"")) is None:
         return []
-    return [_gate(gitleaks.PROGRAM, gitleaks.COMMAND, minutes=5)]
+    return [_gate(gitleaks.PROGRAM, gitleaks.COMMAND, minutes=5, cheap=True)]
 
 
 def _python(files: Files) -> list[GateSpec]:
@@ -223,8 +223,9 @@ _NO_TESTS = frozenset({"ruff", "gitleaks"})
 """Gates beside which `make test` is still looked for."""
 
 
-def _gate(name: str, argv: tuple[str, ...], minutes: int = 10) -> GateSpec:
-    return GateSpec(name=name, argv=argv, timeout=timedelta(minutes=minutes), source="detected")
+def _gate(name: str, argv: tuple[str, ...], minutes: int = 10, *, cheap: bool = False) -> GateSpec:
+    limit = timedelta(minutes=minutes)
+    return GateSpec(name=name, argv=argv, timeout=limit, source="detected", cheap=cheap)
 
 
 def _is_python_test(path: str) -> bool:

@@ -5,12 +5,13 @@ with a baseline and reruns nothing by itself: that is the policy's and the activ
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from activities.gates.gitleaks import in_lines
 from activities.gates.outcome import judge
-from activities.gates.output_excerpt import decode_output
+from activities.gates.output_excerpt import bounded_lines, decode_output
 from activities.gates.run_summaries import NAMING_OPTION, names_passed, pytest_names
 from activities.ports.blob_store_port import BlobStore
 from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, SandboxResult, Workspace
@@ -60,6 +61,41 @@ class GateRunner:
         """
         return tuple([await self._run_one(gate, checkout, limits, rerun=rerun) for gate in gates])
 
+    async def run_beside(
+        self,
+        gates: Sequence[GateSpec],
+        checkouts: Sequence[Checkout],
+        limits: Limits,
+        *,
+        rerun: bool = False,
+    ) -> tuple[GateResult, ...]:
+        """Run gates side by side, at most one in each checkout; the first ones begin first.
+
+        Args:
+            gates: what to run.
+            checkouts: of the same tree, at least one.
+            limits: bounds for each gate.
+            rerun: as of `run`.
+
+        Returns:
+            The results in the order of the gates. If one raises, the others are ended first.
+        """
+        waiting = deque(enumerate(gates))
+        done: dict[int, GateResult] = {}
+
+        async def lane(checkout: Checkout) -> None:
+            while waiting:
+                place, gate = waiting.popleft()
+                done[place] = await self._run_one(gate, checkout, limits, rerun=rerun)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for checkout in checkouts[: len(gates)]:
+                    group.create_task(lane(checkout))
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        return tuple(done[place] for place in range(len(gates)))
+
     async def _run_one(
         self, gate: GateSpec, checkout: Checkout, limits: Limits, *, rerun: bool
     ) -> GateResult:
@@ -70,9 +106,9 @@ class GateRunner:
             limits=limits.lasting(gate.timeout),
         )
         ran = await self._sandbox.run(command, hold=checkout.hold)
-        ran = _cleaned(gate, ran)
-        digest = await self._store.put(ran.output)
         # Megabytes of output take a while to read; heartbeats must go on during that.
+        ran = await asyncio.to_thread(_cleaned, gate, ran)
+        digest = await self._store.put(ran.output)
         judged = await asyncio.to_thread(judge, gate, ran, command.limits)
         ran_names = await self._ran(ran) if is_named else None
         changed = await checkout.restore()
@@ -90,14 +126,17 @@ class GateRunner:
 
 
 def _cleaned(gate: GateSpec, ran: SandboxResult) -> SandboxResult:
-    """Take out what looks like a secret; what was dropped before stays counted."""
-    output = redact_bytes(in_lines(gate.argv, ran.output))
-    dropped = ran.output_bytes - len(ran.output)
+    """Take out what looks like a secret, and name each gap; of a cut output the size stays true."""
+    whole = ran.marked_output()
+    bounded = bounded_lines(whole)
+    output = redact_bytes(in_lines(gate.argv, bounded))
+    is_cut = ran.cut_at is not None or bounded is not whole
     return SandboxResult(
         end=ran.end,
         code=ran.code,
         output=output,
-        output_bytes=len(output) + dropped,
+        output_bytes=ran.output_bytes if is_cut else len(output),
+        cut_at=len(output) // 2 if is_cut else None,
         survivors=ran.survivors,
         elapsed=ran.elapsed,
         refusals=ran.refusals,

@@ -194,9 +194,8 @@ def _is_pytest(gate: GateSpec) -> bool:
 def _excerpt(ran: SandboxResult) -> str:
     """The cut output, and below it what the sandbox itself has to say."""
     notes: list[str] = []
-    if ran.output_bytes > len(ran.output):
-        kept = f"{len(ran.output)} of {ran.output_bytes} bytes"
-        notes.append(f"[output cut: the first {kept} were kept]")
+    if ran.cut_at is not None:
+        notes.append(f"[output cut: of {ran.output_bytes} bytes both ends were kept]")
     if ran.survivors:
         kind = "process" if ran.survivors == 1 else "processes"
         notes.append(f"[{ran.survivors} {kind} left, ended]")

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from workflows.policy.text.visible_text import IN_PROGRAM_OUTPUT, escaped
 
 MAX_EXCERPT_CHARS = 6_000
+MAX_LINES = 100_000
 _MAX_LINE_CHARS = 600
 _MAX_PLAIN_CHARS = 1_000
 _TAIL_CHARS = 2_600
@@ -47,6 +48,28 @@ def _plain(line: str) -> str:
     if "\r" in line:
         line = line.rstrip("\r").rpartition("\r")[2]
     return line.rstrip()
+
+
+def bounded_lines(output: bytes) -> bytes:
+    """Leave out the middle of an output that has more lines than anyone reads.
+
+    Each line costs far more than its bytes once it is text: millions of them would take hundreds of
+    megabytes.
+
+    Returns:
+        At most `MAX_LINES` lines and one that says how many are missing.
+    """
+    extra = output.count(b"\n") - MAX_LINES
+    if extra <= 0:
+        return output
+    head = tail = -1
+    for _ in range(MAX_LINES // 2):
+        head = output.find(b"\n", head + 1)
+    tail = len(output)
+    for _ in range(MAX_LINES // 2 + 1):
+        tail = output.rfind(b"\n", 0, tail)
+    gap = f"[… {extra} lines are left out here …]\n".encode()
+    return output[: head + 1] + gap + output[tail + 1 :]
 
 
 def decode_output(output: bytes) -> str:

@@ -211,7 +211,16 @@ class WorktreeStore(Protocol):
         ...
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
-        """List ignored files and folders (`x/`), at most `limit`."""
+        """List ignored files and folders (`x/`) that were not marked, at most `limit`."""
+        ...
+
+    async def mark_ignored(self, name: str, also: tuple[str, ...] = ()) -> None:
+        """Mark the ignored files and folders that are there as no one's work.
+
+        Args:
+            name: the worktree.
+            also: further ones, which are not there but seen beneath the worktree.
+        """
         ...
 
     async def ignored_paths(self, name: str) -> tuple[bytes, ...]:
@@ -271,6 +280,14 @@ class SessionHistory(Protocol):
 
         Raises:
             BundleError: the bundle is damaged.
+        """
+        ...
+
+    async def import_excludes(self, excludes: bytes) -> None:
+        """Let worktrees ignore, beside what `.gitignore` files say, what the person's git does.
+
+        Args:
+            excludes: the text of one such file; it takes the place of what was imported before.
         """
         ...
 

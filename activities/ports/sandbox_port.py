@@ -26,7 +26,7 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
     disk_bytes: int = Field(default=4 << 30, gt=0)
     """How much the workspace may grow; the watchdog checks it."""
     output_bytes: int = Field(default=8 << 20, gt=0)
-    """How much output is kept; the rest is counted and dropped."""
+    """Output kept: its first half and its last; what is between them is counted and dropped."""
 
     @classmethod
     def within(cls, bounds: CommandBounds, timeout: timedelta = timedelta(seconds=120)) -> Self:
@@ -50,6 +50,8 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
             output_bytes=self.output_bytes if output_bytes is None else output_bytes,
         )
 
+
+_LINE_BYTES = 4_096
 
 _INSIDE_ROOT = r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*"
 
@@ -117,11 +119,30 @@ class SandboxResult(BaseModel, frozen=True, extra="forbid"):
     """stdout and stderr interleaved as they arrived, at most `Limits.output_bytes`."""
     output_bytes: int
     """The total size of the output."""
+    cut_at: int | None = None
+    """Where in `output` bytes are missing, because there were more; None: nowhere."""
     survivors: int
     """How many processes outlived the command's first process, and were then ended."""
     elapsed: timedelta
     refusals: tuple[str, ...] = ()
     """Network requests that failed, and why, for a person; without repeats."""
+
+    def marked_output(self) -> bytes:
+        """Return the output in whole lines, with a line that says how much is missing, and where.
+
+        Parts of lines beside the gap go too: half a line means something else, and half a secret is
+        not known for one.
+        """
+        if self.cut_at is None:
+            return self.output
+        head, tail = self.output[: self.cut_at], self.output[self.cut_at :]
+        end = head.rfind(b"\n", max(0, len(head) - _LINE_BYTES)) + 1 or len(head)
+        start = tail.find(b"\n", 0, _LINE_BYTES) + 1
+        missing = self.output_bytes - end - (len(tail) - start)
+        gap = f"[… {missing} of {self.output_bytes} bytes are left out here …]\n".encode()
+        return b"".join(
+            (head[:end], b"" if head[:end].endswith(b"\n") else b"\n", gap, tail[start:])
+        )
 
 
 class SandboxProbe(BaseModel, frozen=True, extra="forbid"):

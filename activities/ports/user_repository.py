@@ -41,6 +41,17 @@ class RepositoryFacts(BaseModel, frozen=True, extra="forbid"):
     """Patterns of files that are LFS pointers in worktrees."""
 
 
+class IgnoredFile(BaseModel, frozen=True, extra="forbid"):
+    """A file of the checkout that git ignores."""
+
+    path: str
+    """Relative to the root, with `/`; with a `fault`, for a person only."""
+    link: str | None = None
+    """Where it leads, if it is a link that stays inside the checkout."""
+    fault: str | None = None
+    """Why it must not be copied; None: nothing that its kind and name would tell."""
+
+
 class BaseBundle(BaseModel, frozen=True, extra="forbid"):
     """The base with its history, as bytes of a git bundle."""
 
@@ -112,6 +123,24 @@ class UserRepository(Protocol):
 
         Raises:
             RepositoryRefusedError: one of its kinds, in words for a person.
+        """
+        ...
+
+    async def ignored_files(self, root: Path, entry: str) -> tuple[IgnoredFile, ...]:
+        """List the ignored files that one entry of `worktree.copy` names, sorted.
+
+        Args:
+            root: the top of the checkout.
+            entry: a file, a folder, or a pattern in which `*` stays within a folder and `**` does
+                not; relative, with `/`.
+        """
+        ...
+
+    async def excludes(self, root: Path) -> bytes:
+        """Return what git ignores here beside `.gitignore` files, as the text of one such file.
+
+        Raises:
+            RepositoryRefusedError: it is too long.
         """
         ...
 

@@ -62,11 +62,11 @@ def _gates(files: Files, package: Table, found: tuple[GateSpec, ...]) -> Iterato
     manager = tests[0].argv[0] if tests else "npm"
     for name in _CHECKS:
         if isinstance(table(package, "scripts").get(name), str):
-            yield GateSpec(name=f"npm-{name}", argv=_command(manager, ("run", name)))
+            yield GateSpec(name=f"npm-{name}", argv=_command(manager, ("run", name)), cheap=True)
     before = [("run", "build")] if _is_built_for_tests(files, package) else []
     for gate in tests:
         argv = _command(manager, *before, gate.argv[1:])
-        yield GateSpec(name=gate.name, argv=argv, timeout=gate.timeout)
+        yield GateSpec(name=gate.name, argv=argv, timeout=gate.timeout, cheap=gate.cheap)
 
 
 def _command(manager: str, *runs: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Final
 from activities.gates import detection
 from activities.projects import ci_commands, node_setup, other_setups, python_setup
 from activities.projects.manifests import Files, json_object, table, toml
+from activities.projects.package_scopes import package_scope
 from activities.projects.proposal import Proposal, after
 from workflows.domain.gate import GateSpec
 
@@ -51,7 +52,8 @@ def propose(files: Files) -> Proposal:
     apart = tuple(folders)
     root = _propose_folder({path: files[path] for path in files if not path.startswith(apart)})
     for folder in folders:
-        root += _moved(_propose_folder(_below(files, folder)), folder)
+        scope = package_scope(files, folder, folders)
+        root += _moved(_propose_folder(_below(files, folder)), folder, scope)
     if not any(_judges(gate) for gate in root.gates):
         root += Proposal(gates=tuple(_tasks(files)))
     seen = ci_commands.ci_commands(files)
@@ -123,7 +125,7 @@ def _covered(files: Files) -> set[str]:
     return covered
 
 
-def _moved(proposal: Proposal, folder: str) -> Proposal:
+def _moved(proposal: Proposal, folder: str, scope: tuple[str, ...]) -> Proposal:
     """Return a package's proposal as it reads from the repository's root."""
     place = folder.rstrip("/")
     prefix = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")
@@ -136,10 +138,18 @@ def _moved(proposal: Proposal, folder: str) -> Proposal:
             name: value.replace("/workspace/", f"/workspace/{folder}")
             for name, value in proposal.variables.items()
         },
-        gates=tuple(_gate_in(gate, f"{prefix}-{gate.name}"[:63], enter) for gate in proposal.gates),
+        gates=tuple(
+            _gate_in(gate, f"{prefix}-{gate.name}"[:63], enter, scope) for gate in proposal.gates
+        ),
         notes=proposal.notes,
     )
 
 
-def _gate_in(gate: GateSpec, name: str, enter: str) -> GateSpec:
-    return GateSpec(name=name, argv=after(enter, gate.argv), timeout=gate.timeout)
+def _gate_in(gate: GateSpec, name: str, enter: str, scope: tuple[str, ...]) -> GateSpec:
+    return GateSpec(
+        name=name,
+        argv=after(enter, gate.argv),
+        timeout=gate.timeout,
+        cheap=gate.cheap,
+        paths=scope,
+    )

@@ -96,7 +96,7 @@ def _in_environment(gate: GateSpec, cores: tuple[str, ...]) -> GateSpec:
         argv = after(". .venv/bin/activate", words)
     else:
         argv = (f".venv/bin/{gate.argv[0]}", *gate.argv[1:])
-    return GateSpec(name=gate.name, argv=argv, timeout=gate.timeout)
+    return GateSpec(name=gate.name, argv=argv, timeout=gate.timeout, cheap=gate.cheap)
 
 
 def _is_on_all_cores(files: Files, project: Table, said: tuple[str, ...]) -> bool:

@@ -26,10 +26,8 @@ from activities.ports.snapshot_port import (
     UsedSnapshot,
 )
 from activities.ports.toolchain_places import Toolchains
-from activities.repository.safe_open import open_inside
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.environment import ProjectEnvironment
-from workflows.domain.repository import CopiedFile
 
 
 def no_fail_point(_: str) -> None:
@@ -107,16 +105,3 @@ def _layer(place: WorktreePlace) -> Layer | None:
         upper=str(place.path.relative_to(root)),
         work=str((place.state / "layer-work").relative_to(root)),
     )
-
-
-async def write_copied(store: BlobStore, root: Path, copied: tuple[CopiedFile, ...]) -> None:
-    """Write the person's copied files into a fresh worktree.
-
-    The tree is a stranger's: no component of a path is followed if it is a link.
-    """
-    for file in copied:
-        mode = 0o755 if file.executable else 0o644
-        data = await store.get(file.content)
-        create = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        with os.fdopen(open_inside(root, file.path, create, mode), "wb") as opened:
-            opened.write(data)

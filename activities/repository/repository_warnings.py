@@ -32,7 +32,7 @@ def unfilled(facts: RepositoryFacts) -> tuple[str, ...]:
     Args:
         facts: as the preflight found them.
     """
-    texts = [f"submodule {path!r} is not filled: it stays empty" for path in facts.submodules]
+    texts = [f"submodule {path!r} is empty in worktrees" for path in facts.submodules]
     if facts.lfs_patterns:
         patterns = ", ".join(facts.lfs_patterns)
         texts.append(f"files under LFS ({patterns}) are pointers in worktrees")

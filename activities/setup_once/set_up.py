@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from activities.ports.host_repository import WorktreePlace, WorktreeStore
 from activities.ports.snapshot_port import Snapshot, SnapshotRecord
-from activities.repository.host_data import Host, workspace, write_copied
+from activities.repository.copy_archive import write_copied
+from activities.repository.host_data import Host, workspace
 from activities.setup_once.place_stamps import stamp
 from activities.setup_once.setup_commands import SetUp, run_commands
 from activities.setup_once.setup_inputs import Grounds, fits, inputs_read, setup_key, tree_digest
@@ -34,6 +35,16 @@ class SetUpTree:
         self._is_in_place = False
         self.was_kept = False
         """Whether the results of an earlier set-up were used."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether another tree of the commit is set up at next to no cost."""
+        return not self._order.commands or self._is_mounted
+
+    @property
+    def kept_paths(self) -> tuple[str, ...]:
+        """What the snapshot shows beneath the tree, if there is one."""
+        return () if self._snapshot is None else self._snapshot.record.paths
 
     async def prepare(self, place: WorktreePlace, hold: int) -> tuple[str, ...]:
         """Set the tree up.

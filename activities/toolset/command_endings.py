@@ -26,8 +26,11 @@ def notes_on(
         longest: the most time that a call may ask for; None if it cannot ask.
     """
     notes = [f"[{ending(ran, limits, longest)}{_pipe(ran, command, members)}]"]
-    if ran.output_bytes > len(ran.output) and ran.output_bytes > limits.output_bytes:
-        notes.append(f"[only the first {limits.output_bytes} bytes of output were kept]")
+    if ran.cut_at is not None:
+        kept = limits.output_bytes // 2
+        notes.append(
+            f"[of {ran.output_bytes} bytes of output the first and the last {kept} were kept]"
+        )
     if ran.survivors:
         noun = "process" if ran.survivors == 1 else "processes"
         notes.append(f"[{ran.survivors} {noun} left, ended]")

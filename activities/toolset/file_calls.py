@@ -63,7 +63,7 @@ class FileTools:
             limits=limits,
         )
         ran = await self.sandbox.run(command, self.hold)
-        kind, _, text = ran.output.decode("utf-8", "replace").partition("\n")
+        kind, _, text = ran.marked_output().decode("utf-8", "replace").partition("\n")
         if ran.end == "exited" and ran.code == 0 and kind in _KINDS:
             return FileAnswer(kind, text, ran.elapsed)
         said = ran.output[-500:].decode("utf-8", "replace")

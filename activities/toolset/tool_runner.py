@@ -145,7 +145,7 @@ class Toolset:
         argv = ("bash", "-c", _PRELUDE.format(mark=mark) + arguments.command)
         command = SandboxCommand(argv=argv, workspace=self.workspace, limits=limits)
         ran = await self.sandbox.run(command, self.hold)
-        output, members = _split_members(ran.output, mark)
+        output, members = _split_members(ran.marked_output(), mark)
         output = redact_bytes(output)
         seen = shown(output)
         whole = await self.blobs.put(output) if seen.is_cut else None

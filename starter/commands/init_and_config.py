@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -119,7 +119,8 @@ async def check(file: FileArgument = None, *, repo: RepoOption = Path()) -> Exit
     from starter.configuration import effective_configuration
 
     layers = await _layers(run.RunOptions(repo=repo)) if file is None else await _layers_of(file)
-    effective_configuration.settle(layers, os.environ)
+    settled = effective_configuration.settle(layers, os.environ)
+    await _check_copies(repo if file is None else file, settled.values)
     if not layers:
         write(["no configuration file is here; the defaults hold (`config show`)"])
     for layer in layers:
@@ -239,6 +240,27 @@ async def _layers_of(file: Path) -> "tuple[Layer, ...]":
             return await _layers(run.RunOptions(repo=own.parent))
     known = with_own_providers(settings_as_they_are()).providers
     return (read_layer(file, "config", known),)
+
+
+async def _check_copies(place: Path, values: Mapping[str, object]) -> None:
+    """Look, in the repository that a configuration is of, for what it lets worktrees copy.
+
+    Args:
+        place: a folder in it, or its own file; another file is of no repository.
+        values: the configuration's.
+    """
+    from starter.configuration.file_shape import FILE_NAME
+    from starter.machine import repository_look
+    from workflows.domain.session.session_config import WorktreeConfig
+
+    if place.name == FILE_NAME:
+        place = place.parent
+    named = {name: values[f"worktree.{name}"] for name in ("copy", "allow_secret")}
+    if not named["copy"] or not place.is_dir():
+        return
+    root = await repository_look.find_root(place)
+    if root is not None:
+        await repository_look.check_copies(root, WorktreeConfig.model_validate(named))
 
 
 def _note(lines: Iterable[str]) -> None:

@@ -302,6 +302,7 @@ async def _request(
     repository = await repository_look.examine(options.repo.absolute(), options.base)
     found = sources(options, repository.root, read_settings())
     configuration = load_configuration(found, os.environ)
+    await repository_look.check_copies(repository.root, configuration.session.worktree)
     request = SessionRequest(
         session=make_id(),
         goal=goal,

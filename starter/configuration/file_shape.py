@@ -14,6 +14,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
+    StrictBool,
     StrictInt,
     ValidationInfo,
     field_validator,
@@ -79,6 +80,8 @@ class GateEntry(BaseModel, frozen=True, extra="forbid"):
 
     run: Command
     timeout: Duration = timedelta(minutes=10)
+    cheap: StrictBool = False
+    paths: Annotated[tuple[CheckedPath, ...], Field(max_length=200)] = ()
 
 
 class ConcurrencySection(BaseModel, frozen=True, extra="forbid"):

@@ -70,6 +70,8 @@ MEANINGS: Final = {
     "gates": "the commands that judge each change, by name; `{}` means none",
     "gates.NAME.run": "the command; a string with shell syntax runs under `bash -e -o pipefail`",
     "gates.NAME.timeout": "time limit of the gate",
+    "gates.NAME.cheap": "the gate runs first; if it finds something new, the others are spared",
+    "gates.NAME.paths": "the gate runs only on changes that touch one of these; none: on all",
     "worktree.setup": "commands that install what the project needs; they run in the sandbox, "
     "once for all worktrees and checkouts that can share the result "
     "([environments](environments.md#set-up-once))",
@@ -78,7 +80,8 @@ MEANINGS: Final = {
     "`files.example.org` (ports 443 and 80), `git.example.org:8443`, `*.example.org` "
     "([security](security.md#network-for-set-up)). A repository's file may list only hosts that "
     "you list",
-    "worktree.copy": "files that git ignores in your checkout, but builds and tests need",
+    "worktree.copy": "files, folders and patterns that git ignores in your checkout, but builds "
+    "and tests need ([environments](environments.md#copied-files))",
     "worktree.allow_secret": "paths that look secret but are allowed: files under `copy` may be "
     "copied, and work may add lines in them. Models can then read them. Refused in a repository's "
     "file",

@@ -259,7 +259,13 @@ def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
     values.update({f"catalogue.{key}": entry for key, entry in (file.catalogue or {}).items()})
     if file.gates is not None:
         values["gates"] = tuple(
-            GateSpec(name=name, argv=entry.run, timeout=entry.timeout)
+            GateSpec(
+                name=name,
+                argv=entry.run,
+                timeout=entry.timeout,
+                cheap=entry.cheap,
+                paths=entry.paths,
+            )
             for name, entry in file.gates.items()
         )
     said = {key: value for key, value in values.items() if value is not None}

@@ -51,7 +51,13 @@ def _is_text_of(argv: Sequence[str]) -> bool:
 def gates(specs: Sequence[GateSpec]) -> dict[str, JsonValue]:
     """Return gates as the mapping under `gates:`."""
     return {
-        gate.name: {"run": command(gate.argv), "timeout": duration(gate.timeout)} for gate in specs
+        gate.name: {
+            "run": command(gate.argv),
+            "timeout": duration(gate.timeout),
+            **({"cheap": True} if gate.cheap else {}),
+            **({"paths": list(gate.paths)} if gate.paths else {}),
+        }
+        for gate in specs
     }
 
 

@@ -64,7 +64,11 @@ def checks_of(report: "TrialReport", session: "SessionConfig", proposal: "Propos
 
 
 def _judged(tried: "TriedGate", advice: str) -> Check:
-    from workflows.policy.gates.base_notices import what_it_lacks, why_nothing_there
+    from workflows.policy.gates.base_notices import (
+        what_it_lacks,
+        why_nothing_there,
+        why_red_there,
+    )
 
     result, name = tried.result, f"gate {tried.result.gate}"
     took = f"in {tried.seconds:.1f} s"
@@ -75,7 +79,8 @@ def _judged(tried: "TriedGate", advice: str) -> Check:
     if result.result == "failed" and not result.reason:
         named = ", ".join(result.failures[:_FAILURES_NAMED])
         told = f"{named}{' …' if len(result.failures) > _FAILURES_NAMED else ''}"
-        return Check(name, "well", f"can judge, but fails on the base {took} ({told})")
+        why = why_red_there(result)
+        return Check(name, "well", f"can judge, but fails on the base {took} ({told}){why}")
     return Check(name, "missing", f"cannot judge: {why_nothing_there(result)}{advice}")
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from activities.projects.proposal import Proposal
     from workflows.domain.gate import GateSpec
     from workflows.domain.ids import Commit
+    from workflows.domain.session.session_config import WorktreeConfig
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,23 @@ async def examine(path: Path, base: str | None) -> Repository:
         raise CommandError(str(error)) from error
     named = base or facts.base_branch or f"{facts.base[:12]} (detached)"
     return Repository(facts.root, facts.base, named, facts.is_bare, warnings_of(facts))
+
+
+async def check_copies(root: Path, worktree: "WorktreeConfig") -> None:
+    """Refuse what `worktree.copy` names and no worktree would get.
+
+    Raises:
+        CommandError: an entry is refused; the message says why and what to do.
+    """
+    if not worktree.copies:
+        return
+    from activities.ports.git_errors import RepositoryRefusedError
+    from workers.local import person_repository
+
+    try:
+        await person_repository.check_copies(root, worktree)
+    except RepositoryRefusedError as error:
+        raise CommandError(str(error)) from error
 
 
 async def find_root(path: Path) -> Path | None:

@@ -30,7 +30,7 @@ WORKS: dict[Make, tuple[str, ...]] = {
     odd.bare: (),
     odd.shallow_by_one: (),
     odd.shallow_by_two: (),
-    odd.with_submodule: ("submodule 'sub' is not filled",),
+    odd.with_submodule: ("submodule 'sub' is empty in worktrees",),
     odd.with_lfs: ("(*.bin) are pointers",),
     odd.with_case_collision: (),
     odd.with_foreign_names: (),
@@ -113,6 +113,27 @@ def test_what_works_is_said_beforehand(command: Command, tmp_path: Path, make: M
     assert ("Note" in out) == any("(detached)" not in words for words in WORKS[make])
     assert seen(tmp_path) == before
     assert command.left_behind() == []
+
+
+@pytest.mark.parametrize("way", ["config check", "--dry-run", "run"])
+def test_g56_what_may_not_be_copied_is_refused_by_the_first_check(
+    command: Command, tmp_path: Path, way: str
+):
+    path = odd.plain(tmp_path)
+    write(path, {"blueflame.yaml": "version: 1\nworktree: {copy: [local.cfg]}\n", "local.cfg": ""})
+    with command.config.open("a") as config:
+        config.write("worktree: {copy: [local.cfg]}\n")
+    if way == "config check":
+        code, _, errors = command.types("config", "check", "--repo", str(path))
+    else:
+        code, _, errors = command.run_on(path, *([way] if way != "run" else []))
+    assert code == ExitCode.USAGE
+    assert "'local.cfg': git does not ignore it: commit it instead, or ignore it" in errors
+    assert command.left_behind() == []
+    (path / ".git/info").mkdir(exist_ok=True)
+    (path / ".git/info/exclude").write_text("local.cfg\n")
+    code, _, errors = command.types("config", "check", "--repo", str(path))
+    assert (code, errors) == (ExitCode.COMPLETE, "")
 
 
 @pytest.mark.parametrize("make", some([*WORKS], 3), ids=_name)

@@ -101,6 +101,21 @@ async def test_output_is_bounded_and_counted(bash: Run):
     assert (result.end, len(result.output), result.output_bytes) == ("exited", 1000, 3_000_000)
 
 
+async def test_g36_both_ends_of_a_long_output_are_kept(bash: Run):
+    result = await bash("seq 1 300000", output_bytes=1000)
+    assert result.output.startswith(b"1\n2\n3\n")
+    assert result.output.endswith(b"\n299999\n300000\n")
+    assert result.cut_at == 500
+    size = sum(len(f"{number}\n") for number in range(1, 300_001))
+    assert result.output_bytes == size
+    head, gap, tail = result.marked_output().partition(b"\n[\xe2\x80\xa6 ")
+    missing = size - len(head) - 1 - len(tail.partition(b"\n")[2])
+    assert (gap, tail.partition(b"\n")[0].decode()) == (
+        b"\n[\xe2\x80\xa6 ",
+        f"{missing} of {size} bytes are left out here …]",
+    )
+
+
 async def test_stdin_is_empty_unless_given(bash: Run):
     assert (await bash("cat; echo end")).output == b"end\n"
 

@@ -140,7 +140,7 @@ def test_a_gate_that_fails_on_the_base_and_names_no_tests_judges_nothing(person:
         "missing",
         True,
     )
-    assert "error: broken" in text
+    assert "(broken)" in text
 
 
 def test_what_a_gate_lacks_is_a_line_to_add(person: Person):

@@ -57,7 +57,7 @@ class RedBase(World):
     ("depends_on", "is_broken_again", "b"),
     [
         (["a"], True, ("failed", 1)),  # refused before a reviewer is asked: it is based on the head
-        ([], True, ("failed", 1)),  # refused on the merged tree: alone it broke nothing
+        ([], True, ("failed", 2)),  # sent back from the merged tree: alone it broke nothing
         ([], False, ("merged", 1)),  # what it failed is not its fault
         pytest.param(["a"], False, ("merged", 1), marks=pytest.mark.slow),
     ],

@@ -8,6 +8,7 @@ It compares nothing; it only finds out whether each gate can judge.
 """
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -72,12 +73,11 @@ async def export(settings: Settings, request: TrialRequest) -> TrialRequest:
     from activities.adapters.blob_store import LocalStore
     from activities.adapters.git.git_command import Git
     from activities.adapters.git.user.branch_landing import GitUserRepository
-    from activities.adapters.git.user.fast_forward import Person
     from activities.base_import import ExportActivities
-    from workers.hosting.host_wiring import git_program
+    from workers.hosting.host_wiring import git_program, person_of
     from workflows.contracts.land_contracts import ExportBase
 
-    repository = GitUserRepository(Git(git_program()), Person())
+    repository = GitUserRepository(Git(git_program()), person_of(os.environ))
     wanted = ExportBase(
         session=request.session,
         repository=request.repository,
@@ -110,6 +110,7 @@ async def attempt(settings: Settings, request: TrialRequest) -> TrialReport:
             key=base.key,
             bundle=base.bundle,
             names=base.names,
+            excludes=base.excludes,
             shallow=base.shallow,
             commit=base.commit,
             gates=request.gates,

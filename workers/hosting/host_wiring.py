@@ -3,7 +3,7 @@
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from workflows.queues import host_queue
 
 if TYPE_CHECKING:
     from activities.adapters.git.repository_locks import Locking
+    from activities.adapters.git.user.fast_forward import Person
     from activities.ports.host_repository import HostRepository
     from activities.ports.registry_access import Registries
     from activities.ports.sandbox_port import Sandbox
@@ -24,8 +25,19 @@ if TYPE_CHECKING:
     from activities.repository.host_data import Host
 
 
+_GIT_SETTINGS = ("HOME", "XDG_CONFIG_HOME")
+"""Say where a person keeps what git ignores, and how it reads text."""
+
+
 class GitMissingError(RuntimeError):
     """There is no git program on PATH."""
+
+
+def person_of(environment: Mapping[str, str]) -> "Person":
+    """Return the person whose git settings count for a repository that this process reads."""
+    from activities.adapters.git.user.fast_forward import Person
+
+    return Person({name: environment[name] for name in _GIT_SETTINGS if name in environment})
 
 
 def git_program() -> Path:

@@ -3,6 +3,7 @@
 Runs nothing that the repository names, except the checkout's own filters at a fast-forward.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.fast_forward import Person
 from activities.adapters.git.user.user_git import find
 from activities.ports.user_repository import FastForwardRequest, LandOutcome, RepositoryFacts
-from workers.hosting.host_wiring import git_program
+from activities.repository.checkout_copies import read_copies
+from workers.hosting.host_wiring import git_program, person_of
 from workflows.domain.ids import Commit
+from workflows.domain.session.session_config import WorktreeConfig
 
 
 async def inspect(path: Path, base: str | None) -> RepositoryFacts:
@@ -26,7 +29,22 @@ async def inspect(path: Path, base: str | None) -> RepositoryFacts:
         RepositoryRefusedError: sessions cannot work on it; the message says why and what to do.
         GitError: git failed.
     """
-    return await GitUserRepository(_git(), Person()).inspect(path, base)
+    return await _repository().inspect(path, base)
+
+
+async def check_copies(root: Path, worktree: WorktreeConfig) -> None:
+    """Read all that `worktree.copy` names, and keep nothing.
+
+    Args:
+        root: the repository's.
+        worktree: the configuration.
+
+    Raises:
+        RepositoryRefusedError: an entry is refused; the message says why and what to do.
+    """
+    is_bare = not (root / ".git").exists()
+    async for _ in read_copies(_repository(), root, worktree, is_bare=is_bare):
+        pass
 
 
 async def root_of(path: Path) -> Path:
@@ -107,6 +125,10 @@ async def fast_forward(
         GitError: git failed before anything was moved.
     """
     return await GitUserRepository(_git(), Person(filter_environment)).fast_forward(request)
+
+
+def _repository() -> GitUserRepository:
+    return GitUserRepository(_git(), person_of(os.environ))
 
 
 def _git() -> Git:

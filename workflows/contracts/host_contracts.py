@@ -1,7 +1,7 @@
 """Role host: worktrees, tools, gates, reviews and merges."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, Field
 
@@ -49,6 +49,8 @@ class ImportBase(BaseModel, frozen=True, extra="forbid"):
     bundle: Digest
     names: Digest | None = None
     """Tags and remote-tracking names that worktrees can read; None: there are none."""
+    excludes: Digest | None = None
+    """What git ignores in worktrees beside `.gitignore` files; None: nothing."""
     shallow: tuple[Commit, ...]
     commit: Commit
     gates: tuple[GateSpec, ...] | None
@@ -202,6 +204,8 @@ class RunGates(BaseModel, frozen=True, extra="forbid"):
     gates: tuple[GateSpec, ...]
     baseline: GateReport | None
     """The base's results; failures not among them are rerun once. None: this is the baseline."""
+    since: Commit | None = None
+    """What the commit stands on: only gates that the difference concerns run. None: all do."""
     setup: tuple[tuple[str, ...], ...] = ()
     network: tuple[HostPattern, ...] = ()
     """Hosts that the set-up commands, but no gate, may reach."""
@@ -211,6 +215,10 @@ class RunGates(BaseModel, frozen=True, extra="forbid"):
     environment: ProjectEnvironment = ProjectEnvironment()
 
 
+_AROUND_A_GATE: Final = timedelta(minutes=1)
+"""To end its processes, read its output and clean the checkout."""
+
+
 def time_to_prepare(setup: tuple[tuple[str, ...], ...], timeout: timedelta) -> timedelta:
     """Return the time limit for a worktree: its own set-up, after a wait for another's."""
     return PREPARE_WORKTREE.start_to_close + 2 * len(setup) * (
@@ -218,14 +226,37 @@ def time_to_prepare(setup: tuple[tuple[str, ...], ...], timeout: timedelta) -> t
     )
 
 
-def gates_on(grounds: Grounds, commit: Commit, baseline: GateReport | None) -> RunGates:
-    """Return the request to run a session's gates on a commit; `baseline` as in `RunGates`."""
+def time_for_gates(request: RunGates) -> timedelta:
+    """Return the bound for gates on one commit, by their own limits and set-up's.
+
+    | part                                 | times                                          |
+    |--------------------------------------|------------------------------------------------|
+    | a checkout and set-up                | once                                           |
+    | each gate's time limit, and a minute | once; with a baseline twice, for the rerun     |
+    | all gates                            | once more: another may judge the same commit   |
+    """
+    runs = 1 if request.baseline is None else 2
+    gates = sum((gate.timeout + _AROUND_A_GATE for gate in request.gates), timedelta())
+    return time_to_prepare(request.setup, request.setup_timeout) + 2 * runs * gates
+
+
+async def run_gates(request: RunGates, summary: str, queue: str) -> GateReport:
+    """Ask a host to run gates, for as long as they may take; workflow code."""
+    bound = time_for_gates(request)
+    return await RUN_GATES.ask(request, summary, queue=queue, start_to_close=bound)
+
+
+def gates_on(
+    grounds: Grounds, commit: Commit, baseline: GateReport | None, since: Commit | None = None
+) -> RunGates:
+    """Return the order to run a session's gates on a commit; the others as in `RunGates`."""
     return RunGates(
         session=grounds.session,
         key=grounds.key,
         commit=commit,
         gates=grounds.gates,
         baseline=baseline,
+        since=since,
         setup=grounds.worktree.setup,
         network=grounds.worktree.network,
         setup_timeout=grounds.worktree.setup_timeout,

@@ -9,6 +9,9 @@ from pydantic import BaseModel, Field
 from workflows.domain.evolution import evolve
 from workflows.domain.ids import Digest, Tree
 
+NotRun = Literal["spared", "not_concerned"]
+"""Why a gate was not asked: a cheaper one had found enough, or the change is none of its."""
+
 
 class GateSpec(BaseModel, frozen=True, extra="forbid"):
     """One command that judges a tree."""
@@ -17,6 +20,11 @@ class GateSpec(BaseModel, frozen=True, extra="forbid"):
     argv: tuple[str, ...] = Field(min_length=1)
     timeout: timedelta = timedelta(minutes=10)
     source: Literal["configured", "detected"] = "configured"
+    cheap: bool = False
+    """It runs before the others; where it finds something new, they are spared."""
+    paths: tuple[str, ...] = ()
+    """It runs only on changes that touch one of them; empty: on all. `policy.gates.chosen_gates`
+    reads them."""
 
 
 class TestCounts(BaseModel, frozen=True, extra="forbid"):
@@ -77,12 +85,13 @@ class GateResult(BaseModel, frozen=True, extra="forbid"):
     """One gate's judgement of one tree."""
 
     gate: str
-    result: Literal["passed", "failed", "judged_nothing"]
+    result: Literal["passed", "failed", "judged_nothing"] | NotRun
     why: WhyNothing | None = None
     """Set if the gate judged nothing."""
     exit_code: int
     reason: str = ""
-    """Details of `why`: `time-out after 600 s`, `killed by signal 9`; or what was flaky."""
+    """Details of `why`: `time-out after 600 s`, `killed by signal 9`; what was flaky; or why it was
+    not run."""
     failures: tuple[str, ...] = ()
     """The names of failing tests if the output has them, sorted, at most 200."""
     cut_short: str = ""
@@ -101,6 +110,11 @@ class GateResult(BaseModel, frozen=True, extra="forbid"):
     """True for the second run, made to detect flakes."""
     changed_files: tuple[str, ...] = ()
     """Tracked files that the gate itself changed; never committed, reported to the person."""
+
+    @property
+    def has_run(self) -> bool:
+        """Whether the gate was asked at all."""
+        return self.result not in {"spared", "not_concerned"}
 
     def evolve(self, **changes: Unpack[_ResultChanges]) -> Self:
         """Return a copy with some fields replaced."""

@@ -1,16 +1,21 @@
 """The person's repository as a session sees it: the base and its context."""
 
+from typing import Literal
+
 from pydantic import BaseModel
 
 from workflows.domain.ids import Commit, Digest, Tree
 
 
 class CopiedFile(BaseModel, frozen=True, extra="forbid"):
-    """An ignored file of the person's checkout that builds need."""
+    """An ignored file of the person's checkout that builds need, or a folder or pattern of them."""
 
     path: str
+    """As `worktree.copy` names it."""
     content: Digest
     executable: bool
+    kind: Literal["file", "archive"] = "file"
+    """`archive`: the content holds all files of a folder or pattern."""
 
 
 class Base(BaseModel, frozen=True, extra="forbid"):
@@ -22,7 +27,9 @@ class Base(BaseModel, frozen=True, extra="forbid"):
     """Its name on hosts."""
     bundle: Digest
     names: Digest | None = None
-    """Its tags and remote-tracking names, as a bundle; None if there are none."""
+    """Its tags and remote-tracking names, as a bundle; None where there are none."""
+    excludes: Digest | None = None
+    """What the person's git ignores there beside `.gitignore` files; None: nothing."""
     shallow: tuple[Commit, ...] = ()
     """Where a shallow clone's history ends."""
     commit: Commit

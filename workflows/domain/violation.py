@@ -26,6 +26,8 @@ class DiffRule(StrEnum):
     MARKER = "conflict-marker"
     LOST_LINE = "lost-line"
     """Merged by others since the task began, and missing from its work."""
+    LOADED = "loaded"
+    """New, and loaded by a gate's own tool before it judges."""
     STRUCTURE = "structure"
     """A structured file that was valid and no longer parses, or that holds a key twice."""
 

@@ -139,6 +139,13 @@ class Bare:
                 replace(place, text)
         shutil.rmtree(bare / "hooks", ignore_errors=True)
 
+    async def set_excludes(self, excludes: bytes) -> None:
+        """Write what worktrees ignore beside `.gitignore` files, if it is not there already."""
+        place = self.layout.bare / "info" / "exclude"
+        async with self.mutex():
+            if excludes != (place.read_bytes() if place.exists() else b""):
+                replace(place, excludes)
+
     async def add_shallow(self, boundary: tuple[Commit, ...]) -> None:
         """Record where a shallow base ends. An outdated boundary only hides older history."""
         if not boundary:

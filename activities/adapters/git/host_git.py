@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from activities.adapters.git import (
@@ -111,6 +112,10 @@ class GitHostRepository:
         if names:
             await base_names.take_in(self._bare, names)
 
+    async def import_excludes(self, excludes: bytes) -> None:
+        """Take in what the person's git ignores."""
+        await self._bare.set_excludes(excludes)
+
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
         """Make a worktree, or find a complete one."""
         return await self._worktrees.create(name, commit)
@@ -153,11 +158,15 @@ class GitHostRepository:
         return await asyncio.to_thread(pipe_removal.disarm, os.fsencode(worktree), cache)
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
-        """List ignored files, and folders with more than ignore rules and Python's bytecode."""
-        paths = await self.ignored_paths(name)
-        root = os.fsencode(self._worktrees.scope(name).cwd)
-        told = await asyncio.to_thread(restoring.with_content, root, paths, limit)
-        return tuple(shown(path) for path in told)
+        """List ignored files and folders that were not marked."""
+        marked = self._worktrees.marked_ignored(name)
+        paths = (path for path in await self.ignored_paths(name) if path.rstrip(b"/") not in marked)
+        return tuple(shown(path) for path in islice(paths, limit))
+
+    async def mark_ignored(self, name: str, also: tuple[str, ...] = ()) -> None:
+        """Mark ignored files and folders as no one's work."""
+        paths = (*await self.ignored_paths(name), *(os.fsencode(path) for path in also))
+        self._worktrees.mark_ignored(name, (path.rstrip(b"/") for path in paths))
 
     async def ignored_paths(self, name: str) -> tuple[bytes, ...]:
         """List all ignored files and folders as raw bytes."""

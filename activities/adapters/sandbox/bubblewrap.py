@@ -290,6 +290,7 @@ def _result(ended: Ended, refusals: tuple[str, ...] = ()) -> SandboxResult:
         code=ended.code,
         output=ended.output,
         output_bytes=ended.output_bytes,
+        cut_at=ended.cut_at,
         survivors=int(left[1]) if left and by_itself else 0,
         elapsed=ended.elapsed,
         refusals=refusals,

@@ -81,6 +81,7 @@ class Ended:
     code: int
     output: bytes
     output_bytes: int
+    cut_at: int | None
     private: bytes
     survivors: int
     elapsed: timedelta
@@ -213,9 +214,10 @@ async def run_bounded(
     return Ended(
         end=verdict or end,
         code=code if verdict is None or end == "signalled" else int(signal.SIGTERM),
-        output=bytes(child.output.kept),
+        output=child.output.kept,
         output_bytes=child.output.total,
-        private=bytes(child.private.kept),
+        cut_at=child.output.cut_at,
+        private=child.private.kept,
         survivors=survivors if verdict is None else 0,
         elapsed=timedelta(seconds=time.monotonic() - started),
     )

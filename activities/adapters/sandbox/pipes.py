@@ -12,11 +12,13 @@ _MOST_CHUNKS = 64
 
 @dataclass
 class PipeReader:
-    """Reads a pipe as it fills; keeps the first bytes and counts the rest."""
+    """Reads a pipe as it fills; keeps the first and the last bytes, and counts all."""
 
     limit: int
+    """Bytes kept: the first half at the start, the rest at the end."""
     handshake: tuple[bytes, bytes] | None = None
-    kept: bytearray = field(default_factory=bytearray)
+    head: bytearray = field(default_factory=bytearray)
+    _tail: bytearray = field(default_factory=bytearray)
     total: int = 0
     started: asyncio.Event = field(default_factory=asyncio.Event)
     """Set after the handshake."""
@@ -34,6 +36,17 @@ class PipeReader:
         os.set_blocking(self._fd, False)
         asyncio.get_running_loop().add_reader(self._fd, self._read)
         return writer
+
+    @property
+    def kept(self) -> bytes:
+        """What is kept: all, or both ends without what is between them."""
+        room = self.limit - len(self.head)
+        return bytes(self.head + self._tail[max(0, len(self._tail) - room) :])
+
+    @property
+    def cut_at(self) -> int | None:
+        """Where in `kept` bytes are missing; None: nowhere."""
+        return len(self.head) if self.total > self.limit else None
 
     @property
     def is_open(self) -> bool:
@@ -66,9 +79,18 @@ class PipeReader:
             self.close()
             return False
         self.total += len(data)
-        self.kept += data[: self.limit - len(self.kept)]
-        if self.handshake and not self.started.is_set() and self.handshake[0] in self.kept:
+        self._keep(data)
+        if self.handshake and not self.started.is_set() and self.handshake[0] in self.head:
             with contextlib.suppress(BrokenPipeError):
                 os.write(self._fd, self.handshake[1])
             self.started.set()
         return True
+
+    def _keep(self, data: bytes) -> None:
+        start = data[: self.limit // 2 - len(self.head)]
+        self.head += start
+        self._tail += data[len(start) :]
+        room = self.limit - len(self.head)
+        # Only now and then: each time costs as much as what stays.
+        if len(self._tail) > 2 * room + CHUNK_BYTES:
+            del self._tail[: len(self._tail) - room]

@@ -105,6 +105,7 @@ class UnconfinedSandbox:
             code=ended.code,
             output=ended.output,
             output_bytes=ended.output_bytes,
+            cut_at=ended.cut_at,
             survivors=ended.survivors,
             elapsed=ended.elapsed,
         )

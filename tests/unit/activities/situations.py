@@ -159,6 +159,7 @@ class Situation:
             key=KEY,
             bundle=base.bundle,
             names=base.names,
+            excludes=base.excludes,
             shallow=base.shallow,
             commit=base.commit,
             gates=None,
@@ -190,10 +191,16 @@ class Situation:
             await agent.prepare(copied, set_up)
         return agents
 
-    async def again(self, task: str, head: Commit, claims: tuple[str, ...] = ("**",)) -> Agent:
+    async def again(
+        self,
+        task: str,
+        head: Commit,
+        claims: tuple[str, ...] = ("**",),
+        copied: tuple[CopiedFile, ...] = (),
+    ) -> Agent:
         """Start a second attempt of a task, on what was merged meanwhile."""
         agent = Agent(self.host, head, task, claims, attempt=2)
-        await agent.prepare()
+        await agent.prepare(copied)
         return agent
 
     async def gate(

@@ -10,7 +10,7 @@ import pytest
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.ports.user_repository import FastForwardRequest, Landed
 from tests.unit.activities.adapters.git.home import Home
-from tests.unit.activities.situations import Situation, bash
+from tests.unit.activities.situations import SetUp, Situation, bash
 from workflows.contracts.host_contracts import TaskCommitted, WorkRefused
 from workflows.contracts.merging_contracts import MergedCommits
 from workflows.domain.repository import CopiedFile
@@ -65,6 +65,45 @@ async def test_r24_an_ignored_file_that_was_named_is_there_for_agent_baseline_an
     for commit in (situation.home.base, work):
         assert (await situation.gate(commit, *gate, copied=copied)).result == "passed"
         assert (await situation.gate(commit, *gate)).result == "failed"
+
+
+async def test_g56_what_only_the_persons_excludes_ignore_is_copied_and_is_no_work(
+    situation: Situation,
+):
+    await situation.begin(plain)
+    home = situation.home.path
+    (home / ".git/info").mkdir(exist_ok=True)
+    (home / ".git/info/exclude").write_text("/local/\n")
+    (home / "local/deep").mkdir(parents=True)
+    (home / "local/deep/values").write_text("v\n")
+    (home / "local/link").symlink_to("deep/values")
+    (home / "local/run").write_text("#!/bin/sh\necho ran\n")
+    (home / "local/run").chmod(0o755)
+    base, _ = await situation.known("local")
+    agent = await situation.again("a", base.commit, copied=base.copied)
+    assert await agent.turn(bash("local/run; cat local/link; git status --short")) == (
+        "ran\nv\n[exit code 0]",
+    )
+    await agent.turn(("write", {"path": "b.txt", "content": "x\n"}))
+    done = await agent.submit()
+    assert isinstance(done, TaskCommitted)
+    assert done.paths == ("b.txt",)
+    assert done.ignored == (), "what was copied is not the agent's"
+    gate = ("sh", "-c", "local/run && test -L local/link")
+    passed = await situation.gate(done.commit, *gate, copied=base.copied)
+    assert passed.result == "passed"
+
+
+async def test_g55_only_what_the_agent_made_is_told_as_ignored(situation: Situation):
+    content = await situation.store(b"A=1\n")
+    copied = (CopiedFile(path=".env.test", content=content, executable=False),)
+    made = SetUp((("sh", "-c", "mkdir gen && echo x >gen/made"),))
+    (agent,) = await situation.begin(plain, "a", copied=copied, set_up=made)
+    await agent.turn(bash("cat gen/made; echo y >gen/mine; echo A=2 >.env.test"))
+    await agent.turn(("write", {"path": "b.txt", "content": "x\n"}))
+    done = await agent.submit()
+    assert isinstance(done, TaskCommitted)
+    assert done.ignored == ()
 
 
 async def test_r24_work_in_ignored_folders_only_is_no_work_and_they_are_named(situation: Situation):
@@ -310,3 +349,30 @@ async def test_g24_names_are_taken_in_again_where_the_base_is_there_already(situ
     assert f"refs/tags/v1.2 {home.base}" in listed
     assert f"refs/tags/v1.1-rc {home.base}" in listed
     assert "v1.0" in listed
+
+
+async def test_g34_a_file_that_a_gate_loads_first_is_a_finding_under_wide_claims(
+    situation: Situation,
+):
+    """Field report G34: each of them turned a red gate green."""
+    (agent,) = await situation.begin(plain, "a", claims=("**",))
+    green = "import os; os._exit(0)"
+    await agent.turn(
+        ("write", {"path": "pytest.py", "content": green}),
+        ("write", {"path": "sitecustomize.py", "content": green}),
+        bash("mkdir -p x-1.dist-info && echo '[pytest11]' >x-1.dist-info/entry_points.txt"),
+        bash("mkdir -p .cargo && echo '[build]' >.cargo/config.toml; echo script-shell=x >.npmrc"),
+        ("write", {"path": "src/pkg/json.py", "content": "x = 1\n"}),
+    )
+    done = await agent.submit()
+    assert isinstance(done, WorkRefused)
+    assert [(each.rule, each.path) for each in done.findings] == [
+        ("loaded", ".cargo/config.toml"),
+        ("loaded", ".npmrc"),
+        ("loaded", "pytest.py"),
+        ("loaded", "sitecustomize.py"),
+        ("loaded", "x-1.dist-info/entry_points.txt"),
+    ]
+    named = await situation.again("b", situation.home.base, claims=("**", "web/.npmrc"))
+    await named.turn(("write", {"path": "web/.npmrc", "content": "fund=false\n"}))
+    assert isinstance(await named.submit(), TaskCommitted)

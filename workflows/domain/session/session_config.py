@@ -80,7 +80,8 @@ class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
     network: Annotated[tuple[HostPattern, ...], Field(max_length=100)] = ()
     """Hosts that set-up alone may reach; with no entry it has no network."""
     copies: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("copy", "copies"))
-    """`copy` in the file: ignored files of the checkout that builds need; secrets are refused."""
+    """`copy` in the file: ignored files, folders and patterns of the checkout that builds need;
+    secrets are refused."""
     allow_secret: tuple[str, ...] = ()
     """Files of `copied` that may be copied although they look secret."""
 

@@ -11,24 +11,18 @@
 A gate that fails on the base may pass on what is done, so it is no reason to end.
 """
 
-import re
 from typing import Final
 
-from workflows.domain.gate import GateReport, GateResult, WhyNothing
+from workflows.domain.gate import GateReport, GateResult
 from workflows.domain.session.session_config import Approvals
 from workflows.policy.gates.gate_comparison import MAX_NAMED
 from workflows.policy.gates.green_rule import NOTHING_MERGES, why_nothing
+from workflows.policy.gates.likely_causes import cause_of, remedy_of
 
-_CAUSE: Final = re.compile(r"[Ee]rror\b|not found|No such|[Cc]annot|[Mm]issing")
-_CHARACTERS: Final = 160
 _NONE_JUDGES: Final = "no gate can judge the base, so nothing was planned and no model was paid:"
 _GO_ON: Final = (
     "`blueflame doctor --repo PATH` runs the gates and names the lines to add; to go on all the "
     "same, give `run --allow-unjudged-base`, and what no gate judges waits for you"
-)
-_WATCHES: Final = (
-    "a command that watches for changes never ends: give one that runs once, or raise the gate's "
-    "`timeout`"
 )
 
 
@@ -58,26 +52,18 @@ def base_refusal(report: GateReport, approvals: Approvals) -> str:
 
 
 def why_nothing_there(result: GateResult) -> str:
-    """Say why a gate judges nothing on the base, with the usual cause of a time-out."""
-    watched = f"; {_WATCHES}" if result.why == WhyNothing.TIMED_OUT else ""
-    return f"{why_nothing(result)}{watched}"
+    """Say why a gate judges nothing on the base, with what would likely help."""
+    return f"{why_nothing(result)}{_likely(result)}"
 
 
-def what_it_lacks(result: GateResult) -> str:
-    """Say why a gate that did not pass on the base judges less, or nothing."""
-    if result.result == "judged_nothing":
-        return f"judges nothing on the base: {why_nothing_there(result)}"
-    if not result.failures:
-        cause = f" ({said})" if (said := _cause(result)) else ""
-        return f"fails on the base and names no tests{cause}: as long as it does, it judges nothing"
-    count = len(result.failures)
-    failures = f"failures: {count}{' or more' if count >= MAX_NAMED else ''}"
-    if result.cut_short:
-        return (
-            f"fails on the base already ({failures}) and was cut short ({result.cut_short}):"
-            " what it did not run there excuses nothing"
-        )
-    return f"fails on the base already ({failures}): only new failures count"
+def why_red_there(result: GateResult) -> str:
+    """Say what a gate that fails on the base says of the cause, with what would likely help."""
+    said = cause_of(result)
+    return f"{f'. It says: {said}' if said else ''}{_likely(result)}"
+
+
+def _likely(result: GateResult) -> str:
+    return f"; {remedy}" if (remedy := remedy_of(result)) else ""
 
 
 def _judges(result: GateResult) -> bool:
@@ -86,8 +72,21 @@ def _judges(result: GateResult) -> bool:
     return result.result == "passed" or (result.result == "failed" and is_comparable)
 
 
-def _cause(result: GateResult) -> str:
-    """Return the first line of the output that speaks of a cause, else its last one."""
-    lines = [line.strip() for line in result.excerpt.splitlines() if line.strip()]
-    told = next((line for line in lines if _CAUSE.search(line)), lines[-1] if lines else "")
-    return told[:_CHARACTERS]
+def what_it_lacks(result: GateResult) -> str:
+    """Say why a gate that did not pass on the base judges less, or nothing."""
+    if result.result == "judged_nothing":
+        return f"judges nothing on the base: {why_nothing_there(result)}"
+    if not result.failures:
+        said = f" ({cause})" if (cause := cause_of(result)) else ""
+        return (
+            f"fails on the base and names no tests{said}: as long as it does, it judges nothing"
+            f"{_likely(result)}"
+        )
+    count = len(result.failures)
+    failures = f"failures: {count}{' or more' if count >= MAX_NAMED else ''}"
+    if result.cut_short:
+        return (
+            f"fails on the base already ({failures}) and was cut short ({result.cut_short}):"
+            f" what it did not run there excuses nothing{why_red_there(result)}"
+        )
+    return f"fails on the base already ({failures}): only new failures count{why_red_there(result)}"

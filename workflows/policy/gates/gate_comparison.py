@@ -16,6 +16,8 @@ anything.
 | failed, unnamed          | anything else         | new: the gate                     | yes    |
 | judged nothing           | judged nothing        | known                             | no     |
 | judged nothing           | anything else         | blocks                            | no     |
+| spared                   | anything              | blocks, as the cheaper one does   | no     |
+| not concerned            | anything              | nothing                           | no     |
 | absent                   | there                 | blocks: none passes by not running| no     |
 
 A known failure whose output names another cause than the base's passes too; the remarks show it.
@@ -80,7 +82,7 @@ def judge_gates(baseline: GateReport | None, report: GateReport) -> GateDecision
 
 def is_green(report: GateReport) -> bool:
     """Say whether every gate passed, so that nothing of it is excused in work that stands on it."""
-    return all(result.result == "passed" for result in report.results)
+    return all(result.result in {"passed", "not_concerned"} for result in report.results)
 
 
 def needs_rerun(baseline: GateReport | None, report: GateReport) -> tuple[str, ...]:
@@ -161,6 +163,11 @@ def _judge(base: GateResult | None, result: GateResult) -> _Judged:
             return _judged_nothing(result, why_nothing(result), known=known)
         case "failed":
             return _judge_failed(base, result)
+        case "spared":
+            why = f"was spared: {result.reason}"
+            return _Judged(result.gate, nothing=why, blocks=True, note=_note(result, why))
+        case "not_concerned":
+            return _Judged(result.gate, nothing=f"not concerned: {result.reason}")
         case _:
             assert_never(result.result)
 

@@ -32,6 +32,8 @@ def may_approve_by_rule(judgement: Judgement, unjudged: Literal["ask", "allow"])
 def joined(judgements: Iterable[Judgement]) -> Judgement:
     """Judge several pieces of work that are approved together: the gates that judged each.
 
+    Where each was judged by a gate of its own (of its package), all of these count.
+
     Args:
         judgements: at least one.
     """
@@ -40,6 +42,8 @@ def joined(judgements: Iterable[Judgement]) -> Judgement:
     nothing = dict.fromkeys(line for each in every for line in each.nothing)
     unreviewed = tuple(line for each in every for line in each.unreviewed)
     by = tuple(name for name in every[0].by if name in shared)
+    if not by and all(each.by for each in every):
+        by = tuple(dict.fromkeys(name for each in every for name in each.by))
     return Judgement(by=by, nothing=tuple(nothing), unreviewed=unreviewed)
 
 

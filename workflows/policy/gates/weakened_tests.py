@@ -92,7 +92,7 @@ def fewer_tests(baseline: GateReport, report: GateReport) -> tuple[str, ...]:
     return tuple(
         line
         for result in report.results
-        if result.gate in bases and (line := _fewer(bases[result.gate], result))
+        if result.has_run and result.gate in bases and (line := _fewer(bases[result.gate], result))
     )
 
 

@@ -11,11 +11,13 @@ from typing import Final, Literal, NamedTuple
 from unicodedata import normalize
 
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
+from workflows.policy.gates.loaded_files import import_folders, is_allowed, why_loaded
 from workflows.policy.plan.claims import is_claimed
 from workflows.policy.text.secret_patterns import first_of_each
 
 _TOLD: Final = 30
 _SUBMODULE: Final = "160000"
+_LINK: Final = "120000"
 
 
 class ChangedFile(NamedTuple):
@@ -59,6 +61,8 @@ def judge_files(
     |----------------------------------------------|--------------|------------------------------|
     | a path that may not be written               | `write`      | no                           |
     | another name for a path that is there        | `collision`  | where the base had both      |
+    | new, and loaded by a gate's tool at its start| `loaded`     | where a claim names it; see  |
+    |                                              |              | `policy.gates.loaded_files`  |
     | a submodule that is new or points elsewhere  | `submodule`  | no                           |
     | a binary file, new or changed                | `binary`     | where a claim other than `**`|
     |                                              |              | covers it                    |
@@ -76,6 +80,7 @@ def judge_files(
     found = [
         *_denied(changes, denies),
         *collisions([each.path for each in changes if each.status == "added"], paths),
+        *_loaded(changes, paths, claims),
         *_submodules(changes),
         *_binaries(changes, claims),
         *_sizes(changes, limits),
@@ -125,6 +130,23 @@ def _denied(
     for each in changes:
         if rule := denies(each.path):
             yield Violation(rule=DiffRule.WRITE, path=each.path, text=rule)
+
+
+def _loaded(
+    changes: Iterable[ChangedFile], paths: Sequence[str], claims: Sequence[str]
+) -> Iterable[Violation]:
+    added = [each for each in changes if each.status == "added"]
+    folders = import_folders(paths) if added else frozenset[str]()
+    for each in added:
+        why = why_loaded(each.path, folders, is_binary=each.is_binary)
+        if each.mode == _LINK:  # perhaps to a folder
+            why = why or why_loaded(f"{each.path}/__init__.py", folders)
+        if why is not None and not is_allowed(each.path, claims):
+            text = (
+                f"{why}, so a gate would obey this file before it judges: only a task whose claims "
+                "name it may add it; give it another name or leave it out"
+            )
+            yield Violation(rule=DiffRule.LOADED, path=each.path, text=text)
 
 
 def collisions(added: Sequence[str], paths: Sequence[str]) -> Iterable[Violation]:

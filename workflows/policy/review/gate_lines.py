@@ -37,6 +37,8 @@ def _of(result: GateResult, room: int) -> list[str]:
         return [f"{result.gate}: passed{ran}"]
     if result.result == "judged_nothing":
         return [f"{result.gate}: judged nothing: {why_nothing(result)}", *_end(result, room)]
+    if not result.has_run:
+        return [f"{result.gate}: was not run: {result.reason}"]
     names = f": {', '.join(result.failures[:_NAMES])}" if result.failures else ""
     return [f"{result.gate}: failed, as on the base{names}", *_end(result, room)]
 

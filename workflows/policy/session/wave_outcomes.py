@@ -324,20 +324,19 @@ def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> Ses
         return state  # based on the returned task, and reset with it
     if task != item.task:
         return put(state, move(record, TaskEvent.HELD))
-    record = _note(record, item.notes)
-    if item.by == "conflict":
-        record = move(record, TaskEvent.RETURNED, "its work conflicts with what was merged before")
-        state = put(state, _reworked(record))
-    else:
-        record = move(record, TaskEvent.RETURNED, "the checks fail on the merged tree")
-        state = put(state, _again(record))
-    return reset_dependants(state, task)
+    # Both are the head's doing: the work was validated on its own base, and others moved on since.
+    is_conflict = item.by == "conflict"
+    why = "its work conflicts with what was merged before"
+    why = why if is_conflict else "the checks fail on the merged tree"
+    record = move(_note(record, item.notes), TaskEvent.RETURNED, why)
+    again = "conflicts again" if is_conflict else "the checks fail on the merged tree again"
+    return reset_dependants(put(state, _reworked(record, again)), task)
 
 
-def _reworked(record: TaskRecord) -> TaskRecord:
+def _reworked(record: TaskRecord, again: str) -> TaskRecord:
     """Send a task's work back without using up an attempt, as often as allowed."""
     if record.reworks >= REWORKS_ALLOWED:
-        reason = f"conflicts again after {counted(record.reworks, 'rework')}; retry or skip it"
+        reason = f"{again} after {counted(record.reworks, 'rework')}; retry or skip it"
         return move(record, TaskEvent.GAVE_UP, reason)
     more = record.evolve(reworks=record.reworks + 1, attempts_allowed=record.attempts_allowed + 1)
     return move(more, TaskEvent.REWORK, record.reason)

@@ -12,6 +12,8 @@ from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.git_command import Git, Scope
 from activities.adapters.git.user import repository_preflight
 from activities.adapters.git.user.fast_forward import Person, fast_forward
+from activities.adapters.git.user.ignored_files import list_ignored
+from activities.adapters.git.user.person_settings import file_settings, read_excludes
 from activities.adapters.git.user.user_checkouts import holding
 from activities.adapters.git.user.user_git import Found, as_owner, find, resolve, without_programs
 from activities.ports.git_errors import (
@@ -23,6 +25,7 @@ from activities.ports.git_errors import (
 from activities.ports.user_repository import (
     BaseBundle,
     FastForwardRequest,
+    IgnoredFile,
     Landed,
     LandOutcome,
     LandRequest,
@@ -36,15 +39,26 @@ class GitUserRepository:
     """The user's side; see the port for what each operation promises."""
 
     def __init__(self, git: Git, person: Person) -> None:
-        """Take the program, and the environment for the user's own filters at a fast-forward."""
+        """Take the program and what is known of the person."""
         self._git = git
         self._person = person
 
     async def inspect(
         self, path: Path, base: str | None, session: SessionId | None = None
     ) -> RepositoryFacts:
-        """Inspect a repository and change nothing."""
-        return await repository_preflight.inspect(self._git, path, base, session)
+        """Look at a repository and change nothing."""
+        environment = self._person.environment
+        return await repository_preflight.inspect(self._git, path, base, session, environment)
+
+    async def ignored_files(self, root: Path, entry: str) -> tuple[IgnoredFile, ...]:
+        """List the ignored files that an entry names."""
+        found = await find(root)
+        settings = await file_settings(self._git, found, self._person.environment)
+        return await list_ignored(self._git, found, settings, entry)
+
+    async def excludes(self, root: Path) -> bytes:
+        """Return what git ignores beside `.gitignore` files."""
+        return await read_excludes(self._git, await find(root), self._person.environment)
 
     async def export(self, path: Path, commit: Commit) -> BaseBundle:
         """Bundle `commit` with its history."""

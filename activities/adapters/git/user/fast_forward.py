@@ -36,10 +36,11 @@ KEPT_VARIABLES = ("LC_ALL", "GIT_TERMINAL_PROMPT", "GIT_PAGER", "GIT_EDITOR")
 
 @dataclass(frozen=True)
 class Person:
-    """The environment that the user's own filters need."""
+    """What the person's own git settings and filters need."""
 
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    """PATH, HOME and the variables that configure git for the filters."""
+    """PATH and what configures git for filters. HOME and XDG_CONFIG_HOME say where git's own
+    settings are: what it ignores, and how it reads text."""
 
 
 async def fast_forward(git: Git, request: FastForwardRequest, person: Person) -> LandOutcome:

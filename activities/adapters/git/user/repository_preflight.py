@@ -3,17 +3,27 @@
 It changes nothing, not even the times in the index: checks that need a fresh index use a copy.
 """
 
+import asyncio
 import os
 import re
 import shutil
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from activities.adapters.git.git_command import Git, Scope
+from activities.adapters.git.user.person_settings import FileSettings, file_settings
 from activities.adapters.git.user.user_checkouts import under_way
-from activities.adapters.git.user.user_git import Found, find, resolve, without_programs
+from activities.adapters.git.user.user_git import (
+    Found,
+    find,
+    require_readable_refs,
+    resolve,
+    without_programs,
+)
 from activities.adapters.git.worktrees import lfs
 from activities.adapters.git.worktrees.collected_names import shown
 from activities.ports.git_errors import (
@@ -51,6 +61,7 @@ _MENDS: Final = (
     (r"alternate|object directory", "its file `.git/objects/info/alternates` leads nowhere"),
 )
 _ELSE: Final = "`git fsck` in it tells more, and a fresh clone may fix it"
+_OWNERSHIP: Final = "dubious ownership"
 _PLACE: Final = re.compile(r"/\S*/blueflame-[^/]+/")
 """The folder of the copy that is read instead; a person cannot find it."""
 
@@ -67,19 +78,24 @@ class Contents:
 
 
 async def inspect(
-    git: Git, path: Path, base: str | None, session: SessionId | None
+    git: Git,
+    path: Path,
+    base: str | None,
+    session: SessionId | None,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> RepositoryFacts:
-    """Gather the facts, or refuse; see the port."""
+    """Gather the facts, or refuse; see the port. `environment` is of `file_settings`."""
     found = await find(path)
     _refuse_unspeakable(found.root)
     try:
-        return await _inspect(git, found, base or None, session)
+        settings = await file_settings(git, found, environment)
+        return await _inspect(git, found, base or None, session, settings)
     except GitCommandError as error:
         raise refusal(found, error) from error
 
 
 async def _inspect(
-    git: Git, found: Found, base: str | None, session: SessionId | None
+    git: Git, found: Found, base: str | None, session: SessionId | None, settings: FileSettings
 ) -> RepositoryFacts:
     scope = await without_programs(git, found.scope())
     commit = await _base_commit(git, scope, found, base)
@@ -97,7 +113,7 @@ async def _inspect(
         tree_bytes=contents.size,
         owner=found.owner,
         is_writable=found.is_writable,
-        is_dirty=not found.is_bare and await is_dirty(git, scope, found),
+        is_dirty=not found.is_bare and await is_dirty(git, settings.within(scope), found),
         under_way=OPERATIONS.get(under_way(found.git_dir) or ""),
         submodules=contents.submodules,
         lfs_patterns=await _lfs_patterns(git, scope, contents),
@@ -120,6 +136,7 @@ async def _base_commit(git: Git, scope: Scope, found: Found, base: str | None) -
     if commit is not None:
         return commit
     await _refuse_lost(git, scope, found, base or "HEAD")
+    await _refuse_unread(git, scope, found)
     some = await git.run(scope, "for-each-ref", "--count=1", "--format=%(refname:short)")
     if not some.stdout.strip():
         raise EmptyRepositoryError(
@@ -144,6 +161,17 @@ async def _refuse_lost(git: Git, scope: Scope, found: Found, base: str) -> None:
     looked = await git.run(scope, "cat-file", "-t", named.line(), accept=(0, 128))
     if looked.code:
         raise damaged(found, f"{looked.stderr} fatal: {base!r} is {named.line()}, which is lost")
+
+
+async def _refuse_unread(git: Git, scope: Scope, found: Found) -> None:
+    """Refuse refs that are there and that git may not, or will not, read."""
+    try:
+        await asyncio.to_thread(require_readable_refs, found)
+    except PermissionError as error:
+        raise unreadable(found, f"{error.filename!r}: {error.strerror}") from error
+    asked = await git.run(scope, "rev-parse", "--verify", "HEAD", accept=(0, 1, 128))
+    if _OWNERSHIP in asked.stderr or "ermission denied" in asked.stderr:
+        raise refusal(found, GitCommandError(("rev-parse",), asked.code, asked.stderr))
 
 
 async def _branch(git: Git, scope: Scope, base: str | None) -> str | None:
@@ -230,7 +258,10 @@ async def _lfs_patterns(git: Git, scope: Scope, contents: Contents) -> tuple[str
 
 
 async def is_dirty(git: Git, scope: Scope, found: Found) -> bool:
-    """Say whether tracked files differ from the index, or the index from HEAD."""
+    """Say whether tracked files differ from the index, or the index from HEAD.
+
+    No filter runs, so a file that one has written (LFS) says nothing.
+    """
     with tempfile.TemporaryDirectory(prefix="blueflame-") as folder:
         copied = copy_index(scope, Path(folder)).having(
             # Reading a sparse index writes trees, which go into the folder.
@@ -240,10 +271,20 @@ async def is_dirty(git: Git, scope: Scope, found: Found) -> bool:
         refresh = ("update-index", "-q", "--ignore-submodules", "--refresh")
         await git.run(copied, *refresh, accept=(0, 1))
         quiet = ("--quiet", "--ignore-submodules=all")
-        if (await git.run(copied, "diff-files", *quiet, accept=(0, 1))).code:
+        listed = ("diff-files", "-z", "--name-only", "--ignore-submodules=all")
+        if await _unfiltered(git, scope, (await git.run(copied, *listed)).records()):
             return True
         staged = ("diff-index", "--cached", *quiet, "HEAD", "--")
         return (await git.run(copied, *staged, accept=(0, 1, 128))).code != 0
+
+
+async def _unfiltered(git: Git, scope: Scope, paths: Sequence[bytes]) -> bool:
+    """Say whether one of these files goes through no filter; asking runs none."""
+    if not paths:
+        return False
+    asked = b"".join(path + b"\0" for path in paths)
+    answer = await git.run(scope, "check-attr", "-z", "--stdin", "filter", stdin=asked)
+    return any(value in {b"unspecified", b"unset"} for value in answer.records()[2::3])
 
 
 def _quoted(path: Path) -> str:
@@ -273,12 +314,21 @@ def refusal(found: Found, error: GitCommandError) -> RepositoryRefusedError:
     if error.code < 0:
         raise error
     said = _PLACE.sub(".git/", error.stderr.strip())
-    if "ermission denied" in said:
+    if _OWNERSHIP in said:
         return RepositoryUnreadableError(
-            f"{str(found.root)!r} belongs to {found.owner} and cannot be read ({said}); give the "
-            "account that runs Blue Flame read access, or start it as the owner"
+            f"git does not read {str(found.root)!r} here, because it belongs to {found.owner}; "
+            f"start Blue Flame as that user (`sudo -u {found.owner} …`)"
         )
-    return damaged(found, said)
+    return unreadable(found, said) if "ermission denied" in said else damaged(found, said)
+
+
+def unreadable(found: Found, said: str) -> RepositoryUnreadableError:
+    """Return the refusal of a repository that another account may read."""
+    return RepositoryUnreadableError(
+        f"{str(found.root)!r} belongs to {found.owner} and cannot be read ({said}); give the "
+        "account that runs Blue Flame read access (`chmod -R a+rX .git` in it), or start it as the "
+        "owner"
+    )
 
 
 def damaged(found: Found, said: str) -> RepositoryDamagedError:

@@ -102,13 +102,22 @@ def _find(path: Path) -> Found:
         ) from error
     except InvalidGitRepositoryError as error:
         if (nearest := _nearest(resolved)) is not None:
-            _require_readable(nearest / ".git")
+            _require_readable(nearest / ".git", nearest / ".git" / "HEAD")
         raise NotARepositoryError(_advice(path, resolved)) from error
     if not found.is_bare and _nearest(resolved) != found.root:
         raise NotARepositoryError(_advice(path, resolved))
     # If git may not read a repository's objects, it reports that there is no repository.
-    _require_readable(found.git_dir, found.common_dir / "objects", found.common_dir / "refs")
+    common = found.common_dir
+    folders = (found.git_dir, common / "objects", common / "refs")
+    _require_readable(*folders, found.git_dir / "HEAD", found.git_dir / "index")
+    _require_readable(common / "config", common / "packed-refs")
     return found
+
+
+def require_readable_refs(found: Found) -> None:
+    """Raise `PermissionError` for the first ref that we may not read: git takes it for none."""
+    for folder, _, names in os.walk(found.common_dir / "refs"):
+        _require_readable(Path(folder), *(Path(folder, name) for name in names))
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ boot id, because after a power cut files may be older than what was written afte
 import asyncio
 import os
 import subprocess
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -154,6 +154,20 @@ class Worktrees:
             return self._at(name).read_text() == f"{commit} {_boot()}"
         except FileNotFoundError:
             return False
+
+    def mark_ignored(self, name: str, paths: Iterable[bytes]) -> None:
+        """Record paths as no one's work."""
+        replace(self._marked(name), b"\0".join(paths))
+
+    def marked_ignored(self, name: str) -> frozenset[bytes]:
+        """Return the paths that were recorded last."""
+        try:
+            return frozenset(self._marked(name).read_bytes().split(b"\0"))
+        except FileNotFoundError:
+            return frozenset()
+
+    def _marked(self, name: str) -> Path:
+        return self.bare.layout.state(name) / "ignored"
 
     def _made(self, name: str) -> Path:
         return self.bare.layout.state(name) / "made"

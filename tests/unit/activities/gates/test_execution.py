@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -6,6 +7,7 @@ import pytest
 
 from activities.adapters.blob_store import MemoryStore
 from activities.gates.execution import Checkout, GateRunner
+from activities.gates.output_excerpt import MAX_LINES
 from activities.gates.run_summaries import NAMING_OPTION
 from activities.ports.sandbox_port import (
     Layering,
@@ -107,10 +109,24 @@ async def test_the_whole_output_is_kept_and_a_cut_one_shown():
 @pytest.mark.parametrize(("dropped", "is_cut"), [(0, False), (7, True)])
 async def test_a_secret_that_is_taken_out_is_no_cut(dropped: int, is_cut: bool):
     output = b"key " + b"glpat-" + b"a1B2" * 5 + b" found\n"
-    sandbox = ScriptedSandbox(exited(1, output, output_bytes=len(output) + dropped))
+    cut_at = len(output) if is_cut else None
+    sandbox = ScriptedSandbox(exited(1, output, output_bytes=len(output) + dropped, cut_at=cut_at))
     (result,) = await GateRunner(sandbox, MemoryStore()).run((LINT,), Tree().checkout, Limits())
     assert result.excerpt.startswith("key [a GitLab token] found")
     assert ("output cut" in result.excerpt) == is_cut
+
+
+async def test_g36_an_output_of_very_many_lines_is_bounded_before_it_is_read():
+    lines = MAX_LINES * 5
+    output = b"first\n" + b"y\n" * lines + b"FAILED tests/test_a.py::test_x - no\n"
+    store = MemoryStore()
+    sandbox = ScriptedSandbox(exited(1, output))
+    (result,) = await GateRunner(sandbox, store).run((PYTEST,), Tree().checkout, Limits())
+    assert result.failures == ("tests/test_a.py::test_x",)
+    assert result.excerpt.startswith("first\n")
+    assert result.excerpt.endswith(f"[output cut: of {len(output)} bytes both ends were kept]")
+    assert result.output is not None
+    assert (await store.get(result.output)).count(b"\n") == MAX_LINES + 1
 
 
 async def test_what_a_gate_changes_is_named_and_not_seen_by_the_next():
@@ -151,3 +167,41 @@ async def test_a_rerun_says_so():
 async def test_no_gates_are_no_results():
     runner = GateRunner(ScriptedSandbox(), MemoryStore())
     assert await runner.run((), Tree().checkout, Limits()) == ()
+
+
+async def test_gates_run_side_by_side_each_in_a_checkout_of_its_own():
+    together = asyncio.Barrier(2)
+
+    class Meeting(ScriptedSandbox):
+        async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
+            async with asyncio.timeout(60):
+                await together.wait()
+            return await super().run(command, hold)
+
+    sandbox = Meeting(exited(), exited(1), exited(), exited())
+    gates = [GateSpec(name=name, argv=(name,)) for name in "abcd"]
+    trees = [Tree().checkout, Tree().checkout]
+    results = await GateRunner(sandbox, MemoryStore()).run_beside(gates, trees, Limits())
+    assert [each.gate for each in results] == ["a", "b", "c", "d"]
+
+
+async def test_the_end_of_one_gate_by_an_error_ends_the_others():
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    class Broken(ScriptedSandbox):
+        async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
+            if command.argv[0] == "a":
+                await began.wait()
+                raise SandboxUnavailableError("gone")
+            began.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+            raise AssertionError
+
+    gates = [GateSpec(name=name, argv=(name,)) for name in "abc"]
+    runner = GateRunner(Broken(), MemoryStore())
+    with pytest.raises(SandboxUnavailableError, match="gone"):
+        await runner.run_beside(gates, [Tree().checkout, Tree().checkout], Limits())
+    assert ended.is_set()

@@ -1,6 +1,7 @@
 """The runner on the real sandbox: what bubblewrap and its first process say is understood."""
 
 import os
+import tracemalloc
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.gates.detection import detect_gates
 from activities.gates.execution import Checkout, GateRunner
 from activities.ports.sandbox_port import Limits, Workspace
-from workflows.domain.gate import GateResult, GateSpec, TestCounts, WhyNothing
+from workflows.domain.gate import GateReport, GateResult, GateSpec, TestCounts, WhyNothing
+from workflows.domain.ids import Tree
+from workflows.policy.gates.base_notices import base_notices
 
 pytestmark = pytest.mark.sandbox
 
@@ -187,3 +190,55 @@ async def test_time_zone_locale_and_hash_seed_do_not_come_from_here(
     assert first.excerpt == second.excerpt
     zone, _, names = first.excerpt.splitlines()
     assert (zone, names) == ("+0000", "UTC C.UTF-8 0")
+
+
+async def test_g36_a_summary_after_fifty_mebibytes_is_read(bench: Bench):
+    """Field report G36."""
+    said = "FAILED tests/test_a.py::test_x - no\\n1 failed, 2 passed in 0.10s\\n"
+    result = await bench.bash(f"echo begins; (yes || true) | head -c 50M; printf '{said}'; exit 1")
+    assert result.result == "failed"
+    assert result.failures == ("tests/test_a.py::test_x",)
+    assert result.tests == TestCounts(passed=2, failed=1)
+    first, *_, last = result.excerpt.splitlines()
+    size = (50 << 20) + len("begins\n") + len(said.replace("\\n", "\n"))
+    assert (first, last) == ("begins", f"[output cut: of {size} bytes both ends were kept]")
+
+
+async def test_g36_a_gate_that_prints_without_end_takes_bounded_memory(bench: Bench):
+    """Field report G36: with five of them 213 MB."""
+    tracemalloc.start()
+    try:
+        result = await bench.bash("exec yes", seconds=2)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert result.why == WhyNothing.TIMED_OUT
+    assert "output cut: of " in result.excerpt
+    assert peak < 80 << 20
+
+
+@pytest.mark.parametrize(
+    ("script", "cause", "remedy"),
+    [
+        (
+            "python3 -c 'import nowhere_at_all'",
+            "ModuleNotFoundError: No module named 'nowhere_at_all'",
+            "'nowhere_at_all' is the project's own or a test requirement",
+        ),
+        ("no-such-program", "no-such-program: command not found", "toolchains: [PREFIX]"),
+        (
+            "python3 -c 'import urllib.request as u; u.urlopen(\"http://example.org/x\")'",
+            "socket.gaierror: [Errno",
+            "`worktree: {setup: [[COMMAND]], network: [",
+        ),
+        ("touch /usr/x", "touch: cannot touch '/usr/x': Read-only file system", "or to TMPDIR"),
+    ],
+)
+async def test_g53_a_gate_that_is_red_on_the_base_tells_its_cause_and_the_remedy(
+    bench: Bench, script: str, cause: str, remedy: str
+):
+    result = await bench.bash(f"{script} || exit 1")
+    (told,) = base_notices(GateReport(tree=Tree("t"), results=(result,)))[:1]
+    assert "fails on the base" in told
+    assert cause in told
+    assert remedy in told

@@ -121,8 +121,8 @@ def test_words_in_the_output_turn_nothing_green_or_red():
 
 
 def test_survivors_and_dropped_output_are_told():
-    result = judged("pytest", ran(0, b"ok\n", survivors=1, output_bytes=9_000))
-    expected = "ok\n[output cut: the first 3 of 9000 bytes were kept]\n[1 process left, ended]"
+    result = judged("pytest", ran(0, b"ok\n", survivors=1, output_bytes=9_000, cut_at=3))
+    expected = "ok\n[output cut: of 9000 bytes both ends were kept]\n[1 process left, ended]"
     assert result.excerpt == expected
     assert judged("x", ran(0, b"a\n" * 9_000, survivors=2)).excerpt.endswith(
         "[2 processes left, ended]"

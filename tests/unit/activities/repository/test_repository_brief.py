@@ -36,9 +36,9 @@ def test_it_tells_layout_languages_checks_and_what_the_repository_says():
 
 def test_what_is_not_filled_stands_before_the_checks_and_is_cut():
     """Field reports R07 and R21."""
-    unfilled = [f"submodule 'lib{number}' is not filled: it stays empty" for number in range(99)]
+    unfilled = [f"submodule 'lib{number}' is empty in worktrees" for number in range(99)]
     text = brief_of({}, (), unfilled)
-    before, _, rest = text.partition("\n\nsubmodule 'lib0' is not filled: it stays empty\n")
+    before, _, rest = text.partition("\n\nsubmodule 'lib0' is empty in worktrees\n")
     assert before.endswith("Languages: none")
     shown, _, after = rest.partition("\n…\n\n")
     assert len(shown) < 500

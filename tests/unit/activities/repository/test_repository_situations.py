@@ -64,7 +64,7 @@ def with_submodule(home: Home) -> None:
 async def test_r07_a_submodule_is_announced_and_lands_as_it_was(situation: Situation):
     (agent,) = await situation.begin(with_submodule, "a")
     base, brief = await situation.known()
-    announced = "submodule 'sub' is not filled: it stays empty"
+    announced = "submodule 'sub' is empty in worktrees"
     assert announced in base.warnings
     assert announced in brief.splitlines()
     assert (agent.path / "sub").is_dir()

@@ -53,6 +53,27 @@ def test_one_change(one: ChangedFile, rule: str | None):
     assert rules(one, claims=("src/**",)) == expected
 
 
+@pytest.mark.parametrize(
+    ("one", "claims", "is_found"),
+    [
+        (change("json.py"), ("**",), True),
+        (change("json.py"), ("*.py",), True),
+        (change("json.py"), ("json.py",), False),
+        (change("json.py", status="modified", old_mode="100644"), ("**",), False),
+        (change("json", mode="120000"), ("**",), True),
+        (change("node_modules", mode="120000"), ("**",), True),
+        (change("tests/conftest.py"), ("**",), True),
+        (change("tests/conftest.py"), ("tests/**",), False),
+        (change("big.pth", is_binary=True), ("*.pth",), False),
+        (change("web/.npmrc"), ("web/**",), True),
+    ],
+)
+def test_g34_what_a_gates_tool_loads_at_its_start_is_added_only_by_name(
+    one: ChangedFile, claims: tuple[str, ...], is_found: bool
+):
+    assert rules(one, claims=claims) == ([("loaded", one.path)] if is_found else [])
+
+
 def test_a_binary_needs_a_claim_that_says_more_than_everything():
     one = change("logo.png", is_binary=True)
     assert rules(one, claims=("**",)) == [("binary", "logo.png")]

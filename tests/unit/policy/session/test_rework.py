@@ -59,28 +59,27 @@ def returned(state: SessionState, by: str) -> SessionState:
     return wave_outcomes.take(state, result, NOON)
 
 
-def test_a_conflict_keeps_the_work_and_uses_up_no_attempt() -> None:
-    record = returned(session(TaskState.MERGING), "conflict").records[A]
+@pytest.mark.parametrize("by", ["conflict", "gate"])
+def test_what_the_moved_head_does_to_work_keeps_it_and_uses_up_no_attempt(by: str) -> None:
+    record = returned(session(TaskState.MERGING), by).records[A]
     assert record.state is TaskState.READY
     assert starts_from(record) == (WORK, BASE)
     assert (record.reworks, record.attempts_allowed) == (1, 3)
     assert record.notes == ("in f",)
 
 
-def test_failing_checks_on_the_merged_tree_keep_the_work_and_use_up_an_attempt() -> None:
-    record = returned(session(TaskState.MERGING), "gate").records[A]
-    assert record.state is TaskState.READY
-    assert starts_from(record) == (WORK, BASE)
-    assert (record.reworks, record.attempts_allowed) == (0, 2)
-    last = returned(session(TaskState.MERGING, attempt=2), "gate").records[A]
-    assert last.state is TaskState.FAILED
-
-
-def test_conflicts_end_in_the_end_and_it_is_said_plainly() -> None:
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        ("conflict", "conflicts again after 10 reworks; retry or skip it"),
+        ("gate", "the checks fail on the merged tree again after 10 reworks; retry or skip it"),
+    ],
+)
+def test_reworks_end_in_the_end_and_it_is_said_plainly(by: str, said: str) -> None:
     often = session(TaskState.MERGING, reworks=REWORKS_ALLOWED, attempts_allowed=99)
-    record = returned(often, "conflict").records[A]
+    record = returned(often, by).records[A]
     assert record.state is TaskState.FAILED
-    assert record.reason == "conflicts again after 10 reworks; retry or skip it"
+    assert record.reason == said
 
 
 def test_what_a_reviewer_rejects_goes_on_from_the_tasks_commit() -> None:

@@ -61,7 +61,7 @@ def complaint(text: str, *, from_repository: bool = False) -> str:
         ("models: {planner: []}", "3:10: models.planner: needs at least 1, and has 0"),
         ("models: {planner: [gpt]}", "3:20: models.planner.0: must be of the form provider/m"),
         ("models: {planner: a/b}", "planner: must be a list, not 'a/b'; put it in brackets: [ ]"),
-        ("gates:\n  a: pytest", "not 'pytest'; its keys are run, timeout"),
+        ("gates:\n  a: pytest", "not 'pytest'; its keys are cheap, paths, run, timeout"),
         ("providers: {X: {}}", "providers.X: must be of the form 1 to 32 of a-z"),
         ("models: {planner: [gemini/x]}", "provider 'gemini'; did you mean 'google'?"),
         ("models: {planner: [foo/x]}", "unknown provider 'foo'; known are anthropic, openai"),

@@ -5,14 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from activities.adapters.git.user.repository_preflight import refusal
+from activities.adapters.git.user.user_git import find
 from activities.ports.git_errors import (
     BaseMissingError,
     BranchNameBlockedError,
     EmptyRepositoryError,
+    GitCommandError,
     NotARepositoryError,
     PartialCloneError,
+    RepositoryUnreadableError,
 )
-from tests.unit.activities.adapters.git.home import SESSION, Home, fingerprint, plain_git
+from tests.unit.activities.adapters.git.home import SESSION, Home, fingerprint, plain_git, write
 from workflows.domain.ids import SessionId
 
 
@@ -61,6 +65,29 @@ async def test_is_dirty_by_content(home: Home, staged: bool, text: str, is_dirty
     if staged:
         home.run("add", "a.txt")
     assert (await home.user.inspect(home.path, None)).is_dirty is is_dirty
+
+
+async def test_g55_a_clean_checkout_that_a_filter_has_written_is_not_called_dirty(home: Home):
+    home.make({".gitattributes": "*.bin filter=big\n"})
+    home.run("config", "filter.big.clean", "tr x y")
+    write(home.path, {"a.bin": "x\n", "b.txt": "b\n"})
+    home.run("add", "-A")
+    home.run("commit", "-q", "-m", "filtered")
+    (home.path / "a.bin").touch()
+    assert not home.run("status", "--porcelain")
+    (home.path / "a.bin").touch()
+    assert not (await home.user.inspect(home.path, None)).is_dirty
+    (home.path / "b.txt").write_text("c\n")
+    assert (await home.user.inspect(home.path, None)).is_dirty
+
+
+async def test_g55_a_clean_checkout_is_read_with_the_persons_own_line_ends(home: Home):
+    (home.top / ".gitconfig").write_text("[core]\n\tautocrlf = input\n")
+    home.make({"a.txt": "one\n"})
+    (home.path / "a.txt").write_bytes(b"two\r\n")
+    home.run("-c", "core.autocrlf=input", "commit", "-aqm", "two")
+    (home.path / "a.txt").touch()
+    assert not (await home.user.inspect(home.path, None)).is_dirty
 
 
 async def test_names_the_base_asked_for(home: Home):
@@ -232,3 +259,37 @@ def test_a_program_on_the_path_is_not_run_by_gitpython(home: Home, tmp_path: Pat
     env = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
     subprocess.run([sys.executable, "-c", code, home.path], cwd=top, env=env, check=True)
     assert not ran.exists()
+
+
+@pytest.mark.parametrize("place", ["refs/heads/main", "HEAD", "config", "index", "packed-refs"])
+async def test_what_may_not_be_read_is_not_called_empty(home: Home, place: str):
+    home.make({"a.txt": "one\n"})
+    if place == "packed-refs":
+        home.run("pack-refs", "--all")
+    shut = home.path / ".git" / place
+    shut.chmod(0)
+    try:
+        with pytest.raises(RepositoryUnreadableError, match="cannot be read") as raised:
+            await home.user.inspect(home.path, None)
+    finally:
+        shut.chmod(0o644)
+    assert shut.name in str(raised.value)
+
+
+async def test_another_owner_is_named_where_git_refuses_for_it(home: Home):
+    home.make({"a.txt": "one\n"})
+    found = await find(home.path)
+    said = f"fatal: detected dubious ownership in repository at '{home.path}'"
+    told = str(refusal(found, GitCommandError(("rev-parse",), 128, said)))
+    assert f"because it belongs to {found.owner}; start Blue Flame as that user" in told
+
+
+@pytest.mark.root
+async def test_root_reads_the_repository_of_another_user(tmp_path: Path):
+    home = Home(tmp_path)
+    home.make({"a.txt": "one\n"})
+    for path in (home.path, *home.path.rglob("*")):
+        os.chown(path, 1234, 1234, follow_symlinks=False)
+    facts = await home.user.inspect(home.path, None)
+    assert (facts.base, facts.owner, facts.is_dirty) == (home.base, "1234", False)
+    assert await home.user.ignored_files(home.path, "none") == ()

@@ -1,0 +1,118 @@
+"""What the person's own git settings say of files: which git ignores, and how it reads them.
+
+Only these settings are taken over; each command of ours switches all others off. Nothing is run. A
+repository that belongs to someone else has no say in which file on this machine is read.
+"""
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from activities.adapters.git.git_command import ENVIRONMENT, Git, Scope
+from activities.adapters.git.user.user_git import Found
+from activities.ports.git_errors import RepositoryRefusedError
+
+MAX_EXCLUDES_BYTES: Final = 256 << 10
+_NAMES: Final = {
+    "core.excludesfile": "core.excludesFile",
+    "core.attributesfile": "core.attributesFile",
+    "core.autocrlf": "core.autocrlf",
+    "core.eol": "core.eol",
+}
+_FILES: Final = ("core.excludesFile", "core.attributesFile")
+_ASKED: Final = rf"^({'|'.join(_NAMES)})$".replace(".", r"\.")
+_OWN: Final = {"GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_ATTR_NOSYSTEM"}
+
+
+@dataclass(frozen=True)
+class FileSettings:
+    """The settings that decide what git says of a checkout's files."""
+
+    values: Mapping[str, str]
+    """By name, such as `core.excludesFile`; places are absolute."""
+
+    @property
+    def excludes(self) -> Path | None:
+        """The person's own list of what git ignores; None: there is none."""
+        named = self.values.get("core.excludesFile")
+        return Path(named) if named else None
+
+    def within(self, scope: Scope) -> Scope:
+        """Return the scope with these settings instead of those that are switched off."""
+        kept = tuple(each for each in scope.settings if each.partition("=")[0] not in self.values)
+        own = tuple(f"{name}={value}" for name, value in self.values.items())
+        return replace(scope, settings=(*kept, *own))
+
+
+async def file_settings(git: Git, found: Found, environment: Mapping[str, str]) -> FileSettings:
+    """Read them, as git would for the person.
+
+    Args:
+        git: the program.
+        found: the repository.
+        environment: holds HOME, and XDG_CONFIG_HOME where it is set; without a HOME there are none.
+    """
+    home = environment.get("HOME", "")
+    if not home:
+        return FileSettings({})
+    kept = {name: value for name, value in ENVIRONMENT.items() if name not in _OWN}
+    named = {name: environment[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in environment}
+    is_ours = found.owner_uid == os.geteuid()
+    scope = Scope(
+        found.root if is_ours else Path("/"),
+        {"GIT_DIR": str(found.git_dir)} if is_ours else {},
+        settings=(),
+        base={**kept, **named},
+    )
+    asked = ("config", "-z", "--includes", "--get-regexp", _ASKED)
+    answer = await git.run(scope, *asked, accept=(0, 1, 128))
+    pairs = (record.decode("utf-8", "surrogateescape") for record in answer.records())
+    values = {_NAMES[key]: value for key, _, value in (pair.partition("\n") for pair in pairs)}
+    config = Path(environment.get("XDG_CONFIG_HOME") or Path(home, ".config")) / "git"
+    defaults = dict(zip(_FILES, (str(config / "ignore"), str(config / "attributes")), strict=True))
+    places = {name: values.get(name, defaults[name]) for name in _FILES}
+    absolute = {name: _absolute(found.root, value, home) for name, value in places.items() if value}
+    return FileSettings({**{k: v for k, v in values.items() if k not in _FILES}, **absolute})
+
+
+def _absolute(root: Path, value: str, home: str) -> str:
+    text = f"{home}{value[1:]}" if value == "~" or value.startswith("~/") else value
+    return str(root / text)
+
+
+async def read_excludes(git: Git, found: Found, environment: Mapping[str, str]) -> bytes:
+    """Return what git ignores in this repository beside its `.gitignore` files, as one such file.
+
+    Args:
+        git: the program.
+        found: the repository.
+        environment: as of `file_settings`.
+
+    Raises:
+        RepositoryRefusedError: there is more of it than `MAX_EXCLUDES_BYTES`.
+    """
+    own = (await file_settings(git, found, environment)).excludes
+    # git lets the repository's own list outrank the person's: of two lines, the later one counts.
+    shared = _read(found.common_dir / "info" / "exclude", os.O_NOFOLLOW)
+    parts = (b"" if own is None else _read(own), shared)
+    return b"".join(part if part.endswith(b"\n") else part + b"\n" for part in parts if part)
+
+
+def _read(place: Path, careful: int = 0) -> bytes:
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | careful)
+    except OSError:
+        return b""
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return b""
+        data = file.read(MAX_EXCLUDES_BYTES + 1)
+    if len(data) > MAX_EXCLUDES_BYTES:
+        raise RepositoryRefusedError(
+            f"{str(place)!r}, which says what git ignores, is over {MAX_EXCLUDES_BYTES >> 10} KiB; "
+            "shorten it"
+        )
+    return data
