@@ -62,8 +62,7 @@ def _gates(files: Files, package: Table, found: tuple[GateSpec, ...]) -> Iterato
     manager = tests[0].argv[0] if tests else "npm"
     for name in _CHECKS:
         if isinstance(table(package, "scripts").get(name), str):
-            argv = _command(manager, ("run", name))
-            yield GateSpec(name=f"npm-{name}", argv=argv, cheap=True)
+            yield GateSpec(name=f"npm-{name}", argv=_command(manager, ("run", name)), cheap=True)
     before = [("run", "build")] if _is_built_for_tests(files, package) else []
     for gate in tests:
         argv = _command(manager, *before, gate.argv[1:])

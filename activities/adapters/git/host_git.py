@@ -157,10 +157,7 @@ class GitHostRepository:
         return await asyncio.to_thread(pipe_removal.disarm, os.fsencode(worktree), cache)
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
-        """List ignored files, and folders with more than ignore rules and Python's bytecode.
-
-        What was marked is left out.
-        """
+        """List ignored files and folders that were not marked."""
         marked = self._worktrees.marked_ignored(name)
         paths = [path for path in await self.ignored_paths(name) if path.rstrip(b"/") not in marked]
         root = os.fsencode(self._worktrees.scope(name).cwd)

@@ -66,6 +66,12 @@ def _likely(result: GateResult) -> str:
     return f"; {remedy}" if (remedy := remedy_of(result)) else ""
 
 
+def _judges(result: GateResult) -> bool:
+    """Whether work that changes nothing would be judged by the gate."""
+    is_comparable = bool(result.failures) and not result.cut_short
+    return result.result == "passed" or (result.result == "failed" and is_comparable)
+
+
 def what_it_lacks(result: GateResult) -> str:
     """Say why a gate that did not pass on the base judges less, or nothing."""
     if result.result == "judged_nothing":
@@ -84,9 +90,3 @@ def what_it_lacks(result: GateResult) -> str:
             f" what it did not run there excuses nothing{why_red_there(result)}"
         )
     return f"fails on the base already ({failures}): only new failures count{why_red_there(result)}"
-
-
-def _judges(result: GateResult) -> bool:
-    """Whether work that changes nothing would be judged by the gate."""
-    is_comparable = bool(result.failures) and not result.cut_short
-    return result.result == "passed" or (result.result == "failed" and is_comparable)

@@ -8,7 +8,6 @@ import asyncio
 import os
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from itertools import islice
 from pathlib import Path
 
 from activities.adapters.git.git_command import Git, Scope
@@ -96,20 +95,3 @@ async def _verify(git: Git, scope: Scope) -> None:
         raise WorktreeDamagedError(
             f"worktree {scope.cwd.name!r} stays different in {names}; remove it and create it again"
         )
-
-
-def with_content(root: bytes, paths: Iterable[bytes], limit: int) -> list[bytes]:
-    """Return the first paths that say something of what was done there.
-
-    A folder that set-up made stands empty beneath its layer, but for its ignore rules.
-    """
-    found = (path for path in paths if not path.endswith(b"/") or _has_content(root + b"/" + path))
-    return list(islice(found, limit))
-
-
-def _has_content(folder: bytes) -> bool:
-    for _, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if name != b"__pycache__"]
-        if any(name != b".gitignore" for name in files):
-            return True
-    return False

@@ -64,18 +64,6 @@ async def test_ignored_files_are_absent_and_listed_apart(home: Home):
         assert await home.host.ignored("t1") == ("deep/x.log", "gen/")
 
 
-async def test_a_folder_that_only_hides_itself_is_no_ignored_work(home: Home):
-    """Set-up's own folder stands so beneath its layer, whatever the agent did."""
-    home.make({"a.txt": "one\n", ".gitignore": "/lib/\n/own/\n"})
-    place = await home.start()
-    write(place, {"lib/.gitignore": "*", "lib/__pycache__/a.pyc": "", "own/.gitignore": "*"})
-    async with home.host.lock("t1"):
-        assert await home.host.ignored("t1") == ()
-    write(place, {"own/deep/mine.txt": "x"})
-    async with home.host.lock("t1"):
-        assert await home.host.ignored("t1") == ("own/",)
-
-
 async def test_modes_are_collected(home: Home):
     """Field report R27."""
     home.make({"old.sh": "x\n", "go.sh": "y\n"})
