@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from activities.adapters.git import (
@@ -159,10 +160,8 @@ class GitHostRepository:
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
         """List ignored files and folders that were not marked."""
         marked = self._worktrees.marked_ignored(name)
-        paths = [path for path in await self.ignored_paths(name) if path.rstrip(b"/") not in marked]
-        root = os.fsencode(self._worktrees.scope(name).cwd)
-        told = await asyncio.to_thread(restoring.with_content, root, paths, limit)
-        return tuple(shown(path) for path in told)
+        paths = (path for path in await self.ignored_paths(name) if path.rstrip(b"/") not in marked)
+        return tuple(shown(path) for path in islice(paths, limit))
 
     async def mark_ignored(self, name: str, also: tuple[str, ...] = ()) -> None:
         """Mark ignored files and folders as no one's work."""
