@@ -35,11 +35,6 @@ from benchmarks.strangers.stranger_shape import Project
 _ROOT: Final = Path(__file__).resolve().parents[2]
 
 
-def _end(number: int, _frame: object) -> None:
-    """End with an exception, so that everything is cleaned up as well."""
-    sys.exit(128 + number)
-
-
 def main(words: Sequence[str]) -> int:
     """Try what is asked for; return the exit code."""
     options = _options(words)
