@@ -1,5 +1,7 @@
 """What is proposed for a project: the toolchains that it asks for, its set-up and its gates."""
 
+import shlex
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel
@@ -61,3 +63,10 @@ def after(first: str, argv: tuple[str, ...]) -> tuple[str, ...]:
     if argv[:2] == ("bash", "-c") and argv[2].endswith(_RUN_IT):
         return ("bash", "-c", f"{first} && {argv[2]}", *argv[3:])
     return ("bash", "-c", f"{first} && {_RUN_IT}", "bash", *argv)
+
+
+def as_typed(argv: Sequence[str]) -> str:
+    """Return a command as a person would type it; one of `after` without the words around it."""
+    if list(argv[:2]) == ["bash", "-c"] and argv[2].endswith(_RUN_IT):
+        return f"{argv[2].removesuffix(_RUN_IT)}{shlex.join(argv[4:])}"
+    return shlex.join(argv)

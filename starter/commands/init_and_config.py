@@ -179,11 +179,12 @@ def _has_own_models() -> bool:
 
 
 def _found(findings: "Findings") -> list[str]:
+    from activities.projects.proposal import as_typed
     from starter.machine.repository_checks import absence
     from workers.local.sandbox_programs import find_in_sandbox
 
     lines = [f"Set-up    {each}" for each in findings.proposal.setup]
-    lines += [f"Gate      {gate.name}: {' '.join(gate.argv)}" for gate in findings.gates]
+    lines += [f"Gate      {gate.name}: {as_typed(gate.argv)}" for gate in findings.gates]
     for name in sorted({gate.argv[0] for gate in findings.gates if "/" not in gate.argv[0]}):
         place = find_in_sandbox(name)
         lines.append(f"Program   {name}: {absence(name) if place is None else place}")

@@ -162,7 +162,7 @@ async def _dry_run(options: RunOptions) -> ExitCode:
     if gates is None:
         names = [f"{name}, detected" for name in await repository_look.gates(repository)]
     else:
-        names = [f"{gate.name} ({' '.join(gate.argv)})" for gate in gates]
+        names = [repository_look.gate_line(gate) for gate in gates]
     origins = {key: str(origin) for key, origin in configuration.origins.items()}
     lines = session_words.dry_run(request, repository.base, origins, names)
     agents = request.config.agents

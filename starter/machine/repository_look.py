@@ -102,7 +102,9 @@ async def gates(repository: Repository) -> list[str]:
 
 def gate_line(gate: "GateSpec") -> str:
     """Return a gate with its command."""
-    return f"{gate.name} ({' '.join(gate.argv)})"
+    from activities.projects.proposal import as_typed
+
+    return f"{gate.name} ({as_typed(gate.argv)})"
 
 
 async def detected_gates(repository: Repository) -> "tuple[GateSpec, ...]":
