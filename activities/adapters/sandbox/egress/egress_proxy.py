@@ -384,7 +384,8 @@ async def _closing(streams: Streams) -> AsyncGenerator[Streams]:
 
 async def _close(writer: asyncio.StreamWriter) -> None:
     """Send what is left, but wait only briefly for a client that does not take it."""
-    writer.close()
+    if not writer.is_closing():  # in Python 3.11.2 a TLS transport closed twice cannot be aborted
+        writer.close()
     try:
         async with asyncio.timeout(_FLUSH_S):
             await writer.wait_closed()
