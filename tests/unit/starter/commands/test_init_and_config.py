@@ -66,7 +66,7 @@ def test_init_writes_a_file_that_passes_and_says_what_it_found(repository: Place
     assert (code, err) == (ExitCode.COMPLETE, "")
     for part in (
         "Set-up    python3 -m venv .venv",
-        "bash python -m pytest -q",
+        ". .venv/bin/activate && python -m pytest -q",
         "Models    by the keys of anthropic, openai",
         f"Written   {repository.file}",
         "config check",
