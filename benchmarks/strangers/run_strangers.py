@@ -1,12 +1,12 @@
 """Tries Blue Flame on released projects of third parties: `scripts/strangers`.
 
-Each project is fetched by its package's name and becomes a git repository. Then somebody runs
-`init`, `doctor --repo` and a session on it, with the gates that `init` wrote. What the models say
-comes from a playbook, everything else is real. Everybody starts with an empty home, and adds to
-their own configuration what `init` asks for.
+Each project is fetched by its package's name and becomes a git repository. A user then runs `init`,
+`doctor --repo` and a session on it, with the gates that `init` wrote. The models' answers come from
+a playbook; everything else is real. Each user starts with an empty home, and adds the lines that
+`init` prints to their own configuration.
 
 To fetch a Python release, pip asks the release's own build system what it needs. That runs outside
-the sandbox, as whoever starts this.
+the sandbox, as the user who starts this script.
 
 The last line of standard output is, with `--json`:
 projects, gates_that_judged, sessions_complete, hand_edits, checkouts_identical. A project counts

@@ -60,7 +60,7 @@ def commit(root: Path, path: str, message: str) -> None:
 
 
 def git(root: Path, *arguments: str) -> bytes:
-    """Run git in a repository as whoever may write there; return its output."""
+    """Run git in a repository of any owner; return its output."""
     command = ("git", "-c", "safe.directory=*", *arguments)
     ran = subprocess.run(command, cwd=root, check=True, capture_output=True, timeout=_PATIENCE_S)
     return ran.stdout

@@ -21,7 +21,7 @@ _INSTALL_S: Final = 900
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who runs Blue Flame."""
+    """A user who runs Blue Flame."""
 
     kind: Literal["root", "ordinary"]
     name: str
@@ -88,7 +88,7 @@ class Person:
 
 
 def myself() -> Person:
-    """Return whoever runs this."""
+    """Return the user who runs this process."""
     program = Path(sys.executable).with_name("blueflame")
     kind = "root" if os.getuid() == 0 else "ordinary"
     name = pwd.getpwuid(os.getuid()).pw_name

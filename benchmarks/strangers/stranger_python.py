@@ -211,7 +211,7 @@ def test_has_processname():
             "aiosignal/__init__.py": '''
 
 def is_ready(signal: "Signal[Unpack[_Ts]]") -> bool:
-    """Return whether a signal can be sent, and has somebody to receive it.
+    """Return whether a signal can be sent, and has a receiver.
 
     >>> is_ready(Signal(None))
     False

@@ -1,4 +1,4 @@
-"""Files that a gate's own tools load before they judge: whoever adds one may decide what they say.
+"""Files that a gate's tools load before they judge, and that can thus decide what they say.
 
 A gate runs on the tree that an agent wrote. So these files are the agent's only where the approved
 plan claims them by name: the last part of a claim is the file's own name, without wildcards.

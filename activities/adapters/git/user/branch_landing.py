@@ -12,8 +12,8 @@ from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.git_command import Git, Scope
 from activities.adapters.git.user import repository_preflight
 from activities.adapters.git.user.fast_forward import Person, fast_forward
+from activities.adapters.git.user.file_settings import file_settings, read_excludes
 from activities.adapters.git.user.ignored_files import list_ignored
-from activities.adapters.git.user.person_settings import file_settings, read_excludes
 from activities.adapters.git.user.user_checkouts import holding
 from activities.adapters.git.user.user_git import Found, as_owner, find, resolve, without_programs
 from activities.ports.git_errors import (

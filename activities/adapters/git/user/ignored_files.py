@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from activities.adapters.git.git_command import Git
-from activities.adapters.git.user.person_settings import FileSettings
+from activities.adapters.git.user.file_settings import FileSettings
 from activities.adapters.git.user.user_git import Found, without_programs
 from activities.adapters.git.worktrees.collected_names import link_fault, name_fault, shown
 from activities.ports.user_repository import IgnoredFile

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from activities.adapters.git.git_command import Git, Scope
-from activities.adapters.git.user.person_settings import FileSettings, file_settings
+from activities.adapters.git.user.file_settings import FileSettings, file_settings
 from activities.adapters.git.user.user_checkouts import under_way
 from activities.adapters.git.user.user_git import (
     Found,

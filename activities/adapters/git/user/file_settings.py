@@ -1,7 +1,7 @@
 """What the person's own git settings say of files: which git ignores, and how it reads them.
 
-Only these settings are taken over; each command of ours switches all others off. Nothing is run. A
-repository that belongs to someone else has no say in which file on this machine is read.
+Only these settings are taken over; Blue Flame's git commands switch all others off. Nothing is run.
+A repository of another owner cannot choose which file of this machine is read.
 """
 
 import os
