@@ -42,6 +42,7 @@ _HEARS = {
     "pause": frozenset({"plan", "develop", "validate"}),
     "resume": frozenset({"plan", "develop", "validate"}),
     "proceed": frozenset({"develop"}),
+    "report": frozenset({"develop", "validate"}),
 }
 """The stages that get each signal."""
 

@@ -11,11 +11,7 @@ from datetime import timedelta
 from typing import NoReturn, TypeVar, Unpack
 
 from temporalio import workflow
-from temporalio.exceptions import (
-    ApplicationError,
-    ChildWorkflowError,
-    FailureError,
-)
+from temporalio.exceptions import ApplicationError, ChildWorkflowError, FailureError
 
 from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import end_if_cancelled, is_cancelled
@@ -31,6 +27,7 @@ from workflows.domain.session.session_values import (
     SessionResult,
     SessionView,
 )
+from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
 from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
@@ -38,6 +35,7 @@ from workflows.policy.session import (
     decisions,
     phase_changes,
     plan_edits,
+    readiness,
     reported_events,
     scheduling,
     session_view,
@@ -69,7 +67,7 @@ class SessionWorkflow:
     """Purpose: the truth about one session.
 
     Signals and Updates: those of `policy.session.decisions.NAMES`, each with one JSON object
-    (`decision_inbox`), and the ledger's signal `ledger_event`. Queries: `state`, `plan`, `task`.
+    (`decision_inbox`); `ledger_event`, `item_reported`. Queries: `state`, `plan`, `task`, `agents`.
     A continuation carries `SessionState`; it happens only when no wave runs.
     """
 
@@ -81,7 +79,7 @@ class SessionWorkflow:
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
         self._inbox = DecisionInbox(self._judge, self._answered)
-        self._ledger_events: list[LedgerEvent] = []
+        self._events: list[LedgerEvent | ItemReport] = []
         self._waves = RunningWaves(request.session)
         self._has_changed = False
         self._wants_new_plan = False
@@ -122,7 +120,12 @@ class SessionWorkflow:
     @workflow.signal
     def ledger_event(self, event: LedgerEvent) -> None:
         """Record what the ledger reports."""
-        self._ledger_events.append(event)
+        self._events.append(event)
+
+    @workflow.signal
+    def item_reported(self, report: ItemReport) -> None:
+        """Record what a wave finished while another of its agents holds."""
+        self._events.append(report)
 
     @workflow.query
     def state(self) -> SessionView:
@@ -203,17 +206,16 @@ class SessionWorkflow:
     async def _work(self) -> tuple[SessionOutcome, str]:
         """Start what can start and take up results, until nothing is left to do."""
         while True:
-            if self._state.halt:
-                reason = self._state.halt
+            if reason := self._state.halt:
                 await self._apply(phase_changes.halt(self._state, self._config, reason))
             if self._state.phase is SessionPhase.STOPPING:
                 raise _Stopped
-            # Take up what was said during the last signals first: neither a continuation nor an end
-            # may lose it.
+            # What was said during the last signals comes first: no continuation or end may lose it.
             if self._state.phase is SessionPhase.RUNNING and not self._has_heard():
-                ended = self._step()
-                if ended is not None:
+                if (ended := self._step()) is not None:
                     return ended
+                if self._state.halt:
+                    continue
             self._show()
             await self._hear()
 
@@ -229,7 +231,9 @@ class SessionWorkflow:
             end_if_cancelled()
             workflow.continue_as_new(self._request.continued(self._state))
         if self._waves:
-            self._update(reason="")
+            self._update(
+                reason="", halt=readiness.standstill(self._state, self._config.concurrency)
+            )
             return None
         ending = scheduling.ending(self._state, self._config)
         if (kind := ending.kind) != "waits":
@@ -239,11 +243,11 @@ class SessionWorkflow:
 
     def _is_long(self) -> bool:
         waves = self._state.cycle - (self._request.carried.cycle if self._request.carried else 0)
-        has_many = waves >= self._request.waves_per_run
-        return has_many or workflow.info().is_continue_as_new_suggested()
+        is_suggested = workflow.info().is_continue_as_new_suggested()
+        return is_suggested or waves >= self._request.waves_per_run
 
     def _has_heard(self) -> bool:
-        return bool(self._inbox or self._ledger_events)
+        return bool(self._inbox or self._events)
 
     def _start(self, start: scheduling.StageStart) -> None:
         request = wave_requests.stage_request(self._request, self._state, start)
@@ -299,8 +303,8 @@ class SessionWorkflow:
             raise self._fault
         while (entry := self._inbox.take()) is not None:
             await self._take_decision(entry)
-        while self._ledger_events:
-            event, now = self._ledger_events.pop(0), workflow.now()
+        while self._events:
+            event, now = self._events.pop(0), workflow.now()
             await self._apply(reported_events.take(self._state, self._config, event, now))
         if self._state.phase is SessionPhase.STOPPING:
             raise _Stopped
@@ -355,16 +359,15 @@ class SessionWorkflow:
         try:
             await ledger.signal("finish")
             await workflow.wait_condition(
-                lambda: any(each.kind == "closed" for each in self._ledger_events),
+                lambda: reported_events.has_closed(self._events),
                 timeout=_LEDGER_PATIENCE,
             )
         except ApplicationError as gone:
             workflow.logger.info("the ledger is gone already: %s", gone)
         except TimeoutError:
             workflow.logger.warning("the ledger did not answer; the spend shown is the session's")
-        for event in self._ledger_events:
-            self._update(ledger_usd=event.settled_usd)
-        self._ledger_events.clear()
+        self._state = reported_events.last_figure(self._state, self._events)
+        self._events.clear()
         await self._drain()
         self._enter(SessionPhase.ENDED, self._state.reason)
 

@@ -144,7 +144,7 @@ async def until_held(agent: WorkflowHandle[object, AgentOutcome]) -> None:
         agent,
         lambda event: (
             event.signal_external_workflow_execution_initiated_event_attributes.signal_name
-            == "key_refused"
+            == "provider_fault"
         ),
     )
 

@@ -25,9 +25,9 @@ from activities.adapters.models.simulator.stream_events import FRAMES
 from activities.adapters.models.streams import Assembly, lively, whole
 from activities.ports.model_provider import (
     AuthenticationFailedError,
-    InvalidRequestError,
     ModelError,
     OutcomeUnknownError,
+    PromptBlockedError,
     ProviderUnavailableError,
     RateLimitedError,
 )
@@ -160,7 +160,7 @@ async def test_an_error_after_content_may_have_been_billed(
 
 @pytest.mark.parametrize(
     ("code", "decision"),
-    [("server_error", OutcomeUnknownError), ("invalid_prompt", InvalidRequestError)],
+    [("server_error", OutcomeUnknownError), ("invalid_prompt", PromptBlockedError)],
 )
 async def test_a_response_that_fails_after_content(code: str, decision: type[ModelError]) -> None:
     failed = {"type": "response.failed", "response": {"status": "failed", "error": {"code": code}}}
