@@ -5,10 +5,12 @@ same attack without the layer: if it had no effect there, its failing in the san
 nothing. Controls run in private namespaces, on throw-away files.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from activities.file_locks import is_held
 from tests.security.arena import Arena, Ran
 
 Effect = Callable[[Arena, Ran], str]
@@ -54,6 +56,20 @@ def changed(arena: Arena, _: Ran) -> str:
     now = arena.fingerprint()
     before = arena.before
     return ", ".join(sorted(key for key in now.keys() | before if now.get(key) != before.get(key)))
+
+
+def relocked(arena: Arena, _: Ran) -> str:
+    """The file of the lock that was passed on is not as it was, or the lock is free."""
+    found = arena.lock_file.stat()
+    if found.st_mode != 0o100600:
+        return f"mode {found.st_mode:o}"
+    facts = {
+        "size": found.st_size,
+        "names": found.st_nlink - 1,
+        "attributes": os.listxattr(arena.lock_file),
+        "free": not is_held(arena.lock_file),
+    }
+    return ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact)
 
 
 def receipt(arena: Arena, _: Ran) -> str:

@@ -8,6 +8,7 @@ from tests.effort import some
 from tests.security import runs
 from tests.security.arena import Arena
 from tests.security.attacks import (
+    descriptors,
     files,
     kernel,
     layers,
@@ -24,6 +25,7 @@ TABLES = {
     "repository": repository.CASES,
     "planted": planted.CASES,
     "secrets": secrets.CASES,
+    "descriptors": descriptors.CASES,
     "kernel": kernel.CASES,
     "system-calls": system_calls.CASES,
     "resources": resources.CASES,

@@ -65,7 +65,7 @@ echo up >&2
 read -r go <&2 || exit
 (exec "$@" 2>&1)
 code=$?
-left=-2
+left=-1
 for one in /proc/[0-9]*/status; do
     state=
     while read -r key state _ && [ "$key" != State: ]; do :; done 2>/dev/null <"$one"
