@@ -6,10 +6,12 @@ nothing. Controls run in private namespaces, on throw-away files.
 """
 
 import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from activities.adapters.git.worktrees.worktree import unlock_folders
 from activities.file_locks import is_held
 from tests.security.arena import Arena, Ran
 
@@ -38,6 +40,8 @@ class Case:
     in the control, so that what is left behind can be seen there."""
     limits: dict[str, object] = field(default_factory=dict[str, object])
     is_x86: bool = False
+    is_slow: bool = False
+    """Tried by `make test-slow` only; another row of its kind is tried each time."""
 
 
 def python(text: str) -> str:
@@ -111,6 +115,20 @@ def grown(name: str, limit_bytes: int) -> Effect:
 
     def effect(arena: Arena, _: Ran) -> str:
         size = sum(one.stat().st_blocks * 512 for one in arena.worktree.glob(f"{name}*"))
+        return f"{size} bytes" if size > limit_bytes else ""
+
+    return effect
+
+
+def hoarded(limit_bytes: int) -> Effect:
+    """Return an effect: the worktree takes more than the limit, with closed and deep folders."""
+
+    def effect(arena: Arena, _: Ran) -> str:
+        unlock_folders(arena.worktree)
+        counted = subprocess.run(
+            ("du", "-s", "-B1", str(arena.worktree)), capture_output=True, text=True, check=True
+        )
+        size = int(counted.stdout.split()[0])
         return f"{size} bytes" if size > limit_bytes else ""
 
     return effect

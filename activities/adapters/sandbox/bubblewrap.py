@@ -43,6 +43,7 @@ from activities.adapters.sandbox.pid_namespace import Namespace
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
 from activities.ports.registry_access import RegistryError
 from activities.ports.sandbox_port import (
+    WORKSPACE,
     Layer,
     Layering,
     SandboxCommand,
@@ -238,7 +239,8 @@ async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
                 # Earlier, process 1 is still in the host's root, and its /tmp would be measured.
                 await child.private.started.wait()
                 root = Path(f"/proc/{inside.first}/root")
-                return await watchdog.breach(ProcMeter(root / "proc", scratch_mounts(root)))
+                meter = ProcMeter(root / "proc", scratch_mounts(root))
+                return await watchdog.breach(meter, root / WORKSPACE.lstrip("/"))
 
             return await run_bounded(child, inside, limits.timeout, watch)
 
