@@ -11,7 +11,12 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError, ChildWorkflowError
+from temporalio.common import WorkflowIDReusePolicy
+from temporalio.exceptions import (
+    ApplicationError,
+    ChildWorkflowError,
+    WorkflowAlreadyStartedError,
+)
 from temporalio.types import MethodAsyncSingleParam
 
 from workflows.agent_lifecycle import ChildHandle, failure_text, tell
@@ -205,15 +210,28 @@ class RunningWaves:
 
 
 async def start_ledger(request: SessionRequest) -> ChildHandle:
-    """Start the session's ledger; it outlives a continuation of the session."""
+    """Start the session's ledger; it outlives a continuation of the session.
+
+    Raises:
+        ApplicationError: there was one before: the session was reset to before its start. Another
+            ledger would allow the same money again.
+    """
     ledger = LedgerRequest(session_workflow=workflow.info().workflow_id, caps=request.config.budget)
-    return await workflow.start_child_workflow(
-        SessionLedger.run,
-        ledger,
-        id=request.ledger_id,
-        static_summary="grants and spend",
-        parent_close_policy=workflow.ParentClosePolicy.ABANDON,
-    )
+    try:
+        return await workflow.start_child_workflow(
+            SessionLedger.run,
+            ledger,
+            id=request.ledger_id,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            static_summary="grants and spend",
+            parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+        )
+    except WorkflowAlreadyStartedError as error:
+        text = (
+            "the session was reset to its beginning, where its ledger is started, and another "
+            "ledger would spend the budget again. Reset it to a later point, or start another"
+        )
+        raise ApplicationError(text, type="LedgerExists", non_retryable=True) from error
 
 
 async def ledger_lost(ledger: ChildHandle) -> ApplicationError | None:

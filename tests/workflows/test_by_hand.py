@@ -4,16 +4,19 @@ Each ends in a named state or goes on. Nothing is merged or delivered twice, and
 says less than what the provider would bill.
 """
 
+import contextlib
 import uuid
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType
-from temporalio.client import WorkflowFailureError, WorkflowHandle
+from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
+from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError, WorkflowHandle
 
 from tests.fakes.world import Hold, World, planned
-from tests.theatre import Playing, Theatre, states, until_in_history
+from tests.theatre import Playing, Theatre, states
 from tests.waiting import ends
 from workflows.contracts.host_contracts import RunGates, RunTools
 from workflows.contracts.merging_contracts import AdvanceBranch, Advanced
@@ -64,13 +67,19 @@ CASES = {
 
 
 def is_consistent(world: Held, result: SessionResult) -> None:
-    heads = [(each.old, each.new) for each in world.delivered]
-    assert len(set(heads)) == len(heads) <= 1
+    assert len({(each.old, each.new) for each in world.delivered}) == 1
     assert result.spent_usd >= world.spent
 
 
-@pytest.mark.parametrize("how", ["terminate", "cancel"])
-@pytest.mark.parametrize("name", CASES)
+_FAST = ("develop", "terminate")
+_PAIRS = [
+    pytest.param(name, how, marks=() if (name, how) == _FAST else pytest.mark.slow)
+    for name in CASES
+    for how in ("terminate", "cancel")
+]
+
+
+@pytest.mark.parametrize(("name", "how"), _PAIRS)
 async def test_a_part_that_is_ended_by_hand_is_made_again(theatre: Theatre, name: str, how: str):
     at, place = CASES[name]
     world = Held(at)
@@ -84,6 +93,7 @@ async def test_a_part_that_is_ended_by_hand_is_made_again(theatre: Theatre, name
     is_consistent(world, result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["terminate", "cancel"])
 async def test_without_its_ledger_a_session_fails_by_name(theatre: Theatre, how: str):
     world = Held("tools")
@@ -121,10 +131,13 @@ async def reset(
     )
 
 
-@pytest.mark.parametrize("number", [0, 1, 4, -2, -1])
-@pytest.mark.parametrize("name", ["develop", "merge", "ended"])
-async def test_a_reset_session(theatre: Theatre, name: str, number: int):
-    world = Held(CASES[name][0] if name != "ended" else "nowhere")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("develop", 1), ("develop", -1), ("merge", 1), ("merge", -1), ("ended", -1)],
+)
+async def test_a_session_that_is_reset_goes_on(theatre: Theatre, name: str, number: int):
+    world = Held(CASES[name][0] if name in CASES else "nowhere")
     async with theatre.session(world) as session:
         if name == "ended":
             await session.result()
@@ -132,8 +145,51 @@ async def test_a_reset_session(theatre: Theatre, name: str, number: int):
             await ends(world.hold.reached.wait(), "the work is under way")
         again = await reset(theatre, session.handle, number)
         world.hold.release()
-        try:
-            result = await ends(again.result(), "the end of the reset session")
-            print("RESET", name, number, result.outcome, states(result), result.reason, result.spent_usd, world.spent, len(world.delivered), [n.text for n in (await session.view()).notices])
-        except WorkflowFailureError as error:
-            print("RESET", name, number, repr(error.cause), (await session.view()).reason, len(world.delivered))
+        result = await ends(again.result(), "the end of the reset session")
+    assert result.outcome == "complete"
+    assert states(result) == {"a": ("merged", 1)}
+    is_consistent(world, result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "number", "reason"),
+    [
+        ("ended", 0, "the session was reset to its beginning"),
+        ("ended", 1, "the session's ledger has ended"),
+        ("develop", 0, "the session was reset to its beginning"),
+        ("merge", 0, "the session was reset to its beginning"),
+    ],
+)
+async def test_a_reset_that_would_spend_the_budget_again_fails_by_name(
+    theatre: Theatre, name: str, number: int, reason: str
+):
+    world = Held(CASES[name][0] if name in CASES else "nowhere")
+    async with theatre.session(world) as session:
+        if name == "ended":
+            await session.result()
+        else:
+            await ends(world.hold.reached.wait(), "the work is under way")
+        spent = world.spent
+        again = await reset(theatre, session.handle, number)
+        world.hold.release()
+        with pytest.raises(WorkflowFailureError) as failed:
+            await ends(again.result(), "the end of the reset session")
+    assert reason in str(failed.value.cause)
+    assert world.spent <= spent + world.usd
+
+
+@pytest.mark.slow
+async def test_the_parts_of_a_terminated_session_end_and_its_ledger_is_left(theatre: Theatre):
+    """`cleanup` ends such a ledger."""
+    world = Held("tools")
+    async with theatre.session(world) as session:
+        await ends(world.hold.reached.wait(), "the work is under way")
+        await session.handle.terminate(BY_HAND)
+        for name in ("1/develop", "1/develop/dev.a.1"):
+            with contextlib.suppress(WorkflowFailureError):
+                await ends(part(theatre, session, name).result(), f"the end of {name}")
+        ledger = part(theatre, session, "ledger")
+        assert (await ledger.describe()).status is WorkflowExecutionStatus.RUNNING
+        await ledger.signal("finish")
+        await ends(ledger.result(), "the end of the ledger")
