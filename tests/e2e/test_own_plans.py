@@ -109,6 +109,7 @@ def test_a_faulty_plan_starts_nothing(place: Place) -> None:
     assert not (place.settings.data_dir / "server").exists()
 
 
+@pytest.mark.slow
 def test_a_plan_is_edited_while_its_session_runs(served: Place) -> None:
     session = served.runs().stdout.split()[1]
     before = json.loads(served.types("plan", session, "--json").stdout)

@@ -77,6 +77,7 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("pacing", some([Pacing.WAVE, Pacing.FLOW], 2))
+@pytest.mark.slow
 def test_unattended_nothing_merges_and_the_end_says_why(place: Place, pacing: Pacing) -> None:
     ended = place.runs("--auto-approve", "--allow-unjudged-base", "--pacing", pacing)
     assert ended.returncode == ExitCode.FAILED, ended.stdout + ended.stderr
