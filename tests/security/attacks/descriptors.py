@@ -6,13 +6,13 @@ Controls inherit it, as every child of process 1 would.
 from tests.security.case import KERNEL, Case, python, receipt, relocked
 
 
-def _each(name: str, what: str, control: str = "works") -> Case:
+def _each(name: str, what: str, control: str = "works", *, is_slow: bool = True) -> Case:
     """Do something with every open file of every process, in the shell."""
     script = (
         "for f in /proc/[0-9]*/fd/* /proc/[0-9]*/task/[0-9]*/fd/*; do\n"
         f" if [ -f $f ] && [[ $(readlink $f) != *.netrc ]]; then {what}; fi\ndone 2>&1"
     )
-    return Case(name, script, relocked, control)
+    return Case(name, script, relocked, control, is_slow=is_slow)
 
 
 _OPEN = """
@@ -26,9 +26,9 @@ def files():
 """
 
 CASES = (
-    _each("a lent lock, written", "head -c 3000000 /dev/zero >>$f"),
+    _each("a lent lock, written", "head -c 3000000 /dev/zero >>$f", is_slow=False),
     _each("a lent lock, made large", "truncate -s 3000000 $f"),
-    _each("a lent lock, closed by its mode", "chmod 0 $f"),
+    _each("a lent lock, closed by its mode", "chmod 0 $f", is_slow=False),
     _each("a lent lock, opened by its mode", "chmod 4777 $f"),
     _each("a lent lock, linked", "ln -L $f hard$((n+=1))", KERNEL),
     Case(
@@ -41,6 +41,7 @@ CASES = (
         python(f"{_OPEN}\nfor one in files(): os.setxattr(one, 'user.evil', b'x' * 2000)"),
         relocked,
         KERNEL,
+        is_slow=True,
     ),
     Case(
         "a lease on a lent lock, so that opening it waits",
