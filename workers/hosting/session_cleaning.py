@@ -20,7 +20,7 @@ What cannot be removed is listed in the report, and the rest is removed all the 
 
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -128,7 +128,7 @@ async def clean(settings: Settings, request: CleaningRequest) -> CleaningReport:
 
 
 @contextmanager
-def _listed(failed: list[str], what: str) -> Iterator[None]:
+def _listed(failed: list[str], what: str) -> Generator[None]:
     """List what the block could not remove, instead of failing."""
     from activities.ports.git_errors import GitError
 

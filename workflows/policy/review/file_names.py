@@ -39,25 +39,31 @@ class _Rule(NamedTuple):
     """Where the base has such names, the project does not mind."""
 
 
+def _is_unseen(name: str) -> bool:
+    return any(c in UNSEEN_IN_A_NAME or (c != " " and category(c) == "Zs") for c in name)
+
+
+def _ends_oddly(name: str) -> bool:
+    return name != name.rstrip(". ")
+
+
+def _has_colon(name: str) -> bool:
+    return ":" in name
+
+
+def _is_device(name: str) -> bool:
+    return _DEVICE.fullmatch(name) is not None
+
+
 _RULES: Final = (
+    _Rule(_is_unseen, "has characters that no one sees", is_excused=False),
     _Rule(
-        lambda name: any(c in UNSEEN_IN_A_NAME or _is_odd_space(c) for c in name),
-        "has characters that no one sees",
-        is_excused=False,
-    ),
-    _Rule(
-        lambda name: name != name.rstrip(". "),
+        _ends_oddly,
         "ends in a dot or a space, which Windows drops: it would be another file there",
         is_excused=False,
     ),
-    _Rule(
-        lambda name: ":" in name, "has a colon, which Windows reads as a stream", is_excused=True
-    ),
-    _Rule(
-        lambda name: _DEVICE.fullmatch(name) is not None,
-        "is a device on Windows, where it cannot be checked out",
-        is_excused=True,
-    ),
+    _Rule(_has_colon, "has a colon, which Windows reads as a stream", is_excused=True),
+    _Rule(_is_device, "is a device on Windows, where it cannot be checked out", is_excused=True),
 )
 
 
@@ -100,7 +106,3 @@ def _fault(path: str, known: set[str], excused: Sequence[_Rule]) -> str | None:
             if rule not in excused and rule.breaks(part):
                 return f"the name {escaped(part, UNSEEN_IN_A_NAME)!r} {rule.text}; rename it"
     return None
-
-
-def _is_odd_space(character: str) -> bool:
-    return character != " " and category(character) == "Zs"

@@ -1,5 +1,7 @@
 """`file_names`: names of new files that other systems read as another name, or cannot hold."""
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,7 +84,11 @@ def test_what_lands_can_be_started_from():
 
 
 @pytest.mark.parametrize(("status", "rules"), [("added", [DiffRule.NAME]), ("modified", [])])
-def test_only_a_new_file_is_judged_by_its_name(status: str, rules: list[DiffRule]):
-    change = ChangedFile.__new__(ChangedFile, "setup.py.", status, None, "100644", 3, False)
+def test_only_a_new_file_is_judged_by_its_name(
+    status: Literal["added", "modified"], rules: list[DiffRule]
+):
+    change = ChangedFile(
+        path="setup.py.", status=status, old_mode=None, mode="100644", size=3, is_binary=False
+    )
     judged = judge_files([change], ["setup.py."], ("**",), lambda _: None, DiffLimits())
     assert [each.rule for each in judged.violations] == rules
