@@ -174,8 +174,8 @@ class Watchdog:
         return "out_of_memory" if used > self.memory_bytes or too_many else None
 
     async def _disk_breach(self, number: int) -> Breach | None:
-        """Walk the tree only when the file system has filled notably, or at long intervals."""
-        if number % _ROUNDS_PER_WALK and not self._has_filled():
+        """Walk the tree only when the file system has changed notably, or at long intervals."""
+        if number % _ROUNDS_PER_WALK and not self._has_changed():
             return None
         self._remember_free()
         written = await asyncio.to_thread(written_since, self.workspace, self._since_ns)
@@ -184,10 +184,13 @@ class Watchdog:
             is_over = is_over or self._free_at_first - self._free > self.disk_bytes
         return "out_of_disk" if is_over else None
 
-    def _has_filled(self) -> bool:
+    def _has_changed(self) -> bool:
+        # In either direction: what others delete at the same time hides what is written here.
         now = os.statvfs(self.workspace)
-        filled = self._free - now.f_bfree * now.f_frsize
-        return filled > self.disk_bytes // 8 or self._inodes - now.f_ffree > _MOST_NEW_FILES // 8
+        changed = abs(self._free - now.f_bfree * now.f_frsize)
+        return changed > self.disk_bytes // 8 or (
+            abs(self._inodes - now.f_ffree) > _MOST_NEW_FILES // 8
+        )
 
     def _remember_free(self) -> None:
         now = os.statvfs(self.workspace)
