@@ -147,6 +147,7 @@ class ToolActivities:
                 name=call.name,
                 text=ran.result.text,
                 is_error=ran.result.is_error,
+                is_failed=ran.is_failed,
                 whole=ran.whole,
             )
 
@@ -233,6 +234,7 @@ def _with_findings(
         name=seen[-1].name,
         text=text,
         is_error=seen[-1].is_error,
+        is_failed=True,
         whole=seen[-1].whole,
     )
     return (*seen[:-1], last)

@@ -21,7 +21,7 @@ from activities.ports.blob_store_port import BlobMissingError, BlobStore
 from activities.ports.sandbox_port import WORKSPACE, Limits, Sandbox, SandboxCommand, Workspace
 from activities.text.redaction import redact_bytes
 from activities.text.surrogates import clean_table
-from activities.toolset.command_endings import notes_on
+from activities.toolset.command_endings import has_failed, notes_on
 from activities.toolset.file_calls import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
 from activities.toolset.patch_format import PatchError, parse_patch
@@ -64,6 +64,8 @@ class Observation(BaseModel, frozen=True, extra="forbid"):
     whole: Digest | None = None
     """The whole output in the store, if the text was cut."""
     elapsed: timedelta = timedelta()
+    is_failed: bool = False
+    """An error, or a command of which a part did not exit with 0."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,8 @@ class Toolset:
         text = seen.text(handle, ran.output_bytes).rstrip("\n") or "(no output)"
         notes = notes_on(ran, limits, arguments.command, members, self.limits.timeout)
         result = _result(call, "\n".join([text, *notes]), is_error=ran.end != "exited")
-        return Observation(result=result, whole=whole, elapsed=ran.elapsed)
+        is_failed = has_failed(ran, members)
+        return Observation(result=result, whole=whole, elapsed=ran.elapsed, is_failed=is_failed)
 
     def _timeout(self, arguments: Bash) -> timedelta:
         bounds = [self.limits.timeout]
@@ -200,11 +203,11 @@ class Toolset:
 
 def _told(call: ToolCall, answer: FileAnswer) -> Observation:
     result = _result(call, without_secrets(harmless(answer.text)), is_error=answer.kind != "text")
-    return Observation(result=result, elapsed=answer.elapsed)
+    return Observation(result=result, elapsed=answer.elapsed, is_failed=result.is_error)
 
 
 def _refused(call: ToolCall, text: str) -> Observation:
-    return Observation(result=_result(call, harmless(text), is_error=True))
+    return Observation(result=_result(call, harmless(text), is_error=True), is_failed=True)
 
 
 def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:

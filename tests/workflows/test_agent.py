@@ -424,19 +424,29 @@ async def test_parallel_calls_run_as_one_batch_and_are_answered_in_order(theatre
     assert [name for name, _, _ in results(world, 2)] == ["bash", "read", "bash"]
 
 
-async def test_calls_after_a_submission_are_answered_and_not_run(theatre: Theatre):
-    """Field report R37."""
+async def test_calls_behind_a_submission_run_before_it_is_judged(theatre: Theatre):
+    """Field reports R37 and G01."""
     before, after = tool("bash", command="before"), tool("bash", command="after")
     world = Scripted([before, tool("submit"), after], [SUBMIT])
     outcome = await ended(theatre, world)
     assert outcome.end is AgentEnd.SUBMITTED
-    assert [call.arguments for batch in world.tools for call in batch.calls] == [before.arguments]
-    (_, ran, is_error), (_, fault, is_fault), (_, unheard, is_unheard) = results(world, 2)
-    assert (ran, is_error) == ("ran bash", False)
+    ran = [call.arguments for batch in world.tools for call in batch.calls]
+    assert ran == [before.arguments, after.arguments]
+    (_, first, _), (_, fault, is_fault), (_, last, _) = results(world, 2)
+    assert (first, last) == ("ran bash", "ran bash")
     assert "`summary` is missing" in fault
-    assert "not run" in unheard
     assert is_fault
-    assert is_unheard
+
+
+@pytest.mark.parametrize("name", ["edit", "bash"])
+async def test_a_submission_beside_a_failed_call_is_decided_again(theatre: Theatre, name: str):
+    """Field report G01."""
+    world = Scripted([SUBMIT, tool(name, path="fails")], [SUBMIT])
+    outcome = await ended(theatre, world)
+    assert (outcome.end, outcome.turns) == (AgentEnd.SUBMITTED, 2)
+    (_, not_counted, _), (_, failed, _) = results(world, 2)
+    assert f"not counted: `{name}` failed" in not_counted
+    assert failed == f"ran {name}"
 
 
 async def test_a_submission_that_is_refused_twice_ends_it_as_stuck(theatre: Theatre):

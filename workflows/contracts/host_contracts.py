@@ -113,6 +113,8 @@ class Observation(BaseModel, frozen=True, extra="forbid"):
     name: str
     text: str
     is_error: bool = False
+    is_failed: bool = False
+    """An error, or a command of which a part did not exit with 0."""
     whole: Digest | None = None
     """The whole text in the store, if it was cut."""
 

@@ -24,9 +24,22 @@ SUBMITTING: Final = {
 }
 """The tool by which each role says that it is done."""
 _CONTRADICTION: Final = (
-    "not accepted: this answer holds verdicts that contradict each other. Decide, and call"
-    " `submit_verdict` once"
+    "not accepted: this answer holds submissions that contradict each other. Decide, and call"
+    " `{name}` once"
 )
+_CUT: Final = (
+    "not counted: the answer was cut after this call. Send what is still missing, then call"
+    " `{name}` again"
+)
+_ASKED: Final = (
+    "not counted: the same answer asked a question. Take the person's answer into account, then"
+    " call `{name}` again"
+)
+_FAILED: Final = (
+    "not counted: {failed} failed in the same answer. Read what went wrong and decide: fix it, or"
+    " call `{name}` again, alone, if nothing is left to do"
+)
+_SAID_TWICE: Final = "the same answer submitted twice: see the first submission's result"
 
 REMINDERS: Final = 2
 SAME_TURNS: Final = 3
@@ -52,13 +65,15 @@ class Move(BaseModel, frozen=True, extra="forbid"):
 
     kind: Literal["run", "remind", "end"]
     run: tuple[ToolCall, ...] = ()
-    """Calls for the host, in order."""
+    """All calls but submissions, in order; an unreadable submission is among them."""
     submitted: ToolCall | None = None
-    """The submission, after `run`."""
+    """The submission, judged after `run`, wherever in the answer it is."""
     fault: str = ""
     """What is wrong with the submission as a whole; sent as its answer, and it is not accepted."""
-    unheard: tuple[ToolCall, ...] = ()
-    """Calls after the submission; they are answered but not run."""
+    not_yet: str = ""
+    """Why the submission does not count in this turn, although nothing is wrong with it."""
+    again: tuple[ToolCall, ...] = ()
+    """Further submissions; they are answered only."""
     text: str = ""
     """The reminder."""
     end: AgentEnd | None = None
@@ -70,34 +85,62 @@ def next_move(role: Role, answer: Answer, reminders: int) -> Move:
     | answer                        | move                                    |
     |-------------------------------|-----------------------------------------|
     | refusal                       | end: refusal                            |
-    | tool calls                    | run those before a submission, then it  |
-    | two verdicts that contradict  | the same, and neither is accepted       |
+    | tool calls                    | run all others, then judge a submission |
+    | submissions that differ       | the same, and none is accepted          |
+    | cut behind a submission       | the same, and it does not count         |
     | none, two reminders given     | end: silence                            |
     | none, cut or paused or other  | remind, in words that fit               |
     """
     if answer.stop == "refusal":
         return Move(kind="end", end=AgentEnd.REFUSAL)
     if answer.tool_calls:
-        return _run(SUBMITTING[role], answer.tool_calls)
+        return _run(role, answer)
     if reminders >= REMINDERS:
         return Move(kind="end", end=AgentEnd.SILENCE)
     return Move(kind="remind", text=_reminder(SUBMITTING[role], answer.stop))
 
 
-def _run(submitting: str, calls: tuple[ToolCall, ...]) -> Move:
-    for place, call in enumerate(calls):
-        if call.name == submitting and call.malformed is None:
-            rest = calls[place + 1 :]
-            fault = _CONTRADICTION if _contradicts(call, rest) else ""
-            return Move(kind="run", run=calls[:place], submitted=call, unheard=rest, fault=fault)
-    return Move(kind="run", run=calls)
+def _run(role: Role, answer: Answer) -> Move:
+    name = SUBMITTING[role]
+    submissions = [
+        call for call in answer.tool_calls if call.name == name and call.malformed is None
+    ]
+    run = tuple(call for call in answer.tool_calls if call not in submissions)
+    if not submissions:
+        return Move(kind="run", run=run)
+    first, *again = submissions
+    differ = any(each.arguments != first.arguments for each in again)
+    is_cut = answer.stop in {"truncated", "malformed"}
+    return Move(
+        kind="run",
+        run=run,
+        submitted=first,
+        fault=_CONTRADICTION.format(name=name) if differ else "",
+        not_yet=_CUT.format(name=name) if is_cut else "",
+        again=tuple(again),
+    )
 
 
-def _contradicts(verdict: ToolCall, rest: Sequence[ToolCall]) -> bool:
-    """Tell whether a later verdict in the same answer says the opposite; only verdicts can."""
-    others = [each for each in rest if each.name == verdict.name == SUBMITTING[Role.REVIEWER]]
-    said = verdict.arguments.get("approve")
-    return any(each.malformed is None and each.arguments.get("approve") != said for each in others)
+def not_counted(submission: ToolCall, failed: Sequence[str], *, has_asked: bool) -> str:
+    """Say why a submission does not count after the turn's other calls; empty if it does.
+
+    Args:
+        submission: of the same turn.
+        failed: the tools whose calls in this turn failed, a command that did not exit with 0
+            included.
+        has_asked: the turn also put a question to the person.
+    """
+    if has_asked:
+        return _ASKED.format(name=submission.name)
+    if not failed:
+        return ""
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(failed))
+    return _FAILED.format(failed=names, name=submission.name)
+
+
+def said_twice(call: ToolCall) -> ToolResult:
+    """Answer a further submission of one answer."""
+    return ToolResult(call_id=call.id, name=call.name, text=_SAID_TWICE, is_error=True)
 
 
 def _reminder(submitting: str, stop: str) -> str:

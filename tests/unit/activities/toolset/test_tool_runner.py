@@ -108,6 +108,22 @@ async def test_how_a_command_ended_is_said(call: Call, command: str, text: str):
     assert (await call("bash", command=command)).result.text == text
 
 
+@pytest.mark.parametrize(
+    ("command", "is_failed"),
+    [
+        ("true", False),
+        ("exit 1", True),
+        ("kill -9 $$", True),
+        ("false | tail -1", True),
+        ("seq 99999 | head -1", False),
+        ("false || true", False),
+    ],
+)
+async def test_a_command_failed_if_a_part_of_it_did(call: Call, command: str, is_failed: bool):
+    """Field report G01: a submission beside it does not count."""
+    assert (await call("bash", command=command)).is_failed is is_failed
+
+
 async def test_two_left_processes_are_counted(call: Call):
     text = (await call("bash", command="sleep 600 & sleep 600 & echo up")).result.text
     assert text.endswith("[2 processes left, ended]")

@@ -40,24 +40,24 @@ A, B, SUBMIT = call("bash"), call("read"), call("submit")
 
 
 @pytest.mark.parametrize(
-    ("calls", "run", "submitted", "unheard"),
+    ("calls", "run", "submitted", "again"),
     [
         ([A, B], [A, B], None, []),
         ([SUBMIT], [], SUBMIT, []),
         ([A, SUBMIT], [A], SUBMIT, []),
-        ([A, SUBMIT, B, SUBMIT], [A], SUBMIT, [B, SUBMIT]),
+        ([SUBMIT, A], [A], SUBMIT, []),
+        ([A, SUBMIT, B, SUBMIT], [A, B], SUBMIT, [SUBMIT]),
         ([call("submit", "[")], [call("submit", "[")], None, []),
+        ([SUBMIT, call("submit", "[")], [call("submit", "[")], SUBMIT, []),
         ([call("submit_plan")], [call("submit_plan")], None, []),
     ],
 )
-def test_calls_run_up_to_the_first_readable_submission(
-    calls: list[ToolCall],
-    run: list[ToolCall],
-    submitted: ToolCall | None,
-    unheard: list[ToolCall],
+def test_all_other_calls_run_and_the_first_readable_submission_is_judged(
+    calls: list[ToolCall], run: list[ToolCall], submitted: ToolCall | None, again: list[ToolCall]
 ) -> None:
+    """Field report G01: calls behind a submission were dropped."""
     found = move(*calls)
-    assert (list(found.run), found.submitted, list(found.unheard)) == (run, submitted, unheard)
+    assert (list(found.run), found.submitted, list(found.again)) == (run, submitted, again)
 
 
 NO, YES = call("submit_verdict", approve=False), call("submit_verdict", approve=True)
@@ -85,8 +85,50 @@ def test_verdicts_that_contradict_each_other_are_not_accepted(
     assert (found.submitted, bool(found.fault)) == (calls[0], is_contradiction)
 
 
-def test_only_verdicts_can_contradict_each_other() -> None:
-    assert move(call("submit", approve=True), call("submit", approve=False)).fault == ""
+@pytest.mark.parametrize(
+    ("role", "name"), [(Role.DEVELOPER, "submit"), (Role.PLANNER, "submit_plan")]
+)
+def test_no_role_submits_two_things_at_once(role: Role, name: str) -> None:
+    found = move(call(name, summary="1"), call(name, summary="2"), role=role)
+    assert f"call `{name}` once" in found.fault
+
+
+@pytest.mark.parametrize(
+    ("failed", "words"),
+    [
+        ((), ""),
+        (("edit",), "not counted: `edit` failed"),
+        (("bash", "write", "bash"), "not counted: `bash`, `write` failed"),
+    ],
+)
+def test_a_submission_counts_only_if_every_other_call_succeeded(
+    failed: tuple[str, ...], words: str
+) -> None:
+    """Field report G01."""
+    found = policy.not_counted(SUBMIT, failed, has_asked=False)
+    assert words in found
+    assert bool(found) == bool(failed)
+
+
+def test_a_submission_waits_for_the_answer_to_a_question_of_its_turn() -> None:
+    assert "asked a question" in policy.not_counted(SUBMIT, (), has_asked=True)
+
+
+@pytest.mark.parametrize(
+    ("calls", "stop", "words"),
+    [
+        ([A, SUBMIT], "tool_calls", ""),
+        ([A, SUBMIT], "end", ""),
+        ([SUBMIT], "truncated", "cut after this call"),
+        ([SUBMIT], "malformed", "cut after this call"),
+    ],
+)
+def test_a_submission_waits_for_the_rest_of_a_cut_answer(
+    calls: list[ToolCall], stop: str, words: str
+) -> None:
+    found = move(*calls, stop=stop)
+    assert words in found.not_yet
+    assert bool(found.not_yet) == bool(words)
 
 
 @pytest.mark.parametrize(
