@@ -197,7 +197,7 @@ class AgentWorkflow:
             if is_cancelled_exception(error):
                 raise
             raise Ended(AgentEnd.HOST, failure_words(error)[:1_000]) from error
-        self._agent.update(checkpoint=done.checkpoint, tree=done.tree)
+        self._agent.update(checkpoint=done.checkpoint, tree=done.tree, folder=done.folder)
         return done.observations
 
     def _tools(self, calls: tuple[ToolCall, ...]) -> RunTools:
@@ -211,6 +211,7 @@ class AgentWorkflow:
             policy=self._request.policy,
             gate_files=self._request.gate_files,
             command_timeout=self._request.command_timeout,
+            folder=self._agent.state.folder,
             at=workflow.now(),
         )
 

@@ -8,7 +8,6 @@ call does not stop the other calls of its turn.
 
 import asyncio
 import posixpath
-import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from activities.ports.blob_store_port import BlobMissingError, BlobStore
 from activities.ports.sandbox_port import WORKSPACE, Limits, Sandbox, SandboxCommand, Workspace
 from activities.text.redaction import redact_bytes
 from activities.text.surrogates import clean_table
+from activities.toolset import bash_script
 from activities.toolset.command_endings import has_failed, notes_on
 from activities.toolset.file_calls import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
@@ -42,10 +42,6 @@ from workflows.policy.text.secret_patterns import without_secrets
 
 _MOST_JUDGED = 4
 
-_PRELUDE = "exec 250>&1; trap 'printf \"\\n{mark} ${{PIPESTATUS[*]}}\\n\" >&250' EXIT; "
-"""Precedes the command, on its first line so that bash's line numbers are right. At the end it
-prints the codes of all members of the last pipe after a mark that no command can guess."""
-
 _BATCH_OVER = (
     "Not run, because the time that the calls of one turn have together was used up by those "
     "before. Send it again in your next turn, and split what takes long over several turns."
@@ -53,8 +49,9 @@ _BATCH_OVER = (
 
 MayWrite = Callable[[str], str | None]
 """Called with a path relative to the workspace, links followed; returns the rule that denies it."""
-Judge = Callable[[SandboxCall], str | None]
-"""Called with a call before it runs; returns the rule that denies it."""
+Judge = Callable[[SandboxCall, str], str | None]
+"""Called with a call before it runs, and with the folder of the last command; returns the rule that
+denies it."""
 
 
 class Observation(BaseModel, frozen=True, extra="forbid"):
@@ -66,6 +63,8 @@ class Observation(BaseModel, frozen=True, extra="forbid"):
     elapsed: timedelta = timedelta()
     is_failed: bool = False
     """An error, or a command of which a part did not exit with 0."""
+    folder: str | None = None
+    """Where the next command starts, relative to the workspace; None: where it did before."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,12 @@ class Toolset:
     """The agent's tools that the workflow answers; listed only when an agent calls an unknown
     tool."""
 
-    async def run_call(self, call: ToolCall) -> Observation:
+    async def run_call(self, call: ToolCall, folder: str = "") -> Observation:
         """Run one call and answer it.
+
+        Args:
+            call: of any tool.
+            folder: where a command starts, relative to the workspace; empty for its root.
 
         Raises:
             SandboxUnavailableError: there is no sandbox; nothing ran.
@@ -110,14 +113,14 @@ class Toolset:
             arguments = parse(call.name, clean_table(call.arguments, keeps_nan=True))
         except ValidationError as error:
             return _refused(call, problems(call.name, error))
-        if self.judge is not None and (rule := self.judge(arguments)) is not None:
+        if self.judge is not None and (rule := self.judge(arguments, folder)) is not None:
             return _refused(call, rule)
-        return await self._run(call, arguments)
+        return await self._run(call, arguments, folder)
 
-    async def _run(self, call: ToolCall, arguments: SandboxCall) -> Observation:
+    async def _run(self, call: ToolCall, arguments: SandboxCall, folder: str) -> Observation:
         match arguments:
             case Bash():
-                return await self._bash(call, arguments)
+                return await self._bash(call, arguments, folder)
             case Read():
                 return await self._read(call, arguments)
             case Edit() | Write():
@@ -141,22 +144,33 @@ class Toolset:
         text = await asyncio.to_thread(page, output, arguments.offset, arguments.limit)
         return Observation(result=_result(call, text, is_error=False))
 
-    async def _bash(self, call: ToolCall, arguments: Bash) -> Observation:
+    async def _bash(self, call: ToolCall, arguments: Bash, folder: str) -> Observation:
+        if fault := bash_script.fault(arguments.command):
+            return _refused(call, fault)
         limits = self.limits.lasting(self._timeout(arguments))
         mark = secrets.token_hex(8)
-        argv = ("bash", "-c", _PRELUDE.format(mark=mark) + arguments.command)
-        command = SandboxCommand(argv=argv, workspace=self.workspace, limits=limits)
+        started = bash_script.script(arguments.command, folder, mark)
+        command = SandboxCommand(
+            argv=started.argv, workspace=self.workspace, stdin=started.stdin, limits=limits
+        )
         ran = await self.sandbox.run(command, self.hold)
-        output, members = _split_members(ran.marked_output(), mark)
-        output = redact_bytes(output)
+        end = bash_script.read_end(ran.marked_output(), mark)
+        output = redact_bytes(end.output)
         seen = shown(output)
         whole = await self.blobs.put(output) if seen.is_cut else None
         handle = handle_of(whole) if whole else ""
         text = seen.text(handle, ran.output_bytes).rstrip("\n") or "(no output)"
-        notes = notes_on(ran, limits, arguments.command, members, self.limits.timeout)
-        result = _result(call, "\n".join([text, *notes]), is_error=ran.end != "exited")
-        is_failed = has_failed(ran, members)
-        return Observation(result=result, whole=whole, elapsed=ran.elapsed, is_failed=is_failed)
+        notes = notes_on(ran, limits, arguments.command, end.members, self.limits.timeout)
+        root = str(self.workspace.path.resolve())
+        after = bash_script.kept_folder(end.folder, folder, root)
+        notes += bash_script.folder_notes(end.folder, after, root)
+        return Observation(
+            result=_result(call, "\n".join([text, *notes]), is_error=ran.end != "exited"),
+            whole=whole,
+            elapsed=ran.elapsed,
+            is_failed=has_failed(ran, end.members),
+            folder=after,
+        )
 
     def _timeout(self, arguments: Bash) -> timedelta:
         bounds = [self.limits.timeout]
@@ -212,12 +226,3 @@ def _refused(call: ToolCall, text: str) -> Observation:
 
 def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
     return ToolResult(call_id=call.id, name=call.name, text=text, is_error=is_error)
-
-
-def _split_members(output: bytes, mark: str) -> tuple[bytes, tuple[int, ...]]:
-    """Remove the pipe members' codes, which the trap printed, from the output."""
-    found = re.search(rb"\n?%s((?: \d+)*)\n" % mark.encode(), output)
-    if found is None:
-        return output, ()
-    rest = output[: found.start()] + output[found.end() :]
-    return rest, tuple(int(code) for code in found[1].split())

@@ -27,7 +27,8 @@ class Bash(_Arguments, frozen=True):
     """Run a command with bash in the workspace.
 
     No network, no terminal, empty stdin; background processes are ended with the command. The exit
-    code of every pipe member is shown.
+    code of every pipe member is shown. The folder lasts from call to call; variables do not, and
+    git's index and HEAD are those of the base again. Other tools count paths from the workspace.
     """
 
     command: str = Field(min_length=1, description="One bash command line, or a script.")

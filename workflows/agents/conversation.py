@@ -215,7 +215,10 @@ class Conversation:
             answer = await self._call(ask)
         words = [message.text for message in agent.state.pending if message.role == "user"]
         opening = opening_messages.resumed(
-            agent.request.opening, agent.state.turn, answer.text if answer else ""
+            agent.request.opening,
+            agent.state.turn,
+            answer.text if answer else "",
+            agent.state.folder,
         )
         heard = map(opening_messages.steered, agent.state.heard)
         fresh = UserMessage(text="\n\n".join([opening, *heard, *words]))

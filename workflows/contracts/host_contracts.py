@@ -102,6 +102,8 @@ class RunTools(BaseModel, frozen=True, extra="forbid"):
     policy: ToolPolicy = ToolPolicy()
     gate_files: tuple[str, ...] = ()
     command_timeout: timedelta
+    folder: str = ""
+    """Where a command starts, relative to the worktree; empty for its root."""
     at: datetime
     """The workflow's time, as the date of the checkpoint's commit: the same on every retry."""
 
@@ -125,6 +127,8 @@ class ToolsOutcome(BaseModel, frozen=True, extra="forbid"):
     observations: tuple[Observation, ...]
     checkpoint: Commit
     tree: Tree
+    folder: str = ""
+    """Where the next command starts."""
 
 
 class FinishTask(BaseModel, frozen=True, extra="forbid"):

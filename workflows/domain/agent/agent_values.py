@@ -69,6 +69,7 @@ class AgentChanges(TypedDict, total=False):
     turn: int
     checkpoint: Commit
     tree: Tree | None
+    folder: str
     prefix: Digest | None
     conversation: tuple[Message, ...]
     pending: tuple[Message, ...]
@@ -104,6 +105,8 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     """Turns played."""
     checkpoint: Commit
     tree: Tree | None = None
+    folder: str = ""
+    """Where its next command starts, relative to the worktree; empty for its root."""
     prefix: Digest | None = None
     """Head of the stored conversation."""
     conversation: tuple[Message, ...] = ()

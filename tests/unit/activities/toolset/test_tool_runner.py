@@ -124,6 +124,65 @@ async def test_a_command_failed_if_a_part_of_it_did(call: Call, command: str, is
     assert (await call("bash", command=command)).is_failed is is_failed
 
 
+async def test_the_folder_lasts_from_call_to_call_and_variables_do_not(
+    toolset: Toolset, tree: Path
+):
+    """Field report G02."""
+    (tree / "pkg").mkdir()
+    for folder in (tree, tree / "pkg"):
+        (folder / "conf.ini").write_text("a = 1\n")
+    first = await toolset.run_call(tool_call("1", "bash", {"command": "cd pkg && export A=1"}))
+    assert first.folder == "pkg"
+    assert first.result.text == "(no output)\n[exit code 0]\n[folder: pkg]"
+    edit = {"command": "sed -i s/1/2/ conf.ini; echo A=$A"}
+    second = await toolset.run_call(tool_call("2", "bash", edit), "pkg")
+    assert second.result.text == "A=\n[exit code 0]\n[folder: pkg]"
+    assert (tree / "pkg/conf.ini").read_text() == "a = 2\n"
+    assert (tree / "conf.ini").read_text() == "a = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (("", "true", ""), "[exit code 0]"),
+        (("a b", "cd ..", ""), "[exit code 0]"),
+        (("a b", "cd 'c'; exit 3", "a b/c"), "[exit code 3]\n[folder: a b/c]"),
+        (("a b", "kill -9 $$", "a b"), "[folder: a b]"),
+        (("a b", "cd /tmp", "a b"), "['/tmp' is outside the workspace: the next command starts in"),
+        (("gone", "touch ran", ""), "the folder 'gone', in which your last command ended, is gone"),
+        (("a b", "cd link && pwd", "a b/c"), "/workspace/a b/link"),
+    ],
+)
+async def test_where_the_next_command_starts(
+    toolset: Toolset, tree: Path, steps: tuple[str, str, str], words: str
+):
+    folder, command, after = steps
+    (tree / "a b/c").mkdir(parents=True)
+    (tree / "a b/link").symlink_to("c")
+    seen = await toolset.run_call(tool_call("1", "bash", {"command": command}), folder)
+    assert seen.folder == after
+    assert words in seen.result.text
+    assert not (tree / "ran").exists()
+
+
+async def test_a_command_longer_than_an_argument_runs(call: Call, tree: Path):
+    """Field report G08: a here-document of 140,000 characters."""
+    text = "0123456789\n" * 14_000
+    seen = await call("bash", command=f"cat >big.txt <<'EOF'\n{text}EOF\ncat; cat $0 | wc -l")
+    assert (tree / "big.txt").read_text() == text
+    assert not seen.result.is_error
+
+
+async def test_a_nul_character_in_a_command_is_told(call: Call):
+    assert "holds a NUL character" in (await call("bash", command="echo a\0b")).result.text
+
+
+async def test_a_limit_on_length_is_told(call: Call):
+    seen = await call("bash", command="echo " + "x" * 1_000_000)
+    assert "has 1000005 bytes, at most 1000000 are possible" in seen.result.text
+    assert seen.is_failed
+
+
 async def test_two_left_processes_are_counted(call: Call):
     text = (await call("bash", command="sleep 600 & sleep 600 & echo up")).result.text
     assert text.endswith("[2 processes left, ended]")
