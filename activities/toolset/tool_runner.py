@@ -35,7 +35,9 @@ from activities.toolset.tool_schemas import (
     Write,
     parse,
     problems,
+    unread_call,
 )
+from activities.toolset.typed_patch import NOTE, typed_patch, was_typed
 from workflows.domain.agent.messages import ToolCall, ToolResult
 from workflows.domain.ids import Digest
 from workflows.policy.text.secret_patterns import without_secrets
@@ -102,8 +104,7 @@ class Toolset:
         """
         if call.malformed is not None:
             # First, because only a malformed `submit` comes here, and it is still a known tool.
-            again = "Send the call again, with its arguments as one JSON object."
-            return _refused(call, f"{call.name}: the arguments are not a JSON object. {again}")
+            return _refused(call, unread_call(call))
         if call.name not in self.tools:
             tools = ", ".join((*self.tools, *self.others))
             return _refused(call, f"There is no tool {call.name!r} here. Tools: {tools}.")
@@ -113,6 +114,9 @@ class Toolset:
             arguments = parse(call.name, clean_table(call.arguments, keeps_nan=True))
         except ValidationError as error:
             return _refused(call, problems(call.name, error))
+        if isinstance(arguments, Bash) and "apply_patch" in self.tools:
+            patch = typed_patch(arguments.command, folder)
+            arguments = arguments if patch is None else ApplyPatch(input=patch)
         if self.judge is not None and (rule := self.judge(arguments, folder)) is not None:
             return _refused(call, rule)
         return await self._run(call, arguments, folder)
@@ -161,6 +165,7 @@ class Toolset:
         handle = handle_of(whole) if whole else ""
         text = seen.text(handle, ran.output_bytes).rstrip("\n") or "(no output)"
         notes = notes_on(ran, limits, arguments.command, end.members, self.limits.timeout)
+        notes += [NOTE] if was_typed(text) else []
         root = str(self.workspace.path.resolve())
         after = bash_script.kept_folder(end.folder, folder, root)
         notes += bash_script.folder_notes(end.folder, after, root)

@@ -462,6 +462,15 @@ async def test_a_malformed_submission_goes_to_the_host_which_says_what_is_wrong(
     assert world.tools[0].calls == (bad,)
 
 
+async def test_the_output_limit_is_raised_once_after_an_answer_was_cut(theatre: Theatre):
+    """Field report G05."""
+    world = Scripted([], [], [tool("bash", command="x")], [SUBMIT])
+    cut = {"stop": "truncated"}
+    world.on_call = lambda call: give(answered(call, **cut)) if call.turn <= 2 else None
+    await ended(theatre, world, route=(model("scripted/m", max_output_tokens=40_000),))
+    assert [call.max_output_tokens for call in world.calls] == [16_000, 32_000, 32_000, 32_000]
+
+
 @pytest.mark.parametrize(
     ("stop", "words"),
     [("truncated", "cut at the output limit"), ("malformed", "JSON object"), ("pause", "Go on.")],

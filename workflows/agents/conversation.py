@@ -45,7 +45,7 @@ class Conversation:
             Ended: no call can succeed or be paid for, or the agent is stopped.
         """
         agent = self._agent
-        limit = agent.request.limits.output_tokens
+        limit = policy.output_limit(agent.state, agent.request.limits)
         if policy.is_compaction_due(agent.state, agent.model, agent.pending_bytes(), limit):
             await self._compact(is_full=False)
         answer = None
@@ -68,6 +68,7 @@ class Conversation:
             prompt_tokens=answer.usage.input_tokens + answer.usage.output_tokens,
             is_compacted=False,
             unknown_outcomes=0,
+            is_output_raised=state.is_output_raised or answer.stop == "truncated",
             bill=state.bill + about,
         )
 
@@ -119,7 +120,7 @@ class Conversation:
             prefix=prefix,
             messages=messages,
             max_output_tokens=policy.max_output_tokens(
-                agent.model, agent.request.limits.output_tokens
+                agent.model, policy.output_limit(agent.state, agent.request.limits)
             ),
             effort=agent.request.limits.effort,
             tools=agent.request.policy.tools_of(agent.request.role),

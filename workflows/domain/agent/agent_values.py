@@ -83,6 +83,7 @@ class AgentChanges(TypedDict, total=False):
     unknown_outcomes: int
     is_warned: bool
     is_stall_told: bool
+    is_output_raised: bool
     progressed: timedelta
     cap_left_usd: Decimal | None
     is_compacted: bool
@@ -141,6 +142,8 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     """Fingerprints of the last turns' calls and effects, newest last, at most 3."""
     started_at: datetime
     paused: timedelta = timedelta(0)
+    is_output_raised: bool = False
+    """An answer was cut at the output limit, so the limit is higher since then."""
     steers: tuple[str, ...] = ()
     """Persons' messages that no turn has taken up yet."""
     told: tuple[str, ...] = ()

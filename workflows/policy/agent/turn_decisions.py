@@ -56,7 +56,7 @@ RESULT_BYTES: Final = 30_000
 class Answer(BaseModel, frozen=True, extra="forbid"):
     """The facts about one model answer that decide the next move."""
 
-    stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed"]
+    stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed", "unknown"]
     tool_calls: tuple[ToolCall, ...]
 
 
@@ -150,6 +150,8 @@ def _reminder(submitting: str, stop: str) -> str:
         return (
             "Your tool call could not be read. Send it again, with its arguments as a JSON object."
         )
+    if stop == "unknown":
+        return "Your answer ended for an unknown reason. Go on, with a tool call."
     if stop == "pause":
         return "Go on."
     return f"You called no tool. Use a tool to go on, or call `{submitting}` when you are done."
@@ -291,6 +293,11 @@ def most_prompt_tokens(state: AgentState, pending_bytes: int) -> int:
     """
     fixed = 0 if state.prefix else FIXED_BYTES
     return state.prompt_tokens + fixed + pending_bytes
+
+
+def output_limit(state: AgentState, limits: AgentLimits) -> int:
+    """Return the agent's limit for one answer: doubled, once, after an answer was cut there."""
+    return limits.output_tokens * (2 if state.is_output_raised else 1)
 
 
 def max_output_tokens(model: ModelFacts, limit: int) -> int:

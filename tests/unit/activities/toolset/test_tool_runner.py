@@ -53,6 +53,10 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
+def all_files(tree: Path) -> list[str]:
+    return [str(each.relative_to(tree)) for each in tree.rglob("*") if each.is_file()]
+
+
 def only_free(path: str) -> str | None:
     return None if path.startswith("free/") else "the task's claims are: free/**"
 
@@ -171,6 +175,38 @@ async def test_a_command_longer_than_an_argument_runs(call: Call, tree: Path):
     seen = await call("bash", command=f"cat >big.txt <<'EOF'\n{text}EOF\ncat; cat $0 | wc -l")
     assert (tree / "big.txt").read_text() == text
     assert not seen.result.is_error
+
+
+PATCH = "*** Begin Patch\n*** Add File: a.txt\n+one $HOME\n*** End Patch\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "path"),
+    [
+        (f"apply_patch <<'EOF'\n{PATCH}EOF", "", "free/a.txt"),
+        (f"applypatch <<EOF\n{PATCH}EOF\n", "free", "free/a.txt"),
+        (f"cd free && apply_patch <<'X'\n{PATCH}X", "", "free/a.txt"),
+        (f"cd /workspace/free\napply_patch <<'X'\n{PATCH}X", "lib", "free/a.txt"),
+        (f"apply_patch '{PATCH}'", "free/b", "free/b/a.txt"),
+        (f"apply_patch <<'EOF'\n{PATCH}EOF", "lib", None),
+    ],
+)
+async def test_a_patch_typed_in_bash_is_applied_under_the_same_rules(
+    toolset: Toolset, tree: Path, command: str, folder: str, path: str | None
+):
+    """Field report G04."""
+    if not folder and "cd" not in command:
+        command = command.replace("a.txt", "free/a.txt")
+    seen = await toolset.run_call(tool_call("1", "bash", {"command": command}), folder)
+    assert all_files(tree) == ([path] if path else [])
+    assert seen.is_failed is (path is None)
+    if path:
+        assert (tree / path).read_text() == "one $HOME\n"
+
+
+async def test_a_patch_within_a_longer_command_is_answered_with_what_works(call: Call):
+    seen = await call("bash", command=f"true; apply_patch <<'EOF' || true\n{PATCH}EOF")
+    assert "`apply_patch` works in bash only as the whole command" in seen.result.text
 
 
 async def test_a_nul_character_in_a_command_is_told(call: Call):
@@ -298,7 +334,7 @@ async def test_malformed_arguments_are_told(toolset: Toolset, name: str):
     call = ToolCall(id="1", name=name, arguments={}, malformed="[]")
     result = (await toolset.run_call(call)).result
     assert result.text == (
-        f"{name}: the arguments are not a JSON object. "
+        f"{name}: not run: the arguments are not a JSON object: they cannot be parsed. "
         "Send the call again, with its arguments as one JSON object."
     )
 
