@@ -233,7 +233,7 @@ class AgentWorkflow:
         self, calls: tuple[ToolCall, ...], results: list[ToolResult], before: Tree | None
     ) -> None:
         state = self._agent.state
-        mark = policy.fingerprint(calls, results, str(state.tree))
+        mark = policy.fingerprint(calls, results, str(state.tree), state.folder)
         is_repeated = mark in state.recent
         recent = (*state.recent, mark)[-policy.SAME_TURNS :]
         self._agent.update(recent=recent)
@@ -243,6 +243,9 @@ class AgentWorkflow:
         if policy.is_stuck(recent):
             names = ", ".join(call.name for call in calls)
             raise Ended(AgentEnd.STUCK, f"three turns with the same call and effect: {names}")
+        if policy.is_repetition(recent):
+            advice = UserMessage(text=opening_messages.REPEATED)
+            self._agent.update(pending=(*self._agent.state.pending, advice))
 
     # --- the end of a run and of the agent ---------------------------------------------------
 

@@ -178,6 +178,8 @@ async def test_stuck_after_the_same_call_with_the_same_effect_three_times(theatr
     outcome = await ended(theatre, world)
     assert (outcome.end, outcome.turns) == (AgentEnd.STUCK, 3)
     assert "bash" in outcome.detail
+    assert "A third one ends your work" in world.heard("dev.a.1", 3)
+    assert "A third one" not in world.heard("dev.a.1", 2)
 
 
 async def test_the_same_call_with_a_new_effect_is_progress(theatre: Theatre):
@@ -580,6 +582,33 @@ async def test_near_the_window_it_sums_up_once_and_starts_over(theatre: Theatre)
     assert "half is done" in begun.messages[0].text
     assert "mind the tests" in begun.messages[0].text
     assert outcome.bill.usd == Decimal("0.04")
+
+
+async def test_a_compaction_that_frees_too_little_ends_it_once_and_clearly(theatre: Theatre):
+    """Field report G10: 60 summaries in 60 turns."""
+    world = Scripted()
+
+    def script(call: CallModel) -> ModelAnswered:
+        usage = Usage(input_tokens=3_000 + 1_000 * call.turn, output_tokens=1_000)
+        calls = [tool("bash", command=str(call.turn))]
+        return answered(call, *calls, text="a summary", usage=usage)
+
+    world.on_call = lambda call: give(script(call))
+    outcome = await ended(theatre, world, route=(model("scripted/m", window_tokens=8_000),))
+    assert outcome.end is AgentEnd.PROVIDER
+    assert "(8000 tokens) is too small: a summary frees less than half of it" in outcome.detail
+    assert len(world.calls) <= 3
+
+
+async def test_a_window_too_small_for_a_conversation_is_refused_before_it_costs(theatre: Theatre):
+    """Field report G10."""
+    world = Scripted([SUBMIT])
+    small = model("scripted/small", window_tokens=2_000)
+    outcome = await ended(theatre, world, route=(small,))
+    assert (outcome.end, world.calls) == (AgentEnd.PROVIDER, [])
+    assert "'scripted/small' (2000 tokens) does not hold the prompt" in outcome.detail
+    outcome = await ended(theatre, world, route=(small, model("scripted/large")))
+    assert (outcome.end, outcome.model) == (AgentEnd.SUBMITTED, "scripted/large")
 
 
 async def test_an_overflow_starts_over_once_and_a_second_one_ends_it(theatre: Theatre):

@@ -74,6 +74,7 @@ class AgentChanges(TypedDict, total=False):
     conversation: tuple[Message, ...]
     pending: tuple[Message, ...]
     prompt_tokens: int
+    first_prompt_tokens: int
     granted_usd: Decimal
     bill: Bill
     asks: int
@@ -142,6 +143,8 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     """Fingerprints of the last turns' calls and effects, newest last, at most 3."""
     started_at: datetime
     paused: timedelta = timedelta(0)
+    first_prompt_tokens: int = 0
+    """The prompt of the conversation's first answer, as the provider counted it."""
     is_output_raised: bool = False
     """An answer was cut at the output limit, so the limit is higher since then."""
     steers: tuple[str, ...] = ()

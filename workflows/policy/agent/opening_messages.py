@@ -24,6 +24,10 @@ LAST_CALL: Final = (
     "Bring the work to a consistent state now and submit it."
 )
 
+REPEATED: Final = (
+    "Your last two turns made the same calls, with the same results, and changed nothing. A third"
+    " one ends your work. Read the results again and do something else, or hand in what is done."
+)
 STALLED: Final = (
     "You have made no progress for most of the time that an attempt may go without any. "
     "Take the next step now, or submit what you have."

@@ -45,6 +45,8 @@ REMINDERS: Final = 2
 SAME_TURNS: Final = 3
 WRAP_UP_SHARE: Final = 0.8
 COMPACTION_SHARE: Final = 0.85
+COMPACTED_SHARE: Final = 0.35
+"""What a conversation may begin with: a compaction frees at least half of the window."""
 BYTES_PER_TOKEN: Final = 3
 """For ordinary text; a quote counts one byte as a token, which no text exceeds."""
 FIXED_BYTES: Final = 6_000
@@ -250,12 +252,15 @@ def elapsed(state: AgentState, now: datetime) -> timedelta:
     return now - state.started_at - state.paused
 
 
-def fingerprint(calls: Sequence[ToolCall], results: Sequence[ToolResult], tree: str) -> Digest:
-    """Return a digest over a turn's calls, their results and the tree after them."""
+def fingerprint(
+    calls: Sequence[ToolCall], results: Sequence[ToolResult], tree: str, folder: str = ""
+) -> Digest:
+    """Return a digest over a turn's calls, their results, and the tree and folder after them."""
     facts = [
-        [[call.name, call.arguments] for call in calls],
+        [[call.name, call.arguments, call.malformed] for call in calls],
         [[result.text, result.is_error] for result in results],
         tree,
+        folder,
     ]
     return Digest(hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest())
 
@@ -264,6 +269,12 @@ def is_stuck(recent: Sequence[Digest]) -> bool:
     """Say whether the last three turns were the same call with the same effect."""
     last = recent[-SAME_TURNS:]
     return len(last) == SAME_TURNS and len(set(last)) == 1
+
+
+def is_repetition(recent: Sequence[Digest]) -> bool:
+    """Say whether the last two turns were the same call with the same effect."""
+    last = recent[-SAME_TURNS + 1 :]
+    return len(last) == SAME_TURNS - 1 and len(set(last)) == 1
 
 
 def is_compaction_due(
@@ -279,9 +290,39 @@ def is_compaction_due(
     """
     if state.prefix is None or state.is_compacted:
         return False
-    room = model.window_tokens - max_output_tokens(model, output_tokens)
+    room = prompt_room(model, output_tokens)
     likely = state.prompt_tokens + pending_bytes // BYTES_PER_TOKEN
     return likely > COMPACTION_SHARE * room
+
+
+def prompt_room(model: ModelFacts, output_tokens: int) -> int:
+    """Return how many tokens of a model's window are left for the prompt.
+
+    Args:
+        model: the model in use.
+        output_tokens: the agent's limit for one answer.
+    """
+    return model.window_tokens - max_output_tokens(model, output_tokens)
+
+
+def frees_too_little(state: AgentState, model: ModelFacts, output_tokens: int) -> bool:
+    """Say whether a compaction would free less than half of the window.
+
+    What the conversation began with is in the next one as well: the opening, and the last summary.
+    """
+    return state.first_prompt_tokens > COMPACTED_SHARE * prompt_room(model, output_tokens)
+
+
+def is_window_too_small(model: ModelFacts, pending_bytes: int, output_tokens: int) -> bool:
+    """Say whether a new conversation and one answer do not fit a model's window.
+
+    Args:
+        model: the model in use.
+        pending_bytes: size of the opening, in UTF-8.
+        output_tokens: the agent's limit for one answer.
+    """
+    likely = (FIXED_BYTES + pending_bytes) // BYTES_PER_TOKEN
+    return likely > prompt_room(model, output_tokens)
 
 
 def most_prompt_tokens(state: AgentState, pending_bytes: int) -> int:
@@ -301,5 +342,8 @@ def output_limit(state: AgentState, limits: AgentLimits) -> int:
 
 
 def max_output_tokens(model: ModelFacts, limit: int) -> int:
-    """Return how many tokens one answer may have: the agent's limit, within the model's."""
-    return min(model.max_output_tokens, limit)
+    """Return how many tokens one answer may have: the agent's limit, within the model's.
+
+    At most half of the window, because some models have no limit of their own but the window.
+    """
+    return min(model.max_output_tokens, limit, -(-model.window_tokens // 2))

@@ -296,6 +296,16 @@ def test_stuck_is_three_equal_fingerprints_in_a_row() -> None:
     assert not policy.is_stuck((a, a, a, b))
 
 
+def test_a_repetition_is_told_before_it_is_stuck() -> None:
+    a, b = Digest("a"), Digest("b")
+    assert [policy.is_repetition(each) for each in ((a,), (a, a), (a, b), (b, a, a))] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+
+
 def test_a_fingerprint_depends_on_calls_results_and_tree_and_not_on_ids() -> None:
     result = ToolResult(call_id="1", name="bash", text="out")
     base = policy.fingerprint([call("bash", command="x")], [result], "t")
@@ -303,6 +313,8 @@ def test_a_fingerprint_depends_on_calls_results_and_tree_and_not_on_ids() -> Non
     assert policy.fingerprint([other_id], [result], "t") == base
     for changed in (
         policy.fingerprint([call("bash", command="y")], [result], "t"),
+        policy.fingerprint([call("bash", command="x")], [result], "t", "pkg"),
+        policy.fingerprint([call("bash", "[", command="x")], [result], "t"),
         policy.fingerprint([call("bash", command="x")], [result], "u"),
         policy.fingerprint(
             [call("bash", command="x")], [result.model_copy(update={"text": "new"})], "t"
@@ -324,6 +336,26 @@ def test_compaction_near_the_window(tokens: int, pending: int, is_due: bool) -> 
     assert not policy.is_compaction_due(
         stands.model_copy(update={"prefix": None}), model, pending, OUTPUT
     )
+
+
+@pytest.mark.parametrize(
+    ("window", "first", "is_useless"),
+    [(8_000, 1_400, False), (8_000, 1_401, True), (200_000, 60_000, False)],
+)
+def test_a_compaction_frees_at_least_half_of_the_window(
+    window: int, first: int, is_useless: bool
+) -> None:
+    """Field report G10."""
+    model = a_model("x").model_copy(update={"window_tokens": window})
+    stands = state(first_prompt_tokens=first)
+    assert policy.frees_too_little(stands, model, OUTPUT) is is_useless
+
+
+@pytest.mark.parametrize(("window", "is_small"), [(4_000, True), (8_000, False)])
+def test_a_window_holds_prompt_tools_and_an_answer(window: int, is_small: bool) -> None:
+    """Field report G10."""
+    model = a_model("x").model_copy(update={"window_tokens": window})
+    assert policy.is_window_too_small(model, 3_000, OUTPUT) is is_small
 
 
 @given(st.text(), st.integers(0, 10**6))
