@@ -113,18 +113,23 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
 
 def _take_calls(parts: list[Json], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Read the calls; an id that was sent is also made unique there, but none is added."""
-    uses = [table(part["functionCall"]) for part in parts if "functionCall" in part]
+    holders = [part for part in parts if "functionCall" in part]
+    uses = [dict(table(part["functionCall"])) for part in holders]
     ids = unique_ids((text(use.get("id")) for use in uses), messages)
     calls: list[ToolCall] = []
-    for call_id, use in zip(ids, uses, strict=True):
+    for call_id, part, use in zip(ids, holders, uses, strict=True):
         arguments = use.get("args")
         call = tool_call(call_id, text(use.get("name")), {} if arguments is None else arguments)
         calls.append(call)
-        use["name"] = safe_name(call.name)
+        if use.get("name") != safe_name(call.name):
+            use["name"] = safe_name(call.name)
+            # The signature was for the name that Google would refuse.
+            part["thoughtSignature"] = FOREIGN_SIGNATURE
         if arguments is not None and not is_table(arguments):
             use["args"] = call.arguments
         if use.get("id"):
             use["id"] = call_id
+        part["functionCall"] = use
     return tuple(calls)
 
 
@@ -205,7 +210,9 @@ def _usage(usage: Json) -> Usage:
 
 
 def _is_empty(part: Json) -> bool:
-    return set(part) <= {"text", "thought"} and not text(part.get("text")).strip()
+    """Say whether Google would refuse a part: a blank text, even with a signature."""
+    is_text = set(part) <= {"text", "thought", "thoughtSignature"}
+    return is_text and not text(part.get("text")).strip()
 
 
 class ContentAssembly:
