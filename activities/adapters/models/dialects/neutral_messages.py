@@ -28,7 +28,13 @@ CUT = "cut by the output limit: "
 to be JSON."""
 _CUT_SHORT = "your answer hit the output limit within them"
 _SHOWN_CHARS = 20
-_KINDS = {list: "a list", str: "a text", bool: "a truth value", int: "a number", float: "a number"}
+_KINDS: dict[type[object], str] = {
+    list: "a list",
+    str: "a text",
+    bool: "a truth value",
+    int: "a number",
+    float: "a number",
+}
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")

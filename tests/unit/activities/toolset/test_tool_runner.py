@@ -177,18 +177,18 @@ async def test_a_command_longer_than_an_argument_runs(call: Call, tree: Path):
     assert not seen.result.is_error
 
 
-PATCH = "*** Begin Patch\n*** Add File: a.txt\n+one $HOME\n*** End Patch\n"
+TYPED = "*** Begin Patch\n*** Add File: a.txt\n+one $HOME\n*** End Patch\n"
 
 
 @pytest.mark.parametrize(
     ("command", "folder", "path"),
     [
-        (f"apply_patch <<'EOF'\n{PATCH}EOF", "", "free/a.txt"),
-        (f"applypatch <<EOF\n{PATCH}EOF\n", "free", "free/a.txt"),
-        (f"cd free && apply_patch <<'X'\n{PATCH}X", "", "free/a.txt"),
-        (f"cd /workspace/free\napply_patch <<'X'\n{PATCH}X", "lib", "free/a.txt"),
-        (f"apply_patch '{PATCH}'", "free/b", "free/b/a.txt"),
-        (f"apply_patch <<'EOF'\n{PATCH}EOF", "lib", None),
+        (f"apply_patch <<'EOF'\n{TYPED}EOF", "", "free/a.txt"),
+        (f"applypatch <<EOF\n{TYPED}EOF\n", "free", "free/a.txt"),
+        (f"cd free && apply_patch <<'X'\n{TYPED}X", "", "free/a.txt"),
+        (f"cd /workspace/free\napply_patch <<'X'\n{TYPED}X", "lib", "free/a.txt"),
+        (f"apply_patch '{TYPED}'", "free/b", "free/b/a.txt"),
+        (f"apply_patch <<'EOF'\n{TYPED}EOF", "lib", None),
     ],
 )
 async def test_a_patch_typed_in_bash_is_applied_under_the_same_rules(
@@ -205,7 +205,7 @@ async def test_a_patch_typed_in_bash_is_applied_under_the_same_rules(
 
 
 async def test_a_patch_within_a_longer_command_is_answered_with_what_works(call: Call):
-    seen = await call("bash", command=f"true; apply_patch <<'EOF' || true\n{PATCH}EOF")
+    seen = await call("bash", command=f"true; apply_patch <<'EOF' || true\n{TYPED}EOF")
     assert "`apply_patch` works in bash only as the whole command" in seen.result.text
 
 

@@ -14,6 +14,7 @@ from activities.adapters.models.dialects import (
 )
 from activities.ports.endpoints import Abilities
 from activities.ports.model_provider import ModelReply, ModelRequest
+from activities.text.foreign_json import Json
 from tests.unit.activities.adapters.models.wire import ask
 
 ARGUMENTS = {"command": "ls"}
@@ -21,25 +22,25 @@ ARGUMENTS = {"command": "ls"}
 
 def anthropic(stop: str, name: str, arguments: Any) -> ModelReply:
     use = {"type": "tool_use", "id": "t.1", "name": name, "input": arguments}
-    body = {"content": [use], "stop_reason": stop}
+    body: Json = {"content": [use], "stop_reason": stop}
     return anthropic_messages.read_reply(ask("anthropic"), body)
 
 
 def openai(stop: str, name: str, arguments: Any) -> ModelReply:
     use = {"type": "function_call", "call_id": "t.1", "name": name, "arguments": arguments}
-    body = {"output": [use], "status": "incomplete", "incomplete_details": {"reason": stop}}
+    body: Json = {"output": [use], "status": "incomplete", "incomplete_details": {"reason": stop}}
     return openai_responses.read_reply(ask("openai"), body)
 
 
 def chat(stop: str, name: str, arguments: Any) -> ModelReply:
     use = {"id": "t.1", "function": {"name": name, "arguments": arguments}}
-    body = {"choices": [{"message": {"tool_calls": [use]}, "finish_reason": stop}]}
+    body: Json = {"choices": [{"message": {"tool_calls": [use]}, "finish_reason": stop}]}
     return chat_completions.read_reply(ask("local"), body, ABLE)
 
 
 def google(stop: str, name: str, arguments: Any) -> ModelReply:
     parts = [{"functionCall": {"name": name, "args": arguments}}]
-    body = {"candidates": [{"content": {"parts": parts}, "finishReason": stop}]}
+    body: Json = {"candidates": [{"content": {"parts": parts}, "finishReason": stop}]}
     return gemini_content.read_reply(ask("google"), body)
 
 

@@ -50,7 +50,8 @@ from workflows.policy.money.call_cost import cost_usd
 
 ABLE = Abilities(reasoning_replay=True)
 SEARCH = settings().max_examples == 50  # the profile of `make fuzz`
-pytestmark = [pytest.mark.fuzz, *([pytest.mark.timeout(1_800)] if SEARCH else [])]
+PARTS = 5 if SEARCH else 1
+pytestmark = pytest.mark.fuzz
 CASES = settings(
     max_examples=20_000 if SEARCH else 500, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -266,13 +267,15 @@ def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
 
 
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.provider)
-@settings(CASES, max_examples=CASES.max_examples // len(WIRES))
+@pytest.mark.parametrize("part", range(PARTS))
+@settings(CASES, max_examples=CASES.max_examples // len(WIRES) // PARTS)
 @given(
     answers=st.lists(ANSWERS, min_size=1, max_size=3), streamed=st.booleans(), glued=st.booleans()
 )
 def test_a_turn_is_one_whole(
-    wire: Wire, answers: list[ScriptedAnswer], streamed: bool, glued: bool
+    wire: Wire, part: int, answers: list[ScriptedAnswer], streamed: bool, glued: bool
 ) -> None:
+    del part  # only so that each search ends within the time of a test
     play = Play(wire)
     for spoken in answers:
         reply = play.hear(spoken, streamed=streamed, glued=glued and wire.frames == "chat")
