@@ -455,6 +455,10 @@ DENIED: Final[tuple[tuple[str, str], ...]] = (
     # git's own data
     ("git commit -am x", "git-history"),
     ("git rebase main", "git-history"),
+    ("git stash", "git-history"),
+    ("git -C . stash -u", "git-history"),
+    ("git switch main", "git-history"),
+    ("git checkout -b x", "git-history"),
     ("git worktree add ../x", "git-history"),
     ("cd src && git commit -m x", "git-history"),
     ("git config core.hooksPath hooks", "git-config"),
