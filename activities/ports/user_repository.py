@@ -39,6 +39,8 @@ class RepositoryFacts(BaseModel, frozen=True, extra="forbid"):
     """Paths of gitlinks in the base. They stay empty in worktrees."""
     lfs_patterns: tuple[str, ...] = ()
     """Patterns of files that are LFS pointers in worktrees."""
+    filtered: tuple[tuple[str, str], ...] = ()
+    """Patterns of files of other filters, each with its filter; no one can write them."""
 
 
 class IgnoredFile(BaseModel, frozen=True, extra="forbid"):
@@ -60,6 +62,19 @@ class BaseBundle(BaseModel, frozen=True, extra="forbid"):
     """A bundle of its tags and remote-tracking names; empty if there are none."""
     shallow: tuple[Commit, ...] = ()
     """The boundary of a shallow clone: these commits' parents are not in the bundle."""
+
+
+class AttributeRules(
+    BaseModel, frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64"
+):
+    """How the person's git converts files beside what `.gitattributes` files say."""
+
+    outranking: bytes = b""
+    """Attributes of the repository itself (`info/attributes`)."""
+    outranked: bytes = b""
+    """The person's attributes for all repositories (`core.attributesFile`)."""
+    is_autocrlf: bool = False
+    """Whether text is stored with LF without any attribute (`core.autocrlf`)."""
 
 
 class LandRequest(BaseModel, frozen=True, extra="forbid"):
@@ -141,6 +156,14 @@ class UserRepository(Protocol):
 
         Raises:
             RepositoryRefusedError: it is too long.
+        """
+        ...
+
+    async def attribute_rules(self, root: Path) -> AttributeRules:
+        """Return how git converts files here beside what `.gitattributes` files say.
+
+        Raises:
+            RepositoryRefusedError: there are too many attributes.
         """
         ...
 
