@@ -86,6 +86,8 @@ class LandRequest(BaseModel, frozen=True, extra="forbid"):
     old: Commit | None
     """The commit that the ref holds now; None: it must not exist."""
     new: Commit
+    base: bytes = b""
+    """A bundle of what `bundle` builds on, should the repository have lost it; empty: none."""
 
 
 class FastForwardRequest(BaseModel, frozen=True, extra="forbid"):
@@ -179,7 +181,8 @@ class UserRepository(Protocol):
         """Store the bundle's commits and move one ref by compare-and-swap. Repeating it is safe.
 
         Raises:
-            BundleError: the bundle is damaged, or its prerequisites are missing here.
+            PrerequisiteMissingError: a commit that the bundle builds on is missing here.
+            BundleError: the bundle is damaged.
         """
         ...
 

@@ -99,6 +99,8 @@ class GitUserRepository:
         bundle = bundles.parse(request.bundle)
         if request.new not in bundle.tips:
             raise BundleError(f"bundle brings {bundle.tips}, not {request.new}; bundle it again")
+        if request.base:
+            await bundles.unpack(self._git, scope, bundles.parse(request.base), strict=False)
         await bundles.unpack(self._git, scope, bundle, strict=True)
         return await move_ref(self._git, scope, request.ref, request.new, request.old)
 
