@@ -26,6 +26,7 @@ class GitError(Exception):
     │   └── PrerequisiteMissingError     a commit that it builds on is not there
     ├── WorktreeMissingError         no finished worktree of this name
     ├── WorktreeDamagedError         the worktree is not as Blue Flame made it
+    ├── StateDamagedError            a lock or another file of Blue Flame's own cannot be used
     └── WorktreeNotHeldError         used without its lock
     """
 
@@ -116,6 +117,10 @@ class WorktreeMissingError(GitError):
 
 class WorktreeDamagedError(GitError):
     """The worktree's `.git` or content is not as Blue Flame made it; create it again."""
+
+
+class StateDamagedError(GitError):
+    """A file of Blue Flame's own cannot be used; the message says which and what to do."""
 
 
 class WorktreeNotHeldError(GitError):

@@ -63,6 +63,7 @@ async def heard(listener: Handle, kind: str, of: type[_Heard], least: int) -> li
     return found
 
 
+@pytest.mark.slow
 async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(theatre: Theatre):
     """Field report R51."""
     async with theatre.ledger(Caps(stop_usd=Decimal(30)), messages_per_run=3) as (
@@ -210,6 +211,7 @@ async def test_a_provider_that_cannot_be_used_halts_the_session(theatre: Theatre
         assert states(await session.result()) == {"a": ("merged", 2)}
 
 
+@pytest.mark.slow
 async def test_an_agent_that_is_lost_costs_its_grant_and_is_tried_again(theatre: Theatre):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
 
