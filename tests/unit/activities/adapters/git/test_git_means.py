@@ -47,7 +47,7 @@ CONTENTS = (
     *(b"", b"one\n", b"one\ntwo", b"one\r\ntwo\r\n", b"one\r\ntwo\n", b"\r", b"a\0b\r\n"),
     *(b"$Id$\n", b"$Id: 0123 $\r\n", "\u00e4\r\n".encode(), b"\xe4\r\n\xff"),
 )
-SETTINGS = (
+SETTINGS: tuple[dict[str, str], ...] = (
     *({}, {"core.autocrlf": "true"}, {"core.autocrlf": "input"}, {"core.eol": "crlf"}),
     *({"core.fileMode": "false"}, {"core.ignoreCase": "true"}, {"core.safecrlf": "warn"}),
 )
