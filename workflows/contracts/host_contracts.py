@@ -51,6 +51,8 @@ class ImportBase(BaseModel, frozen=True, extra="forbid"):
     """Tags and remote-tracking names that worktrees can read; None: there are none."""
     excludes: Digest | None = None
     """What git ignores in worktrees beside `.gitignore` files; None: nothing."""
+    rules: Digest | None = None
+    """How the person's git converts files beside `.gitattributes` files; None: no other way."""
     shallow: tuple[Commit, ...]
     commit: Commit
     gates: tuple[GateSpec, ...] | None

@@ -162,6 +162,7 @@ class Situation:
             bundle=base.bundle,
             names=base.names,
             excludes=base.excludes,
+            rules=base.rules,
             shallow=base.shallow,
             commit=base.commit,
             gates=None,
