@@ -1,8 +1,11 @@
 """Gates on one commit: fresh checkouts in the sandbox, and one rerun against flakes."""
 
+import hashlib
+import json
 import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Final
 
 from temporalio import activity
@@ -13,6 +16,7 @@ from activities.ports.blob_store_port import BlobMissingError
 from activities.ports.sandbox_port import Limits
 from activities.repository.host_data import Host
 from activities.setup_once.judged_tree import JudgedTree, judged_tree
+from activities.setup_once.place_stamps import stamp, stamps
 from workflows.contracts.host_contracts import RunGates
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Digest
@@ -39,24 +43,58 @@ class GateActivities:
     async def run(self, request: RunGates) -> GateReport:
         """Judge the commit's tree; repeating it is safe, for a gate changes nothing that stays.
 
-        Where no gate is concerned nothing is checked out.
+        Where no gate is concerned nothing is checked out. A base where all gates passed within the
+        last day, in the same environment, is not judged again.
 
         Raises:
             ApplicationError: SandboxUnavailable, SetupFailed.
         """
         with mapped():
-            chosen = choose(request.gates, await self._changed(request))
-            if not chosen.first and not chosen.then:
-                tree = await self._host.commits(request.key).tree_of(request.commit)
-                return GateReport(tree=tree, results=chosen.others)
-            width = min(await self._width(request), max(len(chosen.first), len(chosen.then)))
-            async with AsyncExitStack() as stack:
-                trees = [await stack.enter_async_context(judged_tree(self._host, request))]
-                if trees[0].is_shared:
-                    for number in range(1, width):
-                        more = judged_tree(self._host, request, number)
-                        trees.append(await stack.enter_async_context(more))
-                return await self._judge(request, chosen, trees)
+            baselines = self._host.baselines
+            if baselines is None or request.baseline is not None or not request.gates:
+                return await self._judged(request)
+            key = self._baseline_key(request)
+            kept = baselines.find(key)
+            if kept is not None and await self._is_whole(kept):
+                return kept
+            report = await self._judged(request)
+            if all(each.result == "passed" for each in report.results):
+                baselines.keep(key, report)
+            return report
+
+    async def _judged(self, request: RunGates) -> GateReport:
+        chosen = choose(request.gates, await self._changed(request))
+        if not chosen.first and not chosen.then:
+            tree = await self._host.commits(request.key).tree_of(request.commit)
+            return GateReport(tree=tree, results=chosen.others)
+        width = min(await self._width(request), max(len(chosen.first), len(chosen.then)))
+        async with AsyncExitStack() as stack:
+            trees = [await stack.enter_async_context(judged_tree(self._host, request))]
+            if trees[0].is_shared:
+                for number in range(1, width):
+                    more = judged_tree(self._host, request, number)
+                    trees.append(await stack.enter_async_context(more))
+            return await self._judge(request, chosen, trees)
+
+    def _baseline_key(self, request: RunGates) -> str:
+        """Name all that the results on a base depend on."""
+        places = stamps(self._host.toolchains, request.environment)
+        parts = [
+            request.model_dump_json(exclude={"session"}),
+            type(self._host.sandbox).__name__,
+            *(places if request.environment.root else (*places, stamp("/", Path("/")))),
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    async def _is_whole(self, report: GateReport) -> bool:
+        """Say whether the store has all that a kept report names; a clean-up then leaves it."""
+        try:
+            for each in report.results:
+                for digest in filter(None, (each.ran, each.output)):
+                    await self._host.store.put(await self._host.store.get(digest))
+        except BlobMissingError:
+            return False
+        return True
 
     async def _width(self, request: RunGates) -> int:
         free = await self._host.worktrees(request.key).free_bytes()

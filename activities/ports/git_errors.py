@@ -22,9 +22,11 @@ class GitError(Exception):
     ├── GitTimedOutError             git did not finish in time
     ├── OutputTooLargeError          git's output exceeded its bound
     ├── RefMovedError                a compare-and-swap lost
-    ├── BundleError                  not a bundle, damaged, or its prerequisites are missing
+    ├── BundleError                  not a bundle, damaged, or incomplete
+    │   └── PrerequisiteMissingError     a commit that it builds on is not there
     ├── WorktreeMissingError         no finished worktree of this name
     ├── WorktreeDamagedError         the worktree is not as Blue Flame made it
+    ├── StateDamagedError            a lock or another file of Blue Flame's own cannot be used
     └── WorktreeNotHeldError         used without its lock
     """
 
@@ -105,12 +107,20 @@ class BundleError(GitError):
     """A bundle cannot be used."""
 
 
+class PrerequisiteMissingError(BundleError):
+    """A bundle builds on a commit that is not there; send that first."""
+
+
 class WorktreeMissingError(GitError):
     """There is no finished worktree of this name; create it first."""
 
 
 class WorktreeDamagedError(GitError):
     """The worktree's `.git` or content is not as Blue Flame made it; create it again."""
+
+
+class StateDamagedError(GitError):
+    """A file of Blue Flame's own cannot be used; the message says which and what to do."""
 
 
 class WorktreeNotHeldError(GitError):

@@ -16,11 +16,13 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from activities.ports.user_repository import BaseBundle
+from activities.ports.user_repository import AttributeRules, BaseBundle
 from workflows.domain.ids import Commit, SessionId, TaskId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
-FindingKind = Literal["nested_git", "submodule", "not_regular", "name", "symlink", "lfs"]
+FindingKind = Literal[
+    "nested_git", "submodule", "not_regular", "name", "symlink", "lfs", "filter", "encoding"
+]
 
 
 class Finding(BaseModel, frozen=True, extra="forbid"):
@@ -291,6 +293,10 @@ class SessionHistory(Protocol):
         """
         ...
 
+    async def import_rules(self, rules: AttributeRules) -> None:
+        """Let git convert files by the person's own rules too, in place of those before."""
+        ...
+
     async def tip(self, ref: str) -> Commit | None:
         """Return the commit that `ref` names; None if it does not exist."""
         ...
@@ -318,6 +324,10 @@ class SessionHistory(Protocol):
         Raises:
             RefMovedError: it holds another commit.
         """
+        ...
+
+    async def merged_before(self, ref: str, old: Commit, tree: Tree) -> Commit | None:
+        """Return the commit after `old` on a ref's first parents that has this tree, if any."""
         ...
 
     async def bundle(self, ref: str, base: Commit) -> bytes:

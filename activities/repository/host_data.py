@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from activities.ports.baseline_port import BaselineStore
 from activities.ports.blob_store_port import BlobStore
 from activities.ports.host_repository import (
     CommitReader,
@@ -52,6 +53,8 @@ class Host:
     """What its sandbox shows where a session wants it."""
     registries: Registries = field(default_factory=Registries)
     """What set-up reaches where a session wants it."""
+    baselines: BaselineStore | None = None
+    """The gates' results on bases; None: they are not kept."""
 
     def worktrees(self, key: str) -> WorktreeStore:
         """Return the worktrees of a repository."""

@@ -4,11 +4,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from activities.ports.toolchain_places import Toolchains
+from workflows.domain.environment import ProjectEnvironment
+
 _TELLING: Final = (
     *(".", "bin", "lib", "usr/bin", "usr/lib", "etc/os-release"),
     *("var/lib/dpkg/status", "var/lib/rpm", "lib/apk/db/installed"),
 )
 """What changes when software is installed: folders of programs, and lists of packages."""
+
+
+def stamps(offered: Toolchains, environment: ProjectEnvironment) -> tuple[str, ...]:
+    """Return a text for each place that an environment shows; see `stamp`."""
+    root = offered.root_of(environment)
+    shown = [stamp(name, real) for name, real in offered.wanted(environment).items()]
+    return (*shown, *(() if root is None else (stamp("/", root),)))
 
 
 def stamp(name: str, real: Path) -> str:

@@ -12,7 +12,7 @@ from activities.ports.host_repository import WorktreePlace, WorktreeStore
 from activities.ports.snapshot_port import Snapshot, SnapshotRecord
 from activities.repository.copy_archive import write_copied
 from activities.repository.host_data import Host, workspace
-from activities.setup_once.place_stamps import stamp
+from activities.setup_once.place_stamps import stamps
 from activities.setup_once.setup_commands import SetUp, run_commands
 from activities.setup_once.setup_inputs import Grounds, fits, inputs_read, setup_key, tree_digest
 from workflows.domain.ids import Commit
@@ -94,11 +94,8 @@ class SetUpTree:
     async def _shared(self, place: WorktreePlace) -> Snapshot:
         order = self._order
         entries = await self._host.commits(order.key).entries(self._commit)
-        shown = self._host.toolchains.wanted(order.environment)
-        root = self._host.toolchains.root_of(order.environment)
-        places = [stamp(name, real) for name, real in shown.items()]
-        places += [] if root is None else [stamp("/", root)]
-        grounds = Grounds(order.key, order.commands, order.environment, tuple(places), order.copied)
+        places = stamps(self._host.toolchains, order.environment)
+        grounds = Grounds(order.key, order.commands, order.environment, places, order.copied)
         key = setup_key(grounds, entries)
         async with self._host.snapshots.lock(key) as fence:
             found = (each for each in self._host.snapshots.find(key) if fits(each.record, entries))

@@ -11,37 +11,17 @@ from pathlib import Path
 import pytest
 
 from starter.console.exit_codes import ExitCode
-from tests.e2e.processes import blueflame, environment, repository
-from workers.settings import Settings
+from tests.e2e.note_session import PLANNER, REVIEWER, NotePlace
+from tests.e2e.processes import environment
 
-PLAYBOOK = """
-schema: 1
-name: nested
-scenes:
-  - role: planner
-    turns:
-      - calls:
-          - submit_plan:
-              tasks:
-                - {id: note, title: A note, acceptance_criteria: [It is there], claims: [note.txt]}
+DEVELOPER = """
   - role: developer
     turns:
       - calls: [{write: {path: note.txt, content: "a note\\n"}}]
       - calls: [{bash: {command: "printenv BLUEFLAME_INSIDE > %(seen)s"}}]
       - calls: [{submit: {summary: "It is there."}}]
-  - role: reviewer
-    turns:
-      - calls:
-          - submit_verdict:
-              approve: true
-              summary: "It is there."
-              evidence:
-                - {criterion: "1", path: note.txt, line_start: 1, line_end: 1, quote: a note}
 """
 CONFIGURATION = """
-version: 1
-sandbox: none
-models: {planner: [scripted/a], developer: [scripted/a], reviewer: [scripted/b]}
 approvals: {plan: auto, changeset: auto_if_green}
 gates: {nested: {run: [bash, "%(gate)s"]}}
 worktree: {setup: ["printenv BLUEFLAME_INSIDE > %(setup)s"]}
@@ -57,20 +37,17 @@ env -u BLUEFLAME_INSIDE %(python)s -P -m starter ls --json > %(listed)s
 @pytest.mark.e2e
 @pytest.mark.slow
 def test_a_gate_that_starts_a_session_is_refused(tmp_path: Path) -> None:
-    names = ("gate", "seen", "setup", "said", "code", "listed", "config", "playbook")
-    paths = {name: tmp_path / name for name in names}
-    settings = Settings(data_dir=tmp_path / "data", temporal_port=0, ui_port=0, sandbox="none")
-    variables = {**environment(settings), "BLUEFLAME_TEMPORAL_PORT": "0"}
+    paths = {name: tmp_path / name for name in ("gate", "seen", "setup", "said", "code", "listed")}
+    scenes = (PLANNER, DEVELOPER % paths, REVIEWER)
+    place = NotePlace(tmp_path, CONFIGURATION % paths, *scenes)
+    variables = {**environment(place.settings), "BLUEFLAME_TEMPORAL_PORT": "0"}
     more = {
         "variables": " ".join(f"{name}='{text}'" for name, text in variables.items()),
         "python": sys.executable,
+        "config": place.config,
     }
     paths["gate"].write_text(GATE % {**paths, **more})
-    paths["config"].write_text(CONFIGURATION % paths)
-    paths["playbook"].write_text(PLAYBOOK % paths)
-    sample = repository(tmp_path / "sample", {"a.txt": "a\n"})
-    arguments = ("--repo", str(sample), "--config", str(paths["config"]))
-    ended = blueflame(settings, "run", "A note", *arguments, "--playbook", str(paths["playbook"]))
+    ended = place.runs("A note")
     assert ended.returncode == ExitCode.COMPLETE, ended.stdout + ended.stderr
     assert paths["code"].read_text().strip() == str(int(ExitCode.INSIDE))
     assert "`run` was started by a command of a session" in paths["said"].read_text()

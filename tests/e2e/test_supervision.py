@@ -129,6 +129,7 @@ def test_a_second_supervisor_stands_by_and_takes_over(settings: Settings) -> Non
         assert _answers(settings)
 
 
+@pytest.mark.slow
 def test_workers_without_a_sandbox_say_so_and_get_no_session_that_wants_one(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -102,6 +102,7 @@ def test_the_sample_shows_its_own_gate_and_fails_it(sample: Path):
     assert "FAILED (failures=4, errors=19)" in before.stderr
 
 
+@pytest.mark.slow
 async def test_the_playbook_leads_through_its_rejections_and_its_conflict_to_a_green_suite(
     sample: Path, playbook: Playbook, plan: Plan
 ):

@@ -87,6 +87,7 @@ def test_a_broken_run_fails_at_once(project: Path, source: str, expected: int) -
     assert (code, "second run" in out) == (expected, False)
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_fails_at_once(project: Path) -> None:
     (project / "test_it.py").write_text(CRASH + FINE)
     alone = ("-n", "1", "--max-worker-restart", "0")
@@ -101,6 +102,7 @@ def test_what_is_skipped_the_second_time_fails(project: Path) -> None:
     assert "FAILED TWICE test_it.py::test_skipped" in out
 
 
+@pytest.mark.slow
 def test_stress_lists_what_ever_failed(project: Path) -> None:
     (project / "test_it.py").write_text(FLAKY + FINE)
     code, out = run(project, "stress.py", "2", "--load", "1", "-q")

@@ -63,7 +63,7 @@ async def played(theatre: Theatre, world: World) -> SessionResult:
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(FailureType.PROVIDER_UNAVAILABLE, id="api-blackout"),
+        pytest.param(FailureType.PROVIDER_UNAVAILABLE, id="api-blackout", marks=pytest.mark.slow),
         pytest.param(FailureType.RATE_LIMITED, id="429-storm", marks=pytest.mark.slow),
     ],
 )
@@ -113,6 +113,7 @@ async def test_an_output_limit_of_ten_tokens_is_told_until_the_answer_fits(theat
     assert "cut at the output limit" in world.heard("dev.a.1", 2)
 
 
+@pytest.mark.slow
 async def test_a_cost_spike_pauses_before_the_cap(theatre: Theatre):
     world = World(FOUR, Decimal("0.50"))
     hold = Hold()

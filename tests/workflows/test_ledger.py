@@ -59,6 +59,7 @@ async def heard(listener: Handle, kind: str, of: type[_Heard], least: int) -> li
     return found
 
 
+@pytest.mark.slow
 async def test_a_steady_stream_is_served_once_and_in_order_across_continuations(theatre: Theatre):
     """Field report R51."""
     async with theatre.ledger(Caps(stop_usd=Decimal(30)), messages_per_run=3) as (
@@ -183,6 +184,7 @@ async def test_at_the_cap_a_session_pauses_and_more_money_resumes_it(theatre: Th
     assert states(result) == {"a": ("merged", 2)}
 
 
+@pytest.mark.slow
 async def test_an_agent_that_is_lost_costs_its_grant_and_is_tried_again(theatre: Theatre):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
 

@@ -61,6 +61,7 @@ async def test_a_plan_of_a_thousand_tasks_with_long_texts_passes(theatre: Theatr
         await session.until(lambda view: view.phase == "running" and view.cycle == 1)
 
 
+@pytest.mark.slow
 async def test_a_plan_of_one_task_more_is_refused_in_words(theatre: Theatre):
     """Field report R53."""
     world = World(many(1_001))

@@ -8,6 +8,7 @@ import pytest
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.sessions.session_client import Sessions
+from tests.effort import some
 from tests.fakes.world import Hold, World, planned
 from tests.theatre import Theatre, played, states
 from workflows.domain.ids import SessionId
@@ -27,7 +28,7 @@ def plan_of(*tasks: dict[str, Any]) -> Plan:
 
 
 @pytest.mark.parametrize(
-    "approvals", [ASK_FOR_THE_PLAN, Approvals(plan="auto", changeset="auto_if_green")]
+    "approvals", some([ASK_FOR_THE_PLAN, Approvals(plan="auto", changeset="auto_if_green")], 2)
 )
 async def test_a_persons_own_plan_is_approved_by_them_and_no_planner_is_asked(
     theatre: Theatre, approvals: Approvals
@@ -81,6 +82,7 @@ async def test_of_two_who_edit_at_once_one_is_refused_as_stale(theatre: Theatre)
     assert len(result.tasks) == 2
 
 
+@pytest.mark.slow
 async def test_an_edit_that_is_sent_again_has_one_effect_also_after_a_continuation(
     theatre: Theatre,
 ) -> None:

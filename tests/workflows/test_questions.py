@@ -44,7 +44,11 @@ def asks(about: str) -> Callable[[SessionView], bool]:
 
 
 @pytest.mark.parametrize(
-    ("role", "about", "agent"), [(Role.DEVELOPER, "a", "dev.a.1"), (Role.PLANNER, "plan", "plan.1")]
+    ("role", "about", "agent"),
+    [
+        (Role.DEVELOPER, "a", "dev.a.1"),
+        pytest.param(Role.PLANNER, "plan", "plan.1", marks=pytest.mark.slow),
+    ],
 )
 async def test_a_question_waits_for_the_persons_answer(
     theatre: Theatre, role: Role, about: str, agent: str
@@ -134,6 +138,7 @@ async def test_a_pause_during_a_question_holds_after_the_answer(theatre: Theatre
         assert (await playing.result()).outcome == "complete"
 
 
+@pytest.mark.slow
 async def test_a_question_that_no_agent_asked_is_a_notice(theatre: Theatre) -> None:
     world = asking(Role.DEVELOPER, [WHICH])
     async with theatre.session(world, approvals=ATTENDED) as playing:

@@ -64,7 +64,9 @@ def waits(view: SessionView) -> bool:
     return any(each.digest for each in view.changesets) and bool(view.reason)
 
 
-@pytest.mark.parametrize("first", [[UNPROVEN], [MALFORMED], []], ids=["bare", "bad", "silent"])
+@pytest.mark.parametrize(
+    "first", some([[UNPROVEN], [MALFORMED], []], 3), ids=["bare", "bad", "silent"]
+)
 async def test_an_abstention_moves_to_the_next_model_of_the_route(
     theatre: Theatre, first: list[ToolCall]
 ):
@@ -146,7 +148,7 @@ async def test_a_person_may_reject_what_no_reviewer_judged(theatre: Theatre):
         assert "too clever" in world.heard("dev.a.2", 1)
 
 
-@pytest.mark.parametrize("way", ["signal", "update"])
+@pytest.mark.parametrize("way", some(["update", "signal"], 2))
 async def test_a_new_review_needs_no_new_attempt_and_is_asked_for_once(theatre: Theatre, way: str):
     verdicts = {"review.a.1.1": UNPROVEN, "review.a.1.2": UNPROVEN}
     world = reviewed(lambda call: [verdicts.get(str(call.agent), approve())])
@@ -169,6 +171,7 @@ async def test_a_new_review_needs_no_new_attempt_and_is_asked_for_once(theatre: 
     assert [agent for agent in world.agents() if agent.startswith("dev")] == ["dev.a.1"]
 
 
+@pytest.mark.slow
 async def test_a_failed_task_may_be_reviewed_again(theatre: Theatre):
     """The reviewer was wrong, as the person sees it."""
     world = reviewed(lambda call: [reject() if call.agent == "review.a.1.1" else approve()])
@@ -262,6 +265,7 @@ class Broken(World):
         return await super().run_gates(request)
 
 
+@pytest.mark.slow
 async def test_work_that_could_not_be_judged_at_all_waits_for_a_person_too(theatre: Theatre):
     async with theatre.session(Broken(planned({"id": "a"})), approvals=ATTENDED) as session:
         view = await session.until(waits)

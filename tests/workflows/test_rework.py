@@ -145,6 +145,7 @@ async def test_g21_a_red_merge_is_put_down_to_the_change_that_causes_it_and_uses
     assert started(world, f"dev.{culprit}.2") == name_of("task", culprit, 1, BASE)
 
 
+@pytest.mark.slow
 async def test_g21_the_search_for_the_culprit_halves_the_group(theatre: Theatre) -> None:
     world = failing_with("abcdefgh", "f")
     result = await played(theatre, world, gates=GATES, attempts=2)

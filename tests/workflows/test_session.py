@@ -64,6 +64,7 @@ async def test_what_is_only_read_and_needs_no_set_up_is_not_prepared(
     assert sorted(each.worktree.agent for each in world.prepared) == prepared
 
 
+@pytest.mark.slow
 async def test_only_set_up_is_told_of_the_network(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     world.not_reached = ("host 'x.example.org' is not in 'worktree.network'",)
@@ -83,7 +84,7 @@ async def test_only_set_up_is_told_of_the_network(theatre: Theatre) -> None:
     [
         ("none", ("pkg.example",), 1),
         pytest.param("none", (), 0, marks=pytest.mark.slow),
-        ("fake", ("pkg.example",), 0),
+        pytest.param("fake", ("pkg.example",), 0, marks=pytest.mark.slow),
     ],
 )
 async def test_a_list_that_nothing_enforces_is_told(
@@ -296,6 +297,7 @@ async def test_claims_that_overlap_never_run_together(theatre: Theatre) -> None:
     assert world.most_running == 1
 
 
+@pytest.mark.slow
 async def test_a_reviewer_of_the_authors_family_is_told_and_taken(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     routes = request().config.routes.model_copy(update={"reviewer": ("scripted/alpha",)})

@@ -214,6 +214,7 @@ class LateDelivery(World):
         return await super().deliver(request)
 
 
+@pytest.mark.slow
 async def test_of_approvals_and_a_rejection_at_once_the_first_counts(theatre: Theatre):
     """Field report R19."""
     world = LateDelivery()
@@ -423,6 +424,7 @@ class WithoutTools(World):
         return await super().prepare(request)
 
 
+@pytest.mark.slow
 async def test_an_undelivered_message_is_kept_for_the_next_agent(theatre: Theatre):
     world = WithoutTools(planned({"id": "a"}, {"id": "b"}))
     hold = held("dev.a.1")
@@ -708,6 +710,7 @@ async def test_after_the_end_the_queries_answer_and_a_signal_is_refused(theatre:
             await session.say("steer_task", {"id": "a", "text": "too late"})
 
 
+@pytest.mark.slow
 async def test_a_dependency_sent_back_in_flow_starts_its_dependants_over(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
     hold = held("dev.b.1")

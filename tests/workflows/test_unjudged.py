@@ -254,6 +254,7 @@ def missing(request: RunGates) -> Facts:
     return {"result": "passed", "exit_code": 0, "tests": tests, "missing": left_out}
 
 
+@pytest.mark.slow
 async def test_tests_that_are_stopped_from_elsewhere_are_refused(theatre: Theatre):
     """Field report G33: their file is as it was, and yet they do not run."""
     world = Gated(missing)
@@ -264,6 +265,7 @@ async def test_tests_that_are_stopped_from_elsewhere_are_refused(theatre: Theatr
     assert "do not run now; let them run again:\ntests: test_a.py::test_x" in record.notes[-1]
 
 
+@pytest.mark.slow
 async def test_weakened_tests_are_named_to_the_reviewer_and_the_person(theatre: Theatre):
     def fewer(request: RunGates) -> Facts:
         return {**missing(request), "missing": ()}

@@ -170,6 +170,7 @@ async def test_an_update_is_answered_also_where_the_session_ends(theatre: Theatr
             await execute(playing.handle, "pause", {})
 
 
+@pytest.mark.slow
 async def test_an_update_repeated_after_a_continuation_has_one_effect(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     async with theatre.session(world, waves_per_run=1, **ASK) as playing:

@@ -62,6 +62,7 @@ def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
     from activities.adapters.blob_store import LocalStore
     from activities.adapters.git.git_command import Git
     from activities.adapters.git.host_git import GitHostRepository, Seams
+    from activities.adapters.kept_baselines import LocalBaselines
     from activities.adapters.snapshots.snapshot_store import LocalSnapshots
     from activities.repository.host_data import Host
 
@@ -88,6 +89,7 @@ def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":
         fail_point=fail_point,
         toolchains=toolchains,
         registries=registries,
+        baselines=LocalBaselines(settings.host_dir / "baselines"),
     )
 
 

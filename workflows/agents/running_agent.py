@@ -19,6 +19,7 @@ from workflows.domain.agent.model_values import ModelFacts
 from workflows.domain.session.question import QuestionAsked
 from workflows.policy.agent.model_failures import first_usable
 from workflows.policy.agent.questions import DECIDE_YOURSELF
+from workflows.policy.agent.turn_decisions import max_output_tokens, output_limit
 
 _T = TypeVar("_T")
 
@@ -65,8 +66,8 @@ class RunningAgent:
     @property
     def output_tokens(self) -> int:
         """How many tokens the next answer may have."""
-        most = self.state.most_output or self.request.limits.output_tokens
-        return min(self.model.max_output_tokens, self.request.limits.output_tokens, most)
+        limit = output_limit(self.state, self.request.limits)
+        return min(max_output_tokens(self.model, limit), self.state.most_output or limit)
 
     def skip_unusable(self) -> None:
         """Go on to the first model of the route that others did not find unusable."""

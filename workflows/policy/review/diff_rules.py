@@ -13,6 +13,7 @@ from unicodedata import normalize
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
 from workflows.policy.gates.loaded_files import import_folders, is_allowed, why_loaded
 from workflows.policy.plan.claims import is_claimed
+from workflows.policy.review.file_names import name_faults
 from workflows.policy.text.secret_patterns import first_of_each
 
 _TOLD: Final = 30
@@ -60,6 +61,7 @@ def judge_files(
     | what                                         | rule         | allowed                      |
     |----------------------------------------------|--------------|------------------------------|
     | a path that may not be written               | `write`      | no                           |
+    | a new name that other systems read as another| `name`       | see `file_names`             |
     | another name for a path that is there        | `collision`  | where the base had both      |
     | new, and loaded by a gate's tool at its start| `loaded`     | where a claim names it; see  |
     |                                              |              | `policy.gates.loaded_files`  |
@@ -77,9 +79,11 @@ def judge_files(
         denies: says in words why a path may not be written.
         limits: for one task.
     """
+    added = [each.path for each in changes if each.status == "added"]
     found = [
         *_denied(changes, denies),
-        *collisions([each.path for each in changes if each.status == "added"], paths),
+        *name_faults(added, paths),
+        *collisions(added, paths),
         *_loaded(changes, paths, claims),
         *_submodules(changes),
         *_binaries(changes, claims),
@@ -166,12 +170,20 @@ def collisions(added: Sequence[str], paths: Sequence[str]) -> Iterable[Violation
         for part in _prefixes(path):
             others = sorted(spelled.get(_folded(part), set()) - {part})
             if others:
+                one, other = _told_apart(part, others[0])
                 text = (
-                    f"{part!r} and {others[0]!r} are one name where case or Unicode forms do not "
+                    f"{one} and {other} are one name where case or Unicode forms do not "
                     "count; choose another name"
                 )
                 yield Violation(rule=DiffRule.COLLISION, path=path, text=text)
                 break
+
+
+def _told_apart(one: str, other: str) -> tuple[str, str]:
+    """Quote two names; in two Unicode forms of one name, with the characters written out."""
+    if normalize("NFC", one) == normalize("NFC", other):
+        return ascii(one), ascii(other)
+    return repr(one), repr(other)
 
 
 def _prefixes(path: str) -> list[str]:

@@ -96,7 +96,6 @@ CASES: list[tuple[Provider, Answer, type[ModelError]]] = [
     ("anthropic", (200, []), OutcomeUnknownError),
     ("anthropic", (200, {}), OutcomeUnknownError),
     ("anthropic", stopped(None), OutcomeUnknownError),
-    ("anthropic", stopped("new_reason"), OutcomeUnknownError),
     ("anthropic", (302, ""), ModelUnusableError),
     ("openai", openai(429, "billing_hard_limit_reached"), CreditExhaustedError),
     ("openai", openai(429, None, kind="insufficient_quota"), CreditExhaustedError),
@@ -130,7 +129,6 @@ CASES: list[tuple[Provider, Answer, type[ModelError]]] = [
     ("google", (200, "<html>"), OutcomeUnknownError),
     ("google", (200, {}), OutcomeUnknownError),
     ("google", finished(None), OutcomeUnknownError),
-    ("google", finished("NEW_REASON"), OutcomeUnknownError),
     ("google", finished("MISSING_THOUGHT_SIGNATURE"), InvalidRequestError),
 ]
 

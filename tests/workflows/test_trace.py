@@ -1,0 +1,90 @@
+"""A session as a trace: every activity once, in its place, with the session's own cost."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from temporalio.api.enums.v1 import EventType
+
+from tests.collector import collecting
+from tests.fakes.world import World, planned
+from tests.theatre import Theatre
+from workers.telemetry.session_trace import Span, Trace, read_trace
+from workers.telemetry.trace_export import TraceExport
+from workflows.domain.session.session_values import SessionResult
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def traced(theatre: Theatre, world: World) -> tuple[SessionResult, Trace, int]:
+    """Play a session that continues as new after each wave.
+
+    Returns:
+        Its result, its trace, and how many activities its histories have.
+    """
+    async with theatre.session(world, waves_per_run=1) as session:
+        result = await session.result()
+        name = session.handle.id
+        activities = 0
+        query = f'WorkflowId = "{name}" OR WorkflowId STARTS_WITH "{name}/"'
+        async for run in theatre.client.list_workflows(query):
+            handle = theatre.client.get_workflow_handle(run.id, run_id=run.run_id)
+            events = (await handle.fetch_history()).events
+            kinds = [event.event_type for event in events]
+            activities += kinds.count(EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED)
+        return result, await read_trace(theatre.client, name.partition("/")[2]), activities
+
+
+async def test_every_activity_is_one_span_in_its_place_and_the_cost_is_the_sessions(
+    theatre: Theatre,
+):
+    world = World(planned({"id": "a"}, {"id": "b"}), usd_per_call=Decimal("0.01"))
+    result, trace, activities = await traced(theatre, world)
+    spans = {each.id: each for each in trace.spans}
+    assert len(spans) == len(trace.spans)
+    assert sum(each.kind == "activity" for each in trace.spans) == activities
+    session = trace.spans[0]
+    assert (session.name, session.parent, session.outcome) == ("session", None, "completed")
+    assert session.cost_usd == result.spent_usd > 0
+    for each in trace.spans[1:]:
+        _is_inside(each, spans[each.parent or ""])
+    assert {each.name for each in trace.spans if each.parent == session.id} >= {
+        *("ledger", "plan 1", "develop 1", "validate 2", "merge 3"),
+        *("repository.export", "gates.run"),
+    }
+    call = next(each for each in trace.spans if each.name == "models.call")
+    assert call.attributes["gen_ai.provider.name"] == "scripted"
+    assert call.attributes["gen_ai.usage.output_tokens"] == 1_000
+    assert spans[call.parent or ""].name == "turn 1"
+    again = await read_trace(theatre.client, trace.session)
+    assert again == trace
+
+
+def _is_inside(span: Span, around: Span) -> None:
+    assert span.began >= around.began, (span, around)
+    if around.name != "session":  # its ledger and its clean-up may end after it
+        assert (span.ended or around.began) <= (around.ended or span.began), (span, around)
+
+
+async def test_a_collector_gets_each_span_once_whatever_it_or_the_worker_misses(
+    theatre: Theatre, tmp_path: Path
+):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.01"))
+    result, trace, _ = await traced(theatre, world)
+    with collecting() as (collector, endpoint):
+        exporter = OTLPSpanExporter(endpoint=endpoint)
+        collector.status = 400
+        await TraceExport(theatre.client, tmp_path, exporter).look()
+        assert collector.spans == []
+        collector.status = 200
+        await TraceExport(theatre.client, tmp_path, exporter).look()
+        await TraceExport(theatre.client, tmp_path, exporter).look()
+        exporter.shutdown()
+    mine = [each for each in collector.spans if each.trace_id.hex() == trace.trace_id]
+    assert sorted(each.span_id.hex() for each in mine) == sorted(each.id for each in trace.spans)
+    session = next(each for each in mine if each.name == "session")
+    facts = {each.key: each.value for each in session.attributes}
+    assert facts["blueflame.cost_usd"].double_value == pytest.approx(float(result.spent_usd))
+    call = next(each for each in mine if each.name.startswith("chat "))
+    assert call.parent_span_id.hex() in {each.id for each in trace.spans if each.kind == "turn"}
