@@ -128,7 +128,7 @@ class SessionLedger:
     async def _answer(self, ask: Ask, grant: Grant) -> None:
         skipped = model_failures.skipped(self._faults, workflow.now())
         await _signal(ask.workflow_id, "granted", grant.skipping(skipped))
-        if grant.usd == 0 and not ask.is_ahead:
+        if grant.usd < ask.least_usd and not ask.is_ahead:
             cap = amounts_in_words.money(self._accounts.cap_usd)
             await self._tell("cap_reached", f"the cap of {cap} conflicts with a further call")
 

@@ -66,7 +66,7 @@ class Account:
             Ended: the ledger or the agent's own limit denies the call, or the agent is stopped.
         """
         is_fresh = False
-        while not self._is_covered(quote := self._affordable()):
+        while not self._is_covered(quote := self._affordable()) or self._is_unheard():
             if not self._has_open_ask():
                 await self._ask(quote)
                 is_fresh = True
@@ -75,9 +75,16 @@ class Account:
             )
             self._agent.end_if_stopped()
             # An ask made ahead may have been denied before another agent gave money back.
-            if self._take_grant() == 0 and is_fresh:
+            if self._take_grant() < quote and is_fresh and not self._is_covered(quote):
                 raise Ended(AgentEnd.CAP, "the session's cap conflicts with the next call")
         return quote
+
+    def _is_unheard(self) -> bool:
+        """Tell whether the agent has not asked yet which models of its route others found unusable.
+
+        Only money makes others ask; a free model costs nothing and may still be unusable.
+        """
+        return self._agent.state.asks_taken == 0 and len(self._agent.request.route) > 1
 
     def _affordable(self) -> Decimal:
         """Quote the next call to the route's first usable model, within the agent's own limit."""
