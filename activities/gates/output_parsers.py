@@ -147,7 +147,7 @@ def _cargo_lines(lines: Lines) -> Iterator[tuple[str, str]]:
             yield line, kind
 
 
-# --- JavaScript: TAP, node's own runner, jest, vitest -------------------------------------------
+# --- JavaScript: TAP, node's own runner, jest, vitest, mocha, jasmine, ava -----------------------
 
 _TAP = re.compile(r"\s*not ok \d+(?: - | )(\S.*?)\s*\Z")
 _TAP_EXCUSED = re.compile(r"\s#\s*(?:TODO|SKIP)\b", re.IGNORECASE)
@@ -158,10 +158,22 @@ _JEST_OTHER = re.compile(r"(?:Console|Validation Warning|Deprecation Warning|Can
 _VITEST = re.compile(r"\s*FAIL\s+((?:\|[^|]+\|\s+)?\S+\.[cm]?[jt]sx?(?:(?: > .+)| \[ .* \])?)\s*\Z")
 
 
+_AVA = re.compile(r"\s{2}✘ \[fail\]: (\S.*?)\s*\Z")
+_MOCHA_COUNT = re.compile(r"\s+\d+ failing\s*\Z")
+_MOCHA_TITLES = re.compile(r"^  \d+\) ((?:.+\n)*?.+?): *$", re.MULTILINE)
+_JASMINE_START = re.compile(r"Failures:\s*\Z")
+_JASMINE_TEST = re.compile(r"\d+\) (\S.*?)\s*\Z")
+
+
 def node_failures(lines: Lines) -> Iterator[Failure]:
     """Read what the runners behind `npm test` print; each has lines of its own."""
     yield from _jest(lines)
+    yield from _mocha(lines)
+    yield from _jasmine(lines)
     for line in lines:
+        ava = _AVA.match(line)
+        if ava is not None:
+            yield Failure(ava[1])
         tap = _TAP.match(line)
         if tap is not None and not _TAP_EXCUSED.search(line):
             yield Failure(tap[1])
@@ -183,6 +195,22 @@ def _jest(lines: Lines) -> Iterator[Failure]:
         test = _JEST_TEST.match(line)
         if test is not None and current is not None and not _JEST_OTHER.match(test[1]):
             yield Failure(f"{current} {test[1]}")
+
+
+def _mocha(lines: Lines) -> Iterator[Failure]:
+    """Read the list behind the counts: suites stand above a test, and a colon ends its name."""
+    start = next((n for n, line in enumerate(lines) if _MOCHA_COUNT.match(line)), len(lines))
+    for titles in _MOCHA_TITLES.findall("\n".join(lines[start:])):
+        yield Failure(" ".join(titles.split()))
+
+
+def _jasmine(lines: Lines) -> Iterator[Failure]:
+    """Read the list of failures; each is followed by the word `Message:`."""
+    start = next((n for n, line in enumerate(lines) if _JASMINE_START.match(line)), len(lines))
+    for line, following in pairwise(lines[start:]):
+        test = _JASMINE_TEST.match(line)
+        if test is not None and following.strip() == "Message:":
+            yield Failure(test[1])
 
 
 # --- gitleaks -----------------------------------------------------------------------------------

@@ -146,6 +146,8 @@ _NODE = re.compile(r"(?:#|\u2139) (tests|pass|fail|cancelled|skipped|todo) (\d+)
 _JEST = re.compile(r"Tests:\s+(.*\d+ total)\Z")
 _VITEST = re.compile(r"\s+Tests\s+(\d+ .*?)\s*\(\d+\)\Z")
 _MOCHA = re.compile(r"\s+(\d+) (passing|failing|pending)\b")
+_AVA = re.compile(r"\s{2}(\d+) tests? (passed|failed|skipped|todo)\Z")
+_JASMINE = re.compile(r"(\d+) specs?, (\d+) failures?(?:, (\d+) pending specs?)?\Z")
 _COUNT = re.compile(r"(\d+) (failed|passed|skipped|todo|total)\b")
 _JS_NONE = re.compile(
     r"(No tests? (?:files? )?found)\b.*exiting with code|.*(no test specified)\b", re.IGNORECASE
@@ -166,7 +168,6 @@ def _node(lines: Lines) -> Iterator[Summary]:
 
 
 def _script(lines: Lines) -> Iterator[Summary]:
-    mocha: dict[str, int] = {}
     for line in lines:
         if (none := _JS_NONE.match(line)) is not None:
             yield Summary(none_found=none[1] or none[2])
@@ -176,16 +177,41 @@ def _script(lines: Lines) -> Iterator[Summary]:
             yield _counted(
                 found, passed=("passed",), failed=("failed",), skipped=("skipped", "todo")
             )
-        if (match := _MOCHA.match(line)) is not None:
-            mocha[match[2]] = int(match[1])
-    if "passing" in mocha:
-        yield _counted(mocha, passed=("passing",), failed=("failing",), skipped=("pending",))
+
+
+def _mocha(lines: Lines) -> Iterator[Summary]:
+    found = _numbers(_MOCHA, lines)
+    if "passing" in found:
+        yield _counted(found, passed=("passing",), failed=("failing",), skipped=("pending",))
+
+
+def _ava(lines: Lines) -> Iterator[Summary]:
+    found = _numbers(_AVA, lines)
+    if found.keys() & {"passed", "failed"}:
+        yield _counted(found, passed=("passed",), failed=("failed",), skipped=("skipped", "todo"))
+
+
+def _jasmine(lines: Lines) -> Iterator[Summary]:
+    for line in lines:
+        if (match := _JASMINE.match(line)) is not None:
+            total, failed, pending = (int(number or 0) for number in match.groups())
+            found = {"passed": total - failed - pending, "failed": failed, "pending": pending}
+            yield _counted(found, passed=("passed",), failed=("failed",), skipped=("pending",))
+
+
+def _numbers(form: re.Pattern[str], lines: Lines) -> dict[str, int]:
+    """Return the last number for each word, from lines of the form `<number> <word>`."""
+    found = (match for line in lines if (match := form.match(line)) is not None)
+    return {match[2]: int(match[1]) for match in found}
 
 
 # --- all ----------------------------------------------------------------------------------------
 
 _Reader = Callable[[Lines], Iterable[Summary]]
-_ALL: tuple[_Reader, ...] = (_pytest, _unittest, _go, _cargo, _node, _script)
+_ALL: tuple[_Reader, ...] = (
+    *(_pytest, _unittest, _go, _cargo),
+    *(_node, _script, _mocha, _ava, _jasmine),
+)
 _BY_PROGRAM: dict[str, tuple[_Reader, ...]] = {
     "pytest": (_pytest,),
     "py.test": (_pytest,),

@@ -31,6 +31,7 @@ from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.sessions.provider_waits import provider_waits
 from starter.sessions.sent_decisions import GONE, execute
+from starter.sessions.session_trace import Trace, read_trace
 from starter.sessions.short_ids import fits, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.sessions.turn_history import Turns
@@ -242,6 +243,10 @@ class Sessions:
     def turns(self, session: SessionId, wanted: str | None) -> Turns:
         """Return the turns of a session's agents; `wanted`: a task or an agent, None: all."""
         return Turns(self._client, session, wanted)
+
+    async def trace(self, session: SessionId) -> Trace:
+        """Return the session as a trace, from its histories; no worker is needed."""
+        return await read_trace(self._client, session)
 
     async def is_open(self, session: SessionId) -> bool:
         """Tell whether a session still runs."""

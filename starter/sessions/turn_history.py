@@ -6,19 +6,18 @@ machine without that store, the turn is shown without them. Nothing is rendered 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
-from temporalio.api.common.v1 import Payload, Payloads
+from temporalio.api.common.v1 import Payloads
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
 
-from activities.ports.blob_store_port import BlobMissingError
+from starter.sessions.history_events import decoded, summary_of, time_of
 from workflows.contracts.host_contracts import RUN_TOOLS, ToolsOutcome
 from workflows.contracts.model_contracts import CALL_MODEL, ModelAnswered, ModelOutcome
 from workflows.domain.agent.agent_values import AgentOutcome, AgentRequest
@@ -189,7 +188,7 @@ class _Reader:
         return None if reader is None else await reader(event)
 
     def _happening(self, event: HistoryEvent, kind: str, **facts: object) -> Happening:
-        values = {"at": _at(event), "kind": kind, "turn": self._turn, **self._common, **facts}
+        values = {"at": time_of(event), "kind": kind, "turn": self._turn, **self._common, **facts}
         return Happening.model_validate(values)
 
     async def _began(self, event: HistoryEvent) -> Happening | None:
@@ -207,17 +206,14 @@ class _Reader:
 
     async def _starting(self, event: HistoryEvent) -> None:
         scheduled = event.activity_task_started_event_attributes.scheduled_event_id
-        self._started[scheduled] = _at(event)
+        self._started[scheduled] = time_of(event)
 
     async def _scheduling(self, event: HistoryEvent) -> None:
         attributes = event.activity_task_scheduled_event_attributes
         self._scheduled[event.event_id] = attributes.activity_type.name
         if attributes.activity_type.name == CALL_MODEL.name:
             # The summary names the model; the request holds a whole prompt, which is not needed.
-            payload = event.user_metadata.summary
-            with suppress(ValueError, RuntimeError):
-                (summary,) = await self._client.data_converter.decode([payload], [str])
-                self._model = str(summary).rpartition("ask ")[2]
+            self._model = (await summary_of(self._client, event)).rpartition("ask ")[2]
 
     async def _completed(self, event: HistoryEvent) -> Happening | None:
         attributes = event.activity_task_completed_event_attributes
@@ -289,20 +285,11 @@ class _Reader:
         return self._happening(event, "ended", text=_ENDS[event.event_type])
 
     def _took(self, event: HistoryEvent, scheduled: int) -> timedelta:
-        return _at(event) - self._started.get(scheduled, _at(event))
+        return time_of(event) - self._started.get(scheduled, time_of(event))
 
     async def _decoded(self, given: Payloads, kind: Any) -> object:
-        """Return the first payload as `kind`; None if it cannot be read here."""
-        payloads: Sequence[Payload] = given.payloads
-        try:
-            return (await self._client.data_converter.decode(payloads, [kind]))[0]
-        except (BlobMissingError, OSError, ValueError, RuntimeError):
-            return None
+        return await decoded(self._client, given, kind)
 
 
 def _agent(workflow: str) -> str:
     return workflow.rpartition("/")[2]
-
-
-def _at(event: HistoryEvent) -> datetime:
-    return event.event_time.ToDatetime(UTC)

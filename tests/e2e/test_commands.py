@@ -348,6 +348,7 @@ def test_no_view_of_a_session_and_no_answer_of_it_leaves_out_its_marks(person: P
         ("plan", session),
         ("task", "t1", *at),
         ("log", session),
+        ("trace", session),
         ("steer", "t1", "look there", *at),
         ("budget", "5", *at),
         ("pause", session),

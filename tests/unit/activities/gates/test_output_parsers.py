@@ -228,6 +228,68 @@ def test_vitest():
     )
 
 
+MOCHA = """\
+  2) not a failure
+  1) top level
+  Outer
+    inner
+      2) adds
+
+  1 passing (229ms)
+  3 failing
+
+  1) top level:
+     Error: boom
+      at Context.<anonymous> (t/m.js:4:62)
+
+  2) Outer
+       inner
+         adds:
+
+      AssertionError [ERR_ASSERTION]: 1 == 2
+      + expected - actual
+
+  3) Outer
+       "before each" hook for "never":
+     Error: h
+"""
+JASMINE = """\
+Started
+.F
+
+Failures:
+1) Outer inner adds
+  Message:
+    Expected 1 to be 2.
+    2) printed
+  Stack:
+        at <Jasmine>
+
+2 specs, 1 failure
+"""
+AVA = """\
+  \u2718 [fail]: outer \u203a adds
+  \u2714 ok
+  1 test failed
+"""
+
+
+def test_mocha_with_the_suites_of_each_test():
+    assert failing_tests(gate("npm", "test"), MOCHA) == (
+        'Outer "before each" hook for "never"',
+        "Outer inner adds",
+        "top level",
+    )
+
+
+def test_jasmine():
+    assert failing_tests(gate("npm", "test"), JASMINE) == ("Outer inner adds",)
+
+
+def test_ava():
+    assert failing_tests(gate("npm", "test"), AVA) == ("outer \u203a adds",)
+
+
 RUFF = """\
 bad.py:1:7: invalid-syntax: Expected a parameter or the end of the parameter list
 r.py:1:8: F401 [*] `os` imported but unused

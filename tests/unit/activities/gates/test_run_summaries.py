@@ -56,6 +56,10 @@ NODE = "# tests 4\n# suites 0\n# pass 2\n# fail 1\n# cancelled 0\n# skipped 1\n#
         ("npm test", "      Tests  1 failed | 3 passed (4)\n", counts(3, 1)),
         ("npm test", NODE, counts(2, 1, 1)),
         ("npm test", "  3 passing (5ms)\n  1 pending\n  2 failing\n", counts(3, 2, 1)),
+        ("npm test", "2 specs, 1 failure, 1 pending spec\nFinished in 0.05 s\n", counts(0, 1, 1)),
+        ("npm test", "3 specs, 0 failures\n", counts(3)),
+        ("npx ava", "  1 test failed\n  1 test skipped\n  2 tests todo\n", counts(0, 1, 3)),
+        ("npx ava", "  2 tests passed\n", counts(2)),
         ("npm test", "\u2139 tests 1\n\u2139 pass 1\n\u2139 fail 0\n\u2139 todo 0\n", counts(1)),
         ("./check", "all is well\n", None),
         ("ruff check", "1 passed in 0.01s\n", None),
@@ -88,6 +92,7 @@ def test_closing_lines_say_how_many_tests_ran(argv: str, output: str, tests: Tes
         ("npm test", "Error: no test specified\n", "no test specified"),
         ("npm test", "# tests 0\n# pass 0\n# fail 0\n# todo 0\n", "0 tests"),
         ("npm test", "  0 passing (1ms)\n", "0 tests"),
+        ("npm test", "0 specs, 0 failures\n", "0 tests"),
     ],
 )
 def test_closing_lines_say_that_there_are_no_tests(argv: str, output: str, words: str):

@@ -21,6 +21,7 @@ READING = {
     "task": ("t1",),
     "diff": (),
     "log": (),
+    "trace": (),
     "plan": (),
     "models": (),
     "cleanup": ("--dry-run",),

@@ -36,7 +36,16 @@ ACTING = (
 )
 APART = {"codec", "config", "doctor", "init", "simulate"}
 """They concern no session: they look at this machine, write a person's file, or serve."""
-LOOKING = (("ls",), ("status",), ("plan",), ("log",), ("task", "t"), ("diff",), ("watch",))
+LOOKING = (
+    ("ls",),
+    ("status",),
+    ("plan",),
+    ("log",),
+    ("trace",),
+    ("task", "t"),
+    ("diff",),
+    ("watch",),
+)
 
 
 def code_of(tmp_path: Path, arguments: tuple[str, ...]) -> tuple[int, str]:
