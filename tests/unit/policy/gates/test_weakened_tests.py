@@ -23,9 +23,9 @@ DELETED = "deleted file mode 100644"
     ("patch", "told"),
     [
         (diff("tests/test_a.py", "-assert 1", header=DELETED), "tests/test_a.py: deleted"),
-        (diff("test_a.py", "-def test_x():", "-    pass"), "test_a.py: taken out: test_x"),
-        (diff("a_test.go", "-func TestX(t *testing.T) {"), "a_test.go: taken out: TestX"),
-        (diff("a.test.ts", "-  it('adds', () => {"), "a.test.ts: taken out: 'adds'"),
+        (diff("test_a.py", "-def test_x():", "-    pass"), "test_a.py: removed: test_x"),
+        (diff("a_test.go", "-func TestX(t *testing.T) {"), "a_test.go: removed: TestX"),
+        (diff("a.test.ts", "-  it('adds', () => {"), "a.test.ts: removed: 'adds'"),
         (
             diff("test_a.py", "+@pytest.mark.skip(reason='later')", " def test_x():"),
             "test_a.py: skipped or expected to fail: @pytest.mark.skip(reason='later')",

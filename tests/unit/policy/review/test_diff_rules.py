@@ -161,7 +161,7 @@ def test_a_nul_byte_hides_no_key():
 def test_what_is_told_has_its_place_and_an_end():
     many = [Violation(rule=DiffRule.SECRET, path="a", line=n, text="x") for n in range(1, 33)]
     assert told(many)[0] == "a:1: x"
-    assert told(many)[30:] == ("and 2 more of the kind",)
+    assert told(many)[30:] == ("and 2 more findings",)
     assert told([Violation(rule=DiffRule.EMPTY, text="nothing was changed")]) == (
         "nothing was changed",
     )
