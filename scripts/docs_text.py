@@ -1,4 +1,4 @@
-"""The text of docs/configuration.md and docs/commands.md that no code says."""
+"""The text of docs/configuration.md and docs/commands.md that does not come from code."""
 
 VARIABLES = {
     "BLUEFLAME_DATA_DIR": "the data directory on this machine ([contents](operating.md#data))",
@@ -254,4 +254,4 @@ RULES = {
     "rights": "sudo, su, mount, docker and similar programs",
     "system-packages": "apt, dnf, brew and similar programs",
 }
-"""What denies, in the order in which it is asked."""
+"""The rules that deny, in the order in which they are checked."""
