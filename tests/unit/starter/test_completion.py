@@ -34,7 +34,7 @@ def asked(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str
         ("blueflame models te", ["test"]),
     ],
 )
-def test_bash_is_told_commands_options_and_choices(typed: str, offered: list[str]) -> None:
+def test_bash_completes_commands_options_and_choices(typed: str, offered: list[str]) -> None:
     words = typed.split(" ")
     answer = asked(
         _BLUEFLAME_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(len(words) - 1)

@@ -100,7 +100,7 @@ def test_what_is_not_concerned_neither_blocks_nor_judges():
 
 
 @pytest.mark.parametrize("said", ["spared", "not_concerned"])
-def test_what_did_not_run_is_no_baseline_so_the_one_before_stays(said: str):
+def test_a_gate_that_did_not_run_keeps_its_earlier_baseline(said: str):
     after = as_baseline(BASE, report(result("lint", "passed"), result("web", said)))
     assert [(each.gate, each.result) for each in after.results] == [
         ("lint", "passed"),

@@ -81,7 +81,7 @@ def test_without_gates_work_passes_and_nothing_judged_it():
 CUT = "stopping after 1 failures"
 
 
-def test_a_base_that_was_cut_short_excuses_only_what_it_names():
+def test_a_base_that_was_cut_short_excuses_only_named_failures():
     """Field report G31."""
     base = a_report(failed("a", cut_short=CUT))
     decision = judge_gates(base, a_report(failed("a", "b")))
@@ -169,7 +169,7 @@ def test_long_lists_and_notes_are_cut():
     assert len(notes) == MAX_NOTES
 
 
-def test_files_that_a_gate_changed_are_told():
+def test_files_that_a_gate_changed_are_reported():
     decision = judge_gates(None, a_report(passed(changed_files=("VERSION",))))
     assert decision.passes
     assert "gate 'tests' changed tracked files: VERSION" in decision.notes
@@ -214,7 +214,7 @@ def test_of_two_red_runs_what_both_name_counts():
     assert "flaky, failed in one of two runs: a, c" in decision.notes
 
 
-def test_two_red_runs_with_the_same_names_are_no_flake():
+def test_two_failed_runs_with_the_same_names_are_not_flaky():
     merged = merge_rerun(a_report(failed("a")), a_report(failed("a")))
     assert merged.results[0].reason == ""
 

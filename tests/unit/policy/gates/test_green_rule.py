@@ -43,7 +43,7 @@ def test_work_that_is_approved_together_is_judged_by_the_gates_that_judged_each(
     assert joined([JUDGED, NOT]).by == ()
 
 
-def test_what_no_reviewer_judged_keeps_its_gates_and_says_so_together_with_the_rest():
+def test_unreviewed_work_keeps_its_gates_when_judgements_are_joined():
     left = HALF.without_review("a: silence")
     assert (left.by, left.nothing) == (HALF.by, HALF.nothing)
     both = joined([JUDGED, left, NOT.without_review("b: refusal")])

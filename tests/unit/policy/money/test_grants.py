@@ -57,7 +57,7 @@ def ledger(cap: str) -> Accounts:
 # --- prices --------------------------------------------------------------------------------------
 
 
-def test_a_quote_takes_the_dearest_input_and_the_whole_output():
+def test_a_quote_uses_the_most_expensive_input_and_the_whole_output():
     assert quote(a_model("x"), 1_000_000, 100_000) == usd("3.75") + usd("1.5")
 
 
@@ -119,7 +119,7 @@ def test_an_amount_is_read_exactly(text: str, expected: str):
         ('{"usd": 1}', "not a number"),
     ],
 )
-def test_what_is_no_amount_is_refused_in_words(text: str, words: str):
+def test_an_invalid_amount_is_refused_with_a_reason(text: str, words: str):
     read = read_usd(json.loads(text))
     assert isinstance(read, str)
     assert words in read

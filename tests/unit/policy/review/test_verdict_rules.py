@@ -88,7 +88,7 @@ def test_an_absurdly_nested_one_abstains():
     assert read_submission(nested) == "malformed verdict: it is nested too deeply"
 
 
-def test_an_approval_with_proof_for_each_criterion_stands():
+def test_an_approval_with_proof_for_each_criterion_counts():
     verdict = verdict_on(approval(*CRITERIA), True, True, True)
     assert verdict.decision == "approve"
     assert (verdict.reviewer, verdict.family) == ("scripted/beta-1", "beta")
@@ -124,7 +124,7 @@ def test_looks_good_does_not_count():
     assert (verdict.decision, verdict.reason) == ("abstain", "approval without evidence")
 
 
-def test_evidence_that_does_not_hold_is_told():
+def test_invalid_evidence_is_reported():
     verdict = verdict_on(approval("1", "2", "3"), True, False, True)
     assert verdict.decision == "abstain"
     assert "the evidence does not hold for criterion 2, 'The parser refuses times.'" in (

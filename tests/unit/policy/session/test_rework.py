@@ -88,7 +88,7 @@ def test_what_a_reviewer_rejects_goes_on_from_the_tasks_commit() -> None:
     assert starts_from(after.records[A]) == (WORK, BASE)
 
 
-def test_g52_a_person_who_rejects_again_and_again_uses_up_no_attempt() -> None:
+def test_g52_repeated_rejections_by_a_person_use_up_no_attempt() -> None:
     state = session(TaskState.VALIDATED)
     for number in (1, 2, 3):
         state = wave_outcomes.send_back(state, A, "not so")

@@ -38,7 +38,7 @@ def ended_as(*states: TaskState) -> SessionState:
         (AUTO, "incomplete", "not done: t1 (failed)"),
     ],
 )
-def test_only_who_is_waited_for_is_told_what_to_do(
+def test_the_end_names_what_to_do_only_if_a_person_decides(
     config: SessionConfig, kind: str, reason: str
 ) -> None:
     end = scheduling.ending(ended_as(TaskState.MERGED, TaskState.FAILED), config)
@@ -105,7 +105,7 @@ def test_a_task_left_out_of_a_merge_is_merged_once_it_was_retried(
     ],
 )
 @pytest.mark.parametrize("config", [ASK, AUTO])
-def test_who_is_asked_is_told_that_the_reviewers_abstained(
+def test_a_question_says_that_the_reviewers_abstained(
     config: SessionConfig, reasons: tuple[str, ...], told: str
 ) -> None:
     state = ended_as(*(TaskState.VALIDATED for _ in reasons))

@@ -294,7 +294,7 @@ def test_one_key_is_enough_for_every_role():
     assert set(routes.developer) != set(routes.reviewer)
 
 
-def test_a_reviewer_of_the_authors_own_family_is_taken_where_there_is_no_other(tmp_path: Path):
+def test_a_reviewer_of_the_authors_family_is_used_if_there_is_no_other(tmp_path: Path):
     models = "models: {planner: [openai/p], developer: [openai/d], reviewer: [openai/r]}"
     path = written(tmp_path / "a.yaml", models)
     assert load_configuration(Sources(config=path), {}).session.routes.reviewer == ("openai/r",)

@@ -40,7 +40,7 @@ def test_a_repository_names_no_place_in_a_home():
         read("{variables: {JAVA_HOME: ~/jdk}}", from_repository=True)
 
 
-def test_the_home_is_that_of_the_user_who_names_it():
+def test_a_tilde_is_the_home_of_the_user_who_wrote_it():
     told = ProjectEnvironment(
         toolchains=("~/.cargo/", "/opt/go"), variables={"RUSTUP_HOME": "~/.rustup", "A": "~"}
     )

@@ -84,7 +84,7 @@ def test_a_file_of_today_stays_as_it_is():
         ("0x0F: 1\nTrue: 2\n", "x.yaml:1:1: cannot be rewritten without a change of what it says"),
     ],
 )
-def test_what_cannot_be_migrated_is_told(text: str, expected: str):
+def test_a_file_that_cannot_be_migrated_is_reported(text: str, expected: str):
     with pytest.raises(ConfigurationError) as caught:
         migrate(text, "x.yaml")
     assert str(caught.value).startswith(expected)

@@ -27,7 +27,7 @@ def news(*free: int) -> Sequence[int]:
         ((0, 16 * MB, 16 * MB, 0), [1, 1, 0, 1]),
     ],
 )
-def test_each_change_is_told_once(free: tuple[int, ...], told: list[int]) -> None:
+def test_each_change_is_reported_once(free: tuple[int, ...], told: list[int]) -> None:
     assert news(*free) == told
 
 

@@ -46,7 +46,7 @@ def _interrupted_while_it_follows() -> None:
         raise KeyboardInterrupt
 
 
-def test_a_session_that_is_followed_and_an_error_are_told_elsewhere(
+def test_a_followed_session_or_an_error_is_not_reported_here(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(KeyboardInterrupt):

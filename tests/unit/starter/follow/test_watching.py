@@ -87,7 +87,7 @@ async def test_what_runs_is_followed_to_its_end() -> None:
     assert await watched(RUNNING, ENDED) == (ExitCode.COMPLETE, 0)
 
 
-async def test_a_wait_for_a_provider_is_told_once_with_its_end(
+async def test_a_wait_for_a_provider_is_printed_once_with_its_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Field report R13."""

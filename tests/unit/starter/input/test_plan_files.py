@@ -54,7 +54,7 @@ def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, text: str, words:
         read_plan_file(file)
 
 
-def test_all_faults_of_a_file_are_told_at_once_in_its_order(tmp_path: Path) -> None:
+def test_all_faults_of_a_file_are_reported_at_once_in_order(tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(
         """\
@@ -193,7 +193,7 @@ async def test_where_no_text_was_written_none_is_kept(
     assert kept(tmp_path) == []
 
 
-async def test_who_interrupts_the_editor_is_told_where_the_text_is(
+async def test_an_interrupted_editor_reports_where_the_text_is(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     told = tmp_path / "told"

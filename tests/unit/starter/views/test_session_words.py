@@ -160,7 +160,7 @@ def test_that_the_plan_waits_is_said_once_and_why_there_is_none_is_said() -> Non
     assert session_words.state(none) == "the plan waits for your approval (the planner gave up)"
 
 
-def test_only_changes_are_told_again() -> None:
+def test_only_changes_are_printed_again() -> None:
     before = session(tasks=(task("a"), task("b")))
     after = session(tasks=(task("a", TaskState.DEVELOPING, attempt=1), task("b")))
     assert session_words.changes(before, after) == ["  developing  a  Fix a"]
@@ -265,7 +265,7 @@ def test_colours_carry_nothing_alone() -> None:
         ({"live": False, "outcome": "stopped"}, "stopped"),
     ],
 )
-def test_one_word_says_how_a_session_stands(facts: dict[str, Any], word: str) -> None:
+def test_one_word_names_the_state_of_a_session(facts: dict[str, Any], word: str) -> None:
     assert session_words.word(session(**facts)) == word
 
 
