@@ -3,11 +3,18 @@
 By `flock`, and not by the library filelock: children must be able to inherit a lock, so that an
 orphan keeps it. The files hold nothing and are never deleted (deleting one that another process
 waits for would give two owners).
+
+They are opened read-only: an inherited descriptor can then not be written, and no process can delay
+the opening with a lease. What is wrong with a file, its mode or content, is put right here.
 """
 
 import fcntl
 import os
+import stat
 from pathlib import Path
+
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_MODE = 0o600
 
 
 class FileLock:
@@ -22,18 +29,22 @@ class FileLock:
         self._descriptor: int | None = None
 
     def try_acquire(self) -> bool:
-        """Take the lock if it is free; return whether we hold it now."""
+        """Take the lock if it is free; return whether we hold it now.
+
+        Raises:
+            OSError: there is something else than a file of this user.
+        """
         if self._descriptor is not None:
             return True
-        descriptor = os.open(
-            self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-        )
+        descriptor = _opened(self._path)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
             return False
         self._descriptor = descriptor
+        if os.fstat(descriptor).st_size:
+            _emptied(self._path)
         return True
 
     def release(self) -> None:
@@ -55,7 +66,7 @@ def is_held(path: Path) -> bool:
     fails, and must try again before believing it.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, _FLAGS)
     except FileNotFoundError:
         return False
     try:
@@ -65,3 +76,21 @@ def is_held(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, _FLAGS | os.O_CREAT, _MODE)
+    except PermissionError:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            raise
+        path.chmod(_MODE)
+        return os.open(path, _FLAGS)
+
+
+def _emptied(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        os.truncate(descriptor, 0)
+    finally:
+        os.close(descriptor)

@@ -3,6 +3,7 @@
 from temporalio import activity
 
 from activities.activity_failures import mapped
+from activities.ports.git_errors import RefMovedError
 from activities.ports.host_repository import Merged, MergePart, Rebase
 from activities.repository.host_data import Host
 from activities.repository.merged_tree import merge_faults
@@ -80,6 +81,9 @@ class MergingActivities:
         The ref comes last: moved by an advance that then failed (a full disk), it would fence off
         every later one, for a merge that is made again is another commit.
 
+        A wave that was terminated, or a session that was reset, may have merged the same before.
+        Its commit, with the same tree, then stands for the new one: nothing is merged twice.
+
         Raises:
             ApplicationError: Fenced, where the ref holds something else.
         """
@@ -89,9 +93,24 @@ class MergingActivities:
         with mapped():
             bundle = await history.bundle(request.new, request.base)
             digest = await self._host.store.put(bundle)
-            await history.advance(ref, request.new, old)
+            try:
+                await history.advance(ref, request.new, old)
+            except RefMovedError:
+                before = await self._merged_before(request, ref)
+                if before is None:
+                    raise
+                return before
         self._host.fail_point("after-advance")
         return Advanced(bundle=digest)
+
+    async def _merged_before(self, request: AdvanceBranch, ref: str) -> Advanced | None:
+        history = self._host.history(request.key)
+        tree = await self._host.commits(request.key).tree_of(request.new)
+        head = await history.merged_before(ref, request.old, tree)
+        if head is None:
+            return None
+        bundle = await history.bundle(head, request.base)
+        return Advanced(bundle=await self._host.store.put(bundle), head=head)
 
 
 def _conflict(commit: Commit, paths: tuple[str, ...], lines: tuple[str, ...]) -> MergeConflict:

@@ -5,6 +5,7 @@ A host serves two queues: the shared one (any host may answer) and its own (need
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ _STICKY: Final = timedelta(seconds=3)
 _HEARTBEATS: Final = timedelta(seconds=5)
 """A cancellation reaches an activity with its next heartbeat, so a stop waits about this long."""
 _RETRY_SECONDS: Final = 1.0
+_COLLECTORS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+"""Variables that name a collector for traces."""
 _DEADLOCK_SECONDS: Final = 60
 _CONCURRENT_ACTIVITIES: Final = {Role.MODELS: 100, Role.HOST: 32, Role.LAND: 4, Role.WORKFLOWS: 10}
 """More than the sessions' own concurrency allows, and less than a machine's limit."""
@@ -82,6 +85,11 @@ async def serve(
             running = [group.create_task(worker.run()) for worker in workers]
             say(f"{READY_LINE}: {', '.join(roles)} ({client.service_client.config.target_host})")
             group.create_task(_shut_down(stop, workers, running))
+            if Role.WORKFLOWS in roles and any(map(os.environ.get, _COLLECTORS)):
+                # Only now: without a collector its packages are not loaded.
+                from workers.telemetry.trace_export import export_traces
+
+                group.create_task(export_traces(client, settings.data_dir, stop))
     finally:
         journal.close()
 

@@ -15,7 +15,10 @@ from temporalio import workflow
 from temporalio.exceptions import (
     ActivityError,
     ApplicationError,
+    CancelledError,
+    ChildWorkflowError,
     FailureError,
+    TerminatedError,
     is_cancelled_exception,
 )
 
@@ -153,6 +156,11 @@ def failure_text(error: FailureError) -> str:
     cause: BaseException = error
     while cause.__cause__ is not None and not isinstance(cause, ApplicationError):
         cause = cause.__cause__
+    if isinstance(error, ChildWorkflowError) and isinstance(
+        cause, TerminatedError | CancelledError
+    ):
+        how = "terminated" if isinstance(cause, TerminatedError) else "cancelled"
+        return f"its workflow was {how} by hand, through Temporal"
     text = cause.message if isinstance(cause, ApplicationError) else str(cause)
     is_chosen = isinstance(cause, ApplicationError) and cause.type in frozenset(FailureType)
     if is_chosen or not isinstance(error, ActivityError):

@@ -15,6 +15,7 @@ ApplicationError.type
 ├── RepositoryRefused    the repository cannot be used as it is; the message says how to fix it
 ├── SandboxUnavailable   there is no sandbox on the host; the message says how to fix it
 ├── Fenced               a newer attempt or another checkpoint owns the worktree
+├── StateDamaged         Blue Flame's own files on the host cannot be used: the attempt ends
 └── SetupFailed          a command of `worktree.setup` failed
 """
 
@@ -36,6 +37,7 @@ class FailureType(StrEnum):
     REPOSITORY_REFUSED = "RepositoryRefused"
     SANDBOX_UNAVAILABLE = "SandboxUnavailable"
     FENCED = "Fenced"
+    STATE_DAMAGED = "StateDamaged"
     SETUP_FAILED = "SetupFailed"
 
 
@@ -49,6 +51,7 @@ NEVER_RETRIED = (
     FailureType.REPOSITORY_REFUSED,
     FailureType.SANDBOX_UNAVAILABLE,
     FailureType.FENCED,
+    FailureType.STATE_DAMAGED,
     FailureType.SETUP_FAILED,
 )
 """Failures that a repeat of the same request cannot fix."""

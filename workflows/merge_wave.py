@@ -167,7 +167,7 @@ class MergeWave:
         advanced = await ADVANCE_BRANCH.ask(
             advance, f"advance the session's branch to {changeset.id}", queue=grounds.host_queue
         )
-        self._head = new
+        self._head = advanced.head or new
         self._bundle = advanced.bundle
 
     async def _deliver(self) -> tuple[Commit | None, str | None, str]:

@@ -5,7 +5,6 @@ The gates run on the base before the planner costs anything: without gates no wo
 
 from typing import NamedTuple
 
-from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
 from workflows.contracts.host_contracts import (
@@ -20,7 +19,6 @@ from workflows.contracts.land_contracts import EXPORT_BASE, ExportBase
 from workflows.contracts.model_contracts import RESOLVE_MODELS, ResolveModels
 from workflows.domain.agent.agent_values import AgentLimits
 from workflows.domain.agent.model_values import ModelFacts, Role
-from workflows.domain.budget import LedgerRequest
 from workflows.domain.gate import GateReport
 from workflows.domain.plan import Plan
 from workflows.domain.repository import Base
@@ -28,7 +26,6 @@ from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import Prepared, ResolvedRoutes, SessionState
 from workflows.domain.session.session_values import SessionRequest
-from workflows.ledger import SessionLedger
 from workflows.policy.agent.agent_limits import limits_for
 from workflows.policy.agent.turn_decisions import FIXED_BYTES, max_output_tokens
 from workflows.policy.gates.green_rule import NOTHING_MERGES
@@ -37,18 +34,6 @@ from workflows.policy.money.grants import quote
 from workflows.policy.plan.plan_check import plan_faults
 from workflows.policy.review.review_course import family_warning
 from workflows.policy.session.wave_requests import grounds, prepared
-
-
-async def start_ledger(request: SessionRequest) -> None:
-    """Start the session's ledger; it outlives a continuation of the session."""
-    ledger = LedgerRequest(session_workflow=workflow.info().workflow_id, caps=request.config.budget)
-    await workflow.start_child_workflow(
-        SessionLedger.run,
-        ledger,
-        id=request.ledger_id,
-        static_summary="grants and spend",
-        parent_close_policy=workflow.ParentClosePolicy.ABANDON,
-    )
 
 
 class Preparation(NamedTuple):

@@ -1,21 +1,30 @@
-"""The session's running waves: child workflows that the session signals.
+"""The session's running waves and its ledger: child workflows that the session signals.
 
 The session decides which wave starts and what its outcome means.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
+from temporalio.common import WorkflowIDReusePolicy
+from temporalio.exceptions import (
+    ApplicationError,
+    ChildWorkflowError,
+    WorkflowAlreadyStartedError,
+)
 from temporalio.types import MethodAsyncSingleParam
 
-from workflows.agent_lifecycle import ChildHandle, tell
+from workflows.agent_lifecycle import ChildHandle, failure_text, tell
 from workflows.develop_wave import DevelopWave
+from workflows.domain.budget import CapChanged, LedgerRequest
 from workflows.domain.ids import SessionId, TaskId
 from workflows.domain.session.session_state import SessionState
+from workflows.domain.session.session_values import SessionRequest
 from workflows.domain.session.wave_values import (
     DevelopRequest,
     MergeRequest,
@@ -25,6 +34,7 @@ from workflows.domain.session.wave_values import (
     ValidateRequest,
 )
 from workflows.domain.task import TaskState
+from workflows.ledger import SessionLedger
 from workflows.merge_wave import MergeWave
 from workflows.plan_wave import PlanWave
 from workflows.policy.agent.questions import PLAN
@@ -194,3 +204,53 @@ class RunningWaves:
         await workflow.wait([starting])
         if not starting.cancelled() and starting.exception() is None:
             await tell(starting.result(), signal, *words)
+
+
+# --- the ledger ------------------------------------------------------------------------------
+
+
+async def start_ledger(request: SessionRequest) -> ChildHandle:
+    """Start the session's ledger; it outlives a continuation of the session.
+
+    Raises:
+        ApplicationError: there was one before: the session was reset to before its start. Another
+            ledger would allow the same money again.
+    """
+    ledger = LedgerRequest(session_workflow=workflow.info().workflow_id, caps=request.config.budget)
+    try:
+        return await workflow.start_child_workflow(
+            SessionLedger.run,
+            ledger,
+            id=request.ledger_id,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            static_summary="grants and spend",
+            parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+        )
+    except WorkflowAlreadyStartedError as error:
+        text = (
+            "the session was reset to its beginning, where its ledger is started, and another "
+            "ledger would spend the budget again. Reset it to a later point, or start another"
+        )
+        raise ApplicationError(text, type="LedgerExists", non_retryable=True) from error
+
+
+async def ledger_lost(ledger: ChildHandle) -> ApplicationError | None:
+    """Wait for the ledger's end; return why the session cannot go on if it was ended by hand.
+
+    An agent that waits for a grant would wait for ever, and no other call could be paid.
+    """
+    try:
+        await ledger
+    except ChildWorkflowError as error:
+        text = (
+            f"the session's ledger is gone: {failure_text(error)}. Without it no call can be paid; "
+            "start another session, the merged work stays"
+        )
+        return ApplicationError(text, type="LedgerLost", non_retryable=True)
+    return None
+
+
+async def set_cap(ledger_id: str, changed: CapChanged) -> None:
+    """Tell the ledger a new cap; one that is gone is reported by `ledger_lost`."""
+    with contextlib.suppress(ApplicationError):
+        await workflow.get_external_workflow_handle(ledger_id).signal("set_cap", changed)

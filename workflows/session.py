@@ -11,13 +11,9 @@ from datetime import timedelta
 from typing import NoReturn, TypeVar, Unpack
 
 from temporalio import workflow
-from temporalio.exceptions import (
-    ApplicationError,
-    ChildWorkflowError,
-    FailureError,
-)
+from temporalio.exceptions import ApplicationError, ChildWorkflowError, FailureError
 
-from workflows.agent_lifecycle import failure_text
+from workflows.agent_lifecycle import ChildHandle, failure_text
 from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.decision_inbox import DecisionInbox, Entry
 from workflows.domain.agent.agent_settings import AgentSettings
@@ -53,8 +49,8 @@ from workflows.policy.session.effects import (
     Steer,
     TellWaves,
 )
-from workflows.preparation import baseline, check_plan, prepare, start_ledger
-from workflows.running_waves import RunningWaves
+from workflows.preparation import baseline, check_plan, prepare
+from workflows.running_waves import RunningWaves, ledger_lost, set_cap, start_ledger
 
 _T = TypeVar("_T")
 _LEDGER_PATIENCE = timedelta(minutes=1)
@@ -86,6 +82,7 @@ class SessionWorkflow:
         self._has_changed = False
         self._wants_new_plan = False
         self._fault: Exception | None = None
+        self._ledger: asyncio.Task[None] | None = None
 
     @workflow.run
     async def run(self, request: SessionRequest) -> SessionResult:
@@ -149,7 +146,7 @@ class SessionWorkflow:
 
     async def _prepare(self) -> None:
         self._show()
-        await start_ledger(self._request)
+        self._ledger = asyncio.create_task(self._watch_ledger(await start_ledger(self._request)))
         found = await self._attend(prepare(self._request))
         self._update(prepared=found.prepared, head=found.prepared.base.commit)
         for kind, text in found.warnings:
@@ -271,6 +268,10 @@ class SessionWorkflow:
 
     # --- persons and the ledger --------------------------------------------------------------
 
+    async def _watch_ledger(self, ledger: ChildHandle) -> None:
+        if (fault := await ledger_lost(ledger)) is not None:
+            self._fault, self._has_changed = fault, True
+
     async def _attend(self, work: Awaitable[_T]) -> _T:
         """Do some work while taking up signals; a stop cancels it."""
         task = asyncio.ensure_future(work)
@@ -337,8 +338,7 @@ class SessionWorkflow:
             case TellWaves():
                 await self._waves.tell(effect)
             case SetCap():
-                ledger = workflow.get_external_workflow_handle(self._request.ledger_id)
-                await ledger.signal("set_cap", CapChanged(usd=effect.usd))
+                await set_cap(self._request.ledger_id, CapChanged(usd=effect.usd))
             case PlanAgain():
                 self._wants_new_plan = True
 

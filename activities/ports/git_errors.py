@@ -25,6 +25,7 @@ class GitError(Exception):
     ├── BundleError                  not a bundle, damaged, or its prerequisites are missing
     ├── WorktreeMissingError         no finished worktree of this name
     ├── WorktreeDamagedError         the worktree is not as Blue Flame made it
+    ├── StateDamagedError            a lock or another file of Blue Flame's own cannot be used
     └── WorktreeNotHeldError         used without its lock
     """
 
@@ -111,6 +112,10 @@ class WorktreeMissingError(GitError):
 
 class WorktreeDamagedError(GitError):
     """The worktree's `.git` or content is not as Blue Flame made it; create it again."""
+
+
+class StateDamagedError(GitError):
+    """A file of Blue Flame's own cannot be used; the message says which and what to do."""
 
 
 class WorktreeNotHeldError(GitError):

@@ -320,6 +320,10 @@ class SessionHistory(Protocol):
         """
         ...
 
+    async def merged_before(self, ref: str, old: Commit, tree: Tree) -> Commit | None:
+        """Return the commit after `old` on a ref's first parents that has this tree, if any."""
+        ...
+
     async def bundle(self, ref: str, base: Commit) -> bytes:
         """Bundle the commits of a ref or commit that are not in `base`."""
         ...

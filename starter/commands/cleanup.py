@@ -63,6 +63,10 @@ def lines(cleaned: "Cleaned") -> "Iterator[str]":
     yield f"in all {_size(cleaned.size_bytes)}; of {cleaned.open_sessions} open sessions nothing"
     for name in host.busy:
         yield f"left alone, because someone holds it: {name}"
+    for each in host.failed:
+        yield f"not removed: {each}"
+    if host.failed:
+        yield "Look at the owner and mode of what is named, and run `cleanup` again."
 
 
 def _size(size_bytes: int) -> str:

@@ -40,7 +40,8 @@ async def codec(
 
 
 async def _serve(port: int, origins: tuple[str, ...]) -> None:
-    from workers.temporal.codec_server import serve
+    from workers.payload_keys import read_keys
+    from workers.temporal.codec_server import secret_path, serve
     from workers.temporal.connection import payload_codec, read_server_file
 
     settings = read_settings()
@@ -58,13 +59,15 @@ async def _serve(port: int, origins: tuple[str, ...]) -> None:
         # Both names under which a browser may have opened it on this machine.
         ui = server.ui.rstrip("/")
         origins = tuple(dict.fromkeys((ui, ui.replace("//127.0.0.1:", "//localhost:"))))
+    secret = secret_path(read_keys(settings.payload_keys.get_secret_value()))
     write(
         [
-            f"codec server on http://127.0.0.1:{port} for {', '.join(origins)}",
+            f"codec endpoint: http://127.0.0.1:{port}/{secret} (for {', '.join(origins)})",
             "In the Web UI: the glasses at the top, then this address as the codec endpoint.",
+            "Who knows the address can decrypt here: keep it to yourself.",
         ]
     )
     try:
-        await serve(payload_codec(settings), origins, port)
+        await serve(payload_codec(settings), secret, origins, port)
     except OSError as error:
         raise CommandError(f"port {port} cannot be served ({error.strerror})") from None

@@ -16,9 +16,12 @@ from workers.hosting.session_cleaning import CleaningReport, CleaningRequest, be
 from workers.server.supervisor import read_state
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from workers.settings import Settings
 
 _PREFIX: Final = "session/"
+_LEDGER: Final = "SessionLedger"
 _BEFORE_ITS_START: Final = timedelta(days=1)
 """A session's input is stored before the session starts, and clocks differ."""
 
@@ -76,6 +79,11 @@ async def _request(
         if each.close_time is not None
     }
     running = [each async for each in client.list_workflows('ExecutionStatus = "Running"')]
+    left = _left_ledgers(running)
+    for each in left:
+        if not dry_run:
+            await client.get_workflow_handle(each).signal("finish")
+    running = [each for each in running if each.id not in left]
     starts = [each.start_time.astimezone(UTC) for each in running]
     # A continuation has a later start; the session's id holds the first one.
     starts += filter(None, (began_at(_session(each)) for each in running))
@@ -86,6 +94,15 @@ async def _request(
         ended=ended,
         blobs_before=min(starts, default=now) - _BEFORE_ITS_START,
         dry_run=dry_run,
+    )
+
+
+def _left_ledgers(running: "Sequence[WorkflowExecution]") -> frozenset[str]:
+    """Return the ledgers of terminated sessions: nothing else of the session runs any more."""
+    ledgers = {each.id for each in running if each.workflow_type == _LEDGER}
+    others = {_session(each) for each in running if each.id not in ledgers}
+    return frozenset(
+        each.id for each in running if each.id in ledgers and _session(each) not in others
     )
 
 

@@ -31,11 +31,11 @@ from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.sessions.provider_waits import provider_waits
 from starter.sessions.sent_decisions import GONE, execute
-from starter.sessions.session_trace import Trace, read_trace
 from starter.sessions.short_ids import fits, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.sessions.turn_history import Turns
 from starter.sessions.worker_presence import has_workers
+from workers.telemetry.session_trace import Trace, read_trace
 from workers.temporal.temporal_errors import PayloadUnreadableError
 from workflows import queues
 from workflows.domain.agent.agent_settings import AgentSettings

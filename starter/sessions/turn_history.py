@@ -17,7 +17,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
 
-from starter.sessions.history_events import decoded, summary_of, time_of
+from workers.telemetry.history_events import decoded, summary_of, time_of
 from workflows.contracts.host_contracts import RUN_TOOLS, ToolsOutcome
 from workflows.contracts.model_contracts import CALL_MODEL, ModelAnswered, ModelOutcome
 from workflows.domain.agent.agent_values import AgentOutcome, AgentRequest

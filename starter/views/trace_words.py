@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from starter.console.terminal import one_line, shown
-from starter.sessions.session_trace import Span, Trace
 from starter.sessions.turn_history import task_of
+from workers.telemetry.session_trace import Span, Trace
 from workflows.policy.money.amounts_in_words import counted, money
 
 _WIDTH: Final = 100

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.collector import collecting
 from tests.e2e.processes import ROOT, until
 from tests.waiting import COMMAND_PATIENCE
 
@@ -29,23 +31,10 @@ def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(tmp_path: Pat
     environment = {name: text for name, text in os.environ.items() if name != "TEMPORAL_ADDRESS"}
     # A server that is not there: the demo brings its own.
     environment |= {"TMPDIR": str(tmp_path), "TEMPORAL_ADDRESS": "127.0.0.1:9"}
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "starter", "demo"],
-        cwd=tmp_path,
-        env=environment | {"PYTHONPATH": str(ROOT)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=COMMAND_PATIENCE)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    assert process.returncode == 0, output
+    with collecting() as (collector, endpoint):
+        environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = endpoint
+        output = _played(tmp_path, environment)
+    _is_one_trace(collector.spans)
     for promise in PROMISED:
         assert f"  [x] {promise}" in output, output
     assert "SCRIPTED" in output
@@ -72,6 +61,36 @@ def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(tmp_path: Pat
         "nothing of it runs",
         seen=lambda: processes_of(tmp_path),
     )
+
+
+def _played(folder: Path, environment: dict[str, str]) -> str:
+    """Run the demo to its end, and return what it said."""
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "starter", "demo"],
+        cwd=folder,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=COMMAND_PATIENCE)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert process.returncode == 0, output
+    return output
+
+
+def _is_one_trace(spans: list[Any]) -> None:
+    """Each span once, in one trace, below one that is there; the session alone has none above."""
+    ids = [each.span_id for each in spans]
+    assert len(ids) == len(set(ids)) > 100
+    assert len({each.trace_id for each in spans}) == 1
+    assert [each.name for each in spans if each.parent_span_id not in ids] == ["session"]
 
 
 def processes_of(folder: Path) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from activities.adapters.git.host_git import GitHostRepository
+from activities.file_locks import FileLock
 from activities.ports.sandbox_port import Layer, Workspace
 from tests.contract.test_sandbox import processes_in
 from tests.unit.activities.adapters.git.home import Home, plain_git, write
@@ -71,6 +72,9 @@ class Arena:
         self.bystander = 0
         """A process of the host's that no attack may reach."""
         self.before: dict[str, tuple[int, bytes]] = {}
+        self.lock_file = self.top / "host" / "locks" / "lent"
+        self.lock = FileLock(self.lock_file)
+        """Held, and passed on to each attack as a worktree's lock is."""
 
     async def build(self) -> None:
         """Make everything once."""
@@ -91,6 +95,7 @@ class Arena:
         write(self.top / "naive", {"attack.py": _HELP})
         plain_git(self.top / "naive", "config", "user.name", "a")
         plain_git(self.top / "naive", "config", "user.email", "a@example.invalid")
+        self.lock_file.touch(0o600)
         shutil.copytree(self.top, self._template, symlinks=True)
         self.reset()
 
@@ -102,6 +107,9 @@ class Arena:
             self._copy(self.top)
         for name in ("look", "on"):
             os.mkfifo(self.worktree / name)
+        self.lock.release()
+        assert self.lock.try_acquire()
+        os.set_inheritable(self.lock.fileno(), True)
         self.before = self.fingerprint()
 
     def _was_worked_on(self) -> bool:
@@ -198,7 +206,10 @@ def _content(place: Path) -> tuple[int, bytes]:
         return found.st_mode, os.fsencode(os.readlink(place))
     if not stat.S_ISREG(found.st_mode):
         return found.st_mode, b""
-    return found.st_mode, place.read_bytes()
+    try:
+        return found.st_mode, place.read_bytes()
+    except PermissionError:
+        return found.st_mode, b"closed"
 
 
 def facts(worktree: Path) -> frozenset[str]:

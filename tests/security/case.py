@@ -5,10 +5,14 @@ same attack without the layer: if it had no effect there, its failing in the san
 nothing. Controls run in private namespaces, on throw-away files.
 """
 
+import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from activities.adapters.git.worktrees.worktree import unlock_folders
+from activities.file_locks import is_held
 from tests.security.arena import Arena, Ran
 
 Effect = Callable[[Arena, Ran], str]
@@ -36,6 +40,8 @@ class Case:
     in the control, so that what is left behind can be seen there."""
     limits: dict[str, object] = field(default_factory=dict[str, object])
     is_x86: bool = False
+    is_slow: bool = False
+    """Tried by `make test-slow` only; another row of its kind is tried each time."""
 
 
 def python(text: str) -> str:
@@ -54,6 +60,20 @@ def changed(arena: Arena, _: Ran) -> str:
     now = arena.fingerprint()
     before = arena.before
     return ", ".join(sorted(key for key in now.keys() | before if now.get(key) != before.get(key)))
+
+
+def relocked(arena: Arena, _: Ran) -> str:
+    """The file of the lock that was passed on is not as it was, or the lock is free."""
+    found = arena.lock_file.stat()
+    if found.st_mode != 0o100600:
+        return f"mode {found.st_mode:o}"
+    facts = {
+        "size": found.st_size,
+        "names": found.st_nlink - 1,
+        "attributes": os.listxattr(arena.lock_file),
+        "free": not is_held(arena.lock_file),
+    }
+    return ", ".join(f"{name} {fact}" for name, fact in facts.items() if fact)
 
 
 def receipt(arena: Arena, _: Ran) -> str:
@@ -95,6 +115,20 @@ def grown(name: str, limit_bytes: int) -> Effect:
 
     def effect(arena: Arena, _: Ran) -> str:
         size = sum(one.stat().st_blocks * 512 for one in arena.worktree.glob(f"{name}*"))
+        return f"{size} bytes" if size > limit_bytes else ""
+
+    return effect
+
+
+def hoarded(limit_bytes: int) -> Effect:
+    """Return an effect: the worktree takes more than the limit, with closed and deep folders."""
+
+    def effect(arena: Arena, _: Ran) -> str:
+        unlock_folders(arena.worktree)
+        counted = subprocess.run(
+            ("du", "-s", "-B1", str(arena.worktree)), capture_output=True, text=True, check=True
+        )
+        size = int(counted.stdout.split()[0])
         return f"{size} bytes" if size > limit_bytes else ""
 
     return effect

@@ -60,7 +60,8 @@ async def confined(
     )
 
     async def run() -> bytes:
-        return (await (sandbox or BubblewrapSandbox()).run(command)).output
+        ran = await (sandbox or BubblewrapSandbox()).run(command, arena.lock.fileno())
+        return ran.output
 
     ran = await arena.watched(run())
     tree = await _worked_on(arena) if case.way == "collected" else ()

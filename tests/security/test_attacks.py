@@ -8,6 +8,7 @@ from tests.effort import some
 from tests.security import runs
 from tests.security.arena import Arena
 from tests.security.attacks import (
+    descriptors,
     files,
     kernel,
     layers,
@@ -24,12 +25,19 @@ TABLES = {
     "repository": repository.CASES,
     "planted": planted.CASES,
     "secrets": secrets.CASES,
+    "descriptors": descriptors.CASES,
     "kernel": kernel.CASES,
     "system-calls": system_calls.CASES,
     "resources": resources.CASES,
 }
 CASES = [(kind, case) for kind, cases in TABLES.items() for case in cases]
-
+_EFFORT = {True: (pytest.mark.slow,), False: ()}
+EACH = [
+    pytest.param(
+        each, marks=pytest.mark.slow if each[1].is_slow else (), id=f"{each[0]}: {each[1].name}"
+    )
+    for each in CASES
+]
 
 _CONTROLLED = [each for each in CASES if each[1].control in (WORKS, KERNEL)]
 BENEATH = [each for each in CASES if "hold()" not in each[1].attack]
@@ -45,7 +53,7 @@ def needs_its_machine(case: Case) -> None:
         pytest.skip("numbers of x86-64")
 
 
-@pytest.mark.parametrize("case", CASES, ids=_name)
+@pytest.mark.parametrize("case", EACH)
 async def test_an_attack_reaches_nothing(arena: Arena, case: tuple[str, Case]):
     attack = case[1]
     needs_its_machine(attack)

@@ -140,7 +140,7 @@ async def test_no_process_shows_the_launchers_environment(
     monkeypatch.setenv("X_API_KEY", "canary-1")
     result = await attack("cat /proc/*/environ /proc/*/task/*/environ | tr '\\0' '\\n'; env")
     assert b"canary-1" not in result.output
-    assert (await attack("wc -c </proc/1/environ")).output == b"0\n"
+    assert (await attack("ls -A /proc/1")).output == b""
 
 
 async def test_process_one_shows_no_path_of_the_host(attack: Attack, workspace: Workspace):

@@ -1,13 +1,17 @@
 """A session as a trace: every activity once, in its place, with the session's own cost."""
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from temporalio.api.enums.v1 import EventType
 
-from starter.sessions.session_trace import Span, Trace, read_trace
+from tests.collector import collecting
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
+from workers.telemetry.session_trace import Span, Trace, read_trace
+from workers.telemetry.trace_export import TraceExport
 from workflows.domain.session.session_values import SessionResult
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -61,3 +65,26 @@ def _is_inside(span: Span, around: Span) -> None:
     assert span.began >= around.began, (span, around)
     if around.name != "session":  # its ledger and its clean-up may end after it
         assert (span.ended or around.began) <= (around.ended or span.began), (span, around)
+
+
+async def test_a_collector_gets_each_span_once_whatever_it_or_the_worker_misses(
+    theatre: Theatre, tmp_path: Path
+):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.01"))
+    result, trace, _ = await traced(theatre, world)
+    with collecting() as (collector, endpoint):
+        exporter = OTLPSpanExporter(endpoint=endpoint)
+        collector.status = 400
+        await TraceExport(theatre.client, tmp_path, exporter).look()
+        assert collector.spans == []
+        collector.status = 200
+        await TraceExport(theatre.client, tmp_path, exporter).look()
+        await TraceExport(theatre.client, tmp_path, exporter).look()
+        exporter.shutdown()
+    mine = [each for each in collector.spans if each.trace_id.hex() == trace.trace_id]
+    assert sorted(each.span_id.hex() for each in mine) == sorted(each.id for each in trace.spans)
+    session = next(each for each in mine if each.name == "session")
+    facts = {each.key: each.value for each in session.attributes}
+    assert facts["blueflame.cost_usd"].double_value == pytest.approx(float(result.spent_usd))
+    call = next(each for each in mine if each.name.startswith("chat "))
+    assert call.parent_span_id.hex() in {each.id for each in trace.spans if each.kind == "turn"}

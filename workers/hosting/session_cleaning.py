@@ -14,11 +14,14 @@ The request says whether a session is
 | not known to the server (any more)            | removed if it began before `before`, and more |
 |                                               | than `_FORGOTTEN` ago                         |
 | not a valid session id                        | kept                                          |
+
+What cannot be removed is listed in the report, and the rest is removed all the same.
 """
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,7 +32,7 @@ from workers.hosting.host_user import become_host_user
 from workers.settings import Settings
 
 if TYPE_CHECKING:
-    from activities.adapters.git.repository_cleanup import Cleanup
+    from activities.adapters.git.repository_cleanup import Cleanup, Leftover
 
 _FORGOTTEN: Final = timedelta(days=7)
 """A server keeps closed sessions at least this long, unless configured otherwise."""
@@ -72,6 +75,8 @@ class CleaningReport(BaseModel, frozen=True, extra="forbid"):
     blob_bytes: int = 0
     busy: tuple[str, ...] = ()
     """What a process holds, and was therefore kept."""
+    failed: tuple[str, ...] = ()
+    """What could not be removed, each with the reason."""
 
 
 def is_removable(session: str, request: CleaningRequest) -> bool:
@@ -105,34 +110,48 @@ async def clean(settings: Settings, request: CleaningRequest) -> CleaningReport:
     from workers.hosting.host_wiring import git_program
 
     git = Git(git_program())
-    report = CleaningReport()
+    report, failed = CleaningReport(), list[str]()
     for key in repositories(settings.host_dir):
-        report = await _repository(Cleanup(git, settings.host_dir, key), key, request, report)
-    report = await asyncio.to_thread(_snapshots, settings.host_dir, request, report)
-    before = min(request.before, request.blobs_before)
-    blobs = collect(settings.store_dir, before, dry_run=request.dry_run)
-    return _with(report, blobs=blobs.blobs, blob_bytes=blobs.size_bytes)
+        cleanup = Cleanup(git, settings.host_dir, key)
+        with _listed(failed, f"repository {key}"):
+            report = await _worktrees(cleanup, request, report, failed)
+            report = await _refs(cleanup, request, report)
+        with _listed(failed, f"repository {key}"):
+            report = await _objects(cleanup, key, request, report)
+    with _listed(failed, "set-ups"):
+        report = await asyncio.to_thread(_snapshots, settings.host_dir, request, report, failed)
+    with _listed(failed, "blobs"):
+        before = min(request.before, request.blobs_before)
+        blobs = collect(settings.store_dir, before, dry_run=request.dry_run)
+        report = _with(report, blobs=blobs.blobs, blob_bytes=blobs.size_bytes)
+    return _with(report, failed=tuple(dict.fromkeys(failed)))
 
 
-async def _repository(
-    cleanup: "Cleanup", key: str, request: CleaningRequest, report: CleaningReport
+@contextmanager
+def _listed(failed: list[str], what: str) -> Generator[None]:
+    """List what the block could not remove, instead of failing."""
+    from activities.ports.git_errors import GitError
+
+    try:
+        yield
+    except (OSError, GitError) as error:
+        failed.append(f"{what}: {' '.join(str(error).split())[:300]}")
+
+
+async def _refs(
+    cleanup: "Cleanup", request: CleaningRequest, report: CleaningReport
 ) -> CleaningReport:
-    report = await _worktrees(cleanup, request, report)
     refs = await cleanup.refs()
     doomed = {session: refs[session] for session in refs if is_removable(session, request)}
     if not request.dry_run:
         for each in doomed.values():
             await cleanup.delete_refs(each)
-    count = sum(map(len, doomed.values()))
-    report = _with(report, sessions=tuple(doomed), refs=count)
-    left = refs.keys() - doomed.keys()
-    # An open session may be writing objects at this moment, so its objects are left alone.
-    if request.dry_run or left & request.open:
-        return report
-    return await _objects(cleanup, key, request, report)
+    return _with(report, sessions=tuple(doomed), refs=sum(map(len, doomed.values())))
 
 
-def _snapshots(data: Path, request: CleaningRequest, report: CleaningReport) -> CleaningReport:
+def _snapshots(
+    data: Path, request: CleaningRequest, report: CleaningReport, failed: list[str]
+) -> CleaningReport:
     """Remove the results of set-ups that were last used before the retention."""
     from activities.adapters.snapshots import expiry
 
@@ -142,38 +161,50 @@ def _snapshots(data: Path, request: CleaningRequest, report: CleaningReport) -> 
         if expiry.used_at(place) >= untouched or str(place.relative_to(data)) in used:
             continue
         size = expiry.size_of(place)
-        if request.dry_run or expiry.remove_unused(data, place):
-            report = _with(report, snapshots=1, snapshot_bytes=size)
-        else:
-            report = _with(report, busy=(f"set-up {place.parent.name[:16]}",))
+        name = f"set-up {place.parent.name[:16]}"
+        with _listed(failed, name):
+            if request.dry_run or expiry.remove_unused(data, place):
+                report = _with(report, snapshots=1, snapshot_bytes=size)
+            else:
+                report = _with(report, busy=(name,))
     return report
 
 
 async def _worktrees(
-    cleanup: "Cleanup", request: CleaningRequest, report: CleaningReport
+    cleanup: "Cleanup", request: CleaningRequest, report: CleaningReport, failed: list[str]
+) -> CleaningReport:
+    for left in cleanup.worktrees():
+        if is_removable(left.session, request):
+            with _listed(failed, f"worktree {left.name}"):
+                report = await _worktree(cleanup, left, request, report)
+    return report
+
+
+async def _worktree(
+    cleanup: "Cleanup", left: "Leftover", request: CleaningRequest, report: CleaningReport
 ) -> CleaningReport:
     from activities.adapters.git.repository_cleanup import BusyError
 
-    for left in cleanup.worktrees():
-        if not is_removable(left.session, request):
-            continue
-        try:
-            if not request.dry_run:
-                await cleanup.remove_worktree(left.name)
-        except BusyError:
-            report = _with(report, busy=(f"worktree {left.name}",))
-            continue
-        size = left.size_bytes
-        report = _with(report, sessions=(left.session,), worktrees=1, worktree_bytes=size)
-    return report
+    try:
+        if not request.dry_run:
+            await cleanup.remove_worktree(left.name)
+    except BusyError:
+        return _with(report, busy=(f"worktree {left.name}",))
+    size = left.size_bytes
+    return _with(report, sessions=(left.session,), worktrees=1, worktree_bytes=size)
 
 
 async def _objects(
     cleanup: "Cleanup", key: str, request: CleaningRequest, report: CleaningReport
 ) -> CleaningReport:
-    """Remove a repository without sessions; in any other, remove unreferenced objects."""
+    """Remove a repository without sessions; in any other, remove unreferenced objects.
+
+    An open session may be writing objects at this moment, so its objects are left alone.
+    """
     from activities.adapters.git.repository_cleanup import BusyError
 
+    if request.dry_run or (await cleanup.refs()).keys() & request.open:
+        return report
     untouched = min(request.before, request.now - _QUIET)
     try:
         if not request.open and (size := await cleanup.remove_repository(untouched)):
@@ -187,6 +218,7 @@ def _with(
     report: CleaningReport,
     sessions: Sequence[str] = (),
     busy: Sequence[str] = (),
+    failed: Sequence[str] = (),
     **more: int,
 ) -> CleaningReport:
     """Return the report with more in it; names stay sorted and unique."""
@@ -194,6 +226,7 @@ def _with(
     facts |= {name: facts[name] + number for name, number in more.items()}
     facts["sessions"] = tuple(sorted({*report.sessions, *sessions}))
     facts["busy"] = (*report.busy, *busy)
+    facts["failed"] = (*report.failed, *failed)
     return CleaningReport.model_validate(facts)
 
 

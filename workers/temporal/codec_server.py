@@ -1,11 +1,14 @@
 """A codec server: lets the Web UI show encrypted payloads, in the person's own browser.
 
 Implements Temporal's protocol for remote codecs: `POST /encode` and `/decode` with `Payloads` as
-JSON of protobuf. It listens only on the loopback interface and answers only pages of the given
-origins: otherwise any other page in the same browser could have a person's payloads decrypted.
+JSON of protobuf, below a secret path: whoever knows the path may ask. It follows from the keys, so
+that the Web UI can keep it, and other users and processes of the machine cannot know it. A browser
+must also name one of the given origins, so that no other page in it can ask.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from google.protobuf import json_format
@@ -22,13 +25,21 @@ if TYPE_CHECKING:
 Transform = Callable[[Sequence[Payload]], Awaitable[list[Payload]]]
 
 HOST = "127.0.0.1"
+_SECRET_LETTERS = 32
 
 
-def codec_app(codec: PayloadCodec, origins: Sequence[str]) -> "Starlette":
+def secret_path(keys: Mapping[str, bytes]) -> str:
+    """Return the path's secret part for these keys, at least one; the first one decides."""
+    key = next(iter(keys.values()))
+    return hmac.new(key, b"blueflame codec server", hashlib.sha256).hexdigest()[:_SECRET_LETTERS]
+
+
+def codec_app(codec: PayloadCodec, secret: str, origins: Sequence[str]) -> "Starlette":
     """Return the server's application.
 
     Args:
         codec: encodes and decodes.
+        secret: the first part of the path; see `secret_path`.
         origins: those of the Web UIs that may ask, such as `http://127.0.0.1:8233`.
     """
     from starlette.applications import Starlette
@@ -43,19 +54,23 @@ def codec_app(codec: PayloadCodec, origins: Sequence[str]) -> "Starlette":
         allow_headers=["content-type", "x-namespace", "authorization"],
     )
     routes = [
-        Route("/encode", _endpoint(codec.encode, origins), methods=["POST"]),
-        Route("/decode", _endpoint(codec.decode, origins), methods=["POST"]),
+        Route("/{secret}/encode", _endpoint(codec.encode, secret, origins), methods=["POST"]),
+        Route("/{secret}/decode", _endpoint(codec.decode, secret, origins), methods=["POST"]),
     ]
     return Starlette(routes=routes, middleware=[cors])
 
 
 def _endpoint(
-    transform: Transform, origins: Sequence[str]
+    transform: Transform, secret: str, origins: Sequence[str]
 ) -> Callable[["Request"], Awaitable["Response"]]:
     async def answer(request: "Request") -> "Response":
         from starlette.responses import PlainTextResponse, Response
 
-        if request.headers.get("origin") not in origins:
+        given = request.path_params["secret"].encode()
+        if not hmac.compare_digest(given, secret.encode()):
+            text = "this is not the address that `blueflame codec` printed"
+            return PlainTextResponse(text, status_code=403)
+        if request.headers.get("origin", origins[0]) not in origins:
             named = ", ".join(origins)
             return PlainTextResponse(f"only pages of {named} may ask", status_code=403)
         try:
@@ -69,7 +84,7 @@ def _endpoint(
     return answer
 
 
-async def serve(codec: PayloadCodec, origins: Sequence[str], port: int) -> None:
+async def serve(codec: PayloadCodec, secret: str, origins: Sequence[str], port: int) -> None:
     """Serve until the process is told to end.
 
     Raises:
@@ -80,5 +95,5 @@ async def serve(codec: PayloadCodec, origins: Sequence[str], port: int) -> None:
     from uvicorn import Config, Server
 
     with socket.create_server((HOST, port)) as listening:
-        config = Config(codec_app(codec, origins), log_level="warning", lifespan="off")
+        config = Config(codec_app(codec, secret, origins), log_level="warning", lifespan="off")
         await Server(config).serve(sockets=[listening])

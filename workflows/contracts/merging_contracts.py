@@ -75,9 +75,12 @@ class AdvanceBranch(BaseModel, frozen=True, extra="forbid"):
 
 
 class Advanced(BaseModel, frozen=True, extra="forbid"):
-    """The ref holds `new`."""
+    """The ref holds `new`, or holds what was merged like it before."""
 
     bundle: Digest
+    head: Commit | None = None
+    """What stands for `new` on the branch, if a wave whose outcome was lost merged the same before;
+    None: `new` itself."""
 
 
 MERGE_COMMITS = Contract[MergeCommits, MergeOutcome](

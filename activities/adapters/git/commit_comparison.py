@@ -58,3 +58,14 @@ async def tree_of(bare: Bare, commit: Commit) -> Tree:
     """Return the tree of a commit."""
     found = await bare.git.run(bare.scope(), "rev-parse", "--verify", f"{commit}^{{tree}}")
     return Tree(found.stdout.decode().strip())
+
+
+async def with_tree(bare: Bare, old: Commit, ref: str, tree: Tree) -> Commit | None:
+    """Return the commit from `old`, itself excluded, to a ref that has this tree; the latest one.
+
+    Only first parents count: the heads that the ref has held.
+    """
+    arguments = ("rev-list", "--first-parent", "--format=%H %T", f"{old}..{ref}")
+    listed = (await bare.git.run(bare.scope(), *arguments)).stdout.decode()
+    pairs = (line.split() for line in listed.splitlines() if not line.startswith("commit "))
+    return next((Commit(commit) for commit, found in pairs if found == tree), None)

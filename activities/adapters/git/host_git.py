@@ -230,6 +230,10 @@ class GitHostRepository:
         """Move a ref by compare-and-swap."""
         await self._bare.update_ref(ref, new, old)
 
+    async def merged_before(self, ref: str, old: Commit, tree: Tree) -> Commit | None:
+        """Return the commit on a ref that has this tree."""
+        return await commit_comparison.with_tree(self._bare, old, ref, tree)
+
     async def bundle(self, ref: str, base: Commit) -> bytes:
         """Bundle the commits of `ref` that are not in `base`."""
         tip = await self._bare.resolve(ref)

@@ -5,15 +5,20 @@ a child that inherited it keeps it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import errno
+import os
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 
 from activities.file_locks import FileLock
+from activities.ports.git_errors import StateDamagedError
 
 FIRST_PAUSE_SECONDS = 0.002
 LONGEST_PAUSE_SECONDS = 0.1
 SETTLE_SECONDS = 0.05
+
+_NOT_A_LOCK = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
 
 Locking = Callable[[Path, Callable[[], None] | None], AbstractAsyncContextManager[int]]
 """How a lock is taken: `exclusive`, or a test's replacement that shows why it is needed."""
@@ -28,13 +33,17 @@ async def exclusive(
     Args:
         path: the lock's file; created, with its folder, if missing.
         on_wait: called before each pause.
+
+    Raises:
+        StateDamagedError: what is there cannot be a lock, and could not be put right.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
     try:
+        with _explained(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
         pause = FIRST_PAUSE_SECONDS
         has_waited = False
-        while not lock.try_acquire():
+        while not _taken(lock, path):
             has_waited = True
             if on_wait is not None:
                 on_wait()
@@ -47,6 +56,25 @@ async def exclusive(
         yield lock.fileno()
     finally:
         lock.release()
+
+
+def _taken(lock: FileLock, path: Path) -> bool:
+    with _explained(path):
+        return lock.try_acquire()
+
+
+@contextmanager
+def _explained(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NOT_A_LOCK:
+            raise
+        reason = os.strerror(error.errno)
+        raise StateDamagedError(
+            f"the lock {str(path)!r} cannot be used: {reason}. Give it and its folder to the user "
+            "of the worker, or delete it while no session runs"
+        ) from error
 
 
 def remove_stale(folder: Path) -> None:

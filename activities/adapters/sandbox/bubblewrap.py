@@ -43,6 +43,7 @@ from activities.adapters.sandbox.pid_namespace import Namespace
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
 from activities.ports.registry_access import RegistryError
 from activities.ports.sandbox_port import (
+    WORKSPACE,
     Layer,
     Layering,
     SandboxCommand,
@@ -65,7 +66,7 @@ echo up >&2
 read -r go <&2 || exit
 (exec "$@" 2>&1)
 code=$?
-left=-2
+left=-1
 for one in /proc/[0-9]*/status; do
     state=
     while read -r key state _ && [ "$key" != State: ]; do :; done 2>/dev/null <"$one"
@@ -238,7 +239,8 @@ async def _supervise(spawn: Spawn, command: SandboxCommand, info: int) -> Ended:
                 # Earlier, process 1 is still in the host's root, and its /tmp would be measured.
                 await child.private.started.wait()
                 root = Path(f"/proc/{inside.first}/root")
-                return await watchdog.breach(ProcMeter(root / "proc", scratch_mounts(root)))
+                meter = ProcMeter(root / "proc", scratch_mounts(root))
+                return await watchdog.breach(meter, root / WORKSPACE.lstrip("/"))
 
             return await run_bounded(child, inside, limits.timeout, watch)
 

@@ -182,10 +182,15 @@ def scratch_mounts(root: Path) -> tuple[Path, ...]:
 
 
 def _processes() -> list[str]:
-    """Return the command's own /proc, without the user's keyrings."""
+    """Return the command's own /proc, without the user's keyrings and without process 1.
+
+    Process 1 is bubblewrap. Its `fd` holds the worktree's lock, which could be written and its
+    mode changed there, and its `exe`, `maps` and `environ` are of no use to a command.
+    """
     names = [f"/proc/{name}" for name in _KEYS if Path("/proc", name).exists()]
     masks = (part for name in names for part in ("--ro-bind", "/dev/null", name))
-    return ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", *masks]
+    first = (*_tmpfs("/proc/1", 0, mode="0555"), "--remount-ro", "/proc/1")
+    return ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", *masks, *first]
 
 
 def _system_of(plan: Plan) -> Iterator[str]:

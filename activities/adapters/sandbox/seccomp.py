@@ -33,13 +33,22 @@ _MACHINE = (
     "sethostname setdomainname settimeofday clock_settime clock_settime64 clock_adjtime "
     "clock_adjtime64 adjtimex stime vhangup"
 )
+_PLACEMENT = "mbind set_mempolicy get_mempolicy set_mempolicy_home_node"
+"""Where memory lies: for the tuning of machines, with a history of kernel bugs."""
 _KEYS = "add_key request_key keyctl"
 _HANDLES = "name_to_handle_at open_by_handle_at fanotify_init fanotify_mark"
 _DENIED = (
-    f"{_NAMESPACES} {_MOUNTS} {_OTHER_PROCESSES} {_KERNEL} {_MACHINE} {_KEYS} {_HANDLES}".split()
+    f"{_NAMESPACES} {_MOUNTS} {_OTHER_PROCESSES} {_KERNEL} {_MACHINE} {_PLACEMENT} {_KEYS} "
+    f"{_HANDLES}".split()
 )
 
-_ABSENT = "clone3 io_uring_setup io_uring_enter io_uring_register"
+_PERSONALITY_QUERY = 0xFFFFFFFF
+"""Asks for the execution domain and changes nothing; sanitizers do so. Everything else is denied:
+it makes memory executable and addresses predictable, or imitates older kernels."""
+
+_ABSENT = (
+    "clone3 io_uring_setup io_uring_enter io_uring_register statmount listmount open_tree_attr"
+)
 """Answered with ENOSYS, so that libraries use their older way (whose flags can be judged)."""
 
 _CLONE_FLAGS = (
@@ -118,6 +127,8 @@ def _rules(library: ModuleType) -> Iterator[_Rule]:
         # The kernel reads only the low 32 bits; a comparison of all 64 could be circumvented.
         low = library.Arg(1, library.MASKED_EQ, 0xFFFFFFFF, request)
         yield denied, "ioctl", (low,)
+    other = library.Arg(0, library.NE, _PERSONALITY_QUERY)
+    yield denied, "personality", (other,)
     yield denied, "shmget", (library.Arg(1, library.GT, _LARGEST_SHARED_SEGMENT),)
 
 

@@ -1,6 +1,17 @@
 """Too much of everything, and what is left running."""
 
-from tests.security.case import KERNEL, WORKS, Case, counted, flooded, grown, python, survived
+from tests.security.case import (
+    KERNEL,
+    WORKS,
+    Case,
+    Effect,
+    counted,
+    flooded,
+    grown,
+    hoarded,
+    python,
+    survived,
+)
 from tests.waiting import shell_until
 
 _MB = 1 << 20
@@ -104,6 +115,55 @@ AMOUNTS = (
 )
 
 
+def _disk(name: str, make: str, effect: Effect, *, is_slow: bool = True) -> Case:
+    """An attack that makes 60 files of 4 MB; `make` leaves the open descriptor of one in `file`."""
+    text = (
+        "import fcntl, mmap, time\n"
+        "os.mkdir('c'); kept = []\n"
+        f"for n in range(60):\n {make}\n"
+        " receipt(4 * n); time.sleep(float(os.environ['PAUSE']))\n"
+        "time.sleep(float(os.environ['LINGER']))"
+    )
+    limits: dict[str, object] = {"disk_bytes": 40 * _MB}
+    return Case(name, python(text), effect, limits=limits, is_slow=is_slow)
+
+
+_PIECE = "os.write(file, bytes(4 << 20))"
+DISK = (
+    _disk(
+        "files in a closed folder",
+        "os.chmod('c', 0o700); file = os.open(f'c/{n}', 65); os.chmod('c', 0)\n"
+        f" {_PIECE}; os.close(file)",
+        hoarded(200 * _MB),
+        is_slow=False,
+    ),
+    _disk(
+        "files below a path that is too long",
+        "if not n:\n"
+        "  for _ in range(40): os.mkdir('c' * 250); os.chdir('c' * 250)\n"
+        "  at = os.open('.', 0); os.chdir(os.environ.get('WORK'))\n"
+        f" file = os.open(str(n), 65, dir_fd=at); {_PIECE}; os.close(file)",
+        hoarded(200 * _MB),
+    ),
+    _disk(
+        "nameless files of a process that hides them",
+        f"libc.prctl(4, 0, 0, 0, 0); file = os.open('.', os.O_TMPFILE | 2); {_PIECE}",
+        counted(200),
+    ),
+    _disk(
+        "nameless files that are only mapped",
+        f"file = os.open('.', os.O_TMPFILE | 2); {_PIECE}\n"
+        " kept.append(libc.mmap(None, 4 << 20, 3, 1, file, 0)); os.close(file)",
+        counted(200),
+    ),
+    _disk(
+        "files that are allocated and never written",
+        "file = os.open(f'big{n}', 65); os.posix_fallocate(file, 0, 4 << 20); os.close(file)",
+        grown("big", 200 * _MB),
+    ),
+)
+
+
 def _memory(name: str, script: str) -> Case:
     return Case(name, f"{script}\necho 99 >receipt", counted(1), limits={"memory_bytes": 60 * _MB})
 
@@ -120,6 +180,11 @@ MEMORY = (
     _memory(
         "memory in nameless files",
         f"python3 -c 'import os; f = os.memfd_create(\"x\"); os.write(f, bytes(200 << 20)); {_LINGER}'",
+    ),
+    _memory(
+        "memory of a process that hides it",
+        "python3 -c 'import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0);"
+        f' x = bytearray(b"1") * (200 << 20); {_LINGER}\' && true',
     ),
     _memory(
         "memory that is shared",
@@ -187,4 +252,4 @@ DAEMONS = (
     Case("with the output kept open", f"{_BEAT} & echo up; {_UP}", survived, way="left"),
 )
 
-CASES = (*AMOUNTS, *MEMORY, SEGMENTS, *DAEMONS)
+CASES = (*AMOUNTS, *DISK, *MEMORY, SEGMENTS, *DAEMONS)

@@ -9,9 +9,10 @@ from tests.security.case import KERNEL, WORKS, Case, held, python, receipt
 _ROOT = "it needs the host's own root, which no private namespace has"
 
 
-def _gives(name: str, text: str, control: str = WORKS) -> Case:
+def _gives(name: str, text: str, control: str = WORKS, *, is_slow: bool = False) -> Case:
     """A call whose success is written down."""
-    return Case(name, python(f"{text}\nreceipt()"), receipt, control, is_x86=True)
+    script = python(f"{text}\nreceipt()")
+    return Case(name, script, receipt, control, is_x86=True, is_slow=is_slow)
 
 
 def _holds(name: str, text: str, wanted: str, control: str = WORKS) -> Case:
@@ -135,6 +136,22 @@ KERNELS = (
     ),
     _gives("open_by_handle_at", "call(304, -100, struct.pack('Ii', 8, 1) + bytes(8), 0)", _ROOT),
     _gives("modify_ldt", "call(154, 0, bytes(64), 64)", KERNEL),
+    _gives("personality: predictable addresses", "call(135, 0x0040000)"),
+    _gives("personality: memory that can be executed", "call(135, 0x0400000)", is_slow=True),
+    _gives("personality: an older kernel", "call(135, 0x0020000)", is_slow=True),
+    _gives("personality with high bits", "call(135, 0x0040000 | 0xFFFFFFFF << 32)", is_slow=True),
+    _gives(
+        "personality by a program",
+        "import subprocess; subprocess.run(['setarch', '-R', 'true'], check=True)",
+        is_slow=True,
+    ),
+    _gives("set_mempolicy", "call(238, 0, 0, 0)", KERNEL, is_slow=True),
+    _gives(
+        "statmount",
+        "call(457, struct.pack('IIQQ', 24, 0, 1, 1), bytes(512), 512, 0)",
+        KERNEL,
+        is_slow=True,
+    ),
     _gives("ioperm", "call(173, 0x80, 1, 1)", _ROOT),
     _gives("iopl", "call(172, 3)", _ROOT),
     _gives("kexec_load", "call(246, 0, 0, 0, 0)", _ROOT),

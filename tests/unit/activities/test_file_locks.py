@@ -1,8 +1,11 @@
 """`activities.file_locks`: one holder at a time, free at the holder's death, kept by an heir."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from activities.file_locks import FileLock, is_held
 
@@ -48,3 +51,46 @@ def test_an_heir_holds_it_until_it_dies(tmp_path: Path) -> None:
         assert is_held(tmp_path / "lock")
         heir.kill()
     assert not is_held(tmp_path / "lock")
+
+
+def test_a_lock_that_was_closed_or_written_is_put_right(tmp_path: Path) -> None:
+    """Field report G41."""
+    place = tmp_path / "lock"
+    place.write_bytes(b"x" * 5_000)
+    place.chmod(0)
+    lock = FileLock(place)
+    assert lock.try_acquire()
+    assert (oct(place.stat().st_mode), place.stat().st_size) == ("0o100600", 0)
+    lock.release()
+
+
+def test_the_descriptor_of_a_lock_cannot_be_written(tmp_path: Path) -> None:
+    """Field report G40."""
+    lock = FileLock(tmp_path / "lock")
+    assert lock.try_acquire()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.write(lock.fileno(), b"x")
+    with pytest.raises(OSError, match="Invalid argument"):
+        os.ftruncate(lock.fileno(), 5)
+    lock.release()
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_stands_in_the_place_of_a_lock_is_not_followed_or_waited_for(
+    tmp_path: Path, kind: str
+) -> None:
+    place = tmp_path / "lock"
+    if kind == "pipe":
+        os.mkfifo(place, 0)
+        with pytest.raises(PermissionError):
+            FileLock(place).try_acquire()
+        place.chmod(0o600)
+        pipe = FileLock(place)
+        assert pipe.try_acquire()
+        pipe.release()
+        return
+    (tmp_path / "other").write_text("kept")
+    place.symlink_to("other")
+    with pytest.raises(OSError, match="symbolic links"):
+        FileLock(place).try_acquire()
+    assert (tmp_path / "other").read_text() == "kept"

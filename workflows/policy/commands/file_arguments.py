@@ -13,7 +13,8 @@ from typing import Final, Literal, NamedTuple
 from workflows.domain.agent.shell_tree import UNKNOWN, Word
 from workflows.domain.agent.tool_policy import Denied, Standing, ToolPolicy
 from workflows.policy.commands.program_options import base_name, plain_path
-from workflows.policy.commands.protection import PROTECTED, is_protected, read_denial, write_denial
+from workflows.policy.commands.protected_names import PROTECTED
+from workflows.policy.commands.protection import is_protected, read_denial, write_denial
 from workflows.policy.plan.claims import is_claimed
 
 ROOT: Final = "/workspace"

@@ -51,6 +51,8 @@ def shell_texts(name: str, rest: Words, stdin: Word | None, *, is_piped: bool) -
         yield from _shell(name, rest, stdin, is_piped=is_piped)
     elif name in _READERS:
         yield from _READERS[name](rest)
+    elif name in _TEXT_OPTIONS:
+        yield from _option_texts(name, rest)
     elif name in _EVALUATING:
         yield from _subscripts(name, rest)
 
@@ -186,12 +188,81 @@ def _shopt(rest: Words) -> Texts:
             )
 
 
+_TEXT_OPTIONS: Final = {
+    "cpio": ("--rsh-command",),
+    "hyperfine": ("-s", "--setup", "-p", "--prepare", "-c", "--conclude", "--cleanup"),
+    "man": ("-P", "--pager", "-H", "--html"),
+    "rsync": ("-e", "--rsh"),
+    "script": ("-c", "--command"),
+    "scriptlive": ("-c", "--command"),
+    "sg": ("-c",),
+    "sort": ("--compress-program",),
+    "split": ("--filter",),
+    "su": ("-c", "--command", "--session-command"),
+    "runuser": ("-c", "--command", "--session-command"),
+    "tar": (
+        *("-I", "--use-compress-program", "--to-command", "--checkpoint-action", "--rsh-command"),
+        *("-F", "--info-script", "--new-volume-script"),
+    ),
+    "zip": ("-TT", "--unzip-command"),
+}
+"""By program: the options whose value is a text for a shell."""
+_IN_A_CLUSTER: Final = {"tar": "IF", "su": "c", "runuser": "c", "script": "c", "scriptlive": "c"}
+"""Letters that take the next word as a text at the end of several letters, as in `tar -cIf`."""
+
+
+def _option_texts(name: str, rest: Words) -> Texts:
+    """List the values of a program's options that a shell would read."""
+    options = _TEXT_OPTIONS[name]
+    letters = _IN_A_CLUSTER.get(name, "")
+    for word, following in pairwise((*rest, Word(text=""))):
+        option, equals, value = word.text.partition("=")
+        if not word.is_known and not option.startswith("-"):
+            continue
+        if _is_abbreviated(option, options) and equals:
+            yield from text_for(name, (word.with_text(_action(value)),))
+        elif _is_abbreviated(option, options) or _ends_cluster(option, letters):
+            yield from text_for(name, (following.with_text(_action(following.text)),))
+        elif attached := _attached(word.text, options):
+            yield from text_for(name, (word.with_text(attached),))
+
+
+def _is_abbreviated(option: str, options: tuple[str, ...]) -> bool:
+    """Tell whether an option is one of those, or the beginning of a long one."""
+    is_long = option.startswith("--") and len(option) > len("--x")
+    return option in options or (is_long and any(each.startswith(option) for each in options))
+
+
+def _ends_cluster(option: str, letters: str) -> bool:
+    is_short = option.startswith("-") and not option.startswith("--") and len(option) > 1
+    return is_short and option[-1] in letters
+
+
+def _attached(text: str, options: tuple[str, ...]) -> str:
+    short = (each for each in options if len(each) == len("-x"))
+    return next((text[len(each) :] for each in short if text.startswith(each)), "")
+
+
+def _action(value: str) -> str:
+    """Return the command of a checkpoint's action of tar, and any other text as it is."""
+    return value.removeprefix("exec=")
+
+
+def _hyperfine(rest: Words) -> Texts:
+    """Every word that is no option may be a command to time; values of options are read as well."""
+    yield from _option_texts("hyperfine", rest)
+    for word in rest:
+        if not word.text.startswith("-"):
+            yield from text_for("hyperfine", (word,))
+
+
 _READERS: Final = {
     ".": _script_file,
     "alias": _alias,
     "compgen": _callback,
     "eval": _evaluated,
     "hash": _hash,
+    "hyperfine": _hyperfine,
     "mapfile": _callback,
     "parallel": _parallel,
     "readarray": _callback,

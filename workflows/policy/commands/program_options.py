@@ -27,16 +27,36 @@ class Wrapper(NamedTuple):
 WRAPPERS: Final = {
     "builtin": Wrapper(),
     "busybox": Wrapper(),
+    "catchsegv": Wrapper(),
+    "choom": Wrapper("", "-n -p --adjust --pid"),
     "chronic": Wrapper("-v -e"),
     "chrt": Wrapper("-b -f -i -o -r -R -a -v", "-T -P -D", 1),
     "command": Wrapper("-p"),
     "coproc": Wrapper(),
+    "dbus-run-session": Wrapper("", "--config-file --dbus-daemon"),
+    "eatmydata": Wrapper(),
     "exec": Wrapper("-c -l", "-a"),
+    "fakeroot": Wrapper("-u --unknown-is-real", "-l -s -i -b --lib --faked"),
+    "faketime": Wrapper("-m -p -f", "--exclude-monotonic", 1),
+    "i386": Wrapper("-R -v"),
     "ionice": Wrapper("-t --ignore", "-c -n --class --classdata"),
     "linux32": Wrapper(),
     "linux64": Wrapper(),
+    "logsave": Wrapper("-a -s -v", "", 1),
+    "ltrace": Wrapper(
+        "-c -C -f -i -L -r -S -t -tt -ttt -T -b", "-a -A -D -e -F -l -n -o -p -s -u -w -x"
+    ),
     "nice": Wrapper("", "-n --adjustment"),
     "nohup": Wrapper(),
+    "numactl": Wrapper("-s -H -a -l --localalloc --show --hardware", "-C -N -i -m -p -P"),
+    "prlimit": Wrapper(
+        "-c -d -e -f -i -l -m -n -q -r -s -t -u -v -x -y --as --core --cpu --data --fsize --locks"
+        " --memlock --msgqueue --nice --nofile --nproc --raw --noheadings --rss --rtprio --rttime"
+        " --sigpending --stack --verbose",
+        "-o -p --output --pid",
+    ),
+    "proxychains": Wrapper("-q", "-f"),
+    "rr": Wrapper("-n -h", "", 1),
     "setarch": Wrapper("-R -v", "", 1),
     "setsid": Wrapper("-c -f -w --ctty --fork --wait"),
     "stdbuf": Wrapper("", "-i -o -e --input --output --error"),
@@ -50,7 +70,10 @@ WRAPPERS: Final = {
         "-v -f -p --foreground --preserve-status --verbose", "-k -s --kill-after --signal", 1
     ),
     "toybox": Wrapper(),
+    "torsocks": Wrapper("-i -q", "-u -p -a -P"),
     "unbuffer": Wrapper("-p"),
+    "uname26": Wrapper("-R -v"),
+    "x86_64": Wrapper("-R -v"),
     "xargs": Wrapper(
         "-0 -r -t -p -o -x --null --no-run-if-empty --verbose --interactive --exit --open-tty"
         " --replace --max-lines",

@@ -1,9 +1,10 @@
 """Which paths an agent may write and read: its claims, without what no agent may ever change.
 
 The protected set keeps agents from weakening their judges: git's own data, the project's Blue Flame
-configuration, the definitions of CI, and what the person names. Lock files, and files that a gate
-starts or obeys (`Makefile`, `package.json`, its test runner's configuration), may be written only
-if a claim of the approved plan names more than "everything". The tests themselves are not
+configuration, the definitions of CI, and what the person names. Lock files, files that a gate
+starts or obeys (`Makefile`, `package.json`, its test runner's configuration), and files that an
+editor or another tool runs by itself may be written only if a claim of the approved plan names more
+than "everything". `protected_names` holds the tables. The tests themselves are not
 protected, because ordinary tasks change them: claims, reviewers and the person guard them, and
 `policy.gates.weakened_tests` reports them.
 """
@@ -15,47 +16,15 @@ from typing import Final
 
 from workflows.domain.agent.tool_policy import Denied, ToolPolicy
 from workflows.domain.gate import GateSpec
+from workflows.policy.commands.protected_names import (
+    LOCK_FILES,
+    PROTECTED,
+    is_named,
+    runner_of,
+)
 from workflows.policy.plan.claims import is_claimed
+from workflows.policy.text.lenient_names import as_read_elsewhere
 
-PROTECTED: Final = (
-    ".gitmodules",
-    "blueflame.yaml",
-    ".github/workflows",
-    ".github/actions",
-    ".gitlab-ci.yml",
-    ".gitlab/ci",
-    ".circleci",
-    "Jenkinsfile",
-    "azure-pipelines.yml",
-    ".azure-pipelines",
-    "bitbucket-pipelines.yml",
-    ".buildkite",
-    ".drone.yml",
-    ".travis.yml",
-    ".woodpecker.yml",
-    ".woodpecker",
-    ".forgejo/workflows",
-    ".gitea/workflows",
-)
-LOCK_FILES: Final = (
-    "**/poetry.lock",
-    "**/uv.lock",
-    "**/pdm.lock",
-    "**/pylock.toml",
-    "**/Pipfile.lock",
-    "**/requirements*.lock",
-    "**/package-lock.json",
-    "**/npm-shrinkwrap.json",
-    "**/pnpm-lock.yaml",
-    "**/yarn.lock",
-    "**/bun.lock",
-    "**/bun.lockb",
-    "**/Cargo.lock",
-    "**/go.sum",
-    "**/Gemfile.lock",
-    "**/composer.lock",
-    "**/flake.lock",
-)
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh"})
 _WORD: Final = re.compile(r"[\w.-]+")
 _NO_RULES: Final = ToolPolicy()
@@ -121,8 +90,9 @@ def write_denial(
     | blocked                                    | `blocked`     | never                         |
     | outside the claims                         | `claims`      | no                            |
     | outside `write_paths`                      | `write-paths` | no                            |
-    | a lock file, or one that a gate starts or  | `named-only`  | where a claim other than `**` |
-    | obeys                                      |               | covers it                     |
+    | a lock file, one that a gate starts or     | `named-only`  | where a claim other than `**` |
+    | obeys, or that an editor or another tool   |               | covers it                     |
+    | runs by itself                             |               |                               |
     | any other                                  |               | yes                           |
 
     Args:
@@ -162,12 +132,12 @@ def read_denial(path: str, rules: ToolPolicy) -> Denied | None:
 
 def is_protected(path: str, rules: ToolPolicy) -> bool:
     """Tell whether no agent may ever write a path."""
-    return is_in_git(path) or is_claimed(path, PROTECTED) or is_claimed(path, rules.protected_paths)
+    return is_in_git(path) or is_named(path, PROTECTED) or is_named(path, rules.protected_paths)
 
 
 def is_in_git(path: str) -> bool:
     """Tell whether a path is git's data, in any repository."""
-    return any(part.casefold() == ".git" for part in path.split("/"))
+    return any(part in {".git", "git~1"} for part in as_read_elsewhere(path).split("/"))
 
 
 def gate_files(gates: Sequence[GateSpec]) -> tuple[str, ...]:
@@ -196,11 +166,20 @@ def _named_only(path: str, claims: Sequence[str], starts: Sequence[str]) -> Deni
     named = [claim for claim in claims if claim.strip("*/")]  # not the whole repository
     if is_claimed(path, named):
         return None
-    kind = "a lock file" if is_claimed(path, LOCK_FILES) else "a file that a gate starts or obeys"
-    if kind != "a lock file" and path not in starts and not is_claimed(path, starts):
+    kind = _kind(path, starts)
+    if kind is None:
         return None
     about = f"{path!r} is {kind}: only a task whose claims name it may change it"
     return Denied(rule="named-only", about=about, instead=_claimed(claims))
+
+
+def _kind(path: str, starts: Sequence[str]) -> str | None:
+    if is_named(path, LOCK_FILES):
+        return "a lock file"
+    if path in starts or is_named(path, starts):
+        return "a file that a gate starts or obeys"
+    runner = runner_of(path)
+    return f"a file that {runner} obeys by itself" if runner else None
 
 
 def _gate_file(argv: Sequence[str]) -> str | None:

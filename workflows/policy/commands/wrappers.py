@@ -5,7 +5,9 @@ A word in the place of a program's name that is not certainly a name is denied. 
 option of a wrapper: after it, no one could tell where the program begins.
 """
 
+import re
 from collections.abc import Generator, Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from workflows.domain.agent.shell_tree import UNKNOWN, Word
@@ -52,9 +54,18 @@ _RUNNERS: Final = frozenset(
         ("rye", "run"),
         ("uv", "run"),
         ("yarn", "exec"),
+        ("asdf", "exec"),
+        ("mise", "exec"),
+        ("mise", "x"),
+        ("pixi", "run"),
+        ("tox", "exec"),
     }
 )
 """Programs whose subcommand starts a program in their environment."""
+_LOADER: Final = re.compile(r"ld(?:-linux[\w-]*|-musl-[\w-]+|64|-[\d.]+)?\.so(?:\.\d+)*")
+"""The names of the dynamic loader, which starts any program that it is given."""
+_STARTED: Final = re.compile(r"-[A-Zbmoqtv]*([ax])")
+"""The letter of `start-stop-daemon` before the program, behind others without a value."""
 _RESERVED: Final = frozenset({
     "!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
     "in", "select", "then", "until", "while",
@@ -73,6 +84,7 @@ def layers(words: Words, stdin: Word | None, *, is_piped: bool) -> Iterator[Laye
     """
     program = words[0]
     name, rest = base_name(program.text), words[1:]
+    name = "ld.so" if _LOADER.fullmatch(name) else name
     if (denied := _hidden(program)) is not None:
         yield denied
     elif name in WRAPPERS or name == "env":
@@ -199,6 +211,32 @@ def _find(rest: Words) -> Iterator[Layer]:
         place += 1
 
 
+def _loader(rest: Words) -> Iterator[Layer]:
+    flags = "--list --verify --inhibit-cache --list-tunables --list-diagnostics"
+    values = "--library-path --glibc-hwcaps-prepend --glibc-hwcaps-mask --inhibit-rpath --audit"
+    start = skip_options("ld.so", rest, Wrapper(flags, f"{values} --preload --argv0"))
+    if isinstance(start, Denied):
+        yield start
+    elif inner := rest[start:]:
+        yield from layers(inner, None, is_piped=False)
+
+
+def _daemon(rest: Words) -> Iterator[Layer]:
+    """`start-stop-daemon --start --exec PROGRAM -- WORDS`; `-a` names another program to start."""
+    place = next((at for at, word in enumerate(rest) if word.text == "--"), len(rest))
+    named: dict[str, Word] = {}
+    for word, following in pairwise((*rest[:place], Word(text=""))):
+        option, equals, value = word.text.partition("=")
+        if option.startswith("--"):
+            named[option] = word.with_text(value) if equals else following
+        elif (match := _STARTED.match(word.text)) is not None:
+            attached = word.text[match.end() :]
+            named[match[1]] = word.with_text(attached) if attached else following
+    found = (named.get(each) for each in ("--startas", "a", "--exec", "x"))
+    if program := next((each for each in found if each is not None), None):
+        yield from layers((program, *rest[place + 1 :]), None, is_piped=False)
+
+
 def _runner(rest: Words) -> Iterator[Layer]:
     """Words before the program are recognised here only by the minus sign."""
     while rest and rest[0].is_known and rest[0].text.startswith("-"):
@@ -207,4 +245,10 @@ def _runner(rest: Words) -> Iterator[Layer]:
         yield from layers(rest, None, is_piped=False)
 
 
-_STARTERS: Final = {"find": _find, "flock": _flock, "npx": _runner, "uvx": _runner}
+_STARTERS: Final = {
+    "find": _find,
+    "flock": _flock,
+    "ld.so": _loader,
+    "start-stop-daemon": _daemon,
+    **dict.fromkeys(("bunx", "npx", "uvx", "valgrind"), _runner),
+}

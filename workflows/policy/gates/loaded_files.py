@@ -33,6 +33,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from workflows.policy.plan.claims import is_claimed
+from workflows.policy.text.lenient_names import as_read_elsewhere
 
 _STARTED: Final = frozenset({"sitecustomize", "usercustomize"})
 _RUNNERS: Final = frozenset(
@@ -98,7 +99,7 @@ def why_loaded(path: str, folders: Collection[str], *, is_binary: bool = False) 
         folders: `import_folders` of the result.
         is_binary: the file is not text.
     """
-    *parts, name = path.split("/")
+    *parts, name = as_read_elsewhere(path).split("/")
     if found := next((_FOLDERS[part] for part in parts if part in _FOLDERS), None):
         return f"{found} loads it"
     if tool := _NAMES.get(name) or _IN_FOLDERS.get((parts[-1] if parts else "", name)):

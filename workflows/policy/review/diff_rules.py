@@ -13,6 +13,7 @@ from unicodedata import normalize
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
 from workflows.policy.gates.loaded_files import import_folders, is_allowed, why_loaded
 from workflows.policy.plan.claims import is_claimed
+from workflows.policy.review.file_names import name_faults
 from workflows.policy.text.secret_patterns import first_of_each
 
 _TOLD: Final = 30
@@ -60,6 +61,7 @@ def judge_files(
     | what                                         | rule         | allowed                      |
     |----------------------------------------------|--------------|------------------------------|
     | a path that may not be written               | `write`      | no                           |
+    | a new name that other systems read as another| `name`       | see `file_names`             |
     | another name for a path that is there        | `collision`  | where the base had both      |
     | new, and loaded by a gate's tool at its start| `loaded`     | where a claim names it; see  |
     |                                              |              | `policy.gates.loaded_files`  |
@@ -77,9 +79,11 @@ def judge_files(
         denies: says in words why a path may not be written.
         limits: for one task.
     """
+    added = [each.path for each in changes if each.status == "added"]
     found = [
         *_denied(changes, denies),
-        *collisions([each.path for each in changes if each.status == "added"], paths),
+        *name_faults(added, paths),
+        *collisions(added, paths),
         *_loaded(changes, paths, claims),
         *_submodules(changes),
         *_binaries(changes, claims),

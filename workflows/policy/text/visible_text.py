@@ -42,17 +42,27 @@ _TURNING: Final = frozenset(
 )
 """They change the direction of writing, so that a text reads as another."""
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and signs that look like nothing. They have no effect, and programs draw with them, so
-only a text that a person approves (a plan) is checked for them."""
+"""Letters and signs that look like nothing. Programs draw with them, so they stay in the output
+that agents see; what a person reads or approves shows them."""
+_FILLING: Final = frozenset(
+    ["\u034f", "\u17b4", "\u17b5", "\u180b", "\u180c", "\u180d", "\u180f"]
+    + ["\U00013441", "\U00013442", "\U00016fe4", "\U0001d159"]
+    + [chr(number) for number in (*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0))]
+)
+"""Marks that join, fill or select and show nothing by themselves. Text has been hidden in selectors
+of variants; the two that emoji use are not here."""
 _ACTING: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
 
-ON_A_TERMINAL: Final = Characters(_ACTING | {"Cs", "Co"}, less=_BREAKS)
+ON_A_TERMINAL: Final = Characters(_ACTING | {"Cs", "Co"}, more=_BLANK | _FILLING, less=_BREAKS)
 IN_PROGRAM_OUTPUT: Final = Characters(_ACTING | {"Cs"}, less=_BREAKS | _JOINERS)
 IN_A_MODELS_INPUT: Final = Characters(frozenset({"Cc", "Cs"}), more=_TURNING, less=_BREAKS)
 IN_A_FILE_NAME: Final = Characters(frozenset({"Cc", "Zl", "Zp"}), more=_TURNING)
 """Without the formats that HFS+ ignores, because git keeps those in names."""
-IN_A_CLAIM: Final = Characters(_ACTING | {"Cs"}, more=_BLANK)
+IN_A_CLAIM: Final = Characters(_ACTING | {"Cs"}, more=_BLANK | _FILLING)
 IN_A_PLAN: Final = Characters(_ACTING, less=_BREAKS | _JOINERS | {"\r", "\u00ad"})
+IGNORED_IN_A_NAME: Final = Characters(frozenset({"Cf"}), more=_BLANK | _FILLING)
+"""What some file system, or an eye, takes for nothing: without it, a name reads as another."""
+UNSEEN_IN_A_NAME: Final = Characters(_ACTING | {"Cs"}, more=_BLANK | _FILLING)
 SHOWING_NOTHING: Final = Characters(_ACTING | {"Zs", "Mn", "Me"}, more=_BLANK)
 """A text of only these looks empty."""
 

@@ -39,11 +39,9 @@ from activities.ports.git_errors import (
 )
 from activities.ports.user_repository import RepositoryFacts
 from workflows.domain.ids import Commit, SessionId, Tree
+from workflows.policy.review.file_names import NAME_BYTES, PATH_BYTES, length_fault
 
 OURS = "refs/heads/blueflame"
-NAME_BYTES = 255
-PATH_BYTES = 3_500
-"""Systems allow 4096, including the worktree's folder."""
 OPERATIONS = {
     "MERGE_HEAD": "merge",
     "CHERRY_PICK_HEAD": "cherry-pick",
@@ -239,10 +237,9 @@ async def _contents(git: Git, scope: Scope, commit: Commit, found: Found) -> Con
 
 def _refuse_overlong(path: bytes) -> None:
     """Refuse paths that no worktree could hold; git stores any length."""
-    longest = max(len(part) for part in path.split(b"/"))
-    if longest <= NAME_BYTES and len(path) <= PATH_BYTES:
+    what = length_fault(path)
+    if what is None:
         return
-    what = f"a name of {longest}" if longest > NAME_BYTES else f"a path of {len(path)}"
     raise UnusableNameError(
         f"the base holds {what} bytes, {shown(path[:80])!r}…, and a worktree takes names of "
         f"{NAME_BYTES} and paths of {PATH_BYTES}; shorten it and commit"

@@ -7,9 +7,10 @@ boot id, because after a power cut files may be older than what was written afte
 
 import asyncio
 import os
+import stat
 import subprocess
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
@@ -101,6 +102,7 @@ class Worktrees:
 
     def _is_whole(self, name: str) -> bool:
         layout = self.bare.layout
+        _open(layout.worktree(name))
         link = layout.worktree(name) / ".git"
         expected = f"gitdir: {layout.admin(name)}\n"
         is_link_whole = link.is_file() and not link.is_symlink() and link.read_text() == expected
@@ -174,6 +176,14 @@ class Worktrees:
 
     def _at(self, name: str) -> Path:
         return self.bare.layout.state(name) / "at"
+
+
+def _open(folder: Path) -> None:
+    """Give this process access to a worktree's own folder, which a command may have closed."""
+    with suppress(FileNotFoundError):
+        status = folder.lstat()
+        if stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            folder.chmod(stat.S_IMODE(status.st_mode) | stat.S_IRWXU)
 
 
 def _boot() -> str:

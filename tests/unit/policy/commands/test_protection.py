@@ -4,14 +4,18 @@ import pytest
 
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.gate import GateSpec
-from workflows.policy.commands.protection import (
+from workflows.policy.commands.protected_names import (
     LOCK_FILES,
     PROTECTED,
+    RUN_BY_THEMSELVES,
+)
+from workflows.policy.commands.protection import (
     denies,
     gate_files,
     write_denial,
 )
 from workflows.policy.plan.claims import claim_fault
+from workflows.policy.text.lenient_names import as_read_elsewhere
 
 
 @pytest.mark.parametrize(
@@ -26,6 +30,17 @@ from workflows.policy.plan.claims import claim_fault
         ".gitlab-ci.yml",
         ".circleci/config.yml",
         "Jenkinsfile",
+        # Field report G44: as some file system reads them, and other services.
+        *("Blueflame.yaml", ".GitHub/workflows/ci.yml", "jenkinsfile", "blueflame.yaml."),
+        *(
+            "BLUEFLAME.YAML ",
+            "blueflame.yaml::$DATA",
+            ".github\u200c/workflows/x",
+            "blue\u3164flame.yaml",
+        ),
+        *(".git /config", ".g\u200cit/config", "git~1/config", ".cirrus.yml", "appveyor.yml"),
+        *("buildspec.yml", "buildspec-release.yml", ".teamcity/settings.kts", "cloudbuild.yaml"),
+        *("azure-pipelines-nightly.yml", "Jenkinsfile.release", ".builds/debian.yml"),
     ],
 )
 def test_the_judge_is_protected_whatever_is_claimed(path: str):
@@ -73,9 +88,46 @@ def test_what_only_sounds_like_a_lock_file_is_none(path: str):
     assert denies(path, ("**",)) is None
 
 
-@pytest.mark.parametrize("pattern", [*PROTECTED, *LOCK_FILES])
+_RUN = [name for names in RUN_BY_THEMSELVES.values() for name in names]
+
+
+@pytest.mark.parametrize("pattern", [*PROTECTED, *LOCK_FILES, *_RUN])
 def test_every_rule_can_match(pattern: str):
     assert claim_fault(pattern) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "who"),
+    [
+        (".vscode/tasks.json", "VS Code"),
+        ("web/.VSCode/Tasks.json", "VS Code"),
+        (".devcontainer/devcontainer.json", "a development container"),
+        (".envrc", "the shell of whoever enters the folder"),
+        (".husky/pre-commit", "git's hooks"),
+        (".idea/runConfigurations/x.xml", "an IDE of JetBrains"),
+        (".claude/settings.local.json", "a coding agent"),
+        ("src/.gdbinit", "a debugger"),
+    ],
+)
+def test_what_a_tool_runs_by_itself_needs_a_claim_that_names_it(path: str, who: str):
+    """Field report G44."""
+    assert denies(path, ("**",)) == (
+        f"{path!r} is a file that {who} obeys by itself: only a task whose claims name it may "
+        "change it"
+    )
+    assert denies(path, ("**", path)) is None
+
+
+@pytest.mark.parametrize(
+    "path", [".vscode/extensions.json", "docs/tasks.json", "husky/x", "src/claude.py", "run.xml"]
+)
+def test_what_only_sounds_like_it_is_free(path: str):
+    assert denies(path, ("**",)) is None
+
+
+@pytest.mark.parametrize("path", ["a/b.py", "./a", "../a", "a/.b", "..", "."])
+def test_an_ordinary_path_is_read_as_it_is(path: str):
+    assert as_read_elsewhere(path) == path
 
 
 RULES = ToolPolicy(

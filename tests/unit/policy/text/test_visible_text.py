@@ -35,8 +35,9 @@ SETS = {
         ("\u200d", "terminal claim"),
         ("\ud83d", "terminal output model claim"),
         ("\ue000", "terminal"),
-        ("\u3164", "claim"),
-        ("\u2800", "claim"),
+        # Field report G48.
+        *((blank, "terminal claim") for blank in "\u3164\u2800\u115f\uffa0\u034f\ufe00\U000e0100"),
+        ("\ufe0f", ""),
     ],
 )
 def test_which_places_do_not_show_a_character_as_it_is(character: str, places: str):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from starter.sessions.session_trace import Span, Trace
 from starter.views.trace_words import is_agent, tree
+from workers.telemetry.session_trace import Span, Trace
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 

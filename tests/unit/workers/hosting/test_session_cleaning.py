@@ -132,6 +132,26 @@ async def test_keeps_and_names_a_worktree_in_use(home: Home) -> None:
     assert worktrees(home) == [f"{OLD}.dev.t.1"]
 
 
+async def test_what_is_broken_is_listed_and_the_rest_goes(home: Home) -> None:
+    """Field report G41: one lock that could not be opened ended the whole clean-up."""
+    older = of_age(110)
+    settings = await left_behind(home, OLD, older)
+    lock = settings.host_dir / "locks" / ("k" * 32) / f"{older}.dev.t.1"
+    lock.unlink()
+    lock.symlink_to("elsewhere")
+    (settings.host_dir / "repositories" / "broken.git").mkdir()
+    (settings.host_dir / "snapshots").write_text("not a folder")
+    store = LocalStore(settings.store_dir)
+    blob = await store.put(b"old")
+    os.utime(store.path(blob), (0, 0))
+    report = await clean(settings, request())
+    assert worktrees(home) == [f"{older}.dev.t.1"]
+    assert (report.worktrees, report.refs, report.blobs) == (1, 2, 1)
+    second, first = report.failed
+    assert first.startswith(f"worktree {older}.dev.t.1: the lock ")
+    assert second.startswith("repository broken: git ")
+
+
 async def test_a_repository_without_sessions_goes_once_it_is_quiet(home: Home) -> None:
     settings = await left_behind(home, OLD)
     bare = settings.host_dir / "repositories" / f"{'k' * 32}.git"

@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError
 from workers.hosting import data_layout
 from workers.payload_keys import PayloadKeyError, new_key, read_keys
 from workers.settings import Settings
-from workers.temporal.codec_server import codec_app
+from workers.temporal.codec_server import codec_app, secret_path
 from workers.temporal.connection import data_converter
 from workers.temporal.payload_encryption import EncryptingCodec, KeylessCodec
 from workers.temporal.temporal_errors import PayloadUnreadableError
@@ -119,17 +119,31 @@ async def test_failures_lose_their_secrets_with_and_without_encryption(tmp_path:
 
 
 def test_the_codec_server_answers_pages_of_its_web_ui_only() -> None:
-    client = TestClient(codec_app(EncryptingCodec(read_keys(NEW)), [UI]))
+    """Field report G47: and others only if they know the path."""
+    secret = secret_path(read_keys(NEW))
+    client = TestClient(codec_app(EncryptingCodec(read_keys(NEW)), secret, [UI]))
     plain = json_format.MessageToJson(Payloads(payloads=[_payload(b"1")]))
-    sealed = client.post("/encode", content=plain, headers={"origin": UI})
-    opened = client.post("/decode", content=sealed.content, headers={"origin": UI})
-    assert json_format.Parse(opened.content, Payloads()).payloads[0] == _payload(b"1")
-    assert opened.headers["access-control-allow-origin"] == UI
-    for origin in ({"origin": "http://evil.example"}, {}):
-        refused = client.post("/decode", content=sealed.content, headers=origin)
-        assert refused.status_code == 403
-        assert "access-control-allow-origin" not in refused.headers
-    assert client.post("/decode", content=b"{", headers={"origin": UI}).status_code == 400
+    sealed = client.post(f"/{secret}/encode", content=plain, headers={"origin": UI})
+    for headers in ({"origin": UI}, {}):
+        opened = client.post(f"/{secret}/decode", content=sealed.content, headers=headers)
+        assert json_format.Parse(opened.content, Payloads()).payloads[0] == _payload(b"1")
+    assert sealed.headers["access-control-allow-origin"] == UI
+    other = {"origin": "http://evil.example"}
+    refused = client.post(f"/{secret}/decode", content=sealed.content, headers=other)
+    assert refused.status_code == 403
+    assert "access-control-allow-origin" not in refused.headers
+    for wrong in ("", f"/{secret[:-1]}", "/%C3%A9", f"/{secret.upper()}"):
+        guessed = client.post(f"{wrong}/decode", content=sealed.content, headers={"origin": UI})
+        assert guessed.status_code in {403, 404}
+    bad = client.post(f"/{secret}/decode", content=b"{", headers={"origin": UI})
+    assert bad.status_code == 400
+
+
+def test_the_path_of_the_codec_server_follows_from_the_key_that_encrypts() -> None:
+    first, second = new_key("a"), new_key("b")
+    secret = secret_path(read_keys(f"{first},{second}"))
+    assert secret == secret_path(read_keys(first)) != secret_path(read_keys(second))
+    assert (len(secret), secret.isalnum()) == (32, True)
 
 
 def test_settings_refuse_what_holds_no_keys(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from activities.adapters.git.bare_repository import checked_name
 from activities.adapters.git.repository_locks import exclusive
-from activities.ports.git_errors import WorktreeMissingError
+from activities.ports.git_errors import StateDamagedError, WorktreeMissingError
 from tests.unit.activities.adapters.git.home import GIT, Home, names, plain_git, write
 from tests.waiting import ends
 from workflows.domain.ids import Commit
@@ -157,6 +157,26 @@ async def test_waiting_for_the_lock_can_be_cancelled(tmp_path: Path):
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
+
+
+async def test_a_lock_that_no_one_can_use_is_reported_at_once(tmp_path: Path):
+    """Field report G41."""
+    (tmp_path / "lock").symlink_to("elsewhere")
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "lock", tmp_path / "file" / "lock"):
+        with pytest.raises(StateDamagedError, match="delete it while no session"):
+            async with exclusive(path):
+                raise AssertionError
+
+
+async def test_a_lock_that_was_closed_is_opened_again(home: Home):
+    """Field report G41."""
+    home.make({"a.txt": "one\n"})
+    place = await home.start()
+    lock = home.top / "host" / "locks" / ("k" * 32) / "t1"
+    lock.chmod(0)
+    write(place, {"a.txt": "two\n"})
+    assert len((await home.collect()).changes) == 1
 
 
 async def test_taking_the_lock_removes_locks_of_the_dead(home: Home):

@@ -24,7 +24,7 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowExecution
 
-from starter.sessions.history_events import decoded, summary_of, time_of
+from workers.telemetry.history_events import decoded, summary_of, time_of
 from workflows.contracts.model_contracts import CALL_MODEL, ModelAnswered, ModelOutcome
 from workflows.domain.evolution import evolve
 
@@ -211,12 +211,16 @@ class _WorkflowReader:
         self._turn = _Turn(_digest("turn", call)[:16], number, began)
 
     def _close_turn(self, until: datetime | None) -> None:
-        """Add the turn's span; it ends with the last that began in it."""
+        """Add the turn's span; it ends with the last that began in it.
+
+        Args:
+            until: when the next turn began; None: this is the last, open while its agent runs.
+        """
         if self._turn is None:
             return
         parts = [each for each in self._found.values() if each.parent == self._turn.id]
         ends = [each.ended for each in parts if each.ended is not None]
-        is_open = until is None and len(ends) < len(parts)
+        is_open = until is None and (self._span is None or self._span.ended is None)
         self._found[self._turn.id] = Span(
             id=self._turn.id,
             parent=self._id,
