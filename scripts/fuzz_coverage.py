@@ -33,9 +33,7 @@ TARGETS = (
 
 def search(target: str, seconds: int) -> None:
     """Search one property in this process, which ends with it."""
-    atheris = importlib.import_module(
-        "atheris"
-    )  # not in the lock, so it has no types
+    atheris = importlib.import_module("atheris")  # not in the lock, so it has no types
     importlib.import_module("tests.conftest")  # where failing cases are stored
     with atheris.instrument_imports(include=["activities", "starter", "workflows"]):
         module, _, name = target.partition(":")
