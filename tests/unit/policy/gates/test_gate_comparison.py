@@ -35,7 +35,7 @@ NAMELESS = "tests: failed as on the base, naming no tests"
         (unfinished(), failed("a"), ("tests: a",), ()),
     ],
 )
-def test_only_what_the_base_did_not_have_blocks(
+def test_only_new_failures_block(
     base: GateResult | None, now: GateResult, new: tuple[str, ...], known: tuple[str, ...]
 ):
     decision = judge_gates(a_report(base) if base else None, a_report(now))
@@ -47,7 +47,7 @@ def test_only_what_the_base_did_not_have_blocks(
 
 
 @pytest.mark.parametrize("base", [None, passed(), failed("a"), failed()])
-def test_what_judged_nothing_blocks_and_is_not_called_a_failure(base: GateResult | None):
+def test_a_gate_that_judged_nothing_blocks_and_is_not_a_failure(base: GateResult | None):
     """Field report R17."""
     decision = judge_gates(a_report(base) if base else None, a_report(unfinished()))
     assert not decision.passes
@@ -57,7 +57,7 @@ def test_what_judged_nothing_blocks_and_is_not_called_a_failure(base: GateResult
     assert "fail" not in decision.notes
 
 
-def test_what_judged_nothing_on_the_base_either_does_not_block():
+def test_a_gate_that_judged_nothing_on_the_base_does_not_block():
     """Field report R17."""
     decision = judge_gates(a_report(unfinished()), a_report(unfinished("time-out after 3 s")))
     assert decision.passes
@@ -122,7 +122,7 @@ def test_a_pass_without_a_closing_line_is_one_where_the_base_had_none(base: Gate
     assert decision.judgement == Judgement(by=("tests",))
 
 
-def test_what_lies_behind_a_cut_list_is_not_called_new():
+def test_names_after_the_end_of_a_full_list_are_not_new():
     base = failed(*(f"t{n:03}" for n in range(MAX_NAMED)))
     decision = judge_gates(a_report(base), a_report(failed("s", "t000", "t999")))
     assert decision.new_failures == ("tests: s",)
@@ -207,7 +207,7 @@ def test_an_unnamed_flake_passes_too():
     )
 
 
-def test_of_two_red_runs_what_both_name_counts():
+def test_failures_of_both_runs_count():
     merged = merge_rerun(a_report(failed("a", "b")), a_report(failed("b", "c")))
     decision = judge_gates(a_report(passed()), merged)
     assert decision.new_failures == ("tests: b",)

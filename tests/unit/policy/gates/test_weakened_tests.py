@@ -84,7 +84,7 @@ def test_a_weakened_test_is_named(patch: str, told: str):
         diff("test_a.py", " def test_x():", "---- a/x", "+++ b/test_b.py"),
     ],
 )
-def test_what_weakens_nothing_is_not_named(patch: str):
+def test_harmless_changes_of_tests_are_not_named(patch: str):
     assert weakened_tests(patch) == ()
 
 

@@ -159,7 +159,7 @@ def test_what_an_agent_holds_unspent_counts_against_its_share():
     assert settled(accounts) == usd("0.1")
 
 
-def test_a_call_dearer_than_the_share_is_granted_where_the_cap_has_it():
+def test_a_call_above_the_share_is_granted_if_the_cap_covers_it():
     _, grant = answer_ask(ledger("10"), an_ask(ANN, 1, "2", "6"), NOON)
     assert grant.usd == usd("2")
 
@@ -241,7 +241,7 @@ def test_a_second_close_changes_nothing():
     assert close_account(closed, ANN, None, NOON) == closed
 
 
-def test_what_is_settled_never_shrinks():
+def test_settled_spend_never_decreases():
     accounts, _ = answer_ask(ledger("10"), an_ask(ANN, 1, "0.4"), NOON)
     accounts = settle(accounts, ANN, usd("0.2"), NOON)
     assert settle(accounts, ANN, usd("0.1"), NOON) == accounts

@@ -88,7 +88,9 @@ def test_models_of_another_family_review_where_there_are_any(
         (1, [(0, "abstain"), (0, "weak")], "abstain"),
     ],
 )
-def test_what_follows(reviewers: int, said: list[tuple[int, str]], follows: str):
+def test_each_course_of_reviews_leads_to_the_next_step(
+    reviewers: int, said: list[tuple[int, str]], follows: str
+):
     assert step(reviewers, *said) == follows
 
 

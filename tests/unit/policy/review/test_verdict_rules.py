@@ -113,7 +113,7 @@ def test_an_exact_text_goes_before_a_number():
 
 
 @pytest.mark.parametrize("cited", ["The parser", "0", "4", "99999", "something else", "- ", "."])
-def test_what_names_no_criterion_or_several_proves_none(cited: str):
+def test_evidence_for_no_or_several_criteria_proves_none(cited: str):
     verdict = verdict_on(approval(cited, "2", "3"), True, True, True)
     assert verdict.decision == "abstain"
     assert "there is no evidence for criterion 1" in verdict.reason
@@ -132,7 +132,7 @@ def test_invalid_evidence_is_reported():
     )
 
 
-def test_one_piece_that_holds_is_enough_for_a_criterion():
+def test_one_valid_piece_of_evidence_suffices_for_a_criterion():
     assert verdict_on(approval("1", "1", "2", "3"), False, True, True, True).decision == "approve"
 
 

@@ -146,7 +146,7 @@ def test_two_rejections_of_a_plan_at_once_are_both_kept_with_their_notes() -> No
         (RUNNING, "resume", {}, "the session is not paused"),
     ],
 )
-def test_what_was_refused_is_kept_as_refused(
+def test_a_refused_decision_is_recorded_as_refused(
     state: SessionState, name: str, payload: dict[str, JsonValue], why: str
 ) -> None:
     (kept,) = say(state, name, {**payload, "by": "ann"}).decisions
@@ -193,7 +193,7 @@ def made(number: int, what: str, source: Any = "signal") -> Decision:
         ([("approve_plan", "signal"), ("reject_plan", "signal")], 0),
     ],
 )
-def test_beyond_the_most_the_least_telling_goes_first(
+def test_beyond_the_limit_the_least_important_decision_is_dropped_first(
     kinds: list[tuple[str, str]], gone: int
 ) -> None:
     rest = range(len(kinds), decision_record.MOST)

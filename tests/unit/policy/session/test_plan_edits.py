@@ -81,7 +81,7 @@ def with_(*changed: Task, without: str = "") -> Plan:
         with_(but(FREE, claims=["only/failed"])),
     ],
 )
-def test_what_has_not_started_may_change(new: Plan) -> None:
+def test_a_task_that_has_not_started_may_change(new: Plan) -> None:
     assert edit_faults(running(), new) == ()
 
 

@@ -109,7 +109,7 @@ def test_dependants_of_a_lost_task_are_blocked_transitively(state: Is, words: st
     )
 
 
-def test_what_runs_or_is_done_is_not_blocked():
+def test_running_or_finished_tasks_are_not_blocked():
     records = records_of(
         a_record(a_task("a"), Is.FAILED),
         a_record(a_task("b", depends_on=["a"]), Is.DEVELOPING),
@@ -181,7 +181,7 @@ def test_a_holder_keeps_others_out(state: Is):
     assert batch(records) == ()
 
 
-def test_begun_work_goes_before_work_that_was_not_begun():
+def test_started_work_comes_before_new_work():
     begun = waiting("late", claims="src", attempt=1)
     records = records_of(waiting("early", claims="src/x.py"), begun)
     assert batch(records) == ("late",)

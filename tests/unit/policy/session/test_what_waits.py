@@ -59,7 +59,7 @@ def test_g21_what_lacks_a_task_waits_for_no_one_where_no_one_decides() -> None:
     )
 
 
-def test_what_is_merged_or_skipped_is_complete() -> None:
+def test_merged_or_skipped_tasks_make_a_session_complete() -> None:
     """Field report R40."""
     assert scheduling.ending(ended_as(TaskState.MERGED, TaskState.SKIPPED), ASK).kind == "complete"
 

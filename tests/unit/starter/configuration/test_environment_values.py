@@ -29,7 +29,7 @@ def read(section: str, *, from_repository: bool = False) -> None:
         ("{root: image}", "by its whole path"),
     ],
 )
-def test_what_no_file_may_say(section: str, fault: str):
+def test_an_invalid_environment_section_is_refused(section: str, fault: str):
     with pytest.raises(ConfigurationError, match=fault.replace(".", r"\.")):
         read(section)
 

@@ -107,7 +107,9 @@ async def test_of_several_one_is_named(mine: Repository) -> None:
         ("nope", "no session that matches 'nope' has a branch in"),
     ],
 )
-async def test_none_is_said(mine: Repository, session: str | None, words: str) -> None:
+async def test_a_session_without_a_branch_is_reported(
+    mine: Repository, session: str | None, words: str
+) -> None:
     error = await refused(mine, session)
     assert words in str(error)
     assert error.code is (ExitCode.STALE if session is None else ExitCode.USAGE)

@@ -24,7 +24,7 @@ from starter.follow.interrupted_start import Beginning, interrupted, told_if_int
         ),
     ],
 )
-def test_it_says_what_there_is(beginning: Beginning, lines: list[str]) -> None:
+def test_an_interrupted_start_reports_what_exists(beginning: Beginning, lines: list[str]) -> None:
     assert interrupted(beginning, "blueflame") == lines
 
 

@@ -19,7 +19,7 @@ def test_detaching_explains_how_the_session_continues() -> None:
     )
 
 
-def test_workers_say_what_they_play_and_that_nothing_confines() -> None:
+def test_workers_name_their_playbook_and_a_missing_sandbox() -> None:
     assert worker_words.workers_marks(None, "required") == []
     assert worker_words.workers_marks(Path("/play.yaml"), "none") == [
         "Models     SCRIPTED: /play.yaml is played",
