@@ -9,7 +9,12 @@ from activities.activity_failures import mapped
 from activities.gates.detection import detect_gates, files_to_read
 from activities.ports.blob_store_port import BlobStore
 from activities.ports.host_repository import CommitReader, SessionHistory
-from activities.ports.user_repository import BaseBundle, RepositoryFacts, UserRepository
+from activities.ports.user_repository import (
+    AttributeRules,
+    BaseBundle,
+    RepositoryFacts,
+    UserRepository,
+)
 from activities.repository.checkout_copies import CopiedEntry, read_copies
 from activities.repository.copy_archive import packed
 from activities.repository.host_data import Host
@@ -17,7 +22,7 @@ from activities.repository.repository_brief import SAYING, brief_of
 from activities.repository.repository_warnings import unfilled, warnings_of
 from workflows.contracts.host_contracts import ImportBase, ImportedBase
 from workflows.contracts.land_contracts import ExportBase
-from workflows.domain.ids import Commit
+from workflows.domain.ids import Commit, Digest
 from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session.session_config import WorktreeConfig
 from workflows.errors import FailureType
@@ -44,6 +49,7 @@ class ExportActivities:
             )
             bundle = await self._repository.export(facts.root, facts.base)
             excludes = await self._repository.excludes(facts.root)
+            rules = await self._repository.attribute_rules(facts.root)
             copied = await self._copied(facts, request.worktree)
         return Base(
             repository=str(facts.root),
@@ -51,6 +57,7 @@ class ExportActivities:
             bundle=await self._store.put(bundle.bundle),
             names=await self._store.put(bundle.names) if bundle.names else None,
             excludes=await self._store.put(excludes) if excludes else None,
+            rules=await self._put(rules),
             shallow=bundle.shallow,
             commit=facts.base,
             tree=facts.tree,
@@ -61,6 +68,11 @@ class ExportActivities:
             warnings=warnings_of(facts),
             unfilled=unfilled(facts),
         )
+
+    async def _put(self, rules: AttributeRules) -> Digest | None:
+        if rules == AttributeRules():
+            return None
+        return await self._store.put(rules.model_dump_json().encode())
 
     async def _copied(
         self, facts: RepositoryFacts, worktree: WorktreeConfig
@@ -117,6 +129,8 @@ class ImportActivities:
             await history.import_names(await self._host.store.get(request.names))
         told = request.excludes
         await history.import_excludes(b"" if told is None else await self._host.store.get(told))
+        kept = b"{}" if request.rules is None else await self._host.store.get(request.rules)
+        await history.import_rules(AttributeRules.model_validate_json(kept))
 
 
 async def _read(

@@ -8,6 +8,7 @@ from temporalio import activity
 from activities.activity_failures import mapped
 from activities.ports.host_repository import CommitReader
 from activities.repository.host_data import Host
+from activities.text.patch_text import patch_text
 from activities.text.redaction import redact_bytes
 from workflows.contracts.host_contracts import CheckEvidence, DiffText, EvidenceChecked, ReadDiff
 from workflows.domain.verdict import Evidence, EvidencePlace
@@ -32,14 +33,14 @@ class ReviewActivities:
             patch = await commits.diff(request.base, request.commit)
             changes = await commits.changed_files(request.base, request.commit)
         patch = redact_bytes(patch)
-        text = patch.decode("utf-8", "replace")
+        text = patch_text(patch)
+        weakened = weakened_tests(text)
         if len(text) > _DIFF_CHARACTERS:
             left = len(text) - _DIFF_CHARACTERS
             text = (
                 f"{text[:_DIFF_CHARACTERS]}\n[{left} more characters: use git diff in the worktree]"
             )
         paths = tuple(sorted(change.path for change in changes)[:_PATHS_TOLD])
-        weakened = weakened_tests(patch.decode("utf-8", "replace"))
         whole = await self._host.store.put(patch)
         return DiffText(text=text, whole=whole, paths=paths, weakened=weakened)
 

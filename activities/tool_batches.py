@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
+from typing import NamedTuple
 
 from pydantic import BaseModel, Field, TypeAdapter
 from temporalio import activity
@@ -51,6 +52,14 @@ class _Record(BaseModel, frozen=True, extra="forbid"):
     calls: Digest
     """Of the calls that were run: a reset agent may ask for others in the same turn."""
     observations: tuple[Observation, ...]
+    folder: str = ""
+
+
+class _Seen(NamedTuple):
+    """One call's observation, and the folder in which the next command starts."""
+
+    observation: Observation
+    folder: str
 
 
 class ToolActivities:
@@ -87,9 +96,12 @@ class ToolActivities:
     ) -> ToolsOutcome:
         """Run calls that can change nothing: there is nothing to record, a retry may run them."""
         place = await worktrees.create_worktree(worktree_name(request.worktree), request.checkpoint)
-        observations = [each async for each in self._calls(place, request, hold)]
+        seen = [each async for each in self._calls(place, request, hold)]
         return ToolsOutcome(
-            observations=tuple(observations), checkpoint=request.checkpoint, tree=Tree("")
+            observations=tuple(each.observation for each in seen),
+            checkpoint=request.checkpoint,
+            tree=Tree(""),
+            folder=seen[-1].folder,
         )
 
     async def _run_once(
@@ -102,7 +114,7 @@ class ToolActivities:
         name = worktree_name(request.worktree)
         place = await worktrees.create_worktree(name, request.checkpoint)
         await worktrees.restore(name, request.checkpoint)
-        seen: list[Observation] = []
+        seen: list[_Seen] = []
         try:
             async for each in self._calls(place, request, hold):
                 seen.append(each)  # noqa: PERF401 (a cancellation must leave what was seen)
@@ -118,7 +130,7 @@ class ToolActivities:
 
     async def _calls(
         self, place: WorktreePlace, request: RunTools, hold: int
-    ) -> AsyncIterator[Observation]:
+    ) -> AsyncIterator[_Seen]:
         end = self._clock() + BATCH.total_seconds()
         standing = Standing(
             role=request.role,
@@ -136,18 +148,24 @@ class ToolActivities:
             others=(SUBMITTING[request.role],),
             limits=Limits.within(request.worktree.environment, request.command_timeout),
             may_write=lambda path: judge_write(path, standing),
-            judge=lambda call: judge_call(call, standing, self._parse),
+            judge=lambda call, folder: judge_call(call, standing, self._parse, folder),
             hold=hold,
             time_left=lambda: timedelta(seconds=end - self._clock()),
         )
+        folder = request.folder
         for call in request.calls:
-            ran = await toolset.run_call(call)
-            yield Observation(
-                call_id=call.id,
-                name=call.name,
-                text=ran.result.text,
-                is_error=ran.result.is_error,
-                whole=ran.whole,
+            ran = await toolset.run_call(call, folder)
+            folder = folder if ran.folder is None else ran.folder
+            yield _Seen(
+                observation=Observation(
+                    call_id=call.id,
+                    name=call.name,
+                    text=ran.result.text,
+                    is_error=ran.result.is_error,
+                    is_failed=ran.is_failed,
+                    whole=ran.whole,
+                ),
+                folder=folder,
             )
 
     async def _record(
@@ -155,11 +173,12 @@ class ToolActivities:
         worktrees: WorktreeStore,
         request: RunTools,
         tip: Commit | None,
-        seen: list[Observation],
+        seen: list[_Seen],
     ) -> ToolsOutcome:
         name = worktree_name(request.worktree)
         collected = await worktrees.collect(name)
-        observations = _with_findings(tuple(seen), collected.findings)
+        observations = _with_findings(tuple(each.observation for each in seen), collected.findings)
+        folder = seen[-1].folder if seen else request.folder
         checkpoint = CheckpointRequest(
             name=name,
             ref=checkpoint_ref(request.worktree),
@@ -170,12 +189,14 @@ class ToolActivities:
             task=TaskId(request.worktree.agent),
             attempt=1,
             turn=request.turn,
-            observations=_dump(request, observations),
+            observations=_dump(request, observations, folder),
             when=request.at,
         )
         commit = await worktrees.checkpoint(checkpoint)
         self._host.fail_point("after-update-ref")
-        return ToolsOutcome(observations=observations, checkpoint=commit, tree=collected.tree)
+        return ToolsOutcome(
+            observations=observations, checkpoint=commit, tree=collected.tree, folder=folder
+        )
 
 
 async def _own(worktrees: WorktreeStore, request: RunTools) -> ToolsOutcome:
@@ -194,7 +215,10 @@ async def _own(worktrees: WorktreeStore, request: RunTools) -> ToolsOutcome:
         if record.calls != _digest(request.calls):
             raise _fenced(request, f"turn {recorded.turn} with other calls ({recorded.commit})")
         return ToolsOutcome(
-            observations=record.observations, checkpoint=recorded.commit, tree=recorded.tree
+            observations=record.observations,
+            checkpoint=recorded.commit,
+            tree=recorded.tree,
+            folder=record.folder,
         )
     at = f"turn {recorded.turn} ({recorded.commit})" if recorded else "a commit of someone else"
     raise _fenced(request, at)
@@ -209,8 +233,9 @@ def _fenced(request: RunTools, at: str) -> ApplicationError:
     )
 
 
-def _dump(request: RunTools, observations: tuple[Observation, ...]) -> bytes:
-    record = _Record(schema=1, calls=_digest(request.calls), observations=observations)
+def _dump(request: RunTools, observations: tuple[Observation, ...], folder: str) -> bytes:
+    calls = _digest(request.calls)
+    record = _Record(schema=1, calls=calls, observations=observations, folder=folder)
     return record.model_dump_json(by_alias=True).encode()
 
 
@@ -233,6 +258,7 @@ def _with_findings(
         name=seen[-1].name,
         text=text,
         is_error=seen[-1].is_error,
+        is_failed=True,
         whole=seen[-1].whole,
     )
     return (*seen[:-1], last)

@@ -10,7 +10,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from workflows.agents.account import Account
 from workflows.agents.conversation import Conversation
 from workflows.agents.running_agent import Ended, RunningAgent
-from workflows.contracts.host_contracts import RUN_TOOLS, RunTools
+from workflows.contracts.host_contracts import RUN_TOOLS, Observation, RunTools
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome, AgentRequest, AgentState
 from workflows.domain.agent.messages import ToolCall, ToolMessage, ToolResult, UserMessage
 from workflows.domain.budget import Grant
@@ -111,10 +111,9 @@ class AgentWorkflow:
         if move.submitted is None:
             await self._account.ask_ahead()
         tree = self._agent.state.tree
-        results = await self._results(move.run)
-        if move.submitted is not None:
-            results.append(self._submit(move.submitted, move.fault))
-            results.extend(_unheard(call) for call in move.unheard)
+        results = await self._results(move)
+        place = {call.id: number for number, call in enumerate(answer.tool_calls)}
+        results.sort(key=lambda each: place[each.call_id])
         self._agent.update(pending=(ToolMessage(results=tuple(results)),), reminders=0)
         self._check_progress(answer.tool_calls, results, tree)
 
@@ -132,15 +131,26 @@ class AgentWorkflow:
             told = (*state.told, *state.steers)
             self._agent.update(pending=pending, steers=(), told=told)
 
-    async def _results(self, calls: tuple[ToolCall, ...]) -> list[ToolResult]:
-        """Run the calls, put a question to the person, and return one result per call, in order."""
+    async def _results(self, move: policy.Move) -> list[ToolResult]:
+        """Run the calls, put a question to the person, and return one result per call.
+
+        Raises:
+            Ended: the submission is accepted, or was refused too often.
+        """
         role = self._request.role
-        asking = [call for call in calls if questions.is_question(role, call)]
-        rest = tuple(call for call in calls if not questions.is_question(role, call))
-        results = await self._run_calls(rest)
+        asking = [call for call in move.run if questions.is_question(role, call)]
+        seen = await self._run_calls(tuple(call for call in move.run if call not in asking))
+        results = [
+            ToolResult(call_id=each.call_id, name=each.name, text=each.text, is_error=each.is_error)
+            for each in seen
+        ]
         results += [await self._ask_person(call) for call in asking]
-        place = {call.id: number for number, call in enumerate(calls)}
-        return sorted(results, key=lambda each: place[each.call_id]) if asking else results
+        if move.submitted is not None:
+            failed = [each.name for each in seen if each.is_error or each.is_failed]
+            asked = bool(asking)
+            not_yet = move.not_yet or policy.not_counted(move.submitted, failed, has_asked=asked)
+            results.append(self._submit(move.submitted, move.fault, not_yet))
+        return results + [policy.said_twice(call) for call in move.again]
 
     async def _ask_person(self, call: ToolCall) -> ToolResult:
         """Wait for the person's answer; until then nothing runs and nothing is spent.
@@ -175,9 +185,9 @@ class AgentWorkflow:
             return [opening_messages.STALLED]
         return []
 
-    async def _run_calls(self, calls: tuple[ToolCall, ...]) -> list[ToolResult]:
+    async def _run_calls(self, calls: tuple[ToolCall, ...]) -> tuple[Observation, ...]:
         if not calls:
-            return []
+            return ()
         names = ", ".join(call.name for call in calls)
         summary = f"turn {self._agent.state.turn}: {names}"
         work = RUN_TOOLS.ask(self._tools(calls), summary, queue=self._request.host_queue)
@@ -187,11 +197,8 @@ class AgentWorkflow:
             if is_cancelled_exception(error):
                 raise
             raise Ended(AgentEnd.HOST, failure_words(error)[:1_000]) from error
-        self._agent.update(checkpoint=done.checkpoint, tree=done.tree)
-        return [
-            ToolResult(call_id=seen.call_id, name=seen.name, text=seen.text, is_error=seen.is_error)
-            for seen in done.observations
-        ]
+        self._agent.update(checkpoint=done.checkpoint, tree=done.tree, folder=done.folder)
+        return done.observations
 
     def _tools(self, calls: tuple[ToolCall, ...]) -> RunTools:
         return RunTools(
@@ -204,11 +211,14 @@ class AgentWorkflow:
             policy=self._request.policy,
             gate_files=self._request.gate_files,
             command_timeout=self._request.command_timeout,
+            folder=self._agent.state.folder,
             at=workflow.now(),
         )
 
-    def _submit(self, call: ToolCall, contradiction: str) -> ToolResult:
+    def _submit(self, call: ToolCall, contradiction: str, not_yet: str) -> ToolResult:
         """End the agent if its submission is acceptable; otherwise return what is wrong with it."""
+        if not_yet and not contradiction:
+            return ToolResult(call_id=call.id, name=call.name, text=not_yet, is_error=True)
         fault = contradiction or submission_check.fault(self._request.role, call.arguments)
         if fault is None:
             raise Ended(AgentEnd.SUBMITTED, submission=call.arguments)
@@ -223,7 +233,7 @@ class AgentWorkflow:
         self, calls: tuple[ToolCall, ...], results: list[ToolResult], before: Tree | None
     ) -> None:
         state = self._agent.state
-        mark = policy.fingerprint(calls, results, str(state.tree))
+        mark = policy.fingerprint(calls, results, str(state.tree), state.folder)
         is_repeated = mark in state.recent
         recent = (*state.recent, mark)[-policy.SAME_TURNS :]
         self._agent.update(recent=recent)
@@ -233,6 +243,9 @@ class AgentWorkflow:
         if policy.is_stuck(recent):
             names = ", ".join(call.name for call in calls)
             raise Ended(AgentEnd.STUCK, f"three turns with the same call and effect: {names}")
+        if policy.is_repetition(recent):
+            advice = UserMessage(text=opening_messages.REPEATED)
+            self._agent.update(pending=(*self._agent.state.pending, advice))
 
     # --- the end of a run and of the agent ---------------------------------------------------
 
@@ -256,8 +269,3 @@ class AgentWorkflow:
             family=self._agent.model.family,
             unheard=(*state.told, *state.steers),
         )
-
-
-def _unheard(call: ToolCall) -> ToolResult:
-    text = "not run, because it came after the submission in the same answer"
-    return ToolResult(call_id=call.id, name=call.name, text=text, is_error=True)

@@ -181,6 +181,7 @@ class MergeWave:
             bundle=self._bundle,
             old=before,
             new=self._head,
+            base=self._request.base_bundle,
         )
         try:
             summary = "deliver the branch to the repository"

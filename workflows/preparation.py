@@ -93,6 +93,7 @@ def _import_of(request: SessionRequest, base: Base) -> ImportBase:
         bundle=base.bundle,
         names=base.names,
         excludes=base.excludes,
+        rules=base.rules,
         shallow=base.shallow,
         commit=base.commit,
         gates=request.config.gates,

@@ -22,7 +22,8 @@ class GitError(Exception):
     ├── GitTimedOutError             git did not finish in time
     ├── OutputTooLargeError          git's output exceeded its bound
     ├── RefMovedError                a compare-and-swap lost
-    ├── BundleError                  not a bundle, damaged, or its prerequisites are missing
+    ├── BundleError                  not a bundle, damaged, or incomplete
+    │   └── PrerequisiteMissingError     a commit that it builds on is not there
     ├── WorktreeMissingError         no finished worktree of this name
     ├── WorktreeDamagedError         the worktree is not as Blue Flame made it
     ├── StateDamagedError            a lock or another file of Blue Flame's own cannot be used
@@ -104,6 +105,10 @@ class RefMovedError(GitError):
 
 class BundleError(GitError):
     """A bundle cannot be used."""
+
+
+class PrerequisiteMissingError(BundleError):
+    """A bundle builds on a commit that is not there; send that first."""
 
 
 class WorktreeMissingError(GitError):

@@ -16,11 +16,13 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from activities.ports.user_repository import BaseBundle
+from activities.ports.user_repository import AttributeRules, BaseBundle
 from workflows.domain.ids import Commit, SessionId, TaskId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
-FindingKind = Literal["nested_git", "submodule", "not_regular", "name", "symlink", "lfs"]
+FindingKind = Literal[
+    "nested_git", "submodule", "not_regular", "name", "symlink", "lfs", "filter", "encoding"
+]
 
 
 class Finding(BaseModel, frozen=True, extra="forbid"):
@@ -289,6 +291,10 @@ class SessionHistory(Protocol):
         Args:
             excludes: the text of one such file; it takes the place of what was imported before.
         """
+        ...
+
+    async def import_rules(self, rules: AttributeRules) -> None:
+        """Let git convert files by the person's own rules too, in place of those before."""
         ...
 
     async def tip(self, ref: str) -> Commit | None:

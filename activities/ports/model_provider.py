@@ -10,7 +10,10 @@ from workflows.domain.agent.agent_settings import Effort
 from workflows.domain.agent.messages import AssistantMessage, Message
 from workflows.domain.agent.model_values import ModelFacts, Usage
 
-Stop = Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed"]
+Stop = Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed", "unknown"]
+
+"""`malformed`: a call that the provider could not read. `unknown`: a whole answer that ended for a
+reason that no one knows here; its calls count like any."""
 
 
 class ToolSchema(BaseModel, frozen=True, extra="forbid"):

@@ -85,7 +85,8 @@ class Workspace(BaseModel, frozen=True, extra="forbid"):
     path: Path
     """The worktree or checkout on the host, absolute."""
     git_dir: Path | None = None
-    """The bare repository, bound read-only at `/git`; None: no git inside."""
+    """The bare repository, read-only at `/git`; each command has its own index, HEAD and folder of
+    new objects, which end with it. None: no git inside."""
     git_name: str | None = None
     """Its name under `git_dir/worktrees/`; inside, `.git` says `/git/worktrees/<name>`."""
     writable: bool = True

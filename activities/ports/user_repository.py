@@ -39,6 +39,8 @@ class RepositoryFacts(BaseModel, frozen=True, extra="forbid"):
     """Paths of gitlinks in the base. They stay empty in worktrees."""
     lfs_patterns: tuple[str, ...] = ()
     """Patterns of files that are LFS pointers in worktrees."""
+    filtered: tuple[tuple[str, str], ...] = ()
+    """Patterns of files of other filters, each with its filter; no one can write them."""
 
 
 class IgnoredFile(BaseModel, frozen=True, extra="forbid"):
@@ -62,6 +64,19 @@ class BaseBundle(BaseModel, frozen=True, extra="forbid"):
     """The boundary of a shallow clone: these commits' parents are not in the bundle."""
 
 
+class AttributeRules(
+    BaseModel, frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64"
+):
+    """How the person's git converts files beside what `.gitattributes` files say."""
+
+    outranking: bytes = b""
+    """Attributes of the repository itself (`info/attributes`)."""
+    outranked: bytes = b""
+    """The person's attributes for all repositories (`core.attributesFile`)."""
+    is_autocrlf: bool = False
+    """Whether text is stored with LF without any attribute (`core.autocrlf`)."""
+
+
 class LandRequest(BaseModel, frozen=True, extra="forbid"):
     """Commits to bring into the user's repository, and the ref that will name the last one."""
 
@@ -71,6 +86,8 @@ class LandRequest(BaseModel, frozen=True, extra="forbid"):
     old: Commit | None
     """The commit that the ref holds now; None: it must not exist."""
     new: Commit
+    base: bytes = b""
+    """A bundle of what `bundle` builds on, should the repository have lost it; empty: none."""
 
 
 class FastForwardRequest(BaseModel, frozen=True, extra="forbid"):
@@ -144,6 +161,14 @@ class UserRepository(Protocol):
         """
         ...
 
+    async def attribute_rules(self, root: Path) -> AttributeRules:
+        """Return how git converts files here beside what `.gitattributes` files say.
+
+        Raises:
+            RepositoryRefusedError: there are too many attributes.
+        """
+        ...
+
     async def export(self, path: Path, commit: Commit) -> BaseBundle:
         """Return only `commit` and its history, as a bundle.
 
@@ -156,7 +181,8 @@ class UserRepository(Protocol):
         """Store the bundle's commits and move one ref by compare-and-swap. Repeating it is safe.
 
         Raises:
-            BundleError: the bundle is damaged, or its prerequisites are missing here.
+            PrerequisiteMissingError: a commit that the bundle builds on is missing here.
+            BundleError: the bundle is damaged.
         """
         ...
 

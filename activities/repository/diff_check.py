@@ -22,6 +22,8 @@ _RULES: Final[dict[FindingKind, DiffRule]] = {
     "name": DiffRule.NAME,
     "symlink": DiffRule.SYMLINK,
     "lfs": DiffRule.LFS,
+    "filter": DiffRule.FILTER,
+    "encoding": DiffRule.ENCODING,
 }
 _MARKER: Final = "conflict markers are left in it; settle the conflict and take them out"
 

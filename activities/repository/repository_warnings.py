@@ -36,4 +36,10 @@ def unfilled(facts: RepositoryFacts) -> tuple[str, ...]:
     if facts.lfs_patterns:
         patterns = ", ".join(facts.lfs_patterns)
         texts.append(f"files under LFS ({patterns}) are pointers in worktrees")
+    for name in dict.fromkeys(name for _, name in facts.filtered):
+        patterns = ", ".join(pattern for pattern, other in facts.filtered if other == name)
+        texts.append(
+            f"files under the filter {name!r} ({patterns}) are in worktrees as git stores them; "
+            "a task that writes one fails, because no filter is run"
+        )
     return tuple(texts)

@@ -23,7 +23,7 @@ from workflows.policy.commands.program_options import plain_path
 from workflows.policy.commands.protection import read_denial, write_denial
 
 
-def judge_call(call: SandboxCall, standing: Standing, parse: Parse) -> str | None:
+def judge_call(call: SandboxCall, standing: Standing, parse: Parse, folder: str = "") -> str | None:
     """Return for the agent why its call is denied; None if it may run.
 
     Whether a path may be written is checked once links are followed; see `judge_write`.
@@ -32,8 +32,9 @@ def judge_call(call: SandboxCall, standing: Standing, parse: Parse) -> str | Non
         call: the call, with its parsed arguments.
         standing: whose call it is.
         parse: parses a command as bash would.
+        folder: where a command starts, relative to the workspace; empty for its root.
     """
-    denied = tool_denial(name_of(call), standing) or _denial(call, standing, parse)
+    denied = tool_denial(name_of(call), standing) or _denial(call, standing, parse, folder)
     return denied.text if denied else None
 
 
@@ -48,10 +49,10 @@ def judge_write(path: str, standing: Standing) -> str | None:
     return denied.text if denied else None
 
 
-def _denial(call: SandboxCall, standing: Standing, parse: Parse) -> Denied | None:
+def _denial(call: SandboxCall, standing: Standing, parse: Parse, folder: str) -> Denied | None:
     match call:
         case Bash():
-            return command_denial(call.command, standing, parse)
+            return command_denial(call.command, standing, parse, folder)
         case Read():
             return None if digest_in(call.path) else _reading(call.path, standing)
         case Edit() | Write() | ApplyPatch():

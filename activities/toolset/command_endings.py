@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from activities.ports.sandbox_port import Limits, SandboxResult
 
+_BROKEN_PIPE = 128 + signal.SIGPIPE
 _PIPE = re.compile(r"(?<![|>])\|(?!\|)")
 
 
@@ -35,6 +36,17 @@ def notes_on(
         noun = "process" if ran.survivors == 1 else "processes"
         notes.append(f"[{ran.survivors} {noun} left, ended]")
     return notes
+
+
+def has_failed(ran: SandboxResult, members: tuple[int, ...]) -> bool:
+    """Say whether a command failed: it was ended, or a member of its pipe did not exit with 0.
+
+    A member that wrote into a pipe whose reader had seen enough, as in `seq 9999 | head -1`, did
+    not fail.
+    """
+    if ran.end != "exited" or ran.code != 0:
+        return True
+    return any(code not in {0, _BROKEN_PIPE} for code in members)
 
 
 def ending(ran: SandboxResult, limits: Limits, longest: timedelta | None = None) -> str:

@@ -17,7 +17,7 @@ _MOVE = "*** Move to:"
 _HEADER = re.compile(r"\*\*\* (Add|Delete|Update) File:(.*)")
 _RANGES = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 """A unified diff's header, whose line numbers are ignored."""
-_WRAPPER = re.compile(r"(?:apply_patch +)?<<|```")
+_WRAPPER = re.compile(r"(?:apply_?patch +)?<<|```")
 
 
 class PatchError(ValueError):

@@ -8,7 +8,6 @@ call does not stop the other calls of its turn.
 
 import asyncio
 import posixpath
-import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +20,8 @@ from activities.ports.blob_store_port import BlobMissingError, BlobStore
 from activities.ports.sandbox_port import WORKSPACE, Limits, Sandbox, SandboxCommand, Workspace
 from activities.text.redaction import redact_bytes
 from activities.text.surrogates import clean_table
-from activities.toolset.command_endings import notes_on
+from activities.toolset import bash_script
+from activities.toolset.command_endings import has_failed, notes_on
 from activities.toolset.file_calls import FileAnswer, FileTools
 from activities.toolset.observations import harmless, shown
 from activities.toolset.patch_format import PatchError, parse_patch
@@ -35,16 +35,14 @@ from activities.toolset.tool_schemas import (
     Write,
     parse,
     problems,
+    unread_call,
 )
+from activities.toolset.typed_patch import NOTE, typed_patch, was_typed
 from workflows.domain.agent.messages import ToolCall, ToolResult
 from workflows.domain.ids import Digest
 from workflows.policy.text.secret_patterns import without_secrets
 
 _MOST_JUDGED = 4
-
-_PRELUDE = "exec 250>&1; trap 'printf \"\\n{mark} ${{PIPESTATUS[*]}}\\n\" >&250' EXIT; "
-"""Precedes the command, on its first line so that bash's line numbers are right. At the end it
-prints the codes of all members of the last pipe after a mark that no command can guess."""
 
 _BATCH_OVER = (
     "Not run, because the time that the calls of one turn have together was used up by those "
@@ -53,8 +51,9 @@ _BATCH_OVER = (
 
 MayWrite = Callable[[str], str | None]
 """Called with a path relative to the workspace, links followed; returns the rule that denies it."""
-Judge = Callable[[SandboxCall], str | None]
-"""Called with a call before it runs; returns the rule that denies it."""
+Judge = Callable[[SandboxCall, str], str | None]
+"""Called with a call before it runs, and with the folder of the last command; returns the rule that
+denies it."""
 
 
 class Observation(BaseModel, frozen=True, extra="forbid"):
@@ -64,6 +63,10 @@ class Observation(BaseModel, frozen=True, extra="forbid"):
     whole: Digest | None = None
     """The whole output in the store, if the text was cut."""
     elapsed: timedelta = timedelta()
+    is_failed: bool = False
+    """An error, or a command of which a part did not exit with 0."""
+    folder: str | None = None
+    """Where the next command starts, relative to the workspace; None: where it did before."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +92,19 @@ class Toolset:
     """The agent's tools that the workflow answers; listed only when an agent calls an unknown
     tool."""
 
-    async def run_call(self, call: ToolCall) -> Observation:
+    async def run_call(self, call: ToolCall, folder: str = "") -> Observation:
         """Run one call and answer it.
+
+        Args:
+            call: of any tool.
+            folder: where a command starts, relative to the workspace; empty for its root.
 
         Raises:
             SandboxUnavailableError: there is no sandbox; nothing ran.
         """
         if call.malformed is not None:
             # First, because only a malformed `submit` comes here, and it is still a known tool.
-            again = "Send the call again, with its arguments as one JSON object."
-            return _refused(call, f"{call.name}: the arguments are not a JSON object. {again}")
+            return _refused(call, unread_call(call))
         if call.name not in self.tools:
             tools = ", ".join((*self.tools, *self.others))
             return _refused(call, f"There is no tool {call.name!r} here. Tools: {tools}.")
@@ -108,14 +114,17 @@ class Toolset:
             arguments = parse(call.name, clean_table(call.arguments, keeps_nan=True))
         except ValidationError as error:
             return _refused(call, problems(call.name, error))
-        if self.judge is not None and (rule := self.judge(arguments)) is not None:
+        if isinstance(arguments, Bash) and "apply_patch" in self.tools:
+            patch = typed_patch(arguments.command, folder)
+            arguments = arguments if patch is None else ApplyPatch(input=patch)
+        if self.judge is not None and (rule := self.judge(arguments, folder)) is not None:
             return _refused(call, rule)
-        return await self._run(call, arguments)
+        return await self._run(call, arguments, folder)
 
-    async def _run(self, call: ToolCall, arguments: SandboxCall) -> Observation:
+    async def _run(self, call: ToolCall, arguments: SandboxCall, folder: str) -> Observation:
         match arguments:
             case Bash():
-                return await self._bash(call, arguments)
+                return await self._bash(call, arguments, folder)
             case Read():
                 return await self._read(call, arguments)
             case Edit() | Write():
@@ -139,21 +148,34 @@ class Toolset:
         text = await asyncio.to_thread(page, output, arguments.offset, arguments.limit)
         return Observation(result=_result(call, text, is_error=False))
 
-    async def _bash(self, call: ToolCall, arguments: Bash) -> Observation:
+    async def _bash(self, call: ToolCall, arguments: Bash, folder: str) -> Observation:
+        if fault := bash_script.fault(arguments.command):
+            return _refused(call, fault)
         limits = self.limits.lasting(self._timeout(arguments))
         mark = secrets.token_hex(8)
-        argv = ("bash", "-c", _PRELUDE.format(mark=mark) + arguments.command)
-        command = SandboxCommand(argv=argv, workspace=self.workspace, limits=limits)
+        started = bash_script.script(arguments.command, folder, mark)
+        command = SandboxCommand(
+            argv=started.argv, workspace=self.workspace, stdin=started.stdin, limits=limits
+        )
         ran = await self.sandbox.run(command, self.hold)
-        output, members = _split_members(ran.marked_output(), mark)
-        output = redact_bytes(output)
+        end = bash_script.read_end(ran.marked_output(), mark)
+        output = redact_bytes(end.output)
         seen = shown(output)
         whole = await self.blobs.put(output) if seen.is_cut else None
         handle = handle_of(whole) if whole else ""
         text = seen.text(handle, ran.output_bytes).rstrip("\n") or "(no output)"
-        notes = notes_on(ran, limits, arguments.command, members, self.limits.timeout)
-        result = _result(call, "\n".join([text, *notes]), is_error=ran.end != "exited")
-        return Observation(result=result, whole=whole, elapsed=ran.elapsed)
+        notes = notes_on(ran, limits, arguments.command, end.members, self.limits.timeout)
+        notes += [NOTE] if was_typed(text) else []
+        root = str(self.workspace.path.resolve())
+        after = bash_script.kept_folder(end.folder, folder, root)
+        notes += bash_script.folder_notes(end.folder, after, root)
+        return Observation(
+            result=_result(call, "\n".join([text, *notes]), is_error=ran.end != "exited"),
+            whole=whole,
+            elapsed=ran.elapsed,
+            is_failed=has_failed(ran, end.members),
+            folder=after,
+        )
 
     def _timeout(self, arguments: Bash) -> timedelta:
         bounds = [self.limits.timeout]
@@ -200,21 +222,12 @@ class Toolset:
 
 def _told(call: ToolCall, answer: FileAnswer) -> Observation:
     result = _result(call, without_secrets(harmless(answer.text)), is_error=answer.kind != "text")
-    return Observation(result=result, elapsed=answer.elapsed)
+    return Observation(result=result, elapsed=answer.elapsed, is_failed=result.is_error)
 
 
 def _refused(call: ToolCall, text: str) -> Observation:
-    return Observation(result=_result(call, harmless(text), is_error=True))
+    return Observation(result=_result(call, harmless(text), is_error=True), is_failed=True)
 
 
 def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
     return ToolResult(call_id=call.id, name=call.name, text=text, is_error=is_error)
-
-
-def _split_members(output: bytes, mark: str) -> tuple[bytes, tuple[int, ...]]:
-    """Remove the pipe members' codes, which the trap printed, from the output."""
-    found = re.search(rb"\n?%s((?: \d+)*)\n" % mark.encode(), output)
-    if found is None:
-        return output, ()
-    rest = output[: found.start()] + output[found.end() :]
-    return rest, tuple(int(code) for code in found[1].split())

@@ -11,10 +11,14 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from activities.ports.model_provider import ToolSchema
+from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 
 LONGEST_TIMEOUT_S = 24 * 60 * 60
 """The most that a call can ask for; a session's own limit for a command is never exceeded."""
+
+OUTPUT_LIMIT = "the output limit"
+"""Stands in the fault of a call that was cut there."""
 
 _Text = Annotated[str, Field(min_length=1)]
 
@@ -27,7 +31,8 @@ class Bash(_Arguments, frozen=True):
     """Run a command with bash in the workspace.
 
     No network, no terminal, empty stdin; background processes are ended with the command. The exit
-    code of every pipe member is shown.
+    code of every pipe member is shown. The folder lasts from call to call; variables do not, and
+    git's index and HEAD are those of the base again. Other tools count paths from the workspace.
     """
 
     command: str = Field(min_length=1, description="One bash command line, or a script.")
@@ -214,6 +219,18 @@ def parse(name: str, arguments: Mapping[str, JsonValue]) -> SandboxCall:
     call = _NAMES[name].model_validate(dict(arguments))
     assert isinstance(call, SandboxCall)
     return call
+
+
+def unread_call(call: ToolCall) -> str:
+    """Word the answer to a call whose arguments are not a JSON object."""
+    fault = call.fault or "they cannot be parsed"
+    if OUTPUT_LIMIT in fault:
+        return (
+            f"{call.name}: not run: {fault}. Do not send it again as a whole: write a long file in "
+            "parts, first its beginning, then a few hundred lines with each further call."
+        )
+    again = "Send the call again, with its arguments as one JSON object."
+    return f"{call.name}: not run: the arguments are not a JSON object: {fault}. {again}"
 
 
 def problems(name: str, error: ValidationError) -> str:

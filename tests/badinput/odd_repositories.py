@@ -190,6 +190,74 @@ def full_partial_clone(top: Path) -> Path:
     return path
 
 
+def submodule(top: Path) -> Path:
+    """A checkout whose `.git` is a file, and whose parent is a repository as well."""
+    library, outer = plain(top, "library"), plain(top, "outer")
+    plain_git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library))
+    _commit(outer)
+    plain_git(outer / "library", "checkout", "-q", "-B", "main")
+    return outer / "library"
+
+
+def separate_git_dir(top: Path) -> Path:
+    return plain(top, "repo", f"--separate-git-dir={top / 'elsewhere'}")
+
+
+def worktree_of_bare(top: Path) -> Path:
+    """A container with a bare repository in `.bare`, and a worktree for each branch."""
+    box = top / "box"
+    box.mkdir()
+    plain_git(box, "clone", "-q", "--bare", str(plain(top)), ".bare")
+    (box / ".git").write_text("gitdir: ./.bare\n")
+    plain_git(box, "worktree", "add", "-q", "main", "main")
+    return box / "main"
+
+
+def container_of_worktrees(top: Path) -> Path:
+    return worktree_of_bare(top).parent
+
+
+def worktree_of_submodule(top: Path) -> Path:
+    plain_git(submodule(top), "worktree", "add", "-q", "-b", "side", str(top / "side"))
+    return top / "side"
+
+
+def worktree_configuration(top: Path) -> Path:
+    path = plain(top)
+    plain_git(path, "config", "extensions.worktreeConfig", "true")
+    return path
+
+
+def sparse_by_patterns(top: Path) -> Path:
+    path = plain(top)
+    (path / "far").mkdir()
+    (path / "far/b.txt").write_text("b\n")
+    _commit(path)
+    plain_git(path, "sparse-checkout", "set", "--no-cone", "/a.txt", "/new.txt")
+    return path
+
+
+def grafted(top: Path) -> Path:
+    path = plain(top)
+    (path / ".git/info").mkdir(exist_ok=True)
+    (path / ".git/info/grafts").write_text(plain_git(path, "rev-parse", "HEAD") + "\n")
+    return path
+
+
+def replaced(top: Path) -> Path:
+    path = plain(top)
+    plain_git(path, "replace", "--graft", "HEAD")
+    return path
+
+
+def split_index(top: Path) -> Path:
+    path = plain(top)
+    plain_git(path, "update-index", "--split-index")
+    (path / "a.txt").write_text("three\n")
+    _commit(path)
+    return path
+
+
 def packed(top: Path) -> Path:
     path = plain(top)
     plain_git(path, "gc", "-q")
@@ -363,6 +431,29 @@ def unknown_format(top: Path) -> Path:
     path = plain(top)
     plain_git(path, "config", "core.repositoryFormatVersion", "1")
     plain_git(path, "config", "extensions.fromTheFuture", "yes")
+    return path
+
+
+def reftable(top: Path) -> Path:
+    """As a later git makes it; this one does not know the format."""
+    return _extended(top, "refStorage", "reftable")
+
+
+def relative_worktrees(top: Path) -> Path:
+    return _extended(top, "relativeWorktrees", "true")
+
+
+def _extended(top: Path, name: str, value: str) -> Path:
+    path = plain(top)
+    plain_git(path, "config", "core.repositoryFormatVersion", "1")
+    plain_git(path, "config", f"extensions.{name}", value)
+    return path
+
+
+def checkout_elsewhere(top: Path) -> Path:
+    path = plain(top)
+    (top / "elsewhere").mkdir()
+    plain_git(path, "config", "core.worktree", str(top / "elsewhere"))
     return path
 
 

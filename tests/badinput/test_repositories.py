@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.ports.user_repository import FastForwardRequest
 from starter.console.exit_codes import ExitCode
 from tests.badinput import odd_repositories as odd
 from tests.badinput.command import Command
@@ -49,6 +50,16 @@ WORKS: dict[Make, tuple[str, ...]] = {
     odd.deep_folder: (),
     odd.sparse: ("the checkout has uncommitted changes",),
     odd.full_partial_clone: (),
+    odd.submodule: (),
+    odd.separate_git_dir: (),
+    odd.worktree_of_bare: (),
+    odd.container_of_worktrees: (),
+    odd.worktree_of_submodule: (),
+    odd.worktree_configuration: (),
+    odd.sparse_by_patterns: (),
+    odd.grafted: (),
+    odd.replaced: (),
+    odd.split_index: (),
     odd.packed: (),
     odd.with_branches_of_old_sessions: (),
     odd.merging: ("in the middle of a merge: work starts from commit ", "uncommitted"),
@@ -78,6 +89,7 @@ REFUSED: dict[Make, tuple[str, str]] = {
     odd.corrupt_blob: ("'a.txt' of the base is lost", "`git fsck`"),
     odd.missing_alternate: ("'HEAD' is ", "objects/info/alternates"),
     odd.unknown_format: ("fromthefuture", "a newer git"),
+    odd.checkout_elsewhere: ("`core.worktree` names '", "`git clone`"),
     odd.broken_configuration: ("bad config line 1", "`git config --edit`"),
     odd.broken_index: ("index file smaller than expected", "`git read-tree HEAD`"),
     odd.partial_clone: ("partial clone that lacks 2 objects", "`git fetch --refetch --no-filter`"),
@@ -95,7 +107,7 @@ def _name(make: Make) -> str:
 def test_every_odd_repository_has_its_case():
     made = {name for name, thing in vars(odd).items() if _is_maker(thing)}
     later = {"lying_blob", "missing_history"}
-    assert made - later == {_name(make) for make in (*WORKS, *REFUSED)}
+    assert made - later == {_name(make) for make in (*WORKS, *REFUSED, *NEWER)}
 
 
 def _is_maker(thing: object) -> bool:
@@ -146,7 +158,8 @@ async def test_what_works_ends_as_a_branch_beside_all_that_was_there(tmp_path: P
     refs = home.run("for-each-ref")
     status = "" if facts.is_bare else home.run("status", "--porcelain", "-uall")
     write(await home.start(), {"new.txt": "new\n"})
-    landed = await home.land(await home.commit_work())
+    commit = await home.commit_work()
+    landed = await home.land(commit)
     assert landed.kind == "landed", landed
     changed = home.run("diff-tree", "-r", "--no-renames", "--name-status", facts.base, BRANCH)
     assert changed == "A\tnew.txt"
@@ -154,6 +167,38 @@ async def test_what_works_ends_as_a_branch_beside_all_that_was_there(tmp_path: P
     assert kept == refs.splitlines()
     if not facts.is_bare:
         assert home.run("status", "--porcelain", "-uall") == status
+    if facts.base_branch and facts.under_way is None:
+        request = FastForwardRequest(
+            path=home.path, branch=facts.base_branch, old=facts.base, new=commit
+        )
+        moved = await home.user.fast_forward(request)
+        assert moved.kind == "landed", moved
+        if not facts.is_bare:
+            assert (home.path / "new.txt").read_text() == "new\n"
+            assert home.run("status", "--porcelain", "-uall") == status
+
+
+NEWER: dict[Make, tuple[str, ...]] = {
+    odd.reftable: ("refstorage",),
+    odd.relative_worktrees: ("relativeworktrees",),
+}
+"""Formats of later versions of git: they work where git knows them, and are refused elsewhere."""
+
+
+@pytest.mark.parametrize("make", NEWER, ids=_name)
+@pytest.mark.parametrize("way", ["doctor", "--dry-run", "run"])
+def test_g27_a_format_that_this_git_does_not_know_is_refused_alike(
+    command: Command, tmp_path: Path, make: Make, way: str
+):
+    """Field report G27."""
+    path = make(tmp_path)
+    if way == "doctor":
+        code, out, errors = command.types("doctor", "--repo", str(path))
+    else:
+        code, out, errors = command.run_on(path, *([way] if way != "run" else []))
+    assert code != ExitCode.COMPLETE
+    assert "a newer git may know the format" in out + errors
+    assert [words for words in NEWER[make] if words not in (out + errors)] == []
 
 
 @pytest.mark.parametrize("make", REFUSED, ids=_name)

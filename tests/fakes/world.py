@@ -169,6 +169,8 @@ class World:
         self.rebased: list[RebaseWork] = []
         self.rebase: Callable[[RebaseWork], RebasedWork | None] = lambda _: None
         self.place = EvidencePlace.CHANGED
+        self.failing_path = "fails"
+        """A call with this path fails."""
 
     # --- scripts ---
 
@@ -228,7 +230,12 @@ class World:
                 return outcome
         agent = request.worktree.agent
         seen = tuple(
-            Observation(call_id=call.id, name=call.name, text=f"ran {call.name}")
+            Observation(
+                call_id=call.id,
+                name=call.name,
+                text=f"ran {call.name}",
+                is_failed=call.arguments.get("path") == self.failing_path,
+            )
             for call in request.calls
         )
         commit = Commit(name_of(agent, request.turn))

@@ -90,7 +90,7 @@ class Course:
             workspace=Workspace(path=self._folder, writable=bool(claims)),
             tools=sandbox_tools(role),
             may_write=lambda path: judge_write(path, standing),
-            judge=lambda call: judge_call(call, standing, parse),
+            judge=lambda call, folder: judge_call(call, standing, parse, folder),
         )
         said: list[Message] = [UserMessage(text=opening)]
         while True:

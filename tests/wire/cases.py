@@ -126,9 +126,11 @@ RAW: Mapping[str, list[tuple[Provider, RawAnswer]]] = {
     "missing signature": [("google", _candidate("MISSING_THOUGHT_SIGNATURE"))],
     "unknown stop": [
         ("anthropic", _message("brand_new")),
+        ("google", _candidate("BRAND_NEW")),
+    ],
+    "no stop": [
         ("anthropic", _message(None)),
         ("openai", _response(status="cancelled")),
-        ("google", _candidate("BRAND_NEW")),
     ],
 }
 

@@ -178,6 +178,8 @@ async def test_stuck_after_the_same_call_with_the_same_effect_three_times(theatr
     outcome = await ended(theatre, world)
     assert (outcome.end, outcome.turns) == (AgentEnd.STUCK, 3)
     assert "bash" in outcome.detail
+    assert "A third one ends your work" in world.heard("dev.a.1", 3)
+    assert "A third one" not in world.heard("dev.a.1", 2)
 
 
 async def test_the_same_call_with_a_new_effect_is_progress(theatre: Theatre):
@@ -424,19 +426,29 @@ async def test_parallel_calls_run_as_one_batch_and_are_answered_in_order(theatre
     assert [name for name, _, _ in results(world, 2)] == ["bash", "read", "bash"]
 
 
-async def test_calls_after_a_submission_are_answered_and_not_run(theatre: Theatre):
-    """Field report R37."""
+async def test_calls_behind_a_submission_run_before_it_is_judged(theatre: Theatre):
+    """Field reports R37 and G01."""
     before, after = tool("bash", command="before"), tool("bash", command="after")
     world = Scripted([before, tool("submit"), after], [SUBMIT])
     outcome = await ended(theatre, world)
     assert outcome.end is AgentEnd.SUBMITTED
-    assert [call.arguments for batch in world.tools for call in batch.calls] == [before.arguments]
-    (_, ran, is_error), (_, fault, is_fault), (_, unheard, is_unheard) = results(world, 2)
-    assert (ran, is_error) == ("ran bash", False)
+    ran = [call.arguments for batch in world.tools for call in batch.calls]
+    assert ran == [before.arguments, after.arguments]
+    (_, first, _), (_, fault, is_fault), (_, last, _) = results(world, 2)
+    assert (first, last) == ("ran bash", "ran bash")
     assert "`summary` is missing" in fault
-    assert "not run" in unheard
     assert is_fault
-    assert is_unheard
+
+
+@pytest.mark.parametrize("name", ["edit", "bash"])
+async def test_a_submission_beside_a_failed_call_is_decided_again(theatre: Theatre, name: str):
+    """Field report G01."""
+    world = Scripted([SUBMIT, tool(name, path="fails")], [SUBMIT])
+    outcome = await ended(theatre, world)
+    assert (outcome.end, outcome.turns) == (AgentEnd.SUBMITTED, 2)
+    (_, not_counted, _), (_, failed, _) = results(world, 2)
+    assert f"not counted: `{name}` failed" in not_counted
+    assert failed == f"ran {name}"
 
 
 async def test_a_submission_that_is_refused_twice_ends_it_as_stuck(theatre: Theatre):
@@ -450,6 +462,15 @@ async def test_a_malformed_submission_goes_to_the_host_which_says_what_is_wrong(
     outcome = await ended(theatre, world)
     assert outcome.end is AgentEnd.SUBMITTED
     assert world.tools[0].calls == (bad,)
+
+
+async def test_the_output_limit_is_raised_once_after_an_answer_was_cut(theatre: Theatre):
+    """Field report G05."""
+    world = Scripted([], [], [tool("bash", command="x")], [SUBMIT])
+    cut = {"stop": "truncated"}
+    world.on_call = lambda call: give(answered(call, **cut)) if call.turn <= 2 else None
+    await ended(theatre, world, route=(model("scripted/m", max_output_tokens=40_000),))
+    assert [call.max_output_tokens for call in world.calls] == [16_000, 32_000, 32_000, 32_000]
 
 
 @pytest.mark.parametrize(
@@ -561,6 +582,33 @@ async def test_near_the_window_it_sums_up_once_and_starts_over(theatre: Theatre)
     assert "half is done" in begun.messages[0].text
     assert "mind the tests" in begun.messages[0].text
     assert outcome.bill.usd == Decimal("0.04")
+
+
+async def test_a_compaction_that_frees_too_little_ends_it_once_and_clearly(theatre: Theatre):
+    """Field report G10: 60 summaries in 60 turns."""
+    world = Scripted()
+
+    def script(call: CallModel) -> ModelAnswered:
+        usage = Usage(input_tokens=3_000 + 1_000 * call.turn, output_tokens=1_000)
+        calls = [tool("bash", command=str(call.turn))]
+        return answered(call, *calls, text="a summary", usage=usage)
+
+    world.on_call = lambda call: give(script(call))
+    outcome = await ended(theatre, world, route=(model("scripted/m", window_tokens=8_000),))
+    assert outcome.end is AgentEnd.PROVIDER
+    assert "(8000 tokens) is too small: a summary frees less than half of it" in outcome.detail
+    assert len(world.calls) <= 3
+
+
+async def test_a_window_too_small_for_a_conversation_is_refused_before_it_costs(theatre: Theatre):
+    """Field report G10."""
+    world = Scripted([SUBMIT])
+    small = model("scripted/small", window_tokens=2_000)
+    outcome = await ended(theatre, world, route=(small,))
+    assert (outcome.end, world.calls) == (AgentEnd.PROVIDER, [])
+    assert "'scripted/small' (2000 tokens) does not hold the prompt" in outcome.detail
+    outcome = await ended(theatre, world, route=(small, model("scripted/large")))
+    assert (outcome.end, outcome.model) == (AgentEnd.SUBMITTED, "scripted/large")
 
 
 async def test_an_overflow_starts_over_once_and_a_second_one_ends_it(theatre: Theatre):

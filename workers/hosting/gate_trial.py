@@ -111,6 +111,7 @@ async def attempt(settings: Settings, request: TrialRequest) -> TrialReport:
             bundle=base.bundle,
             names=base.names,
             excludes=base.excludes,
+            rules=base.rules,
             shallow=base.shallow,
             commit=base.commit,
             gates=request.gates,

@@ -52,7 +52,7 @@ class Account:
 
     @property
     def _output_tokens(self) -> int:
-        return self._agent.request.limits.output_tokens
+        return policy.output_limit(self._agent.state, self._agent.request.limits)
 
     def _quote(self, more_tokens: int) -> Decimal:
         """Quote a call whose prompt has `more_tokens` more tokens than the next one's."""

@@ -45,7 +45,8 @@ class Conversation:
             Ended: no call can succeed or be paid for, or the agent is stopped.
         """
         agent = self._agent
-        limit = agent.request.limits.output_tokens
+        limit = policy.output_limit(agent.state, agent.request.limits)
+        self._refuse_small_window(limit)
         if policy.is_compaction_due(agent.state, agent.model, agent.pending_bytes(), limit):
             await self._compact(is_full=False)
         answer = None
@@ -54,11 +55,37 @@ class Conversation:
         self._heard(answer)
         return answer
 
+    def _refuse_small_window(self, limit: int) -> None:
+        """Use the route's first model whose window holds a new conversation and an answer.
+
+        Raises:
+            Ended: there is none; nothing was paid.
+        """
+        agent = self._agent
+        while agent.state.prefix is None and policy.is_window_too_small(
+            agent.model, agent.pending_bytes(), limit
+        ):
+            if not self._has_next_model:
+                raise Ended(AgentEnd.PROVIDER, self._window_words("does not hold the prompt"))
+            agent.update(model_index=agent.state.model_index + 1)
+
+    def _window_words(self, what: str) -> str:
+        model, state = self._agent.model, self._agent.state
+        limit = policy.output_limit(state, self._agent.request.limits)
+        answer = policy.max_output_tokens(model, limit)
+        return (
+            f"the window of {self._agent.model_name!r} ({model.window_tokens} tokens) {what} and an"
+            f" answer of {answer} tokens; use a model with a larger window, or correct"
+            " `window_tokens` in `catalogue`"
+        )
+
     def _heard(self, answer: ModelAnswered) -> None:
         about = Bill(scripted=answer.scripted, is_estimated=answer.usage.is_estimated)
         said = AssistantMessage(text=answer.text, tool_calls=answer.tool_calls)
         state = self._agent.state
+        first = answer.usage.input_tokens if state.prefix is None else state.first_prompt_tokens
         self._agent.update(
+            first_prompt_tokens=first,
             turn=state.turn + 1,
             prefix=answer.head,
             conversation=(*state.conversation, *state.pending, said),
@@ -68,6 +95,7 @@ class Conversation:
             prompt_tokens=answer.usage.input_tokens + answer.usage.output_tokens,
             is_compacted=False,
             unknown_outcomes=0,
+            is_output_raised=state.is_output_raised or answer.stop == "truncated",
             bill=state.bill + about,
         )
 
@@ -119,7 +147,7 @@ class Conversation:
             prefix=prefix,
             messages=messages,
             max_output_tokens=policy.max_output_tokens(
-                agent.model, agent.request.limits.output_tokens
+                agent.model, policy.output_limit(agent.state, agent.request.limits)
             ),
             effort=agent.request.limits.effort,
             tools=agent.request.policy.tools_of(agent.request.role),
@@ -206,8 +234,15 @@ class Conversation:
 
         Args:
             is_full: the provider already refused the prompt, so it cannot summarise it either.
+
+        Raises:
+            Ended: that would free too little, and would soon have to be done again.
         """
         agent = self._agent
+        limit = policy.output_limit(agent.state, agent.request.limits)
+        if policy.frees_too_little(agent.state, agent.model, limit):
+            words = "is too small: a summary frees less than half of it, beside the task"
+            raise Ended(AgentEnd.PROVIDER, self._window_words(words))
         agent.update(is_compacted=True)
         answer = None
         if not is_full:
@@ -215,7 +250,10 @@ class Conversation:
             answer = await self._call(ask)
         words = [message.text for message in agent.state.pending if message.role == "user"]
         opening = opening_messages.resumed(
-            agent.request.opening, agent.state.turn, answer.text if answer else ""
+            agent.request.opening,
+            agent.state.turn,
+            answer.text if answer else "",
+            agent.state.folder,
         )
         heard = map(opening_messages.steered, agent.state.heard)
         fresh = UserMessage(text="\n\n".join([opening, *heard, *words]))

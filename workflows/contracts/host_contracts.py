@@ -51,6 +51,8 @@ class ImportBase(BaseModel, frozen=True, extra="forbid"):
     """Tags and remote-tracking names that worktrees can read; None: there are none."""
     excludes: Digest | None = None
     """What git ignores in worktrees beside `.gitignore` files; None: nothing."""
+    rules: Digest | None = None
+    """How the person's git converts files beside `.gitattributes` files; None: no other way."""
     shallow: tuple[Commit, ...]
     commit: Commit
     gates: tuple[GateSpec, ...] | None
@@ -102,6 +104,8 @@ class RunTools(BaseModel, frozen=True, extra="forbid"):
     policy: ToolPolicy = ToolPolicy()
     gate_files: tuple[str, ...] = ()
     command_timeout: timedelta
+    folder: str = ""
+    """Where a command starts, relative to the worktree; empty for its root."""
     at: datetime
     """The workflow's time, as the date of the checkpoint's commit: the same on every retry."""
 
@@ -113,6 +117,8 @@ class Observation(BaseModel, frozen=True, extra="forbid"):
     name: str
     text: str
     is_error: bool = False
+    is_failed: bool = False
+    """An error, or a command of which a part did not exit with 0."""
     whole: Digest | None = None
     """The whole text in the store, if it was cut."""
 
@@ -123,6 +129,8 @@ class ToolsOutcome(BaseModel, frozen=True, extra="forbid"):
     observations: tuple[Observation, ...]
     checkpoint: Commit
     tree: Tree
+    folder: str = ""
+    """Where the next command starts."""
 
 
 class FinishTask(BaseModel, frozen=True, extra="forbid"):

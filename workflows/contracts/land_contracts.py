@@ -31,6 +31,8 @@ class DeliverBranch(BaseModel, frozen=True, extra="forbid"):
     old: Commit | None
     """What the branch holds now; None: it does not exist."""
     new: Commit
+    base: Digest | None = None
+    """The bundle of the base, should the repository no longer have it; None: there is none."""
 
 
 class Delivered(BaseModel, frozen=True, extra="forbid"):

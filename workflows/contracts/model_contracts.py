@@ -54,7 +54,7 @@ class ModelAnswered(BaseModel, frozen=True, extra="forbid"):
     tool_calls: tuple[ToolCall, ...]
     head: Digest
     """The stored conversation including this answer: the prefix of the next call."""
-    stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed"]
+    stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed", "unknown"]
     usage: Usage
     cost_usd: Decimal
     latency: timedelta

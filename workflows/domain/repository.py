@@ -30,6 +30,8 @@ class Base(BaseModel, frozen=True, extra="forbid"):
     """Its tags and remote-tracking names, as a bundle; None where there are none."""
     excludes: Digest | None = None
     """What the person's git ignores there beside `.gitignore` files; None: nothing."""
+    rules: Digest | None = None
+    """How the person's git converts files beside `.gitattributes` files; None: no other way."""
     shallow: tuple[Commit, ...] = ()
     """Where a shallow clone's history ends."""
     commit: Commit

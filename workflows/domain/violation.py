@@ -20,6 +20,10 @@ class DiffRule(StrEnum):
     NOT_REGULAR = "not-regular"
     NAME = "name"
     LFS = "lfs"
+    FILTER = "filter"
+    """Would go through a filter that is not run here."""
+    ENCODING = "encoding"
+    """Not in the encoding that its attributes name."""
     COLLISION = "collision"
     SECRET = "secret"  # noqa: S105 -- a rule's name
     EMPTY = "empty"

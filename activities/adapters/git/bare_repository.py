@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from activities.adapters.git import loose_objects
-from activities.adapters.git.git_command import Git, Scope
+from activities.adapters.git.git_command import SETTINGS, Git, Scope
 from activities.adapters.git.repository_locks import exclusive, remove_stale
 from activities.ports.git_errors import GitCommandError, RefMovedError
+from activities.ports.user_repository import AttributeRules
 from workflows.domain.ids import Commit
 
 CONFIG = """\
@@ -28,11 +29,12 @@ CONFIG = """\
 \tversion = 4
 """
 
-# Bytes pass unchanged. `!diff` and `!merge` (unspecified) instead of `-diff` and `-merge`
-# (unset), which would make every file binary and every double edit a conflict.
-ATTRIBUTES = (
-    "* -text !eol -crlf -filter -ident -working-tree-encoding !diff !merge !conflict-marker-size\n"
-)
+# Line endings, encodings and `$Id$` are converted as git does for the person; no filter is run.
+# `!diff` and `!merge` (unspecified) instead of `-diff` and `-merge` (unset), which would make every
+# file binary and every double edit a conflict.
+ATTRIBUTES = b"* -filter !diff !merge !conflict-marker-size\n"
+AUTOCRLF = b"[core]\n\tautocrlf = input\n"
+"""What git stores is the same as with `true`, which would also write CRLF into worktrees."""
 
 LOOSE = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.|lock$|$)){0,199}")
@@ -55,6 +57,21 @@ class Layout:
     def mutex(self) -> Path:
         """The lock for administration."""
         return self.data / "locks" / f"{self.key}.lock"
+
+    @property
+    def attributes(self) -> Path:
+        """An empty repository in which filters are not switched off, to look attributes up."""
+        return self.bare / "attributes.git"
+
+    @property
+    def outranking(self) -> Path:
+        """The attributes of the person's repository that outrank `.gitattributes` files."""
+        return self.attributes / "info" / "attributes"
+
+    @property
+    def outranked(self) -> Path:
+        """The person's attributes for all repositories, which `.gitattributes` files outrank."""
+        return self.bare / "info" / "outranked"
 
     def worktree(self, name: str) -> Path:
         """The folder that a sandbox sees."""
@@ -94,7 +111,12 @@ class Bare:
 
     def scope(self, *hold: int) -> Scope:
         """Return a scope inside the repository, outside any worktree's attributes."""
-        return Scope(self.layout.bare, {"GIT_DIR": str(self.layout.bare)}, hold)
+        return self.within(self.layout.bare, {"GIT_DIR": str(self.layout.bare)}, hold)
+
+    def within(self, cwd: Path, env: Mapping[str, str], hold: tuple[int, ...]) -> Scope:
+        """Return a scope with the person's attributes for all repositories."""
+        settings = (*SETTINGS, f"core.attributesFile={self.layout.outranked}")
+        return Scope(cwd, env, hold, settings=settings)
 
     @asynccontextmanager
     async def mutex(self) -> AsyncGenerator[Scope, None]:
@@ -112,6 +134,8 @@ class Bare:
         async with self.mutex() as scope:
             if not self.layout.bare.exists():
                 await self._make(scope, "sha256" if loose_objects.is_sha256(like) else "sha1")
+            if not self.layout.attributes.exists():
+                await self._make_attributes(scope)
             await asyncio.to_thread(self._protect)
 
     async def _make(self, scope: Scope, object_format: str) -> None:
@@ -128,12 +152,39 @@ class Bare:
         (half / "info").mkdir()
         half.rename(self.layout.bare)
 
+    async def _make_attributes(self, scope: Scope) -> None:
+        half = self.layout.attributes.with_suffix(".half")
+        await self.git.run(scope, "init", "-q", "--bare", "--template=", str(half))
+        half.rename(self.layout.attributes)
+
+    @property
+    def rules(self) -> AttributeRules:
+        """The person's own rules for how git converts files."""
+        try:
+            return AttributeRules.model_validate_json(self._rules.read_bytes())
+        except FileNotFoundError:
+            return AttributeRules()
+
+    @property
+    def _rules(self) -> Path:
+        return self.layout.bare / "rules.json"
+
+    async def set_rules(self, rules: AttributeRules) -> None:
+        """Let git convert files in worktrees by these rules too."""
+        async with self.mutex():
+            if rules != self.rules:
+                replace(self._rules, rules.model_dump_json().encode())
+            await asyncio.to_thread(self._protect)
+
     def _protect(self) -> None:
         """Restore the files that only Blue Flame writes, if another program changed them."""
-        bare = self.layout.bare
+        bare, rules = self.layout.bare, self.rules
+        made = (bare / "config.made").read_bytes()
         for place, text in (
-            (bare / "config", (bare / "config.made").read_bytes()),
-            (bare / "info" / "attributes", ATTRIBUTES.encode()),
+            (bare / "config", made + (AUTOCRLF if rules.is_autocrlf else b"")),
+            (bare / "info" / "attributes", rules.outranking + ATTRIBUTES),
+            (self.layout.outranked, rules.outranked),
+            (self.layout.outranking, rules.outranking),
         ):
             if not place.is_file() or place.is_symlink() or place.read_bytes() != text:
                 replace(place, text)

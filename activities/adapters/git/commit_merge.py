@@ -41,7 +41,7 @@ def parse_report(output: bytes) -> Report:
     fields = iter(rest[blank + 1 :])
     while count := next(fields, b""):
         touched = [shown(next(fields)) for _ in range(int(count))]
-        kind, text = next(fields).decode(), next(fields).decode("utf-8", "replace").strip()
+        kind, text = next(fields).decode(), shown(next(fields).strip())
         if not kind.startswith("CONFLICT"):
             continue
         match = CONFLICT.fullmatch(kind)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from activities.adapters.git import loose_objects
 from activities.adapters.git.git_command import Git, Scope
-from activities.ports.git_errors import BundleError, GitCommandError
+from activities.ports.git_errors import BundleError, GitCommandError, PrerequisiteMissingError
 from workflows.domain.ids import Commit
 
 
@@ -134,22 +134,26 @@ async def unpack(git: Git, scope: Scope, bundle: Bundle, *, strict: bool) -> Non
         BundleError: its prerequisites are missing, or it is damaged or incomplete.
     """
     scope = replace(scope, limit_seconds=LIMIT_SECONDS)
-    await _require(git, scope, bundle.needs, "builds on")
+    if lacking := await _lacking(git, scope, bundle.needs):
+        raise PrerequisiteMissingError(
+            f"bundle builds on commit {lacking[0]}, which is not there; send it first"
+        )
     try:
         options = ["--stdin", "--fix-thin"] + ["--strict"] * strict
         await git.run(scope, "index-pack", *options, stdin=bundle.pack)
     except GitCommandError as error:
         raise BundleError(f"bundle cannot be unpacked, export it again: {error}") from error
-    await _require(git, scope, bundle.tips, "promises")
+    if lacking := await _lacking(git, scope, bundle.tips):
+        raise BundleError(f"bundle promises commit {lacking[0]}, which is not in it; export again")
     await _require_connected(git, scope, bundle)
 
 
-async def _require(git: Git, scope: Scope, names: tuple[Commit, ...], verb: str) -> None:
+async def _lacking(git: Git, scope: Scope, names: tuple[Commit, ...]) -> list[Commit]:
+    """Return the commits that are not there."""
     asked = "".join(f"{name}\n" for name in names).encode()
     answer = await git.run(scope, "cat-file", "--batch-check=%(objecttype)", stdin=asked)
-    for name, line in zip(names, answer.stdout.splitlines(), strict=True):
-        if line != b"commit":
-            raise BundleError(f"bundle {verb} commit {name}, which is not there; send it first")
+    found = zip(names, answer.stdout.splitlines(), strict=True)
+    return [name for name, line in found if line != b"commit"]
 
 
 async def _require_connected(git: Git, scope: Scope, bundle: Bundle) -> None:

@@ -28,6 +28,10 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    # A graft only hides parents that are there; a pack that leaves them out could not be read.
+    "GIT_GRAFT_FILE": os.devnull,
+    # Refs are also read and moved as files.
+    "GIT_DEFAULT_REF_FORMAT": "files",
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_PAGER": "cat",
     "GIT_EDITOR": ":",

@@ -32,7 +32,6 @@ from activities.adapters.git.worktrees import pipe_removal
 from activities.adapters.git.worktrees import restore as restoring
 from activities.adapters.git.worktrees.collected_names import shown
 from activities.adapters.git.worktrees.collection import Collector
-from activities.adapters.git.worktrees.lfs import AttributeRepository
 from activities.adapters.git.worktrees.worktree import Worktrees
 from activities.ports.git_errors import BundleError
 from activities.ports.host_repository import (
@@ -47,7 +46,7 @@ from activities.ports.host_repository import (
     TaskCommit,
     WorktreePlace,
 )
-from activities.ports.user_repository import BaseBundle
+from activities.ports.user_repository import AttributeRules, BaseBundle
 from workflows.domain.ids import Commit, SessionId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
@@ -77,8 +76,7 @@ class GitHostRepository:
         self._bare = Bare(git, Layout(data, key))
         self._objects = self._bare.layout.bare / "objects"
         self._worktrees = Worktrees(self._bare, seams.locking)
-        attributes = AttributeRepository(git, data / "attributes.git")
-        self._collector = Collector(git, attributes)
+        self._collector = Collector(self._bare)
         self._looked: dict[Path, pipe_removal.Cache] = {}
 
     async def has_base(self, commit: Commit) -> bool:
@@ -116,6 +114,10 @@ class GitHostRepository:
         """Take in what the person's git ignores."""
         await self._bare.set_excludes(excludes)
 
+    async def import_rules(self, rules: AttributeRules) -> None:
+        """Convert files by the person's own rules too."""
+        await self._bare.set_rules(rules)
+
     async def create_worktree(self, name: str, commit: Commit) -> WorktreePlace:
         """Make a worktree, or find a complete one."""
         return await self._worktrees.create(name, commit)
@@ -137,7 +139,7 @@ class GitHostRepository:
         scope = self._worktrees.scope(name)
         if not self._worktrees.is_at(name, commit):
             await self._disarm(scope.cwd)
-            await restoring.restore(self._git, scope, commit)
+            await restoring.restore(self._bare, scope, commit)
         self._worktrees.mark(name, None)
 
     async def collect(self, name: str) -> Collected:

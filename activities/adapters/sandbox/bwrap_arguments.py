@@ -56,9 +56,13 @@ _FILES = {
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
 
-_GIT_PARTS = ("HEAD", "config", "objects", "packed-refs", "shallow", "info")
+_GIT_PARTS = ("HEAD", "config", "packed-refs", "shallow", "info")
 """The visible parts of a bare repository. Not FETCH_HEAD and logs (they name the user's paths), not
 hooks, not other worktrees, and no refs except tags and remote-tracking names (`packed-refs`)."""
+_OBJECTS = f"{GIT_DIR}/base-objects"
+_OWN_BYTES = 1 << 20
+_OWN_PARTS = ("HEAD", "commondir", "index")
+"""The parts of a worktree's own git folder of which each command gets a copy that it may change."""
 
 _ENVIRONMENT = {
     "HOME": HOME,
@@ -169,7 +173,7 @@ def arguments(plan: Plan) -> list[str]:
         *("--dir", "/var", "--symlink", "/tmp", "/var/tmp"),  # noqa: S108
         *_own(plan),
         *_toolchains(plan),
-        *_workspace(plan.workspace, plan.data),
+        *_workspace(plan.workspace, plan),
         *("--chdir", WORKSPACE, "--remount-ro", "/"),
         "--clearenv",
         *(part for name, value in plan.env.items() for part in ("--setenv", name, value)),
@@ -178,7 +182,8 @@ def arguments(plan: Plan) -> list[str]:
 
 def scratch_mounts(root: Path) -> tuple[Path, ...]:
     """Return the in-memory file systems, as seen through `/proc/<pid>/root`."""
-    return tuple(root / one for one in ("tmp", "dev/shm", HOME.lstrip("/")))
+    fixed = ("tmp", "dev/shm", HOME.lstrip("/"), f"{GIT_DIR}/objects".lstrip("/"))
+    return tuple(root / one for one in fixed)
 
 
 def _processes() -> list[str]:
@@ -238,7 +243,7 @@ def _tmpfs(path: str, size_bytes: int, mode: str = "1777") -> tuple[str, ...]:
     return ("--perms", mode, "--size", str(max(size_bytes, 1 << 20)), "--tmpfs", path)
 
 
-def _workspace(workspace: Workspace, data: Data) -> Iterator[str]:
+def _workspace(workspace: Workspace, plan: Plan) -> Iterator[str]:
     yield from (
         "--bind" if workspace.writable else "--ro-bind",
         str(workspace.path),
@@ -247,16 +252,37 @@ def _workspace(workspace: Workspace, data: Data) -> Iterator[str]:
     if workspace.git_dir is None or workspace.git_name is None:
         return
     check_git_file(workspace)
-    own = workspace.git_dir / "worktrees" / workspace.git_name
     inside = f"{GIT_DIR}/worktrees/{workspace.git_name}"
     yield from ("--dir", GIT_DIR, "--dir", f"{GIT_DIR}/refs")
     for name in _GIT_PARTS:
         yield from ("--ro-bind-try", str(workspace.git_dir / name), f"{GIT_DIR}/{name}")
-    yield from ("--ro-bind", str(own), inside)
-    yield from ("--ro-bind-data", str(data(f"{WORKSPACE}/.git\n".encode(), "gitdir")))
-    yield f"{inside}/gitdir"
-    yield from ("--ro-bind-data", str(data(f"gitdir: {inside}\n".encode(), "git")))
-    yield f"{WORKSPACE}/.git"
+    yield from ("--ro-bind", str(workspace.git_dir / "objects"), _OBJECTS)
+    yield from _private_git(workspace.git_dir / "worktrees" / workspace.git_name, inside, plan)
+    git_file = plan.data(f"gitdir: {inside}\n".encode(), "git")
+    yield from ("--ro-bind-data", str(git_file), f"{WORKSPACE}/.git")
+
+
+def _private_git(own: Path, inside: str, plan: Plan) -> Iterator[str]:
+    """Give the command its own index, HEAD and new objects, which end with it."""
+    objects = f"{GIT_DIR}/objects"
+    yield from _tmpfs(objects, plan.limits.memory_bytes // 4, mode="0755")
+    yield from _file(f"{objects}/info/alternates", f"{_OBJECTS}\n", "0444", plan.data)
+    parts = {name: _content(own / name) for name in _OWN_PARTS}
+    # Enough for a few copies of the index: the watch measures only the objects.
+    room = _OWN_BYTES + 4 * len(parts["index"] or b"")
+    yield from _tmpfs(inside, room, mode="0755")
+    yield from _file(f"{inside}/gitdir", f"{WORKSPACE}/.git\n", "0444", plan.data)
+    for name, content in parts.items():
+        if content is not None:
+            fd = plan.data(content, name)
+            yield from ("--perms", "0644", "--file", str(fd), f"{inside}/{name}")
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def check_git_file(workspace: Workspace) -> None:

@@ -72,6 +72,7 @@ class Agent:
         self._attempt = attempt
         self._at = base
         self._turn = 0
+        self._folder = ""
         agent = AgentId(f"dev.{task}.{attempt}")
         self._ref = WorktreeRef(session=SESSION, agent=agent, repository=KEY, writable=True)
         self.path = Path()
@@ -105,10 +106,11 @@ class Agent:
             calls=tuple(asked),
             claims=self._claims,
             command_timeout=timedelta(minutes=2),
+            folder=self._folder,
             at=WHEN,
         )
         done = await ActivityEnvironment().run(ToolActivities(self._host, parse).run, request)
-        self._at = done.checkpoint
+        self._at, self._folder = done.checkpoint, done.folder
         return tuple(seen.text for seen in done.observations)
 
     async def submit(self) -> FinishOutcome:
@@ -160,6 +162,7 @@ class Situation:
             bundle=base.bundle,
             names=base.names,
             excludes=base.excludes,
+            rules=base.rules,
             shallow=base.shallow,
             commit=base.commit,
             gates=None,

@@ -376,3 +376,33 @@ async def test_g34_a_file_that_a_gate_loads_first_is_a_finding_under_wide_claims
     named = await situation.again("b", situation.home.base, claims=("**", "web/.npmrc"))
     await named.turn(("write", {"path": "web/.npmrc", "content": "fund=false\n"}))
     assert isinstance(await named.submit(), TaskCommitted)
+
+
+async def test_g02_a_folder_lasts_from_turn_to_turn_and_rules_count_from_it(situation: Situation):
+    def two(home: Home) -> None:
+        home.make({"conf.ini": "a = 1\n", "pkg/conf.ini": "a = 1\n"})
+
+    (agent,) = await situation.begin(two, "a")
+    await agent.turn(bash("cd pkg && export A=1"))
+    (said, denied) = await agent.turn(
+        bash("sed -i s/1/2/ conf.ini; echo A=$A"), bash("echo x >../.github/workflows/ci.yml")
+    )
+    assert said == "A=\n[exit code 0]\n[folder: pkg]"
+    assert "'.github/workflows/ci.yml' is protected" in denied
+    work = await agent.commit()
+    assert situation.home.of_host("show", f"{work}:conf.ini").strip() == "a = 1"
+    assert situation.home.of_host("show", f"{work}:pkg/conf.ini").strip() == "a = 2"
+
+
+async def test_g03_git_restores_what_an_earlier_turn_changed(situation: Situation):
+    (agent,) = await situation.begin(plain, "a")
+    await agent.turn(bash("echo bad >README.md; echo new >b.txt"))
+    shown, restored = await agent.turn(
+        bash("git diff --stat -- README.md | head -1; git status --short"),
+        bash("git restore README.md && git mv .gitignore c.txt && git status --short"),
+    )
+    assert shown.startswith(" README.md | 2 +-\n M README.md\n?? b.txt\n")
+    assert restored.startswith("R  .gitignore -> c.txt\n?? b.txt\n[exit code 0]")
+    work = await agent.commit()
+    assert sorted(situation.home.tree(work)) == ["README.md", "b.txt", "c.txt"]
+    assert situation.home.of_host("show", f"{work}:README.md").strip() == "x"

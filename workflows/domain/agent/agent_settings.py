@@ -26,7 +26,8 @@ class LimitSettings(BaseModel, frozen=True, extra="forbid"):
     """Time without progress; any progress restarts it."""
     usd: Decimal | None = Field(default=None, ge=0, le=1_000_000, allow_inf_nan=False)
     output_tokens: int | None = Field(default=None, ge=1_000, le=128_000)
-    """Tokens of one answer, reasoning included; a model's own limit may be lower."""
+    """Tokens of one answer, reasoning included; a model's own limit may be lower. Doubled once for
+    an agent of which an answer was cut there."""
     effort: Effort | None = None
     """None: the provider's default."""
 

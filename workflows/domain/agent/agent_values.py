@@ -69,10 +69,12 @@ class AgentChanges(TypedDict, total=False):
     turn: int
     checkpoint: Commit
     tree: Tree | None
+    folder: str
     prefix: Digest | None
     conversation: tuple[Message, ...]
     pending: tuple[Message, ...]
     prompt_tokens: int
+    first_prompt_tokens: int
     granted_usd: Decimal
     bill: Bill
     asks: int
@@ -82,6 +84,7 @@ class AgentChanges(TypedDict, total=False):
     unknown_outcomes: int
     is_warned: bool
     is_stall_told: bool
+    is_output_raised: bool
     progressed: timedelta
     cap_left_usd: Decimal | None
     is_compacted: bool
@@ -104,6 +107,8 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     """Turns played."""
     checkpoint: Commit
     tree: Tree | None = None
+    folder: str = ""
+    """Where its next command starts, relative to the worktree; empty for its root."""
     prefix: Digest | None = None
     """Head of the stored conversation."""
     conversation: tuple[Message, ...] = ()
@@ -138,6 +143,10 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     """Fingerprints of the last turns' calls and effects, newest last, at most 3."""
     started_at: datetime
     paused: timedelta = timedelta(0)
+    first_prompt_tokens: int = 0
+    """The prompt of the conversation's first answer, as the provider counted it."""
+    is_output_raised: bool = False
+    """An answer was cut at the output limit, so the limit is higher since then."""
     steers: tuple[str, ...] = ()
     """Persons' messages that no turn has taken up yet."""
     told: tuple[str, ...] = ()

@@ -18,6 +18,8 @@ class ToolCall(BaseModel, frozen=True, extra="forbid"):
     arguments: dict[str, JsonValue]
     malformed: str | None = None
     """The raw text of the arguments (cut to 2,000 characters) if they were not a JSON object."""
+    fault: str = ""
+    """What is wrong with `malformed`, in words for the model."""
 
 
 class ToolResult(BaseModel, frozen=True, extra="forbid"):

@@ -24,6 +24,10 @@ LAST_CALL: Final = (
     "Bring the work to a consistent state now and submit it."
 )
 
+REPEATED: Final = (
+    "Your last two turns made the same calls, with the same results, and changed nothing. A third"
+    " one ends your work. Read the results again and do something else, or hand in what is done."
+)
 STALLED: Final = (
     "You have made no progress for most of the time that an attempt may go without any. "
     "Take the next step now, or submit what you have."
@@ -172,17 +176,20 @@ def with_repository(opening: str, brief: str, nonce: str) -> str:
     return f"{header}\n\n{data('repository', brief, nonce)}\n\n{rest}" if brief else opening
 
 
-def resumed(opening: str, turns: int, summary: str) -> str:
+def resumed(opening: str, turns: int, summary: str, folder: str = "") -> str:
     """Open the conversation that follows a compaction.
 
     Args:
         opening: the first opening; its header gets the line `Turn:`.
         turns: how many turns were played before.
         summary: the agent's summary of them; empty if it could not be asked.
+        folder: where its next command starts, relative to the worktree; empty for its root.
     """
     header, _, rest = opening.partition("\n\n")
     said = summary or "No summary could be made. Look at `git diff` and `git log` to see your work."
     before = f"You have worked on this already. Your summary:\n{said}"
+    if folder:
+        before += f"\n\nYour next command starts in the folder {folder!r}."
     return f"{header}\nTurn: {turns}\n\n{rest}\n\n{before}"
 
 

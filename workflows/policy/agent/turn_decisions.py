@@ -24,14 +24,29 @@ SUBMITTING: Final = {
 }
 """The tool by which each role says that it is done."""
 _CONTRADICTION: Final = (
-    "not accepted: this answer holds verdicts that contradict each other. Decide, and call"
-    " `submit_verdict` once"
+    "not accepted: this answer holds submissions that contradict each other. Decide, and call"
+    " `{name}` once"
 )
+_CUT: Final = (
+    "not counted: the answer was cut after this call. Send what is still missing, then call"
+    " `{name}` again"
+)
+_ASKED: Final = (
+    "not counted: the same answer asked a question. Take the person's answer into account, then"
+    " call `{name}` again"
+)
+_FAILED: Final = (
+    "not counted: {failed} failed in the same answer. Read what went wrong and decide: fix it, or"
+    " call `{name}` again, alone, if nothing is left to do"
+)
+_SAID_TWICE: Final = "the same answer submitted twice: see the first submission's result"
 
 REMINDERS: Final = 2
 SAME_TURNS: Final = 3
 WRAP_UP_SHARE: Final = 0.8
 COMPACTION_SHARE: Final = 0.85
+COMPACTED_SHARE: Final = 0.35
+"""What a conversation may begin with: a compaction frees at least half of the window."""
 BYTES_PER_TOKEN: Final = 3
 """For ordinary text; a quote counts one byte as a token, which no text exceeds."""
 FIXED_BYTES: Final = 6_000
@@ -43,7 +58,7 @@ RESULT_BYTES: Final = 30_000
 class Answer(BaseModel, frozen=True, extra="forbid"):
     """The facts about one model answer that decide the next move."""
 
-    stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed"]
+    stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed", "unknown"]
     tool_calls: tuple[ToolCall, ...]
 
 
@@ -52,13 +67,15 @@ class Move(BaseModel, frozen=True, extra="forbid"):
 
     kind: Literal["run", "remind", "end"]
     run: tuple[ToolCall, ...] = ()
-    """Calls for the host, in order."""
+    """All calls but submissions, in order; an unreadable submission is among them."""
     submitted: ToolCall | None = None
-    """The submission, after `run`."""
+    """The submission, judged after `run`, wherever in the answer it is."""
     fault: str = ""
     """What is wrong with the submission as a whole; sent as its answer, and it is not accepted."""
-    unheard: tuple[ToolCall, ...] = ()
-    """Calls after the submission; they are answered but not run."""
+    not_yet: str = ""
+    """Why the submission does not count in this turn, although nothing is wrong with it."""
+    again: tuple[ToolCall, ...] = ()
+    """Further submissions; they are answered only."""
     text: str = ""
     """The reminder."""
     end: AgentEnd | None = None
@@ -70,34 +87,62 @@ def next_move(role: Role, answer: Answer, reminders: int) -> Move:
     | answer                        | move                                    |
     |-------------------------------|-----------------------------------------|
     | refusal                       | end: refusal                            |
-    | tool calls                    | run those before a submission, then it  |
-    | two verdicts that contradict  | the same, and neither is accepted       |
+    | tool calls                    | run all others, then judge a submission |
+    | submissions that differ       | the same, and none is accepted          |
+    | cut behind a submission       | the same, and it does not count         |
     | none, two reminders given     | end: silence                            |
     | none, cut or paused or other  | remind, in words that fit               |
     """
     if answer.stop == "refusal":
         return Move(kind="end", end=AgentEnd.REFUSAL)
     if answer.tool_calls:
-        return _run(SUBMITTING[role], answer.tool_calls)
+        return _run(role, answer)
     if reminders >= REMINDERS:
         return Move(kind="end", end=AgentEnd.SILENCE)
     return Move(kind="remind", text=_reminder(SUBMITTING[role], answer.stop))
 
 
-def _run(submitting: str, calls: tuple[ToolCall, ...]) -> Move:
-    for place, call in enumerate(calls):
-        if call.name == submitting and call.malformed is None:
-            rest = calls[place + 1 :]
-            fault = _CONTRADICTION if _contradicts(call, rest) else ""
-            return Move(kind="run", run=calls[:place], submitted=call, unheard=rest, fault=fault)
-    return Move(kind="run", run=calls)
+def _run(role: Role, answer: Answer) -> Move:
+    name = SUBMITTING[role]
+    submissions = [
+        call for call in answer.tool_calls if call.name == name and call.malformed is None
+    ]
+    run = tuple(call for call in answer.tool_calls if call not in submissions)
+    if not submissions:
+        return Move(kind="run", run=run)
+    first, *again = submissions
+    differ = any(each.arguments != first.arguments for each in again)
+    is_cut = answer.stop in {"truncated", "malformed"}
+    return Move(
+        kind="run",
+        run=run,
+        submitted=first,
+        fault=_CONTRADICTION.format(name=name) if differ else "",
+        not_yet=_CUT.format(name=name) if is_cut else "",
+        again=tuple(again),
+    )
 
 
-def _contradicts(verdict: ToolCall, rest: Sequence[ToolCall]) -> bool:
-    """Tell whether a later verdict in the same answer says the opposite; only verdicts can."""
-    others = [each for each in rest if each.name == verdict.name == SUBMITTING[Role.REVIEWER]]
-    said = verdict.arguments.get("approve")
-    return any(each.malformed is None and each.arguments.get("approve") != said for each in others)
+def not_counted(submission: ToolCall, failed: Sequence[str], *, has_asked: bool) -> str:
+    """Say why a submission does not count after the turn's other calls; empty if it does.
+
+    Args:
+        submission: of the same turn.
+        failed: the tools whose calls in this turn failed, a command that did not exit with 0
+            included.
+        has_asked: the turn also put a question to the person.
+    """
+    if has_asked:
+        return _ASKED.format(name=submission.name)
+    if not failed:
+        return ""
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(failed))
+    return _FAILED.format(failed=names, name=submission.name)
+
+
+def said_twice(call: ToolCall) -> ToolResult:
+    """Answer a further submission of one answer."""
+    return ToolResult(call_id=call.id, name=call.name, text=_SAID_TWICE, is_error=True)
 
 
 def _reminder(submitting: str, stop: str) -> str:
@@ -107,6 +152,8 @@ def _reminder(submitting: str, stop: str) -> str:
         return (
             "Your tool call could not be read. Send it again, with its arguments as a JSON object."
         )
+    if stop == "unknown":
+        return "Your answer ended for an unknown reason. Go on, with a tool call."
     if stop == "pause":
         return "Go on."
     return f"You called no tool. Use a tool to go on, or call `{submitting}` when you are done."
@@ -205,12 +252,15 @@ def elapsed(state: AgentState, now: datetime) -> timedelta:
     return now - state.started_at - state.paused
 
 
-def fingerprint(calls: Sequence[ToolCall], results: Sequence[ToolResult], tree: str) -> Digest:
-    """Return a digest over a turn's calls, their results and the tree after them."""
+def fingerprint(
+    calls: Sequence[ToolCall], results: Sequence[ToolResult], tree: str, folder: str = ""
+) -> Digest:
+    """Return a digest over a turn's calls, their results, and the tree and folder after them."""
     facts = [
-        [[call.name, call.arguments] for call in calls],
+        [[call.name, call.arguments, call.malformed] for call in calls],
         [[result.text, result.is_error] for result in results],
         tree,
+        folder,
     ]
     return Digest(hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest())
 
@@ -219,6 +269,12 @@ def is_stuck(recent: Sequence[Digest]) -> bool:
     """Say whether the last three turns were the same call with the same effect."""
     last = recent[-SAME_TURNS:]
     return len(last) == SAME_TURNS and len(set(last)) == 1
+
+
+def is_repetition(recent: Sequence[Digest]) -> bool:
+    """Say whether the last two turns were the same call with the same effect."""
+    last = recent[-SAME_TURNS + 1 :]
+    return len(last) == SAME_TURNS - 1 and len(set(last)) == 1
 
 
 def is_compaction_due(
@@ -234,9 +290,39 @@ def is_compaction_due(
     """
     if state.prefix is None or state.is_compacted:
         return False
-    room = model.window_tokens - max_output_tokens(model, output_tokens)
+    room = prompt_room(model, output_tokens)
     likely = state.prompt_tokens + pending_bytes // BYTES_PER_TOKEN
     return likely > COMPACTION_SHARE * room
+
+
+def prompt_room(model: ModelFacts, output_tokens: int) -> int:
+    """Return how many tokens of a model's window are left for the prompt.
+
+    Args:
+        model: the model in use.
+        output_tokens: the agent's limit for one answer.
+    """
+    return model.window_tokens - max_output_tokens(model, output_tokens)
+
+
+def frees_too_little(state: AgentState, model: ModelFacts, output_tokens: int) -> bool:
+    """Say whether a compaction would free less than half of the window.
+
+    What the conversation began with is in the next one as well: the opening, and the last summary.
+    """
+    return state.first_prompt_tokens > COMPACTED_SHARE * prompt_room(model, output_tokens)
+
+
+def is_window_too_small(model: ModelFacts, pending_bytes: int, output_tokens: int) -> bool:
+    """Say whether a new conversation and one answer do not fit a model's window.
+
+    Args:
+        model: the model in use.
+        pending_bytes: size of the opening, in UTF-8.
+        output_tokens: the agent's limit for one answer.
+    """
+    likely = (FIXED_BYTES + pending_bytes) // BYTES_PER_TOKEN
+    return likely > prompt_room(model, output_tokens)
 
 
 def most_prompt_tokens(state: AgentState, pending_bytes: int) -> int:
@@ -250,6 +336,14 @@ def most_prompt_tokens(state: AgentState, pending_bytes: int) -> int:
     return state.prompt_tokens + fixed + pending_bytes
 
 
+def output_limit(state: AgentState, limits: AgentLimits) -> int:
+    """Return the agent's limit for one answer: doubled, once, after an answer was cut there."""
+    return limits.output_tokens * (2 if state.is_output_raised else 1)
+
+
 def max_output_tokens(model: ModelFacts, limit: int) -> int:
-    """Return how many tokens one answer may have: the agent's limit, within the model's."""
-    return min(model.max_output_tokens, limit)
+    """Return how many tokens one answer may have: the agent's limit, within the model's.
+
+    At most half of the window, because some models have no limit of their own but the window.
+    """
+    return min(model.max_output_tokens, limit, -(-model.window_tokens // 2))

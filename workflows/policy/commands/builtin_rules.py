@@ -33,7 +33,8 @@ _GIT_REMOTE: Final = (
 )  # fmt: skip
 _GIT_HISTORY: Final = (
     "git commit", "git rebase", "git merge", "git cherry-pick", "git revert", "git am",
-    "git stash push", "git stash pop", "git worktree", "git update-ref", "git filter-branch",
+    "git stash", "git switch", "git checkout -b", "git checkout -B", "git checkout --detach",
+    "git checkout --orphan", "git bisect", "git worktree", "git update-ref", "git filter-branch",
     "git filter-repo", "git replace", "git gc", "git prune", "git reflog expire",
     "git reflog delete", "git commit-tree", "git fast-import",
 )  # fmt: skip
@@ -166,7 +167,7 @@ def built_in_denial(
     for rule, patterns in _RULES_OF.get(name, ()):
         if rule.name in lifted or (rule.name == "network" and _is_local(words)):
             continue
-        if rule is _HISTORY and not is_in_worktree:
+        if rule is _HISTORY and (not is_in_worktree or _only_lists(named)):
             continue
         if any(may_fit(named, pattern) for pattern in patterns):
             return Denied(
@@ -175,6 +176,10 @@ def built_in_denial(
     if name == "git" and "git-config" not in lifted:
         return _git_config(named)
     return None
+
+
+def _only_lists(words: Sequence[Word]) -> bool:
+    return any(may_fit(words, each) for each in ("git stash list", "git stash show"))
 
 
 def _is_local(words: Sequence[Word]) -> bool:

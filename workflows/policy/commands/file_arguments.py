@@ -135,11 +135,17 @@ def _tail(word: Word) -> str | None:
 
 
 def _shield(path: str, word: Word, rules: ToolPolicy) -> str | None:
-    """Return the protected or blocked path that a write here could reach, even from above."""
-    if path == ".":
-        return ".git"
+    """Return the protected or blocked path that a write here could reach, even from above.
+
+    A name that is known only when the command runs (`./$f`) says nothing of what is below its
+    folder: the sandbox keeps `.git`, and the collected diff is checked.
+    """
     if is_protected(path, rules) or is_claimed(path, rules.blocked_paths):
         return path
+    if UNKNOWN in word.text:
+        return None
+    if path == ".":
+        return ".git"
     shields = (".git", *PROTECTED, *rules.protected_paths)
     if not word.is_glob:
         return next((each for each in shields if each.startswith(f"{path}/")), None)

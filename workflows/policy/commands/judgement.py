@@ -68,15 +68,17 @@ def tool_denial(tool: str, standing: Standing) -> Denied | None:
     return Denied(rule="tools", about=about, instead=", ".join(allowed) or "handing in")
 
 
-def command_denial(text: str, standing: Standing, parse: Parse) -> Denied | None:
+def command_denial(text: str, standing: Standing, parse: Parse, folder: str = "") -> Denied | None:
     """Return the first rule that a command breaks; None if it may run.
 
     Args:
         text: the text for bash.
         standing: whose call it is.
         parse: parses a text; a text that it cannot parse with certainty is denied.
+        folder: where the command starts, relative to the worktree; empty for its root.
     """
-    return _text_denial(text, (ROOT,), _Court(standing, parse))
+    places = moved((ROOT,), Word(text=folder)) if folder else (ROOT,)
+    return _text_denial(text, places, _Court(standing, parse))
 
 
 def _text_denial(

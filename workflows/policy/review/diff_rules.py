@@ -170,12 +170,20 @@ def collisions(added: Sequence[str], paths: Sequence[str]) -> Iterable[Violation
         for part in _prefixes(path):
             others = sorted(spelled.get(_folded(part), set()) - {part})
             if others:
+                one, other = _told_apart(part, others[0])
                 text = (
-                    f"{part!r} and {others[0]!r} are one name on file systems that ignore case or "
+                    f"{one} and {other} are one name on file systems that ignore case or "
                     "Unicode forms; choose another name"
                 )
                 yield Violation(rule=DiffRule.COLLISION, path=path, text=text)
                 break
+
+
+def _told_apart(one: str, other: str) -> tuple[str, str]:
+    """Quote two names; in two Unicode forms of one name, with the characters written out."""
+    if normalize("NFC", one) == normalize("NFC", other):
+        return ascii(one), ascii(other)
+    return repr(one), repr(other)
 
 
 def _prefixes(path: str) -> list[str]:

@@ -12,7 +12,7 @@ from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.git_command import Git, Scope
 from activities.adapters.git.user import repository_preflight
 from activities.adapters.git.user.fast_forward import Person, fast_forward
-from activities.adapters.git.user.file_settings import file_settings, read_excludes
+from activities.adapters.git.user.file_settings import file_settings, read_excludes, read_rules
 from activities.adapters.git.user.ignored_files import list_ignored
 from activities.adapters.git.user.user_checkouts import holding
 from activities.adapters.git.user.user_git import Found, as_owner, find, resolve, without_programs
@@ -23,6 +23,7 @@ from activities.ports.git_errors import (
     RepositoryUnreadableError,
 )
 from activities.ports.user_repository import (
+    AttributeRules,
     BaseBundle,
     FastForwardRequest,
     IgnoredFile,
@@ -60,6 +61,10 @@ class GitUserRepository:
         """Return what git ignores beside `.gitignore` files."""
         return await read_excludes(self._git, await find(root), self._person.environment)
 
+    async def attribute_rules(self, root: Path) -> AttributeRules:
+        """Return how git converts files beside what `.gitattributes` files say."""
+        return await read_rules(self._git, await find(root), self._person.environment)
+
     async def export(self, path: Path, commit: Commit) -> BaseBundle:
         """Bundle `commit` with its history."""
         found = await find(path)
@@ -94,6 +99,8 @@ class GitUserRepository:
         bundle = bundles.parse(request.bundle)
         if request.new not in bundle.tips:
             raise BundleError(f"bundle brings {bundle.tips}, not {request.new}; bundle it again")
+        if request.base:
+            await bundles.unpack(self._git, scope, bundles.parse(request.base), strict=False)
         await bundles.unpack(self._git, scope, bundle, strict=True)
         return await move_ref(self._git, scope, request.ref, request.new, request.old)
 

@@ -18,7 +18,7 @@ from activities.adapters.git.user.repository_preflight import copy_index
 from activities.adapters.git.user.user_checkouts import holding, under_way, worked_on
 from activities.adapters.git.user.user_git import Found, as_owner, find, resolve, without_programs
 from activities.adapters.git.worktrees.collected_names import shown
-from activities.ports.git_errors import GitCommandError, GitTimedOutError
+from activities.ports.git_errors import GitCommandError, GitTimedOutError, NotARepositoryError
 from activities.ports.user_repository import FastForwardRequest, Landed, LandOutcome, Refused
 from workflows.domain.ids import Commit
 
@@ -61,7 +61,25 @@ async def fast_forward(git: Git, request: FastForwardRequest, person: Person) ->
         names = ", ".join(str(place) for place in places)
         text = f"{request.branch!r} is checked out more than once ({names}); move it yourself"
         return Refused(reason="checked_out", text=text)
-    return await _Checkout(git, request, await find(places[0]), person).move(ref)
+    checkout = await _checkout(git, scope, found, places[0], ref)
+    if checkout is None:
+        text = f"{request.branch!r} is checked out, but not where git says ({places[0]}); move it "
+        return Refused(reason="checked_out", text=text + "yourself")
+    return await _Checkout(git, request, checkout, person).move(ref)
+
+
+async def _checkout(git: Git, scope: Scope, found: Found, place: Path, ref: str) -> Found | None:
+    """Return the checkout that shows a branch; None if it cannot be found.
+
+    Git lists a submodule's main checkout, or one with `--separate-git-dir`, by its git directory.
+    """
+    head = await git.run(scope, "symbolic-ref", "-q", "HEAD", accept=(0, 1))
+    if not found.is_bare and head.line() == ref:
+        return found
+    try:
+        return await find(place)
+    except NotARepositoryError:
+        return None
 
 
 async def _reason_against(

@@ -14,6 +14,7 @@ from typing import Final
 from activities.adapters.git.git_command import ENVIRONMENT, Git, Scope
 from activities.adapters.git.user.user_git import Found
 from activities.ports.git_errors import RepositoryRefusedError
+from activities.ports.user_repository import AttributeRules
 
 MAX_EXCLUDES_BYTES: Final = 256 << 10
 _NAMES: Final = {
@@ -24,6 +25,8 @@ _NAMES: Final = {
 }
 _FILES: Final = ("core.excludesFile", "core.attributesFile")
 _ASKED: Final = rf"^({'|'.join(_NAMES)})$".replace(".", r"\.")
+_CONVERTING: Final = frozenset({"true", "yes", "on", "1", "input"})
+"""Values of `core.autocrlf` with which git stores text with LF."""
 _OWN: Final = {"GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_ATTR_NOSYSTEM"}
 
 
@@ -96,12 +99,38 @@ async def read_excludes(git: Git, found: Found, environment: Mapping[str, str]) 
     """
     own = (await file_settings(git, found, environment)).excludes
     # git lets the repository's own list outrank the person's: of two lines, the later one counts.
-    shared = _read(found.common_dir / "info" / "exclude", os.O_NOFOLLOW)
-    parts = (b"" if own is None else _read(own), shared)
-    return b"".join(part if part.endswith(b"\n") else part + b"\n" for part in parts if part)
+    what = "which says what git ignores"
+    shared = _read(found.common_dir / "info" / "exclude", what, os.O_NOFOLLOW)
+    return _ended(b"" if own is None else _read(own, what)) + _ended(shared)
 
 
-def _read(place: Path, careful: int = 0) -> bytes:
+async def read_rules(git: Git, found: Found, environment: Mapping[str, str]) -> AttributeRules:
+    """Return how git converts files in this repository beside its `.gitattributes` files.
+
+    Args:
+        git: the program.
+        found: the repository.
+        environment: as of `file_settings`.
+
+    Raises:
+        RepositoryRefusedError: there are more attributes than `MAX_EXCLUDES_BYTES`.
+    """
+    settings = await file_settings(git, found, environment)
+    own = settings.values.get("core.attributesFile")
+    what = "which says what attributes files have"
+    autocrlf = settings.values.get("core.autocrlf", "false").lower()
+    return AttributeRules(
+        outranking=_ended(_read(found.common_dir / "info" / "attributes", what, os.O_NOFOLLOW)),
+        outranked=_ended(_read(Path(own), what)) if own else b"",
+        is_autocrlf=autocrlf in _CONVERTING,
+    )
+
+
+def _ended(text: bytes) -> bytes:
+    return text if not text or text.endswith(b"\n") else text + b"\n"
+
+
+def _read(place: Path, what: str, careful: int = 0) -> bytes:
     try:
         descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | careful)
     except OSError:
@@ -112,7 +141,6 @@ def _read(place: Path, careful: int = 0) -> bytes:
         data = file.read(MAX_EXCLUDES_BYTES + 1)
     if len(data) > MAX_EXCLUDES_BYTES:
         raise RepositoryRefusedError(
-            f"{str(place)!r}, which says what git ignores, is over {MAX_EXCLUDES_BYTES >> 10} KiB; "
-            "shorten it"
+            f"{str(place)!r}, {what}, is over {MAX_EXCLUDES_BYTES >> 10} KiB; shorten it"
         )
     return data

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from activities.adapters.git.git_command import Git, Scope
-from activities.adapters.git.user.file_settings import FileSettings, file_settings
+from activities.adapters.git.user.file_settings import file_settings, read_rules
 from activities.adapters.git.user.user_checkouts import under_way
 from activities.adapters.git.user.user_git import (
     Found,
@@ -24,8 +24,8 @@ from activities.adapters.git.user.user_git import (
     resolve,
     without_programs,
 )
-from activities.adapters.git.worktrees import lfs
 from activities.adapters.git.worktrees.collected_names import shown
+from activities.adapters.git.worktrees.conversion import LFS, filter_patterns
 from activities.ports.git_errors import (
     BaseMissingError,
     BranchNameBlockedError,
@@ -37,7 +37,7 @@ from activities.ports.git_errors import (
     RepositoryUnreadableError,
     UnusableNameError,
 )
-from activities.ports.user_repository import RepositoryFacts
+from activities.ports.user_repository import AttributeRules, RepositoryFacts
 from workflows.domain.ids import Commit, SessionId, Tree
 from workflows.policy.review.file_names import NAME_BYTES, PATH_BYTES, length_fault
 
@@ -86,20 +86,25 @@ async def inspect(
     found = await find(path)
     _refuse_unspeakable(found.root)
     try:
-        settings = await file_settings(git, found, environment)
-        return await _inspect(git, found, base or None, session, settings)
+        return await _inspect(git, found, base or None, session, environment)
     except GitCommandError as error:
         raise refusal(found, error) from error
 
 
 async def _inspect(
-    git: Git, found: Found, base: str | None, session: SessionId | None, settings: FileSettings
+    git: Git,
+    found: Found,
+    base: str | None,
+    session: SessionId | None,
+    environment: Mapping[str, str],
 ) -> RepositoryFacts:
+    settings = await file_settings(git, found, environment)
     scope = await without_programs(git, found.scope())
     commit = await _base_commit(git, scope, found, base)
     await _refuse_blocked_name(git, scope, session)
     await _refuse_partial(git, scope, commit)
     contents = await _contents(git, scope, commit, found)
+    filters = await _filters(git, scope, contents, await read_rules(git, found, environment))
     return RepositoryFacts(
         root=found.root,
         key=found.key,
@@ -114,7 +119,8 @@ async def _inspect(
         is_dirty=not found.is_bare and await is_dirty(git, settings.within(scope), found),
         under_way=OPERATIONS.get(under_way(found.git_dir) or ""),
         submodules=contents.submodules,
-        lfs_patterns=await _lfs_patterns(git, scope, contents),
+        lfs_patterns=tuple(pattern for pattern, name in filters if name == LFS),
+        filtered=tuple(each for each in filters if each[1] != LFS),
     )
 
 
@@ -246,12 +252,14 @@ def _refuse_overlong(path: bytes) -> None:
     )
 
 
-async def _lfs_patterns(git: Git, scope: Scope, contents: Contents) -> tuple[str, ...]:
-    found: list[str] = []
+async def _filters(
+    git: Git, scope: Scope, contents: Contents, rules: AttributeRules
+) -> Sequence[tuple[str, str]]:
+    """Return the patterns of files that a filter would convert, each with the filter."""
+    texts = [("", rules.outranked), ("", rules.outranking)]
     for folder, blob in contents.attributes:
-        text = (await git.run(scope, "cat-file", "blob", blob)).stdout
-        found += [f"{folder}/{name}".lstrip("/") for name in lfs.patterns(text)]
-    return tuple(found)
+        texts.append((folder, (await git.run(scope, "cat-file", "blob", blob)).stdout))
+    return filter_patterns(texts)
 
 
 async def is_dirty(git: Git, scope: Scope, found: Found) -> bool:

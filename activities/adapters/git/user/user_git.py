@@ -96,6 +96,7 @@ def _find(path: Path) -> Found:
                 common_dir=Path(repository.common_dir).resolve(),
                 is_bare=repository.bare,
             )
+            named = str(repository.config_reader("repository").get_value("core", "worktree", ""))
     except (FileNotFoundError, NotADirectoryError, NoSuchPathError) as error:
         raise NotARepositoryError(
             f"{str(path)!r} is not a folder; name the folder of a git repository"
@@ -106,6 +107,12 @@ def _find(path: Path) -> Found:
         raise NotARepositoryError(_advice(path, resolved)) from error
     if not found.is_bare and _nearest(resolved) != found.root:
         raise NotARepositoryError(_advice(path, resolved))
+    is_main = found.git_dir == found.common_dir and not found.is_bare
+    if named and is_main and (found.git_dir / named).resolve() != found.root:
+        raise NotARepositoryError(
+            f"{str(found.root)!r} is not the checkout of its repository: `core.worktree` names "
+            f"{named!r}; start Blue Flame on a `git clone` of it"
+        )
     # If git may not read a repository's objects, it reports that there is no repository.
     common = found.common_dir
     folders = (found.git_dir, common / "objects", common / "refs")

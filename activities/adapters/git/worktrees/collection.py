@@ -2,20 +2,22 @@
 
 `git add` would run a clean filter that a nested repository's configuration names, and would add
 nested repositories as links. Here git only compares and lists; each file is checked before it is
-stored. Ignored files are absent. Policy (claims, protected paths, sizes, secrets) is elsewhere.
+stored, and is stored as `git add` would (`conversion`). Ignored files are absent. Policy (claims,
+protected paths, sizes, secrets) is elsewhere.
 """
 
 import asyncio
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
-from activities.adapters.git import loose_objects
-from activities.adapters.git.git_command import Git, Scope, first_failure
-from activities.adapters.git.worktrees import lfs
+from activities.adapters.git.bare_repository import Bare
+from activities.adapters.git.git_command import Scope, first_failure
+from activities.adapters.git.worktrees import conversion, lfs
 from activities.adapters.git.worktrees.collected_names import (
     backslash_fault,
     is_dot_git,
@@ -26,6 +28,7 @@ from activities.adapters.git.worktrees.collected_names import (
 )
 from activities.adapters.git.worktrees.folder_scan import Cache, Oddities, folders_of, scan
 from activities.adapters.git.worktrees.worktree import unlock_folders
+from activities.ports.git_errors import GitCommandError
 from activities.ports.host_repository import Change, Collected, Finding, FindingKind
 from workflows.domain.ids import Tree
 
@@ -37,6 +40,8 @@ RULES: dict[FindingKind, str] = {
     "name": "such a name is not collected; rename it",
     "symlink": "a link has to stay inside the repository; make it relative to something in it",
     "lfs": "its pattern belongs to Git LFS, whose objects cannot be made here; leave it out",
+    "filter": "its pattern belongs to a filter, and no filter is run here; leave it as it was",
+    "encoding": "write it in the encoding that its attribute `working-tree-encoding` names",
 }
 
 
@@ -60,7 +65,6 @@ class Sorted:
 
     stored: list[bytes] = field(default_factory=list[bytes])
     removed: list[bytes] = field(default_factory=list[bytes])
-    changes: list[Change] = field(default_factory=list[Change])
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def find(self, kind: FindingKind, path: bytes, what: str) -> None:
@@ -71,33 +75,35 @@ class Sorted:
 
 
 @dataclass(frozen=True)
-class Differing:
-    """A tracked path whose file may differ from the index."""
-
-    mode: bytes
-    blob: str
-    is_gone: bool
-
-
-@dataclass(frozen=True)
 class Seen:
     """The result of one look at the worktree."""
 
     others: list[bytes]
     """Neither tracked nor ignored; nested repositories end with a slash."""
-    differing: dict[bytes, Differing]
+    differing: dict[bytes, bool]
+    """Tracked, and the file may differ from the index; whether it is gone."""
     oddities: Oddities
     is_barred: bool
     """Whether a folder could not be entered, so that there may be more files."""
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What is known of the conversion of files that may have to be stored."""
+
+    same: frozenset[bytes] = frozenset()
+    """Tracked files that are as they were checked out, though git may call them different."""
+    filters: Mapping[bytes, str] = field(default_factory=dict[bytes, str])
+    """The filter of each path that has one."""
+
+
 class Collector:
     """Collects one bare repository's worktrees."""
 
-    def __init__(self, git: Git, attributes: lfs.AttributeRepository) -> None:
-        """Take the program, and a reader of attributes without Blue Flame's own."""
-        self._git = git
-        self._attributes = attributes
+    def __init__(self, bare: Bare) -> None:
+        """Take the repository; nothing is touched yet."""
+        self._bare = bare
+        self._git = bare.git
         self._known: dict[Path, Known] = {}
         self._listings: dict[Path, Cache] = {}
 
@@ -108,13 +114,13 @@ class Collector:
         if seen.is_barred:
             await asyncio.to_thread(unlock_folders, scope.cwd)
             seen = await self._look(scope, known)
-        pointers = await self._lfs_paths(scope, known, [*seen.others, *seen.differing])
-        work = _Work(os.fsencode(scope.cwd), known, pointers)
+        facts = await self._facts(scope, known, seen)
+        work = _Work(os.fsencode(scope.cwd), known, facts)
         done = await asyncio.to_thread(work.sort, seen)
         tree = await self._store(scope, known, done)
         return Collected(
             tree=tree,
-            changes=tuple(sorted(done.changes, key=lambda change: change.path)),
+            changes=await self._changes(scope, known.tree, tree),
             findings=tuple(sorted(done.findings, key=lambda finding: finding.path)),
         )
 
@@ -156,16 +162,25 @@ class Collector:
             tree,
             frozenset(folders_of(paths)),
             frozenset(r.partition(b"\t")[2] for r in records if r.startswith(b"160000 ")),
-            frozenset(lfs.attribute_files(paths)),
+            frozenset(conversion.attribute_files(paths)),
         )
         self._known[scope.cwd] = known
         return known
 
-    async def _lfs_paths(self, scope: Scope, known: Known, paths: list[bytes]) -> frozenset[bytes]:
-        files = known.attributes.union(lfs.attribute_files(paths))
-        if not paths or not lfs.are_named(scope.cwd, files):
-            return frozenset()
-        return await self._attributes.lfs_paths(scope, paths)
+    async def _facts(self, scope: Scope, known: Known, seen: Seen) -> Facts:
+        """Ask how git converts the files that may have to be stored."""
+        paths = [*seen.others, *seen.differing]
+        files = known.attributes | conversion.attribute_files(paths)
+        if not paths or not conversion.may_convert(self._bare, files):
+            return Facts()
+        there = [path for path, is_gone in seen.differing.items() if not is_gone]
+        same = await conversion.same_as_checked_out(self._bare, scope, there)
+        if same:
+            # Git's record of their times is renewed, so that it does not read them again.
+            await self._git.run(scope, "update-index", "-q", "--refresh", accept=(0, 1))
+        if not conversion.may_filter(self._bare, scope.cwd, files):
+            return Facts(same)
+        return Facts(same, await conversion.filters(self._bare, scope, paths))
 
     async def _store(self, scope: Scope, known: Known, work: Sorted) -> Tree:
         if not work.removed and not work.stored:
@@ -174,27 +189,50 @@ class Collector:
         if work.removed:
             arguments = ("update-index", "-z", "--force-remove", "--stdin")
             await self._git.run(scope, *arguments, stdin=_lines(work.removed))
-        if work.stored:
-            arguments = ("update-index", "-z", "--add", "--stdin")
-            await self._git.run(scope, *arguments, stdin=_lines(work.stored))
+        try:
+            await self._add(scope, work.stored)
+        except GitCommandError:
+            faulty = await conversion.not_encodable(self._bare, scope, work.stored)
+            if not faulty:
+                raise
+            for path in faulty:
+                work.find("encoding", path, "git cannot convert it for storing")
+            await self._add(scope, [path for path in work.stored if path not in faulty])
         tree = Tree((await self._git.run(scope, "write-tree")).line())
         self._known[scope.cwd] = Known(
             _stamp(Path(scope.env["GIT_DIR"]) / "index"),
             tree,
             known.folders.union(folders_of(work.stored)),
             known.links,
-            known.attributes.union(lfs.attribute_files(work.stored)),
+            known.attributes.union(conversion.attribute_files(work.stored)),
         )
         return tree
+
+    async def _add(self, scope: Scope, paths: list[bytes]) -> None:
+        if paths:
+            arguments = ("update-index", "-z", "--add", "--stdin")
+            await self._git.run(scope, *arguments, stdin=_lines(paths))
+
+    async def _changes(self, scope: Scope, before: Tree, after: Tree) -> tuple[Change, ...]:
+        if before == after:
+            return ()
+        compared = ("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after)
+        records = (await self._git.run(scope, *compared)).records()
+        root = os.fsencode(scope.cwd)
+        changes = [
+            _change(root, head, path)
+            for head, path in zip(records[::2], records[1::2], strict=True)
+        ]
+        return tuple(sorted(changes, key=lambda change: change.path))
 
 
 class _Work:
     """Sorts the paths of one collection; inspects files, starts no process."""
 
-    def __init__(self, root: bytes, known: Known, pointers: frozenset[bytes]) -> None:
+    def __init__(self, root: bytes, known: Known, facts: Facts) -> None:
         self._root = root
         self._known = known
-        self._pointers = pointers
+        self._facts = facts
         self._sorted = Sorted()
 
     def sort(self, seen: Seen) -> Sorted:
@@ -213,8 +251,8 @@ class _Work:
             self._check_submodule(link)
         for path in sorted(new):
             self._sort_new(path)
-        for path, before in sorted(seen.differing.items()):
-            self._sort_tracked(path, before)
+        for path, is_gone in sorted(seen.differing.items()):
+            self._sort_tracked(path, is_gone=is_gone)
         return self._sorted
 
     def _is_folder(self, path: bytes) -> bool:
@@ -250,17 +288,15 @@ class _Work:
         elif any(is_dot_git(part) for part in path.split(b"/")):
             return  # found by the scan, with its folder
         else:
-            self._keep(path, None)
+            self._keep(path)
 
-    def _sort_tracked(self, path: bytes, before: Differing) -> None:
-        if path in self._known.links:
+    def _sort_tracked(self, path: bytes, *, is_gone: bool) -> None:
+        if path in self._known.links or path in self._facts.same:
             return
-        if before.is_gone or not self._keep(path, before):
+        if is_gone or not self._keep(path, is_tracked=True):
             self._sorted.removed.append(path)
-            change = Change(path=shown(path), status="deleted", mode=None, size=0)
-            self._sorted.changes.append(change)
 
-    def _keep(self, path: bytes, before: Differing | None) -> bool:
+    def _keep(self, path: bytes, *, is_tracked: bool = False) -> bool:
         """Store a path if it is an allowed file or link; return whether it stays tracked."""
         place = os.path.join(self._root, path)
         try:
@@ -268,60 +304,55 @@ class _Work:
         except (FileNotFoundError, NotADirectoryError):
             return False
         if stat.S_ISLNK(status.st_mode):
-            return self._keep_link(path, before)
+            return self._keep_link(path)
         if not stat.S_ISREG(status.st_mode):
             return False
         if status.st_mode & stat.S_IRUSR == 0:
             os.chmod(place, 0o600 | stat.S_IMODE(status.st_mode))
-        if path in self._pointers and not lfs.is_pointer(place):
+        named = self._facts.filters.get(path)
+        if named == conversion.LFS and not lfs.is_pointer(place):
             self._sorted.find("lfs", path, "it is not an LFS pointer")
-            return before is not None
-        mode = "100755" if status.st_mode & stat.S_IXUSR else "100644"
-        self._record(path, before, mode, status.st_size)
+            return is_tracked
+        if named not in (None, conversion.LFS):
+            self._sorted.find("filter", path, f"git would store it as filter {named!r} makes it")
+            return is_tracked
+        # Stored even if only times differ, because that refreshes git's record of them.
+        self._sorted.stored.append(path)
         return True
 
-    def _keep_link(self, path: bytes, before: Differing | None) -> bool:
+    def _keep_link(self, path: bytes) -> bool:
         fault = link_fault(self._root, path)
         if fault is None and is_dot_gitmodules(path.replace(b"\\", b"/").rpartition(b"/")[2]):
             fault = "`.gitmodules` may not be a link"
         if fault is not None:
             self._sorted.find("symlink", path, fault)
             return False
-        target = os.readlink(os.path.join(self._root, path))
-        self._record(path, before, "120000", len(target))
+        self._sorted.stored.append(path)
         return True
 
-    def _record(
-        self,
-        path: bytes,
-        before: Differing | None,
-        mode: Literal["100644", "100755", "120000"],
-        size: int,
-    ) -> None:
-        # Stored even if only times differ, because that refreshes git's record of them.
-        self._sorted.stored.append(path)
-        if before is None:
-            change = Change(path=shown(path), status="added", mode=mode, size=size)
-        elif before.mode == mode.encode() and before.blob == self._blob(path, mode, before.blob):
-            return
-        else:
-            change = Change(path=shown(path), status="modified", mode=mode, size=size)
-        self._sorted.changes.append(change)
 
-    def _blob(self, path: bytes, mode: str, like: str) -> str:
-        place = os.path.join(self._root, path)
-        if mode == "120000":
-            return loose_objects.digest("blob", os.readlink(place), like)
-        return loose_objects.digest_file(place, like)
-
-
-def _differing(records: list[bytes]) -> dict[bytes, Differing]:
+def _differing(records: list[bytes]) -> dict[bytes, bool]:
     """Parse `diff-files --raw -z`."""
-    found: dict[bytes, Differing] = {}
-    for head, path in zip(records[::2], records[1::2], strict=True):
-        mode, _, blob, _, status = head.removeprefix(b":").split(b" ")
-        found[path] = Differing(mode, blob.decode(), status == b"D")
-    return found
+    pairs = zip(records[::2], records[1::2], strict=True)
+    return {path: head.endswith(b" D") for head, path in pairs}
+
+
+_MODES: Final[Mapping[str, Literal["100644", "100755", "120000", "160000"]]] = {
+    "100644": "100644",
+    "100755": "100755",
+    "120000": "120000",
+    "160000": "160000",
+}
+
+
+def _change(root: bytes, head: bytes, path: bytes) -> Change:
+    """Return the change of one record of `diff-tree --raw -z`."""
+    _, mode, _, _, status = head.decode().split(" ")
+    if status == "D":
+        return Change(path=shown(path), status="deleted", mode=None, size=0)
+    size = os.lstat(os.path.join(root, path)).st_size
+    kind = "added" if status == "A" else "modified"
+    return Change(path=shown(path), status=kind, mode=_MODES[mode], size=size)
 
 
 def _lines(paths: list[bytes]) -> bytes:

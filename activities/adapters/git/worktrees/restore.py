@@ -10,23 +10,30 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
+from activities.adapters.git.bare_repository import Bare
 from activities.adapters.git.git_command import Git, Scope
 from activities.adapters.git.worktrees.collected_names import shown
+from activities.adapters.git.worktrees.conversion import attribute_files, same_as_checked_out
 from activities.adapters.git.worktrees.folder_scan import entries, folders_of, is_whiteout
 from activities.adapters.git.worktrees.worktree import delete, unlock_folders
 from activities.ports.git_errors import GitCommandError, WorktreeDamagedError
 from workflows.domain.ids import Commit
 
 
-async def restore(git: Git, scope: Scope, commit: Commit) -> None:
-    """Make the files and the index of the worktree in `scope` equal to `commit`.
+async def restore(bare: Bare, scope: Scope, commit: Commit) -> None:
+    """Make the files and the index of the worktree in `scope` what a checkout of `commit` writes.
 
     Raises:
         WorktreeDamagedError: a file stays different.
     """
+    git = bare.git
     await asyncio.to_thread(unlock_folders, scope.cwd)
     try:
-        await git.run(scope, "read-tree", "--reset", "-u", commit)
+        if other := await _other_attributes(git, scope, commit):
+            await asyncio.to_thread(discard, os.fsencode(scope.cwd), other)
+            await _anew(git, scope, commit)
+        else:
+            await git.run(scope, "read-tree", "--reset", "-u", commit)
     except GitCommandError:
         await _anew(git, scope, commit)
     staged = (await git.run(scope, "ls-files", "-z", "-s")).records()
@@ -36,7 +43,19 @@ async def restore(git: Git, scope: Scope, commit: Commit) -> None:
     links = {r.partition(b"\t")[2] for r in staged if r.startswith(b"160000 ")}
     kept = {path.removesuffix(b"/") for path in ignored}
     await asyncio.to_thread(prune, os.fsencode(scope.cwd), tracked - links, links, kept)
-    await _verify(git, scope)
+    await _verify(bare, scope)
+
+
+async def _other_attributes(git: Git, scope: Scope, commit: Commit) -> set[bytes]:
+    """Return the `.gitattributes` files that are not those of `commit`.
+
+    Git would check files out by what they say, and writes no file again only because its
+    attributes changed.
+    """
+    staged = ("diff-index", "--cached", "-z", "--name-only", "--no-renames", commit)
+    paths = (await git.run(scope, *staged)).records()
+    paths += (await git.run(scope, "ls-files", "-z", "-m", "-o", "--exclude-standard")).records()
+    return attribute_files(paths)
 
 
 async def _anew(git: Git, scope: Scope, commit: Commit) -> None:
@@ -85,10 +104,13 @@ def discard(root: bytes, paths: Iterable[bytes]) -> None:
             delete(Path(os.fsdecode(os.path.join(root, *parts))))
 
 
-async def _verify(git: Git, scope: Scope) -> None:
+async def _verify(bare: Bare, scope: Scope) -> None:
+    git = bare.git
     await git.run(scope, "update-index", "-q", "--refresh", accept=(0, 1))
     differing = ("diff-files", "-z", "--name-only", "--ignore-submodules=all")
     left = (await git.run(scope, *differing)).records()
+    same = await same_as_checked_out(bare, scope, left)
+    left = [path for path in left if path not in same]
     left += (await git.run(scope, "ls-files", "-z", "-o", "--exclude-standard")).records()
     if left:
         names = ", ".join(repr(shown(path)) for path in left[:5])

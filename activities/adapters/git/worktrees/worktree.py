@@ -98,7 +98,7 @@ class Worktrees:
     def _scope(self, name: str, descriptor: int) -> Scope:
         layout = self.bare.layout
         env = {"GIT_DIR": str(layout.admin(name)), "GIT_WORK_TREE": str(layout.worktree(name))}
-        return Scope(layout.worktree(name), env, (descriptor,))
+        return self.bare.within(layout.worktree(name), env, (descriptor,))
 
     def _is_whole(self, name: str) -> bool:
         layout = self.bare.layout

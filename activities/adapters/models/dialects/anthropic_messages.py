@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from activities.adapters.models.dialects.neutral_messages import (
+    CUT,
     NO_ANSWER,
     NO_OUTPUT,
     safe_name,
@@ -17,7 +18,7 @@ from activities.adapters.models.dialects.neutral_messages import (
     unique_ids,
 )
 from activities.ports.model_provider import ModelReply, ModelRequest, OutcomeUnknownError, Stop
-from activities.text.foreign_json import Json, count, table, tables, text
+from activities.text.foreign_json import Json, count, is_table, table, tables, text
 from activities.text.surrogates import clean, clean_json
 from workflows.domain.agent.messages import (
     AssistantMessage,
@@ -76,15 +77,16 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     """Translate the JSON of a whole answer.
 
     Raises:
-        OutcomeUnknownError: it has no known stop reason, so it is incomplete.
+        OutcomeUnknownError: it has neither content nor a known stop reason, so it is incomplete.
     """
-    stop = _STOPS.get(text(body.get("stop_reason")))
-    if stop is None:
-        raise OutcomeUnknownError(f"the answer ends without a reason: {body.get('stop_reason')!r}")
+    stop = _STOPS.get(text(body.get("stop_reason")), "unknown")
     blocks = [block for block in tables(body.get("content")) if not _is_empty(block)]
+    has_calls = any(block.get("type") == "tool_use" for block in blocks)
+    if stop == "unknown" and not (has_calls or (body.get("stop_reason") and blocks)):
+        raise OutcomeUnknownError(f"the answer ends without a reason: {body.get('stop_reason')!r}")
     if stop == "truncated" and blocks and blocks[-1].get("type") == "tool_use":
         # The limit cut this call's arguments, so it must not run.
-        blocks[-1]["input"] = "cut by the output limit: " + _written(blocks[-1].get("input"))
+        blocks[-1]["input"] = CUT + _written(blocks[-1].get("input"))
     calls = _take_calls(blocks, request.messages)
     usage = _usage(table(body.get("usage")))
     payload: list[JsonValue] = [clean_json(block) for block in blocks]
@@ -95,7 +97,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
             tool_calls=calls,
             provider_raw=ProviderRaw(dialect="anthropic", payload=payload),
         ),
-        stop=stop,
+        stop="tool_calls" if calls and stop in {"end", "unknown"} else stop,
         usage=usage,
         cost_usd=cost_usd(request.model.prices, usage),
         scripted=body.get("simulated") is True,
@@ -114,9 +116,9 @@ def _take_calls(blocks: list[Json], messages: Sequence[Message]) -> tuple[ToolCa
     ids = unique_ids((text(block.get("id")) for block in uses), messages)
     for call_id, block in zip(ids, uses, strict=True):
         call = tool_call(call_id, text(block.get("name")), block.get("input"))
-        block["id"] = call.id
-        if call.malformed is not None:
-            block["input"] = {}
+        block |= {"id": call.id, "name": safe_name(call.name)}
+        if not is_table(block.get("input")) or call.malformed is not None:
+            block["input"] = call.arguments
         calls.append(call)
     return tuple(calls)
 

@@ -25,8 +25,9 @@ class MessageAssembly:
         self.is_whole = False
         self.has_begun = False
         self._message: Json = {}
-        self._blocks: dict[int, Json] = {}
-        self._open: dict[int, list[str]] = {}
+        self._blocks: list[tuple[int, Json]] = []
+        """Each with its number; some servers give several blocks the same one."""
+        self._open: dict[int, tuple[Json, list[str]]] = {}
 
     def take(self, event: Json) -> None:
         """See the protocol; unknown kinds of events carry no content."""
@@ -51,20 +52,21 @@ class MessageAssembly:
 
     def body(self) -> Json:
         """See the protocol."""
-        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        blocks = [block for _, block in sorted(self._blocks, key=lambda each: each[0])]
         return self._message | {"content": blocks}
 
     def _begin(self, index: int, block: Json) -> None:
         self.has_begun = True
-        self._require(index not in self._blocks, "a block begins twice")
-        self._blocks[index] = dict(block)
-        self._open[index] = []
+        self._end(index)
+        begun = dict(block)
+        self._blocks.append((index, begun))
+        self._open[index] = (begun, [])
 
     def _lengthen(self, index: int, delta: Json) -> None:
         self._require(index in self._open, "a piece belongs to no open block")
-        block, kind = self._blocks[index], text(delta.get("type"))
+        (block, pieces), kind = self._open[index], text(delta.get("type"))
         if kind == "input_json_delta":
-            self._open[index].append(text(delta.get("partial_json")))
+            pieces.append(text(delta.get("partial_json")))
         elif kind == "citations_delta":
             before = block.get("citations")
             block["citations"] = [*(before if is_list(before) else ()), delta.get("citation")]
@@ -73,9 +75,9 @@ class MessageAssembly:
             block[field] = text(block.get(field)) + text(delta.get(field))
 
     def _end(self, index: int) -> None:
-        pieces = "".join(self._open.pop(index, []))
+        block, pieces = self._open.pop(index, (Json(), []))
         if pieces:
-            self._blocks[index]["input"] = _arguments(pieces)
+            block["input"] = _arguments("".join(pieces))
 
     def _settle(self, delta: Json, usage: Json) -> None:
         """The last counts are totals so far, and replace those from the beginning."""

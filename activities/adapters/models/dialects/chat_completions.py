@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from activities.adapters.models.dialects.neutral_messages import (
+    CUT,
     NO_ANSWER,
     NO_OUTPUT,
     safe_name,
@@ -108,11 +109,11 @@ def read_reply(request: ModelRequest, body: Json, abilities: Abilities) -> Model
     reported = _reported(provider, body) or _reported(provider, choice)
     if reported is not None:
         raise decide(reported)
-    stop = _STOPS.get(text(choice.get("finish_reason")))
-    if stop is None:
-        reason = choice.get("finish_reason")
-        raise OutcomeUnknownError(f"the answer ends without a reason that is known: {reason!r}")
+    stop = _STOPS.get(text(choice.get("finish_reason")), "unknown")
     message = dict(table(choice.get("message")))
+    reason = choice.get("finish_reason")
+    if stop == "unknown" and not (_uses(message) or (reason and _said(message))):
+        raise OutcomeUnknownError(f"the answer ends without a reason that is known: {reason!r}")
     calls = _take_calls(message, request.messages, is_cut=stop == "truncated")
     usage = _usage(body, message, sent=wire_request(request, abilities))
     return ModelReply(
@@ -135,15 +136,15 @@ def _take_calls(
     message: Json, messages: Sequence[Message], *, is_cut: bool
 ) -> tuple[ToolCall, ...]:
     """Read the calls, and adapt their items so that they can be sent back."""
-    items = tables(message.get("tool_calls"))
+    items = _uses(message)
+    message.pop("function_call", None)
     calls: list[ToolCall] = []
     ids = unique_ids((text(item.get("id")) for item in items), messages)
     for place, (call_id, item) in enumerate(zip(ids, items, strict=True)):
         function = dict(table(item.get("function")))
         arguments = function.get("arguments") or ""  # some leave out what is empty
         if is_cut and place == len(items) - 1:
-            # The limit cut this call: it must not run, even if its text happens to be JSON.
-            arguments = f"cut by the output limit: {arguments}"
+            arguments = f"{CUT}{arguments}"
         call = tool_call(call_id, text(function.get("name")), arguments)
         function |= {"name": safe_name(call.name), "arguments": json.dumps(call.arguments)}
         item |= {"id": call.id, "type": "function", "function": function}
@@ -152,19 +153,26 @@ def _take_calls(
     return tuple(calls)
 
 
+def _uses(message: Json) -> list[Json]:
+    """The calls, or the one call in the older form of the interface."""
+    older = table(message.get("function_call"))
+    return tables(message.get("tool_calls")) or ([{"function": older}] if older else [])
+
+
 def _stop(stop: Stop, message: Json, calls: tuple[ToolCall, ...]) -> Stop:
     """Judge by content: several servers say `stop` with calls, or report calls that are missing.
 
     | finish reason       | with           | stop          |
     |---------------------|----------------|---------------|
     | any                 | a refusal text | refusal       |
-    | an end, or calls    | calls          | tool calls    |
+    | an end, calls, or   | calls          | tool calls    |
+    | none that is known  |                |               |
     | calls               | no call        | malformed     |
     | any other           |                | as reported   |
     """
     if text(message.get("refusal")):
         return "refusal"
-    if stop in {"end", "tool_calls"} and calls:
+    if stop in {"end", "tool_calls", "unknown"} and calls:
         return "tool_calls"
     return "malformed" if stop == "tool_calls" else stop
 

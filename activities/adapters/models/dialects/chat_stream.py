@@ -4,9 +4,10 @@ The chunk with a finish reason ends the answer. Only usage, if the server sends 
 which the SDK removes, may follow. Servers number the calls in several ways.
 """
 
+import json
 from collections.abc import AsyncIterator
 
-from activities.text.foreign_json import Json, is_list, table, tables, text
+from activities.text.foreign_json import Json, is_list, is_table, table, tables, text
 
 END: Json = {"object": "stream.end"}
 """Stands for `[DONE]`, or for the end of the stream if a server does not send it."""
@@ -57,6 +58,8 @@ class ChatAssembly:
             if key == "tool_calls":
                 for piece in tables(value):
                     self._add_call(piece)
+            elif key == "function_call":
+                self._add_call({"function": value})
             elif key in _TEXTS and isinstance(value, str):
                 self._message[key] = text(self._message.get(key)) + value
             elif is_list(value) and is_list(before := self._message.get(key)):
@@ -83,6 +86,8 @@ class ChatAssembly:
         | the piece                                          | belongs to           |
         |----------------------------------------------------|----------------------|
         | has an id that the call of its number lacks        | a new call           |
+        | has a name, no id, and that call is complete, or   | a new call           |
+        | has another name                                   |                      |
         | has a number that came before                      | that number's call   |
         | has a new number, or no number and an id           | a new call           |
         | has neither number nor id                          | the last call        |
@@ -90,14 +95,32 @@ class ChatAssembly:
         index, call_id = piece.get("index"), text(piece.get("id"))
         known = self._at.get(index) if isinstance(index, int) else None
         if known is None and index is None and not call_id and self._calls:
-            return self._calls[-1]
-        if known is not None and call_id in {"", known.get("id", call_id)}:
+            known = self._calls[-1]
+        is_same = known is not None and call_id in {"", known.get("id", call_id)}
+        if known is not None and is_same and (call_id or not _begins(piece, known)):
             return known
         begun: Json = {}
         self._calls.append(begun)
         if isinstance(index, int):
             self._at[index] = begun
         return begun
+
+
+def _begins(piece: Json, known: Json) -> bool:
+    """Say whether a piece begins another call than its number's: some servers glue them."""
+    name = text(table(piece.get("function")).get("name"))
+    before = table(known.get("function"))
+    if not name or not text(before.get("name")):
+        return False
+    return name != before["name"] or _is_object(before.get("arguments"))
+
+
+def _is_object(arguments: object) -> bool:
+    try:
+        value: object = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        return False
+    return is_table(value)
 
 
 async def announced(events: AsyncIterator[object], assembly: ChatAssembly) -> AsyncIterator[object]:

@@ -24,7 +24,7 @@ from activities.ports.model_provider import (
     OutcomeUnknownError,
     Stop,
 )
-from activities.text.foreign_json import Json, count, table, tables, text
+from activities.text.foreign_json import Json, count, is_table, table, tables, text
 from activities.text.surrogates import clean, clean_json
 from workflows.domain.agent.messages import (
     AssistantMessage,
@@ -88,12 +88,12 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
 
     Raises:
         InvalidRequestError: the request lacked a thought signature.
-        OutcomeUnknownError: it has no known finish reason, so it is incomplete.
+        OutcomeUnknownError: it has neither parts nor a known finish reason: it is incomplete.
     """
     candidate = next(iter(tables(body.get("candidates"))), Json())
-    stop = _stop_of(body, candidate)
     content = table(candidate.get("content"))
     parts = [part for part in tables(content.get("parts")) if not _is_empty(part)]
+    stop = _stop_of(body, candidate, parts)
     calls = _take_calls(parts, request.messages)
     usage = _usage(table(body.get("usageMetadata")))
     payload: list[JsonValue] = [clean_json(part) for part in parts]
@@ -104,7 +104,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
             tool_calls=calls,
             provider_raw=ProviderRaw(dialect="gemini", payload=payload),
         ),
-        stop="tool_calls" if calls and stop == "end" else stop,
+        stop="tool_calls" if calls and stop in {"end", "unknown"} else stop,
         usage=usage,
         cost_usd=cost_usd(request.model.prices, usage),
         scripted=body.get("simulated") is True,
@@ -113,29 +113,37 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
 
 def _take_calls(parts: list[Json], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Read the calls; an id that was sent is also made unique there, but none is added."""
-    uses = [table(part["functionCall"]) for part in parts if "functionCall" in part]
+    holders = [part for part in parts if "functionCall" in part]
+    uses = [dict(table(part["functionCall"])) for part in holders]
     ids = unique_ids((text(use.get("id")) for use in uses), messages)
     calls: list[ToolCall] = []
-    for call_id, use in zip(ids, uses, strict=True):
+    for call_id, part, use in zip(ids, holders, uses, strict=True):
         arguments = use.get("args")
-        calls.append(
-            tool_call(call_id, text(use.get("name")), {} if arguments is None else arguments)
-        )
+        call = tool_call(call_id, text(use.get("name")), {} if arguments is None else arguments)
+        calls.append(call)
+        if use.get("name") != safe_name(call.name):
+            use["name"] = safe_name(call.name)
+            # The signature was for the name that Google would refuse.
+            part["thoughtSignature"] = FOREIGN_SIGNATURE
+        if arguments is not None and not is_table(arguments):
+            use["args"] = call.arguments
         if use.get("id"):
             use["id"] = call_id
+        part["functionCall"] = use
     return tuple(calls)
 
 
-def _stop_of(body: Json, candidate: Json) -> Stop:
+def _stop_of(body: Json, candidate: Json, parts: list[Json]) -> Stop:
     reason = candidate.get("finishReason")
     if reason is None and table(body.get("promptFeedback")).get("blockReason"):
         return "refusal"
     if reason == "MISSING_THOUGHT_SIGNATURE":
         raise InvalidRequestError("google: a thought signature is missing in the conversation")
-    stop = _STOPS.get(str(reason))
-    if stop is None:
+    has_calls = any("functionCall" in part for part in parts)
+    stop = _STOPS.get(str(reason), "unknown")
+    if stop == "unknown" and not (has_calls or (reason and parts)):
         raise OutcomeUnknownError(f"the answer ends without a known reason: {reason!r}")
-    return stop
+    return "unknown" if reason == "OTHER" and has_calls else stop
 
 
 def _contents(messages: tuple[Message, ...]) -> list[Json]:
@@ -202,7 +210,9 @@ def _usage(usage: Json) -> Usage:
 
 
 def _is_empty(part: Json) -> bool:
-    return set(part) <= {"text", "thought"} and not text(part.get("text")).strip()
+    """Say whether Google would refuse a part: a blank text, even with a signature."""
+    is_text = set(part) <= {"text", "thought", "thoughtSignature"}
+    return is_text and not text(part.get("text")).strip()
 
 
 class ContentAssembly:

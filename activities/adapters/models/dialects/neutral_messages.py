@@ -23,8 +23,22 @@ NO_OUTPUT = "(no output)"
 NO_ANSWER = "(no answer)"
 """Sent when a model said nothing; without it the turn would vanish from the conversation."""
 
+CUT = "cut by the output limit: "
+"""Put before the arguments of a call that the limit cut: it must not run, even if its text happens
+to be JSON."""
+_CUT_SHORT = "your answer hit the output limit within them"
+_SHOWN_CHARS = 20
+_KINDS: dict[type[object], str] = {
+    list: "a list",
+    str: "a text",
+    bool: "a truth value",
+    int: "a number",
+    float: "a number",
+}
+
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""As the strictest of the providers wants it."""
 
 
 def tool_call(call_id: str, name: str, arguments: object) -> ToolCall:
@@ -36,20 +50,46 @@ def tool_call(call_id: str, name: str, arguments: object) -> ToolCall:
         arguments: JSON text, or parsed JSON; anything but an object is kept as `malformed`.
     """
     name = clean(name) or "unnamed"
+    raw = arguments if isinstance(arguments, str) else _dump(arguments)
     try:
         value = _parse(arguments)
-    except (ValueError, TypeError, RecursionError):
-        raw = arguments if isinstance(arguments, str) else _dump(arguments)
-        return ToolCall(id=call_id, name=name, arguments={}, malformed=clean(raw)[:MALFORMED_CHARS])
+    except (ValueError, TypeError, RecursionError) as error:
+        return ToolCall(
+            id=call_id,
+            name=name,
+            arguments={},
+            malformed=clean(raw)[:MALFORMED_CHARS],
+            fault=_CUT_SHORT if raw.startswith(CUT) else clean(_fault(raw, error)),
+        )
     return ToolCall(id=call_id, name=name, arguments=value)
 
 
 def _parse(arguments: object) -> dict[str, JsonValue]:
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    value: object = json.loads(text or "{}", parse_constant=_refuse, parse_float=_finite)
+    # Not strict: many models write line ends and tabs in strings as they are.
+    value: object = json.loads(
+        text or "{}", parse_constant=_refuse, parse_float=_finite, strict=False
+    )
     if not is_table(value):
-        raise TypeError("no JSON object")
+        raise TypeError(f"they are {_KINDS.get(type(value), 'null')}")
     return clean_table(value)
+
+
+def _fault(raw: str, error: Exception) -> str:
+    """Say what is wrong with arguments, and where."""
+    if isinstance(error, RecursionError):
+        return "they are nested too deeply"
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    if error.msg == "Extra data" and raw[error.pos :].startswith("{"):
+        return (
+            f"a second object begins at line {error.lineno}, column {error.colno}: send each call "
+            "by itself"
+        )
+    place = f"at line {error.lineno}, column {error.colno}"
+    before = raw[max(0, error.pos - _SHOWN_CHARS) : error.pos]
+    behind = raw[error.pos : error.pos + _SHOWN_CHARS]
+    return f"{error.msg} {place}, between {before!r} and {behind!r}"
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -72,7 +112,8 @@ def _dump(value: object) -> str:
 
 def safe_name(name: str) -> str:
     """Change a tool's name so that every provider accepts it, because models invent others."""
-    return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
+    safe = _NOT_IN_NAMES.sub("_", name) or "unnamed"
+    return (safe if safe[0].isalpha() or safe[0] == "_" else f"_{safe}")[:64]
 
 
 def unique_ids(wanted: Iterable[str | None], messages: Sequence[Message]) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from activities.adapters.models.dialects.neutral_messages import (
+    CUT,
     NO_ANSWER,
     NO_OUTPUT,
     safe_name,
@@ -36,6 +37,8 @@ from workflows.policy.money.call_cost import cost_usd
 
 _LAST = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _SILENT = frozenset({"response.created", "response.queued", "response.in_progress"})
+_UNFINISHED = frozenset({"queued", "in_progress", "cancelled", None})
+_EARLY: dict[str, Stop] = {"content_filter": "refusal", "max_output_tokens": "truncated"}
 _CACHE_KEY_CHARS = 64
 _NO_REASONING = re.compile(r"gpt-[34]|chatgpt")
 
@@ -83,9 +86,9 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     status = body.get("status")
     if status == "failed":
         raise decide(failure(table(body.get("error"))))
-    if status not in {"completed", "incomplete"}:
-        raise OutcomeUnknownError(f"the answer is not whole: its status is {status!r}")
     items = _replayable(tables(body.get("output")))
+    if status in _UNFINISHED or (status not in {"completed", "incomplete"} and not items):
+        raise OutcomeUnknownError(f"the answer is not whole: its status is {status!r}")
     calls = _take_calls(items, request.messages)
     usage = _usage(table(body.get("usage")))
     payload: list[JsonValue] = [clean_json(item) for item in items]
@@ -95,7 +98,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
             tool_calls=calls,
             provider_raw=ProviderRaw(dialect="openai", payload=payload),
         ),
-        stop=_stop(body, items) or ("tool_calls" if calls else "end"),
+        stop=_stop(body, items, calls),
         usage=usage,
         cost_usd=cost_usd(request.model.prices, usage),
         scripted=body.get("simulated") is True,
@@ -109,27 +112,36 @@ def _take_calls(items: list[Json], messages: Sequence[Message]) -> tuple[ToolCal
     ids = unique_ids((text(item.get("call_id")) for item in uses), messages)
     for call_id, item in zip(ids, uses, strict=True):
         call = tool_call(call_id, text(item.get("name")), _arguments(item))
-        item["call_id"] = call.id
-        if call.malformed is not None:
-            item["arguments"] = "{}"
+        item |= {"call_id": call.id, "name": safe_name(call.name)}
+        if not _is_json(text(item.get("arguments"))) or call.malformed is not None:
+            item["arguments"] = json.dumps(call.arguments)
         calls.append(call)
     return tuple(calls)
 
 
-def _stop(body: Json, items: list[Json]) -> Stop | None:
-    """Say why the answer ended early; None: it did not."""
+def _is_json(arguments: str) -> bool:
+    try:
+        json.loads(arguments)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _stop(body: Json, items: list[Json], calls: Sequence[ToolCall]) -> Stop:
+    """Say why the answer ended; an early end for an unknown reason takes nothing from its calls."""
+    if any(part.get("type") == "refusal" for item in items for part in _parts(item)):
+        return "refusal"
+    stop: Stop = "end" if body.get("status") == "completed" else "unknown"
     if body.get("status") == "incomplete":
-        reason = table(body.get("incomplete_details")).get("reason")
-        return "refusal" if reason == "content_filter" else "truncated"
-    refused = any(part.get("type") == "refusal" for item in items for part in _parts(item))
-    return "refusal" if refused else None
+        stop = _EARLY.get(text(table(body.get("incomplete_details")).get("reason")), "unknown")
+    return "tool_calls" if calls and stop in {"end", "unknown"} else stop
 
 
 def _arguments(item: Json) -> str:
     """Mark a call that the limit cut: it must not run, even if its text happens to be JSON."""
     arguments = text(item.get("arguments"))
     is_cut = item.get("status") == "incomplete"
-    return f"cut by the output limit: {arguments}" if is_cut else arguments
+    return f"{CUT}{arguments}" if is_cut else arguments
 
 
 def _replayable(items: list[Json]) -> list[Json]:

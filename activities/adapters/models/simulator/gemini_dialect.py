@@ -37,6 +37,7 @@ _STOPS = {
     "refusal": "SAFETY",
     "pause": "STOP",
     "malformed": "MALFORMED_FUNCTION_CALL",
+    "unknown": "FINISH_REASON_UNSPECIFIED",
 }
 _FAILURES: Mapping[ErrorKind, tuple[int, str, str]] = {
     "rate_limited": (429, "RESOURCE_EXHAUSTED", "You exceeded your current quota (billing)."),

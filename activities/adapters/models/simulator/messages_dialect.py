@@ -33,6 +33,7 @@ _STOPS = {
     "refusal": "refusal",
     "pause": "pause_turn",
     "malformed": "tool_use",
+    "unknown": "unspecified",
 }
 _FAILURES: Mapping[ErrorKind, tuple[int, str, str]] = {
     "rate_limited": (429, "rate_limit_error", "This request would exceed your rate limit."),

@@ -82,7 +82,7 @@ async def test_a_denied_call_runs_nothing_and_takes_no_other_along(tmp_path: Pat
         workspace=Workspace(path=tmp_path),
         tools=("bash", "read", "edit", "write"),
         may_write=lambda path: judge_write(path, DEVELOPER),
-        judge=lambda call: judge_call(call, DEVELOPER, parse),
+        judge=lambda call, folder: judge_call(call, DEVELOPER, parse, folder),
     )
     (tmp_path / "src").mkdir()
     commands = ["echo a > src/a", "echo b > src/b; git push", "echo c > src/c"]

@@ -53,6 +53,10 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
+def all_files(tree: Path) -> list[str]:
+    return [str(each.relative_to(tree)) for each in tree.rglob("*") if each.is_file()]
+
+
 def only_free(path: str) -> str | None:
     return None if path.startswith("free/") else "the task's claims are: free/**"
 
@@ -106,6 +110,113 @@ def call(toolset: Toolset) -> Call:
 async def test_how_a_command_ended_is_said(call: Call, command: str, text: str):
     """Field report R35."""
     assert (await call("bash", command=command)).result.text == text
+
+
+@pytest.mark.parametrize(
+    ("command", "is_failed"),
+    [
+        ("true", False),
+        ("exit 1", True),
+        ("kill -9 $$", True),
+        ("false | tail -1", True),
+        ("seq 99999 | head -1", False),
+        ("false || true", False),
+    ],
+)
+async def test_a_command_failed_if_a_part_of_it_did(call: Call, command: str, is_failed: bool):
+    """Field report G01: a submission beside it does not count."""
+    assert (await call("bash", command=command)).is_failed is is_failed
+
+
+async def test_the_folder_lasts_from_call_to_call_and_variables_do_not(
+    toolset: Toolset, tree: Path
+):
+    """Field report G02."""
+    (tree / "pkg").mkdir()
+    for folder in (tree, tree / "pkg"):
+        (folder / "conf.ini").write_text("a = 1\n")
+    first = await toolset.run_call(tool_call("1", "bash", {"command": "cd pkg && export A=1"}))
+    assert first.folder == "pkg"
+    assert first.result.text == "(no output)\n[exit code 0]\n[folder: pkg]"
+    edit = {"command": "sed -i s/1/2/ conf.ini; echo A=$A"}
+    second = await toolset.run_call(tool_call("2", "bash", edit), "pkg")
+    assert second.result.text == "A=\n[exit code 0]\n[folder: pkg]"
+    assert (tree / "pkg/conf.ini").read_text() == "a = 2\n"
+    assert (tree / "conf.ini").read_text() == "a = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (("", "true", ""), "[exit code 0]"),
+        (("a b", "cd ..", ""), "[exit code 0]"),
+        (("a b", "cd 'c'; exit 3", "a b/c"), "[exit code 3]\n[folder: a b/c]"),
+        (("a b", "kill -9 $$", "a b"), "[folder: a b]"),
+        (("a b", "cd /tmp", "a b"), "['/tmp' is outside the workspace: the next command starts in"),
+        (("gone", "touch ran", ""), "the folder 'gone', in which your last command ended, is gone"),
+        (("a b", "cd link && pwd", "a b/c"), "/workspace/a b/link"),
+    ],
+)
+async def test_where_the_next_command_starts(
+    toolset: Toolset, tree: Path, steps: tuple[str, str, str], words: str
+):
+    folder, command, after = steps
+    (tree / "a b/c").mkdir(parents=True)
+    (tree / "a b/link").symlink_to("c")
+    seen = await toolset.run_call(tool_call("1", "bash", {"command": command}), folder)
+    assert seen.folder == after
+    assert words in seen.result.text
+    assert not (tree / "ran").exists()
+
+
+async def test_a_command_longer_than_an_argument_runs(call: Call, tree: Path):
+    """Field report G08: a here-document of 140,000 characters."""
+    text = "0123456789\n" * 14_000
+    seen = await call("bash", command=f"cat >big.txt <<'EOF'\n{text}EOF\ncat; cat $0 | wc -l")
+    assert (tree / "big.txt").read_text() == text
+    assert not seen.result.is_error
+
+
+TYPED = "*** Begin Patch\n*** Add File: a.txt\n+one $HOME\n*** End Patch\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "path"),
+    [
+        (f"apply_patch <<'EOF'\n{TYPED}EOF", "", "free/a.txt"),
+        (f"applypatch <<EOF\n{TYPED}EOF\n", "free", "free/a.txt"),
+        (f"cd free && apply_patch <<'X'\n{TYPED}X", "", "free/a.txt"),
+        (f"cd /workspace/free\napply_patch <<'X'\n{TYPED}X", "lib", "free/a.txt"),
+        (f"apply_patch '{TYPED}'", "free/b", "free/b/a.txt"),
+        (f"apply_patch <<'EOF'\n{TYPED}EOF", "lib", None),
+    ],
+)
+async def test_a_patch_typed_in_bash_is_applied_under_the_same_rules(
+    toolset: Toolset, tree: Path, command: str, folder: str, path: str | None
+):
+    """Field report G04."""
+    if not folder and "cd" not in command:
+        command = command.replace("a.txt", "free/a.txt")
+    seen = await toolset.run_call(tool_call("1", "bash", {"command": command}), folder)
+    assert all_files(tree) == ([path] if path else [])
+    assert seen.is_failed is (path is None)
+    if path:
+        assert (tree / path).read_text() == "one $HOME\n"
+
+
+async def test_a_patch_within_a_longer_command_is_answered_with_what_works(call: Call):
+    seen = await call("bash", command=f"true; apply_patch <<'EOF' || true\n{TYPED}EOF")
+    assert "`apply_patch` works in bash only as the whole command" in seen.result.text
+
+
+async def test_a_nul_character_in_a_command_is_told(call: Call):
+    assert "holds a NUL character" in (await call("bash", command="echo a\0b")).result.text
+
+
+async def test_a_limit_on_length_is_told(call: Call):
+    seen = await call("bash", command="echo " + "x" * 1_000_000)
+    assert "has 1000005 bytes, at most 1000000 are possible" in seen.result.text
+    assert seen.is_failed
 
 
 async def test_two_left_processes_are_counted(call: Call):
@@ -223,7 +334,7 @@ async def test_malformed_arguments_are_told(toolset: Toolset, name: str):
     call = ToolCall(id="1", name=name, arguments={}, malformed="[]")
     result = (await toolset.run_call(call)).result
     assert result.text == (
-        f"{name}: the arguments are not a JSON object. "
+        f"{name}: not run: the arguments are not a JSON object: they cannot be parsed. "
         "Send the call again, with its arguments as one JSON object."
     )
 

@@ -40,24 +40,24 @@ A, B, SUBMIT = call("bash"), call("read"), call("submit")
 
 
 @pytest.mark.parametrize(
-    ("calls", "run", "submitted", "unheard"),
+    ("calls", "run", "submitted", "again"),
     [
         ([A, B], [A, B], None, []),
         ([SUBMIT], [], SUBMIT, []),
         ([A, SUBMIT], [A], SUBMIT, []),
-        ([A, SUBMIT, B, SUBMIT], [A], SUBMIT, [B, SUBMIT]),
+        ([SUBMIT, A], [A], SUBMIT, []),
+        ([A, SUBMIT, B, SUBMIT], [A, B], SUBMIT, [SUBMIT]),
         ([call("submit", "[")], [call("submit", "[")], None, []),
+        ([SUBMIT, call("submit", "[")], [call("submit", "[")], SUBMIT, []),
         ([call("submit_plan")], [call("submit_plan")], None, []),
     ],
 )
-def test_calls_run_up_to_the_first_readable_submission(
-    calls: list[ToolCall],
-    run: list[ToolCall],
-    submitted: ToolCall | None,
-    unheard: list[ToolCall],
+def test_all_other_calls_run_and_the_first_readable_submission_is_judged(
+    calls: list[ToolCall], run: list[ToolCall], submitted: ToolCall | None, again: list[ToolCall]
 ) -> None:
+    """Field report G01: calls behind a submission were dropped."""
     found = move(*calls)
-    assert (list(found.run), found.submitted, list(found.unheard)) == (run, submitted, unheard)
+    assert (list(found.run), found.submitted, list(found.again)) == (run, submitted, again)
 
 
 NO, YES = call("submit_verdict", approve=False), call("submit_verdict", approve=True)
@@ -85,8 +85,50 @@ def test_verdicts_that_contradict_each_other_are_not_accepted(
     assert (found.submitted, bool(found.fault)) == (calls[0], is_contradiction)
 
 
-def test_only_verdicts_can_contradict_each_other() -> None:
-    assert move(call("submit", approve=True), call("submit", approve=False)).fault == ""
+@pytest.mark.parametrize(
+    ("role", "name"), [(Role.DEVELOPER, "submit"), (Role.PLANNER, "submit_plan")]
+)
+def test_no_role_submits_two_things_at_once(role: Role, name: str) -> None:
+    found = move(call(name, summary="1"), call(name, summary="2"), role=role)
+    assert f"call `{name}` once" in found.fault
+
+
+@pytest.mark.parametrize(
+    ("failed", "words"),
+    [
+        ((), ""),
+        (("edit",), "not counted: `edit` failed"),
+        (("bash", "write", "bash"), "not counted: `bash`, `write` failed"),
+    ],
+)
+def test_a_submission_counts_only_if_every_other_call_succeeded(
+    failed: tuple[str, ...], words: str
+) -> None:
+    """Field report G01."""
+    found = policy.not_counted(SUBMIT, failed, has_asked=False)
+    assert words in found
+    assert bool(found) == bool(failed)
+
+
+def test_a_submission_waits_for_the_answer_to_a_question_of_its_turn() -> None:
+    assert "asked a question" in policy.not_counted(SUBMIT, (), has_asked=True)
+
+
+@pytest.mark.parametrize(
+    ("calls", "stop", "words"),
+    [
+        ([A, SUBMIT], "tool_calls", ""),
+        ([A, SUBMIT], "end", ""),
+        ([SUBMIT], "truncated", "cut after this call"),
+        ([SUBMIT], "malformed", "cut after this call"),
+    ],
+)
+def test_a_submission_waits_for_the_rest_of_a_cut_answer(
+    calls: list[ToolCall], stop: str, words: str
+) -> None:
+    found = move(*calls, stop=stop)
+    assert words in found.not_yet
+    assert bool(found.not_yet) == bool(words)
 
 
 @pytest.mark.parametrize(
@@ -254,6 +296,16 @@ def test_stuck_is_three_equal_fingerprints_in_a_row() -> None:
     assert not policy.is_stuck((a, a, a, b))
 
 
+def test_a_repetition_is_told_before_it_is_stuck() -> None:
+    a, b = Digest("a"), Digest("b")
+    assert [policy.is_repetition(each) for each in ((a,), (a, a), (a, b), (b, a, a))] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+
+
 def test_a_fingerprint_depends_on_calls_results_and_tree_and_not_on_ids() -> None:
     result = ToolResult(call_id="1", name="bash", text="out")
     base = policy.fingerprint([call("bash", command="x")], [result], "t")
@@ -261,6 +313,8 @@ def test_a_fingerprint_depends_on_calls_results_and_tree_and_not_on_ids() -> Non
     assert policy.fingerprint([other_id], [result], "t") == base
     for changed in (
         policy.fingerprint([call("bash", command="y")], [result], "t"),
+        policy.fingerprint([call("bash", command="x")], [result], "t", "pkg"),
+        policy.fingerprint([call("bash", "[", command="x")], [result], "t"),
         policy.fingerprint([call("bash", command="x")], [result], "u"),
         policy.fingerprint(
             [call("bash", command="x")], [result.model_copy(update={"text": "new"})], "t"
@@ -282,6 +336,26 @@ def test_compaction_near_the_window(tokens: int, pending: int, is_due: bool) -> 
     assert not policy.is_compaction_due(
         stands.model_copy(update={"prefix": None}), model, pending, OUTPUT
     )
+
+
+@pytest.mark.parametrize(
+    ("window", "first", "is_useless"),
+    [(8_000, 1_400, False), (8_000, 1_401, True), (200_000, 60_000, False)],
+)
+def test_a_compaction_frees_at_least_half_of_the_window(
+    window: int, first: int, is_useless: bool
+) -> None:
+    """Field report G10."""
+    model = a_model("x").model_copy(update={"window_tokens": window})
+    stands = state(first_prompt_tokens=first)
+    assert policy.frees_too_little(stands, model, OUTPUT) is is_useless
+
+
+@pytest.mark.parametrize(("window", "is_small"), [(4_000, True), (8_000, False)])
+def test_a_window_holds_prompt_tools_and_an_answer(window: int, is_small: bool) -> None:
+    """Field report G10."""
+    model = a_model("x").model_copy(update={"window_tokens": window})
+    assert policy.is_window_too_small(model, 3_000, OUTPUT) is is_small
 
 
 @given(st.text(), st.integers(0, 10**6))

@@ -67,6 +67,12 @@ ALLOWED: Final[tuple[str, ...]] = (
     "trap 'rm -f /tmp/x' EXIT; touch /tmp/x",
     "f() { echo \"$1\"; }; f a; f b",
     "for f in src/*.py; do sed -i 's/a/b/' \"$f\"; done",
+    # names that only running tells (field report G29)
+    'for f in *; do echo y >> "./$f"; done',
+    "find . -type f | while read -r f; do echo y >> ./$f; done",
+    'cp a "./${f%.py}.txt" && touch ./$(date +%F).txt',
+    'rm "/workspace/$f" "src/../$f"',
+    'echo x > ".github/$f"',
     "while read -r line; do echo \"$line\"; done < src/list.txt",
     "if [ -f src/x ]; then cat src/x; else echo none; fi",
     "case \"$1\" in a|b) echo ab ;; *) echo other ;; esac",
@@ -455,6 +461,10 @@ DENIED: Final[tuple[tuple[str, str], ...]] = (
     # git's own data
     ("git commit -am x", "git-history"),
     ("git rebase main", "git-history"),
+    ("git stash", "git-history"),
+    ("git -C . stash -u", "git-history"),
+    ("git switch main", "git-history"),
+    ("git checkout -b x", "git-history"),
     ("git worktree add ../x", "git-history"),
     ("cd src && git commit -m x", "git-history"),
     ("git config core.hooksPath hooks", "git-config"),

@@ -103,6 +103,14 @@ def test_two_spellings_of_one_name_collide(new: str, old: str):
     assert rules(change(old), change(new)) == [("collision", old), ("collision", new)]
 
 
+def test_g28_two_unicode_forms_of_a_name_are_written_out():
+    """Field report G28."""
+    new, old = change("cafe\u0301.md"), change("caf\u00e9.md")
+    paths = [old.path, new.path]
+    (found,) = judge_files([new], paths, ("**",), lambda path: None, LIMITS).violations
+    assert found.text.startswith(r"'cafe\u0301.md' and 'caf\xe9.md' are one name")
+
+
 def test_a_collision_in_the_base_is_not_a_finding():
     assert rules(change("c"), others=("A", "a")) == []
 

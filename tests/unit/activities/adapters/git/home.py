@@ -78,6 +78,7 @@ class Home:
         """Bring the base to the host and make a worktree."""
         exported = await self.user.export(self.path, self.base)
         await self.host.import_base(exported, self.base, SESSION)
+        await self.host.import_rules(await self.user.attribute_rules(self.path))
         return (await self.host.create_worktree(name, self.base)).path
 
     async def collect(self, name: str = "t1") -> Collected:

@@ -329,7 +329,7 @@ CASES: list[tuple[int, Any, type[ModelError]]] = [
         {"choices": [{"message": {"content": "hi"}, "finish_reason": None}]},
         OutcomeUnknownError,
     ),
-    (200, whole({"content": "hi"}, "new_reason"), OutcomeUnknownError),
+    (200, whole({"content": None}, "new_reason"), OutcomeUnknownError),
     (200, {"choices": []}, OutcomeUnknownError),
     (200, {"choices": None}, OutcomeUnknownError),
     (200, {}, OutcomeUnknownError),

@@ -94,7 +94,6 @@ CASES: list[tuple[Provider, Answer, type[ModelError]]] = [
     ("anthropic", (200, []), OutcomeUnknownError),
     ("anthropic", (200, {}), OutcomeUnknownError),
     ("anthropic", stopped(None), OutcomeUnknownError),
-    ("anthropic", stopped("new_reason"), OutcomeUnknownError),
     ("anthropic", (302, ""), InvalidRequestError),
     ("openai", openai(429, "billing_hard_limit_reached"), CreditExhaustedError),
     ("openai", openai(429, None, kind="insufficient_quota"), CreditExhaustedError),
@@ -128,7 +127,6 @@ CASES: list[tuple[Provider, Answer, type[ModelError]]] = [
     ("google", (200, "<html>"), OutcomeUnknownError),
     ("google", (200, {}), OutcomeUnknownError),
     ("google", finished(None), OutcomeUnknownError),
-    ("google", finished("NEW_REASON"), OutcomeUnknownError),
     ("google", finished("MISSING_THOUGHT_SIGNATURE"), InvalidRequestError),
 ]
 

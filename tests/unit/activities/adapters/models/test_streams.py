@@ -106,7 +106,6 @@ FAULTS: list[tuple[Assembly, list[Any]]] = [
     (MessageAssembly(), [START, TEXT, PIECE, STOPPED, LAST]),
     (MessageAssembly(), [START, PIECE, STOPPED, LAST]),
     (MessageAssembly(), [START, TEXT, ENDED, PIECE, STOPPED, LAST]),
-    (MessageAssembly(), [START, TEXT, TEXT, ENDED, STOPPED, LAST]),
     (MessageAssembly(), [None, 3, [], "message_stop"]),
     (ResponseAssembly(), []),
     (ResponseAssembly(), [BEGUN, {"type": "response.output_text.done", "text": "rm -rf"}]),
@@ -220,6 +219,38 @@ async def test_calls_are_put_together_however_they_are_numbered(pieces: list[Any
     found = [(call["id"], call["function"]["arguments"]) for call in calls]
     assert found == [("a", "{}"), ("b", "[]")]
     assert {call["function"]["name"] for call in calls} == {"bash"}
+
+
+@pytest.mark.parametrize("number", [{"index": 0}, {}])
+@pytest.mark.parametrize("name", ["read", "bash"])
+async def test_whole_calls_that_share_a_number_and_have_no_id_are_told_apart(
+    number: dict[str, int], name: str
+) -> None:
+    """Field report G06."""
+    said = [("bash", '{"command": "ls"}'), (name, '{"path": "a"}')]
+    pieces = [number | {"function": {"name": n, "arguments": text}} for n, text in said]
+    chunks = [{"choices": [{"delta": {"tool_calls": [each]}}]} for each in pieces]
+    body = await assembled(given(*chunks, FINISHED, END), ChatAssembly())
+    calls = body["choices"][0]["message"]["tool_calls"]
+    assert [(c["function"]["name"], c["function"]["arguments"]) for c in calls] == said
+
+
+async def test_a_call_in_the_older_form_is_put_together() -> None:
+    bits: list[Any] = [{"name": "bash", "arguments": '{"comm'}, {"arguments": 'and": "ls"}'}]
+    chunks = [{"choices": [{"delta": {"function_call": bit}}]} for bit in bits]
+    body = await assembled(given(*chunks, FINISHED, END), ChatAssembly())
+    (call,) = body["choices"][0]["message"]["tool_calls"]
+    assert call["function"] == {"name": "bash", "arguments": '{"command": "ls"}'}
+
+
+async def test_blocks_that_share_a_number_are_told_apart() -> None:
+    """Field report G06."""
+    use: dict[str, Any] = {"type": "tool_use", "id": "t", "name": "bash", "input": {}}
+    begun: Any = TEXT | {"content_block": use}
+    bit = PIECE | {"delta": {"type": "input_json_delta", "partial_json": '{"command": "ls"}'}}
+    events = given(START, begun, bit, begun, bit, ENDED, STOPPED, LAST)
+    body = await assembled(events, MessageAssembly())
+    assert [each["input"] for each in body["content"]] == [{"command": "ls"}] * 2
 
 
 async def test_the_last_counts_replace_the_first_and_absent_ones_do_not() -> None:

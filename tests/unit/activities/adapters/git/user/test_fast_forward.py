@@ -160,13 +160,13 @@ async def test_options_of_the_branch_do_not_turn_it_into_something_else(home: Ho
 
 async def test_their_filter_runs_and_no_hook_does(home: Home):
     """Field reports R21 and R59."""
-    home.make({"a.txt": "one\n", ".gitattributes": "*.bin filter=shout\n"})
-    commit = await prepared(home, {"x.bin": "quiet\n"})
-    home.run("config", "filter.shout.smudge", "tr a-z A-Z")
-    home.run("config", "filter.shout.required", "true")
+    home.make({"a.txt": "one\n", ".gitattributes": "*.bin filter=lfs\n"})
+    commit = await prepared(home, {"x.bin": "version https://git-lfs.github.com/spec/v1\n"})
+    home.run("config", "filter.lfs.smudge", "tr a-z A-Z")
+    home.run("config", "filter.lfs.required", "true")
     arm_hooks(home.path / ".git/hooks", home.top / "PWNED")
     assert isinstance(await forward(home, commit), Landed)
-    assert (home.path / "x.bin").read_text() == "QUIET\n"
+    assert (home.path / "x.bin").read_text() == "VERSION HTTPS://GIT-LFS.GITHUB.COM/SPEC/V1\n"
     assert not (home.top / "PWNED").exists()
 
 

@@ -370,18 +370,6 @@ async def test_lfs_pointers_pass_and_new_binaries_do_not(home: Home):
     assert not (home.top / "PWNED").exists()
 
 
-async def test_bytes_are_taken_as_they_are(home: Home):
-    attributes = "* text=auto eol=crlf ident working-tree-encoding=UTF-16\n"
-    content = b"$Id$ a\r\nb\nc\r\n"
-    home.make({"a.txt": "one\n"})
-    place = await home.start()
-    write(place, {".gitattributes": attributes, "mixed": content})
-    commit = await home.commit_work()
-    assert await home.host.read_file(commit, "mixed") == content
-    gate = await home.host.create_worktree("gate", commit)
-    assert (gate.path / "mixed").read_bytes() == content
-
-
 async def test_a_file_without_read_permission_is_still_collected(home: Home):
     home.make({"a.txt": "one\n", "d/old": "x"})
     place = await home.start()

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.adapters.models.dialects.neutral_messages import (
+    CUT,
     check_conversation,
+    safe_name,
     tool_call,
     unique_ids,
 )
@@ -47,7 +49,37 @@ DEEP = "[" * 60 + "]" * 60
 )
 def test_tool_call(arguments: Any, parsed: dict[str, Any], malformed: str | None) -> None:
     call = tool_call("c1", "bash", arguments)
-    assert call == ToolCall(id="c1", name="bash", arguments=parsed, malformed=malformed)
+    assert (call.arguments, call.malformed) == (parsed, malformed)
+    assert bool(call.fault) == (malformed is not None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parsed", "fault"),
+    [
+        ('{"command": "a\n\tb"}', {"command": "a\n\tb"}, ""),
+        ('{"a": 1}}', {}, "Extra data at line 1, column 9, between '{\"a\": 1}' and '}'"),
+        ('{"a": 1}{"b": 2}', {}, "a second object begins at line 1, column 9: send each call by"),
+        ('{"a": "x"y"}', {}, "Expecting ',' delimiter at line 1, column 10, between"),
+        ("[1]", {}, "they are a list"),
+        (f'{CUT}{{"a": 1}}', {}, "your answer hit the output limit within them"),
+    ],
+)
+def test_what_is_wrong_with_arguments_is_told_with_its_place(
+    arguments: str, parsed: dict[str, Any], fault: str
+) -> None:
+    """Field reports G05 and G06."""
+    call = tool_call("c1", "bash", arguments)
+    assert call.arguments == parsed
+    assert fault in call.fault
+    assert bool(fault) == bool(call.fault)
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [("bash", "bash"), ("a.b c", "a_b_c"), ("9x", "_9x"), ("-", "_-"), ("x" * 65, "x" * 64)],
+)
+def test_a_name_that_every_provider_accepts(name: str, safe: str) -> None:
+    assert safe_name(name) == safe
 
 
 def test_a_call_without_a_name_gets_one() -> None:
@@ -69,7 +101,7 @@ def results(*ids: str) -> ToolMessage:
         (["toolu_1", "toolu_2"], ["toolu_1", "toolu_2"]),
         (["call_0", "call_0"], ["call_0", "call_3"]),
         (["", None, "old"], ["call_2", "call_3", "call_4"]),
-        (["a b", "x" * 65], ["call_2", "call_3"]),
+        (["a b", "x" * 41], ["call_2", "call_3"]),
         (["call_3", ""], ["call_3", "call_4"]),
     ],
 )

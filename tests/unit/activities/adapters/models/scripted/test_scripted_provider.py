@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from activities.adapters.models.dialects.neutral_messages import tool_call
 from activities.adapters.models.scripted.playbook import parse_playbook
 from activities.adapters.models.scripted.scripted_provider import ScriptedProvider
 from activities.ports.model_provider import (
@@ -60,7 +61,7 @@ async def test_says_that_it_is_scripted_and_what_it_cost() -> None:
     assert reply.message.text == "ok \ufffd"
     assert reply.message.tool_calls == (
         ToolCall(id="call_1", name="bash", arguments={"x": "\ufffd"}),
-        ToolCall(id="call_2", name="submit", arguments={}, malformed="no json"),
+        tool_call("call_2", "submit", "no json"),
     )
     assert reply.message.provider_raw is None
     assert (reply.stop, reply.usage, reply.cost_usd) == ("tool_calls", Usage(input_tokens=10), 0)
