@@ -58,7 +58,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     name=NAME,
-    help="A goal in, reviewed and merged work out: coding agents as durable Temporal workflows.",
+    help="From a goal to reviewed, merged work: coding agents as durable Temporal workflows.",
     epilog="Exit codes: 0 complete, 1 failed, 2 invalid input, 3 waits for you, 4 stopped, "
     "5 unavailable, 6 not possible now, 7 inside a session, 130 detached.",
     no_args_is_help=True,

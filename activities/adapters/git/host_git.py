@@ -166,7 +166,7 @@ class GitHostRepository:
         return tuple(shown(path) for path in islice(paths, limit))
 
     async def mark_ignored(self, name: str, also: tuple[str, ...] = ()) -> None:
-        """Mark ignored files and folders as no one's work."""
+        """Mark ignored files and folders as not written by an agent."""
         paths = (*await self.ignored_paths(name), *(os.fsencode(path) for path in also))
         self._worktrees.mark_ignored(name, (path.rstrip(b"/") for path in paths))
 

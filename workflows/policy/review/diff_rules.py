@@ -117,7 +117,7 @@ def told(violations: Sequence[Violation]) -> tuple[str, ...]:
     """Write violations as lines for the next attempt and for the person, and count the rest."""
     lines = [_line(each) for each in violations[:_TOLD]]
     if len(violations) > _TOLD:
-        lines.append(f"and {len(violations) - _TOLD} more of the kind")
+        lines.append(f"and {len(violations) - _TOLD} more findings")
     return tuple(lines)
 
 
@@ -147,7 +147,7 @@ def _loaded(
             why = why or why_loaded(f"{each.path}/__init__.py", folders)
         if why is not None and not is_allowed(each.path, claims):
             text = (
-                f"{why}, so a gate would obey this file before it judges: only a task whose claims "
+                f"{why}, so this file could change what a gate says: only a task whose claims "
                 "name it may add it; give it another name or leave it out"
             )
             yield Violation(rule=DiffRule.LOADED, path=each.path, text=text)
@@ -172,8 +172,8 @@ def collisions(added: Sequence[str], paths: Sequence[str]) -> Iterable[Violation
             if others:
                 one, other = _told_apart(part, others[0])
                 text = (
-                    f"{one} and {other} are one name where case or Unicode forms do not "
-                    "count; choose another name"
+                    f"{one} and {other} are one name on file systems that ignore case or "
+                    "Unicode forms; choose another name"
                 )
                 yield Violation(rule=DiffRule.COLLISION, path=path, text=text)
                 break
@@ -215,7 +215,7 @@ def _sizes(changes: Sequence[ChangedFile], limits: DiffLimits) -> Iterable[Viola
     if len(changes) > limits.changed_files:
         text = (
             f"{len(changes)} files differ, the limit is {limits.changed_files} "
-            "(`limits.changed_files`); are build results in it?"
+            "(`limits.changed_files`); leave build output out"
         )
         yield Violation(rule=DiffRule.FILE_COUNT, text=text)
     for each in changes:
@@ -229,7 +229,7 @@ def _sizes(changes: Sequence[ChangedFile], limits: DiffLimits) -> Iterable[Viola
     if total > limits.changed_bytes:
         text = (
             f"{total} bytes were written, the limit is {limits.changed_bytes} "
-            "(`limits.changed_bytes`); leave results out"
+            "(`limits.changed_bytes`); leave build output out"
         )
         yield Violation(rule=DiffRule.DIFF_SIZE, text=text)
 
