@@ -24,7 +24,6 @@ from starter.commands import (
     run,
     simulate,
     steering,
-    trace,
     up,
 )
 from starter.console.command_errors import CommandError
@@ -100,7 +99,7 @@ _GROUPS = (
         inspection.task,
         inspection.diff,
         log.log,
-        trace.trace,
+        inspection.trace,
         plan_command.plan,
     ),
     (approve_and_reject.approve, approve_and_reject.reject, fast_forward_command.fast_forward),

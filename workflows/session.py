@@ -7,7 +7,7 @@ It owns the state and starts the waves (`running_waves`), which do the work. The
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from functools import partial
 from typing import NoReturn, TypeVar, Unpack
 
 from temporalio import workflow
@@ -52,10 +52,15 @@ from workflows.policy.session.effects import (
     TellWaves,
 )
 from workflows.preparation import baseline, check_plan, prepare
-from workflows.running_waves import RunningWaves, ledger_lost, set_cap, start_ledger
+from workflows.running_waves import (
+    RunningWaves,
+    finish_ledger,
+    ledger_lost,
+    set_cap,
+    start_ledger,
+)
 
 _T = TypeVar("_T")
-_LEDGER_PATIENCE = timedelta(minutes=1)
 
 
 class _Stopped(Exception):  # noqa: N818  (control flow inside this module, not an error)
@@ -359,17 +364,8 @@ class SessionWorkflow:
 
     async def _close(self) -> None:
         """End the ledger, take its final figure of what was spent, and save the last view."""
-        ledger = workflow.get_external_workflow_handle(self._request.ledger_id)
-        try:
-            await ledger.signal("finish")
-            await workflow.wait_condition(
-                lambda: reported_events.has_closed(self._events),
-                timeout=_LEDGER_PATIENCE,
-            )
-        except ApplicationError as gone:
-            workflow.logger.info("the ledger is gone already: %s", gone)
-        except TimeoutError:
-            workflow.logger.warning("the ledger did not answer; the spend shown is the session's")
+        has_closed = partial(reported_events.has_closed, self._events)
+        await finish_ledger(self._request.ledger_id, has_closed)
         self._state = reported_events.last_figure(self._state, self._events)
         self._events.clear()
         await self._drain()
