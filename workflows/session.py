@@ -52,13 +52,7 @@ from workflows.policy.session.effects import (
     TellWaves,
 )
 from workflows.preparation import baseline, check_plan, prepare
-from workflows.running_waves import (
-    RunningWaves,
-    finish_ledger,
-    ledger_lost,
-    set_cap,
-    start_ledger,
-)
+from workflows.running_waves import RunningWaves, finish_ledger, ledger_lost, set_cap, start_ledger
 
 _T = TypeVar("_T")
 
