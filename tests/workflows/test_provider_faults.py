@@ -156,3 +156,34 @@ async def test_an_answer_without_usage_costs_its_quote_and_is_told_once(theatre:
     assert result.is_estimated
     told = [each for each in view.notices if each.kind is NoticeKind.PROVIDER]
     assert [(each.subject, each.count) for each in told] == [("scripted/alpha", 1)]
+
+
+async def test_a_reviewer_whose_prompt_is_blocked_is_not_asked_again(theatre: Theatre) -> None:
+    """Field report G15."""
+    world = World(planned({"id": "a"}))
+    world.on_call = lambda call: (
+        refuse(FailureType.PROMPT_BLOCKED) if call.role is Role.REVIEWER else None
+    )
+    async with theatre.session(world) as session:
+        result = await session.result()
+    assert result.outcome == "incomplete"
+    assert "it said PromptBlocked" in result.reason
+    assert [call.agent for call in world.calls if call.role is Role.REVIEWER] == ["review.a.1.1"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pacing", list(Pacing))
+async def test_a_reviewer_that_holds_keeps_no_other_work_from_the_merge(
+    theatre: Theatre, pacing: Pacing
+) -> None:
+    world = World(planned({"id": "a"}, {"id": "b"}, {"id": "c"}))
+    world.on_call = lambda call: (
+        refuse(FailureType.AUTHENTICATION_FAILED) if call.agent.startswith("review.a.") else None
+    )
+    async with theatre.session(world, pacing=pacing) as session:
+        view = await session.until(is_paused)
+        assert merged(view) == {"b", "c"}
+        world.on_call = lambda _: None
+        await session.say("resume")
+        result = await session.result()
+    assert states(result) == dict.fromkeys(("a", "b", "c"), ("merged", 1))
