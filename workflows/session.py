@@ -98,7 +98,6 @@ class SessionWorkflow:
             outcome = "stopped"
             await self._stop()
         except asyncio.CancelledError:
-            # Cancelled from the Web UI or by `temporal workflow cancel`: a stop with that status.
             self._update(reason="cancelled through Temporal")
             await self._stop()
             await self._close()
@@ -195,8 +194,7 @@ class SessionWorkflow:
             self._update(plan=None, records={}, changesets=(), plan_fault=result.reason)
 
     async def _await_plan_decision(self) -> None:
-        has_plan = self._state.plan is not None
-        reason = "waits for approval of the plan" if has_plan else self._state.plan_fault
+        reason = "waits for approval of the plan" if self._state.plan else self._state.plan_fault
         self._enter(SessionPhase.AWAITING_PLAN, reason)
         while not (self._state.is_plan_approved or self._wants_new_plan):
             await self._hear()
@@ -211,13 +209,12 @@ class SessionWorkflow:
             if self._state.phase is SessionPhase.STOPPING:
                 raise _Stopped
             # What was said during the last signals comes first: no continuation or end may lose it.
-            if self._state.phase is SessionPhase.RUNNING and not self._has_heard():
-                if (ended := self._step()) is not None:
-                    return ended
-                if self._state.halt:
-                    continue
-            self._show()
-            await self._hear()
+            may_step = self._state.phase is SessionPhase.RUNNING and not self._has_heard()
+            if may_step and (ended := self._step()) is not None:
+                return ended
+            if not self._state.halt:
+                self._show()
+                await self._hear()
 
     def _step(self) -> tuple[SessionOutcome, str] | None:
         """Settle the state and start waves; return the end and its reason if nothing is left."""
@@ -231,9 +228,7 @@ class SessionWorkflow:
             end_if_cancelled()
             workflow.continue_as_new(self._request.continued(self._state))
         if self._waves:
-            self._update(
-                reason="", halt=readiness.standstill(self._state, self._config.concurrency)
-            )
+            self._update(reason="", halt=readiness.standstill(self._state, self._config))
             return None
         ending = scheduling.ending(self._state, self._config)
         if (kind := ending.kind) != "waits":

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import Final
 
 from workflows.domain.ids import AgentId, ChangesetId, TaskId
-from workflows.domain.session.session_config import Concurrency, Pacing
+from workflows.domain.session.session_config import Pacing, SessionConfig
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskRecord
 from workflows.domain.task import TaskState as Is
@@ -254,12 +254,12 @@ def _task_of(state: SessionState, agent: AgentId) -> TaskId | None:
     return TaskId(task)
 
 
-def is_at_work(state: SessionState, limits: Concurrency) -> bool:
+def is_at_work(state: SessionState, config: SessionConfig) -> bool:
     """Tell whether an agent or reviewer works or will get a slot, other than those that hold.
 
     Each one that holds keeps its slot: no more can hold than may work.
     """
-    holding = held(state)
+    holding, limits = held(state), config.concurrency
     stages = ((Is.DEVELOPING, limits.develop), (Is.VALIDATING, limits.validation))
     for stage, slots in stages:
         tasks = [task for task, record in state.records.items() if record.state is stage]
@@ -268,9 +268,9 @@ def is_at_work(state: SessionState, limits: Concurrency) -> bool:
     return False
 
 
-def standstill(state: SessionState, limits: Concurrency) -> str:
+def standstill(state: SessionState, config: SessionConfig) -> str:
     """Return why nothing moves until a person resumes; empty if something does."""
     is_merging = any(each.state is Is.MERGING for each in state.records.values())
-    if not held(state) or is_merging or is_at_work(state, limits):
+    if not held(state) or is_merging or is_at_work(state, config):
         return ""
     return state.holds[-1].text

@@ -187,7 +187,7 @@ def next_starts(
 def _is_busy(state: SessionState, config: SessionConfig, running: Running) -> bool:
     """Whether the next stage of a cycle must wait; it does not wait for agents that hold."""
     if held(state):
-        return is_at_work(state, config.concurrency)
+        return is_at_work(state, config)
     return bool(running.develop or running.validation)
 
 

@@ -81,7 +81,7 @@ BOTH = ("dev.a.1", "dev.b.1")
 def test_nothing_moves_once_all_slots_are_held(
     state: SessionState, at_work: bool, reason: str
 ) -> None:
-    assert (is_at_work(state, LIMITS), standstill(state, LIMITS)) == (at_work, reason)
+    assert (is_at_work(state, config()), standstill(state, config())) == (at_work, reason)
 
 
 def test_in_waves_finished_work_is_judged_beside_an_agent_that_holds() -> None:
