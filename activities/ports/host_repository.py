@@ -362,6 +362,10 @@ class CommitReader(Protocol):
         """List path and fault of each link that leads outside in `commit`, but not in `base`."""
         ...
 
+    async def filtered(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
+        """List path and filter, other than LFS, of each file that `commit` adds or changes."""
+        ...
+
     async def changed_lines(
         self, base: Commit, commit: Commit, path: str
     ) -> tuple[tuple[int, int], ...]:

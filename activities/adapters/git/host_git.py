@@ -28,7 +28,7 @@ from activities.adapters.git.bare_repository import Bare, Layout
 from activities.adapters.git.git_command import Git
 from activities.adapters.git.repository_locks import Locking, exclusive
 from activities.adapters.git.worktrees import checkpoint as checkpoints
-from activities.adapters.git.worktrees import pipe_removal
+from activities.adapters.git.worktrees import commit_filters, pipe_removal
 from activities.adapters.git.worktrees import restore as restoring
 from activities.adapters.git.worktrees.collected_names import shown
 from activities.adapters.git.worktrees.collection import Collector
@@ -262,6 +262,11 @@ class GitHostRepository:
     async def link_faults(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
         """List links that lead outside."""
         return await tree_links.link_faults(self._bare, base, commit)
+
+    async def filtered(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
+        """List changed files that belong to a filter."""
+        found = await commit_filters.filtered(self._bare, base, commit)
+        return tuple((shown(path), name) for path, name in sorted(found.items()))
 
     async def changed_lines(
         self, base: Commit, commit: Commit, path: str

@@ -7,6 +7,7 @@ in the added lines that it is given.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, Literal, NamedTuple
 from unicodedata import normalize
 
@@ -110,6 +111,36 @@ def judge_lines(added: Iterable[AddedLines], allowed: Sequence[str]) -> tuple[Vi
         for lines in added
         for line, kind in first_of_each(lines.text)
         if not is_claimed(lines.path, allowed)
+    )
+
+
+def judge_filtered(
+    filtered: Iterable[tuple[str, str]], known: AbstractSet[str]
+) -> tuple[Violation, ...]:
+    """Refuse files that belong to a filter: no filter is run, so they are stored as plain text.
+
+    | the filter of an added or changed file                      | allowed                      |
+    |-------------------------------------------------------------|------------------------------|
+    | in the task's base, whether or not the work removes it      | no                           |
+    | only in the work                                            | no                           |
+    | in neither, though the file was moved from a path with one  | yes: it is as git stored it, |
+    |                                                             | and otherwise plain content  |
+    | removed by work that was merged before, so not in the base  | yes: that is decided         |
+
+    Args:
+        filtered: path and filter of each such file.
+        known: paths that have a finding already.
+    """
+    return tuple(
+        Violation(
+            rule=DiffRule.FILTER,
+            path=path,
+            text=f"its pattern belongs to filter {name!r}, and no filter is run here; leave it as "
+            "it was. A change of `.gitattributes` that removes the filter counts only after it is "
+            "merged",
+        )
+        for path, name in filtered
+        if path not in known
     )
 
 

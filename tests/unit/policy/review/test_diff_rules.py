@@ -13,6 +13,7 @@ from workflows.policy.review.diff_rules import (
     AddedLines,
     ChangedFile,
     judge_files,
+    judge_filtered,
     judge_lines,
     told,
 )
@@ -245,3 +246,10 @@ def prefixes(path: str) -> list[str]:
 
 def alike(name: str) -> str:
     return normalize("NFC", normalize("NFD", name).casefold())
+
+
+def test_a_file_that_belongs_to_a_filter_is_found_once():
+    found = judge_filtered((("secrets/a", "git-crypt"), ("secrets/b", "git-crypt")), {"secrets/a"})
+    assert [(each.rule, each.path) for each in found] == [(DiffRule.FILTER, "secrets/b")]
+    assert "'git-crypt'" in found[0].text
+    assert "`.gitattributes`" in found[0].text
