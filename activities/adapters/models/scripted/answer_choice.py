@@ -82,8 +82,8 @@ def locate(conversation: Sequence[Message]) -> Place:
     Raises:
         PlaybookGapError: no user message before the first answer begins with a `Role:` line.
     """
-    opening = takewhile(lambda message: isinstance(message, UserMessage), conversation)
-    headers = [_header(message.text) for message in opening]
+    opening = takewhile(lambda message: not isinstance(message, AssistantMessage), conversation)
+    headers = [_header(message.text) for message in opening if isinstance(message, UserMessage)]
     header = next((each for each in headers if "Role" in each), None)
     if header is None:
         raise PlaybookGapError("the first user message must begin with a line `Role: …`")

@@ -1,6 +1,7 @@
 """What other agents' command lines send beside and within their conversations."""
 
 import json
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -18,13 +19,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
 TITLE = {"title": "simulated"}
-TEXTS: dict[str, Any] = {
-    "/v1/messages": lambda body: body["content"][-1]["text"],
-    "/v1/responses": lambda body: body["output"][-1]["content"][0]["text"],
-    "/v1/chat/completions": lambda body: body["choices"][0]["message"]["content"],
-    "/v1beta/models/m:generateContent": lambda body: body["candidates"][0]["content"]["parts"][-1][
-        "text"
-    ],
+WHERE: dict[str, tuple[str | int, ...]] = {
+    "/v1/messages": ("content", -1, "text"),
+    "/v1/responses": ("output", -1, "content", 0, "text"),
+    "/v1/chat/completions": ("choices", 0, "message", "content"),
+    "/v1beta/models/m:generateContent": ("candidates", 0, "content", "parts", -1, "text"),
 }
 CONTENTS = [{"role": "user", "parts": [{"text": OPENING.text}]}]
 ASKED: list[tuple[str, Any]] = [
@@ -65,6 +64,10 @@ ASKED: list[tuple[str, Any]] = [
 ]
 
 
+def text_of(path: str, body: Any) -> str:
+    return reduce(lambda value, key: value[key], WHERE[path], body)
+
+
 @pytest.mark.parametrize(("path", "body"), ASKED)
 async def test_a_request_for_json_is_answered_beside_the_play(
     wire: Wire, path: str, body: Any
@@ -72,7 +75,7 @@ async def test_a_request_for_json_is_answered_beside_the_play(
     wire.play("{text: taken}")
     response = await post(wire, path, body)
     assert response.status_code == 200, response.text
-    assert json.loads(TEXTS[path](response.json())) == TITLE
+    assert json.loads(text_of(path, response.json())) == TITLE
     assert wire.simulator.log.counts() == []
     assert [entry["outcome"] for entry in wire.simulator.log.entries] == ["structured"]
 
@@ -81,12 +84,12 @@ async def test_with_tools_a_request_for_json_belongs_to_the_play(wire: Wire) -> 
     wire.play("{text: taken}")
     path, body = ASKED[0]
     response = await post(wire, path, body | {"tools": [{"name": "bash"}]})
-    assert TEXTS[path](response.json()) == "taken"
+    assert text_of(path, response.json()) == "taken"
 
 
 async def test_a_custom_tool_of_a_namespace_is_called_with_text(wire: Wire) -> None:
     wire.play("{calls: [{exec: {input: ls}}, {wait: {}}]}", "{text: taken}")
-    body = {"model": "m", "input": [TOOLS, USER]}
+    body: dict[str, Any] = {"model": "m", "input": [TOOLS, USER]}
     _, custom, function = (await post(wire, "/v1/responses", body)).json()["output"]
     assert (custom["type"], custom["namespace"], custom["input"]) == (
         "custom_tool_call",
