@@ -70,7 +70,8 @@ OTHERS_OPTIONS = {
     "--kills", "--seeds", "--repeats", "--turns", "--details",  # benchmarks
     "--fingerprints-only",  # scripts/record_histories
     "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
-    "--only",  # scripts/strangers
+    "--only", "--packages",  # scripts/strangers, scripts/foreign_clients
+    "--allowed",  # claude --allowedTools
     "--coverage",  # scripts/fuzz
     "--no-deps", "--group",  # uv
     "--no-banner", "--log-level", "--redact", "--ignore-gitleaks-allow",  # gitleaks
