@@ -4,8 +4,7 @@
     SessionHistory   bases, task commits, merges, refs
     CommitReader     files of a commit, and the differences between two
 
-It exchanges only bundles with the user's repository (`user_repository`). It runs nothing that a
-repository names: no hook, no filter, no driver.
+It exchanges only bundles with the user's repository, and runs no hook, filter or driver.
 """
 
 from collections.abc import Callable
