@@ -21,7 +21,10 @@ from activities.ports.model_provider import (
     ModelError,
     ModelProvider,
     ModelRequest,
+    ModelUnusableError,
     OutcomeUnknownError,
+    OutputTooLongError,
+    PromptBlockedError,
     ProviderUnavailableError,
     RateLimitedError,
 )
@@ -48,6 +51,9 @@ _KINDS: dict[type[ModelError], FailureType] = {
     CreditExhaustedError: FailureType.CREDIT_EXHAUSTED,
     AuthenticationFailedError: FailureType.AUTHENTICATION_FAILED,
     ContextOverflowError: FailureType.CONTEXT_OVERFLOW,
+    OutputTooLongError: FailureType.OUTPUT_TOO_LONG,
+    ModelUnusableError: FailureType.MODEL_UNUSABLE,
+    PromptBlockedError: FailureType.PROMPT_BLOCKED,
     InvalidRequestError: FailureType.INVALID_REQUEST,
     OutcomeUnknownError: FailureType.OUTCOME_UNKNOWN,
 }
@@ -137,6 +143,7 @@ class ModelActivities:
             tool_calls=reply.message.tool_calls,
             head=head,
             stop=reply.stop,
+            refusal=reply.refusal[:1_000],
             usage=reply.usage,
             cost_usd=(reply.cost_usd if reply.cost_usd is not None else Decimal(0)),
             latency=latency,

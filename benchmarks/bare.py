@@ -1,6 +1,6 @@
-"""The baseline of the turn benchmark: a workflow that does nothing but call two empty activities.
+"""The baseline of the turn benchmark: a workflow that only calls two empty activities.
 
-Its worker is a process of its own, as ours are.
+Each role runs in its own process, as Blue Flame's workers do.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ QUEUE = "bare"
 
 @activity.defn(name="bare.nothing")
 async def nothing(text: str) -> str:
-    """Answer at once."""
+    """Return at once."""
     return text
 
 
 @workflow.defn(name="BareTurns")
 class BareTurns:
-    """So many times two activities, one after the other."""
+    """Calls two activities per turn, one after the other."""
 
     @workflow.run
     async def run(self, turns: int) -> list[float]:
@@ -40,7 +40,7 @@ class BareTurns:
 
 
 async def serve(target: str, role: str) -> None:
-    """Serve one role, `workflows` or `activities`, in this process until it is ended."""
+    """Serve one role, `workflows` or `activities`, in this process until it is stopped."""
     client = await Client.connect(target, data_converter=pydantic_data_converter)
     worker = (
         Worker(client, task_queue=QUEUE, workflows=[BareTurns])

@@ -1,6 +1,6 @@
-"""The shortest time in which a list scheduler could do a DAG of tasks: pure arithmetic.
+"""Computes the time that a list scheduler without overhead needs for a DAG of tasks.
 
-Nothing is measured here, and no benchmark is run.
+Pure arithmetic: nothing is measured here, and no benchmark is run.
 """
 
 import heapq
@@ -26,15 +26,15 @@ class Length:
 def list_schedule(
     lengths: Mapping[str, Length], needs: Mapping[str, Sequence[str]], slots: int
 ) -> float:
-    """Return the makespan of greedy list scheduling, longest chain behind a task first.
+    """Return the makespan of greedy list scheduling, longest chain of dependants first.
 
-    A task holds one of the slots while it is developed, and is judged beside them; it starts when
-    all that it needs is validated. Starting and noticing cost nothing here.
+    A task occupies a slot while it is developed, and none while it is judged. It starts when all
+    its dependencies are validated. Scheduling itself takes no time.
 
     Args:
-        lengths: of each task, in seconds.
-        needs: for each task the tasks that it depends on; acyclic.
-        slots: how many are developed at once, 1 or more.
+        lengths: the length of each task, in seconds.
+        needs: the dependencies of each task; acyclic.
+        slots: how many tasks are developed at once, 1 or more.
 
     Returns:
         Seconds from the first start until the last task is validated.
@@ -66,7 +66,7 @@ def list_schedule(
 
 
 def chains(lengths: Mapping[str, Length], needs: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Return for each task the seconds of the longest chain that begins with it, itself included.
+    """Return for each task the seconds of the longest chain that begins with it, including itself.
 
     Raises:
         ValueError: the dependencies have a cycle.

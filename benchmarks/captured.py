@@ -1,7 +1,7 @@
-"""What the official SDKs send for our agents, caught where it would leave the process.
+"""Captures the requests that the official SDKs send for agents, before they leave the process.
 
-The whole way is the real one: opening, prompts, tools, conversation store, adapters, SDKs. Only the
-wire is a function, and the models' answers are fixed. Nothing is measured here.
+Opening, prompts, tools, conversation store, adapters and SDKs are the real ones. Only the HTTP
+transport is a function, and the models' answers are fixed. Nothing is measured here.
 """
 
 import json
@@ -93,7 +93,7 @@ class Captured:
     def __init__(self, provider: Provider) -> None:
         self.provider: Final = provider
         self.bodies: list[bytes] = []
-        """One request each, in the order in which they were sent."""
+        """The requests, in the order in which they were sent."""
         transport = Transport(wire=httpx2.MockTransport(self._serve), trust_env=False)
         keys = KeyRing({provider: SecretStr("sk-not-a-real-key-0123456789")})
         self._transport = transport
@@ -206,10 +206,10 @@ _MESSAGES = {"anthropic": "messages", "openai": "input", "google": "contents"}
 
 
 def split(provider: Provider, body: bytes) -> tuple[bytes, bytes]:
-    """Split a request into what a provider puts before the conversation, and the conversation.
+    """Split a request into the part before the conversation, and the conversation.
 
-    Both as the provider's own order has them: keys as they were sent, without spaces; the
-    conversation without its closing bracket, so that one may be the beginning of another.
+    Both are JSON in the provider's own order of keys, without spaces. The conversation has no
+    closing bracket, so that it can be the beginning of a longer one.
     """
     whole: dict[str, Any] = json.loads(body)
     messages = whole.pop(_MESSAGES[provider])
@@ -217,7 +217,7 @@ def split(provider: Provider, body: bytes) -> tuple[bytes, bytes]:
 
 
 def is_prefix_stable(provider: Provider, bodies: list[bytes]) -> bool:
-    """Say whether each request begins with the bytes of the one before it."""
+    """Say whether each request begins with the bytes of the previous one."""
     parts = [split(provider, body) for body in bodies]
     return all(
         before[0] == after[0] and after[1].startswith(before[1]) and after[1] != before[1]
@@ -226,7 +226,7 @@ def is_prefix_stable(provider: Provider, bodies: list[bytes]) -> bool:
 
 
 def rendered(body: bytes) -> str:
-    """Show a request for people: indented, its texts with real line ends."""
+    """Format a request for people: indented, with line breaks in its texts."""
     shown = json.dumps(json.loads(body), indent=1, ensure_ascii=False)
     return shown.replace("\\n", "\n") + "\n"
 

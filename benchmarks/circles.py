@@ -1,8 +1,8 @@
-"""Which modules of the four packages import each other in a circle.
+"""Finds modules of the four packages that import each other in a circle.
 
-Every import counts, also inside a function or under TYPE_CHECKING. That `import a.b` runs the
-`__init__` of `a` first does not: no import says so. Relative imports, which ruff forbids, are not
-followed. No program of its own: `structure` measures.
+Every import counts, also inside a function or under TYPE_CHECKING. The implicit import of `a` by
+`import a.b` does not count. Relative imports, which ruff forbids, are not followed. Not a program:
+`structure` uses it.
 """
 
 import ast
@@ -12,9 +12,9 @@ from benchmarks.source import Module
 
 
 def import_graph(modules: Sequence[Module]) -> dict[str, set[str]]:
-    """Return the names of the modules with those that each imports.
+    """Return the name of each module with the modules that it imports.
 
-    A package's `__init__` is among them only when it imports something itself.
+    A package's `__init__` is included only if it imports something itself.
     """
     names = {module.name for module in modules if _counts(module)}
     return {

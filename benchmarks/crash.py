@@ -1,11 +1,11 @@
 """Sessions under random kills of server and workers: what is lost, doubled, or paid for twice?
 
 Keys of the last line:
-    kills                    how many kills there were; a power cut of all processes counts as one
+    kills                    number of kills; a power cut of all processes counts as one
     lost                     outcomes, tasks, turns or trees that the undisturbed run has and a
-                             disturbed one has not
+                             disturbed run lacks
     doubled                  effects on a worktree that happened twice
-    repeated_settled_calls   model calls made again although their answer was settled
+    repeated_settled_calls   model calls that were made again although their answer was settled
 """
 
 import argparse
@@ -25,7 +25,7 @@ _MOST_PER_SESSION = 20
 
 
 async def main(count: int, seed: int) -> None:
-    """Strike so often, in as many sessions as that takes, and report."""
+    """Kill the given number of times, in as many sessions as needed, and report."""
     chance = random.Random(seed)
     found: list[kills.Judged] = []
     done = 0

@@ -1,23 +1,23 @@
 """Random DAGs of 10, 30 and 100 tasks on four slots: how near is a session to a list scheduler?
 
-A task is a scripted developer of three to eleven model calls and a scripted reviewer of one, 200 ms
-each, on 300 files, with claims of its own; there are no gates. Its length is the wall time of such
-a task run alone, in a session of its own, on the same server in the same run: from the start of its
-DevelopWave to the end of its ValidateWave (that is where dependants start in `flow`); tasks of as
-many calls are alike, so each kind is run alone a few times, before and after the DAGs, and its
-median counts. The bound is what greedy list scheduling makes of these lengths (longest chain first;
-one of four slots is held during development, judging is beside them; nothing else costs anything)
-and one merge, as long as the median of the lone sessions' merges. The DAG's wall time reaches from
-the first DevelopWave's start to the last MergeWave's end.
-
-The cost of a task is processor time: that of the server, the workers and all that they start, from
-the approval of the plan to the end of the session, over the number of tasks.
+- A task is a scripted developer with three to eleven model calls and a scripted reviewer with one.
+  A call takes 200 ms. The repository has 300 files. Claims do not overlap, and there are no gates.
+- A task's length is its wall time alone, in its own session, on the same server in the same run:
+  from the start of its DevelopWave to the end of its ValidateWave (where dependants start in
+  `flow`). Tasks with the same number of calls are equal, so each kind runs alone a few times,
+  before and after the DAGs, and the median counts.
+- The bound is the makespan of greedy list scheduling with these lengths (longest chain first; a
+  task occupies one of four slots during development only; nothing else takes time), plus one merge:
+  the median of the merges of tasks that ran alone.
+- A DAG's wall time is from the start of the first DevelopWave to the end of the last MergeWave.
+- A task's cost is processor time: that of the server, the workers and all that they start, from the
+  approval of the plan to the end of the session, divided by the number of tasks.
 
 Keys of the last line:
     flow_ratio_30               wall time over the bound, 30 tasks, pacing `flow`; median of seeds
     wave_ratio_30               the same with pacing `wave`, whose barriers the bound does not have
-    cost_per_task_ratio_100_10  processor seconds a task with 100 tasks over those with 10 (`flow`)
-    session_events_per_task     events of the session's history over tasks, the most that was seen
+    cost_per_task_ratio_100_10  cost of a task with 100 tasks over that with 10 (`flow`)
+    session_events_per_task     events in the session's history per task, the highest of all runs
 """
 
 import argparse
@@ -49,9 +49,9 @@ from workflows.domain.session.session_values import SessionResult
 SLOTS = 4
 LATENCY_S = 0.2
 KINDS = (2, 4, 6, 8, 10)
-"""How many turns with a command a task has before it submits."""
+"""How many turns with a command a task can have before it submits."""
 _NEAR = 8
-"""A task depends on some of so many before it: DAGs are neither chains nor heaps."""
+"""A task depends only on some of the last tasks before it, so DAGs have chains and breadth."""
 
 
 class Job(NamedTuple):
@@ -80,7 +80,7 @@ class Ran(NamedTuple):
 def random_jobs(prefix: str, count: int, seed: int) -> list[Job]:
     """Return a random DAG; the same arguments give the same one."""
     chance = random.Random(seed)
-    # Every kind as often in each DAG: what a task costs can then be compared between sizes.
+    # Every kind is equally frequent, so that the cost of a task can be compared between sizes.
     kinds = [KINDS[number % len(KINDS)] for number in range(count)]
     chance.shuffle(kinds)
     jobs: list[Job] = []
@@ -111,7 +111,7 @@ def plan(jobs: Sequence[Job]) -> Plan:
 
 
 def playbook(jobs: Sequence[Job]) -> dict[str, Any]:
-    """Return what the scripted models say for all jobs."""
+    """Return the playbook for all jobs."""
     scenes = [{"role": "developer", "task": job.id, "turns": _turns(job)} for job in jobs]
     facts = {"schema": 1, "name": "makespan", "latency_s": LATENCY_S}
     return {**facts, "scenes": [*scenes, approving_scene()]}
@@ -151,7 +151,7 @@ class Bench:
         return await _ran(handle, used)
 
     async def alone(self, jobs: Sequence[Job]) -> dict[int, list[Ran]]:
-        """Run each job in a session of its own; by number of turns."""
+        """Run each job in its own session; return the lengths by number of turns."""
         found: dict[int, list[Ran]] = {}
         for job in jobs:
             ran = await self.run([job], Pacing.FLOW)
@@ -162,7 +162,7 @@ class Bench:
 
 
 async def _await_plan(handle: WorkflowHandle[Any, SessionResult]) -> None:
-    """Wait until all is prepared: what comes after the approval is the work."""
+    """Wait until the session has prepared and planned, so that only the work is measured."""
     while True:
         view = await handle.query("state", result_type=dict)
         if view["phase"] == SessionPhase.AWAITING_PLAN:

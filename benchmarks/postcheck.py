@@ -1,6 +1,6 @@
-"""How long the check of a collected diff takes: work of many files, on real git, keys looked for.
+"""Measures the check of a collected diff with many files, on real git, with the search for keys.
 
-No program of its own: `thousand_files` is a measure of the safety benchmark (`postcheck_1000_s`).
+Not a program: `thousand_files` is a measure of the safety benchmark (`postcheck_1000_s`).
 """
 
 import statistics
@@ -23,7 +23,7 @@ async def thousand_files(folder: Path) -> float:
     """Return the median seconds of the check of a diff of 1,000 new files of 60 lines.
 
     Args:
-        folder: empty and ours.
+        folder: an empty folder.
     """
     home = Home(folder)
     home.make({"README": "x\n"})

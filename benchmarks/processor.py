@@ -1,4 +1,4 @@
-"""Processor time of our own processes and of all that they started, from `/proc`."""
+"""Reads the processor time of processes and all that they started, from `/proc`."""
 
 import os
 from pathlib import Path
@@ -10,10 +10,10 @@ _PARENT, _UTIME, _CSTIME = 1, 11, 14
 
 
 def below(root: int) -> float:
-    """Return the seconds that all descendants of a process used, ended and reaped ones included.
+    """Return the seconds that all descendants of a process used, including ended and reaped ones.
 
-    Without the process itself. A child that ended before it was asked for counts with its parent,
-    so two readings of a tree whose members stay alive differ by what was used between them.
+    The process itself does not count. An ended child counts with its parent, so the difference of
+    two readings is the time used between them if the other processes stay alive.
     """
     table = {pid: fields for pid in _pids() if (fields := _stat(pid)) is not None}
     children: dict[int, list[int]] = {}

@@ -1,13 +1,13 @@
-"""What an agent's first request costs before its task, and whether later ones begin with it.
+"""Measures the fixed part of an agent's first request, and whether later requests begin with it.
 
-Nothing runs but our own request building and the official SDKs; the wire ends in this process.
+Only Blue Flame's own code and the official SDKs run; no request leaves this process.
 
 Keys of the last line:
     first_request_bytes     bytes of an agent's first request without the texts that are data (the
                             task, the repository's brief, a diff), the largest over roles and
                             providers
-    prefix_stable           whether, over the turns of every role with every provider, each request
-                            begins with the bytes of the one before it
+    prefix_stable           whether each request begins with the bytes of the previous one, for
+                            every role and provider
 """
 
 import argparse
@@ -22,7 +22,7 @@ _DATA = re.compile(rf'<data {NONCE} label="[^"]*">\n(.*?)\n</data {NONCE}>', re.
 
 
 def data_bytes(text: str) -> int:
-    """Return how many bytes of an opening are data: the task's own text, the brief, a diff."""
+    """Return how many bytes of an opening are data: the task's text, the brief, a diff."""
     return sum(len(found.encode()) for found in _DATA.findall(text))
 
 

@@ -1,17 +1,17 @@
-"""What safety costs: the policy of a call before it, and the sandbox around it.
+"""Measures what safety costs: the policy before a call, the sandbox, redaction, the diff check.
 
 Keys of the last line:
-    policy_p99_ms          99th percentile, over a corpus of real-looking commands, of what one
-                           judgement takes, its parse included; of several runs of each command the
-                           best counts, because what else the machine does is not the policy's
-    sandbox_extra_p50_ms   median of `true` in the sandbox less the median of `true` as a plain
-                           subprocess, run in turns
-    snapshot_extra_p50_ms  the same with a set-up's snapshot of 500 files beneath the workspace
-    redaction_mb_s         MB a second of source code in which secrets are looked for by their form
-                           and ten known keys by their value; the best of several runs
-    postcheck_1000_s       seconds to judge a collected diff of 1,000 files, its lines included
+    policy_p99_ms          time of one judgement with its parse: 99th percentile over a corpus of
+                           realistic commands; the best of several runs of each command counts, to
+                           leave out other load
+    sandbox_extra_p50_ms   median time of `true` in the sandbox minus the median of `true` as a
+                           plain subprocess, run alternately
+    snapshot_extra_p50_ms  the same with a set-up snapshot of 500 files below the workspace
+    redaction_mb_s         MB of source code per second that are searched for secrets by form and
+                           for ten known keys by value; the best of several runs
+    postcheck_1000_s       seconds to judge a collected diff of 1,000 files, including its lines
 
-`--only KEY` measures some of them. A further figure is one function in `MEASURES`.
+`--only KEY` measures some of them. To add a figure, add a function to `MEASURES`.
 """
 
 import argparse
@@ -40,9 +40,9 @@ from workflows.policy.commands.judgement import command_denial
 from workflows.policy.text.secret_patterns import without_secrets
 
 RUNS = 20
-"""Of each command; the best counts."""
+"""Runs of each command; the best counts."""
 STARTS = 60
-"""Of `true`, in each of the two ways."""
+"""Runs of `true`, in each of the two ways."""
 SNAPSHOT_FILES = 500
 """Of 100 kB each."""
 
@@ -83,7 +83,7 @@ def _judged(command: str, standing: Standing) -> float:
 
 
 async def redaction() -> dict[str, float]:
-    """Take secrets out of text that holds none and of one that holds some."""
+    """Redact text without secrets, and text with some."""
     known = KnownSecrets(f"canary-{each}-0123456789abcdef" for each in range(10))
     text = _PROGRAM * 200 + "canary-3-0123456789abcdef"
     best = min(_redacted(text, known) for _ in range(RUNS))
@@ -103,7 +103,7 @@ async def postcheck() -> dict[str, float]:
 
 
 async def sandbox() -> dict[str, float]:
-    """Run `true` in turns, plainly and in the sandbox, and return what the sandbox adds."""
+    """Run `true` alternately, plainly and in the sandbox, and return what the sandbox adds."""
     confined = BubblewrapSandbox(worker_prefixes())
     probe = await confined.probe()
     if not probe.usable:
@@ -166,6 +166,6 @@ if __name__ == "__main__":
     parser.add_argument("--only", nargs="+", choices=sorted(MEASURES), default=[])
     arguments = parser.parse_args()
     if os.geteuid() == 0:
-        # As a host worker does: no sandbox is started by root.
+        # Root does not start a sandbox, as in a host worker.
         enter(dropped_plan((sys.executable, "-m", "benchmarks.safety", *sys.argv[1:])))
     asyncio.run(main(arguments.only))

@@ -1,6 +1,6 @@
-"""The source of the four packages as trees and lines, for what is counted in it.
+"""Reads the source of the four packages as syntax trees and lines, to be counted.
 
-Nothing here imports the code that it reads. No program of its own: `structure` measures.
+It does not import the code that it reads. Not a program: `structure` uses it.
 """
 
 import ast
@@ -39,7 +39,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Function:
-    """One function or method, and how long it is."""
+    """One function or method, with its length."""
 
     path: str
     name: str
@@ -50,11 +50,11 @@ class Function:
 
 
 def read_module(root: Path, path: str) -> Module:
-    """Return one file, parsed.
+    """Parse one file.
 
     Args:
-        root: what the path starts from.
-        path: of the file, with slashes.
+        root: the folder that the path is relative to.
+        path: the file's path, with slashes.
     """
     text = (root / path).read_text("utf-8")
     return Module(path, text.splitlines(), ast.parse(text, path))
@@ -67,7 +67,7 @@ def read_modules(root: Path) -> tuple[Module, ...]:
 
 
 def functions_of(module: Module) -> tuple[Function, ...]:
-    """Return every function of a file; one inside another counts for both."""
+    """Return every function of a file; the lines of a nested one count for both."""
     silent = _silent_lines(module)
     return tuple(
         Function(module.path, name, node.lineno, len(set(span_of(node)) - silent))
@@ -82,7 +82,7 @@ def named_functions(
 
     Args:
         tree: where to look.
-        around: the dotted name of the class or function that is looked into, with a final dot.
+        around: the dotted name of the surrounding class or function, with a final dot.
     """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -92,7 +92,7 @@ def named_functions(
 
 
 def string_statements(tree: ast.AST) -> Iterator[ast.Expr]:
-    """Yield the docstrings: all statements that are a string, those beneath a field included."""
+    """Yield the docstrings: all statements that are a string, also those below a field."""
     for node in ast.walk(tree):
         match node:
             case ast.Expr(value=ast.Constant(value=str())):
@@ -102,12 +102,12 @@ def string_statements(tree: ast.AST) -> Iterator[ast.Expr]:
 
 
 def span_of(node: ast.stmt) -> range:
-    """Return the numbers of the lines that a statement takes, its decorators not among them."""
+    """Return the numbers of a statement's lines, without its decorators."""
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def is_silent(line: str) -> bool:
-    """Tell whether a line is blank or only a comment."""
+    """Say whether a line is blank or only a comment."""
     return not line.strip() or line.lstrip().startswith("#")
 
 

@@ -1,4 +1,4 @@
-"""What every benchmark stands on: a repository, a playbook, and the real server and workers.
+"""The set-up of all benchmarks: a repository, a playbook, and the real server and workers.
 
 Nothing here measures. Each benchmark ends with one line of JSON, printed by `report`.
 """
@@ -39,7 +39,7 @@ async def stage(
     """Run server and workers on a fresh data directory; yield a client and a scratch folder.
 
     Args:
-        playbook: what the scripted models say, as a playbook's content.
+        playbook: the content of a playbook.
         models: how many processes serve role `models`.
     """
     with tempfile.TemporaryDirectory(prefix="blueflame-bench-") as name:
@@ -65,7 +65,7 @@ def _environment() -> dict[str, str]:
 
 
 def make_repository(folder: Path, files: int) -> Path:
-    """Make a repository of so many small files, in folders of a hundred."""
+    """Make a repository with this many small files, a hundred in each folder."""
     root = folder / f"repository-{files}"
     for number in range(files):
         path = root / f"src/d{number // 100}/f{number}.txt"
@@ -112,7 +112,7 @@ def concurrency(develop: int, validation: int) -> Concurrency:
 
 
 def approving_scene() -> dict[str, Any]:
-    """Return a reviewer who approves any task of the benchmarks, with evidence that holds."""
+    """Return a reviewer that approves any task of the benchmarks, with valid evidence."""
     cited = {"criterion": "1", "path": "src/d0/f0.txt", "line_start": 1, "line_end": 1}
     verdict = {"approve": True, "summary": "good", "evidence": [{**cited, "quote": "file 0"}]}
     return {"role": "reviewer", "turns": [{"calls": [{"submit_verdict": verdict}]}]}

@@ -1,13 +1,13 @@
-"""How soon the command line answers, and how soon a session asks its first model.
+"""Measures how fast the command line answers, and how soon a session calls its first model.
 
 Keys of the last line:
     help_cpu_s      processor seconds of `blueflame --help`, the median of several runs
-    status_cpu_s    of `blueflame status` of a session that runs on a standing server
-    first_call_s    seconds from starting the process of `blueflame run` until the first model call
-                    is sent, where nothing runs yet: server and workers are started first
-    first_call_standing_s   the same where `blueflame up` keeps them already
+    status_cpu_s    the same of `blueflame status`, for a session on a running server
+    first_call_s    seconds from the start of the process `blueflame run` until the first model call
+                    is sent, if server and workers have to be started first
+    first_call_standing_s   the same if `blueflame up` already runs them
 
-The model is scripted. Everything is in the page cache by a first run that is not counted.
+The model is scripted. A first run, which does not count, fills the page cache.
 """
 
 import asyncio
@@ -75,7 +75,7 @@ def start_session(settings: Settings, repo: Path, playbook: Path) -> tuple[str, 
     """Run a session until its plan waits; return its id, and when the command was started.
 
     Raises:
-        CalledProcessError: it came to something else.
+        CalledProcessError: it did not get to the plan.
     """
     began = time.time()
     arguments = ("run", "Begin", "--repo", str(repo), "--playbook", str(playbook))
@@ -93,9 +93,9 @@ def start_session(settings: Settings, repo: Path, playbook: Path) -> tuple[str, 
 
 
 def first_calls(settings: Settings, started: Sequence[tuple[str, float]]) -> list[float]:
-    """Return the seconds until its first model was asked, of each session but the first.
+    """Return the seconds until the first model call, for each session except the first.
 
-    The server has to run.
+    The server must be running.
     """
     return [asyncio.run(_asked_at(settings, name)) - began for name, began in started[1:]]
 
@@ -110,7 +110,7 @@ async def _asked_at(settings: Settings, session: str) -> float:
 
 @contextlib.contextmanager
 def standing(settings: Settings, playbook: Path) -> Generator[None]:
-    """Keep server and workers while the block runs."""
+    """Run server and workers during the block."""
     with settings.data_dir.joinpath("bench-up.log").open("wb") as log:
         up = subprocess.Popen(
             _command("up"),

@@ -1,16 +1,15 @@
-"""How easy it is to find your way in the code: a static count over the four packages.
+"""Measures how easy it is to find your way in the code: a static count over the four packages.
 
 The source is parsed, not run. Keys of the last line:
-    max_modules_in_folder   .py files side by side in one folder, `__init__` not among them, in the
-                            folder that has most
+    max_modules_in_folder   .py files in one folder, without `__init__`, in the folder that has most
     import_circles          groups of modules that import each other, directly or through others
                             (strongly connected components of more than one); lazy imports and those
                             under TYPE_CHECKING included, a package's `__init__` only if it imports
     function_p50            median length of a function: lines from `def` to its end without
                             decorators, docstring, comments and blank lines (nearest rank)
-    function_p90            what nine in ten functions do not exceed, likewise
+    function_p90            length that nine in ten functions do not exceed, counted the same way
     files_over_400          files of more than 400 lines, blank ones and comments included
-    any_count               places that say `Any`, its imports and quoted annotations not among them
+    any_count               uses of `Any`, without imports and quoted annotations
     cast_count              calls of `cast`
     unchecked_updates       calls of `model_copy(update=…)`, which checks nothing, outside a
                             function named `evolve`
@@ -19,12 +18,12 @@ The source is parsed, not run. Keys of the last line:
     task_path_lines         one task from the command line to the merged commit: lines, as above, of
                             the functions that docs/walkthrough.md names; null without that file
     task_path_files         how many files these functions are in; null likewise
-    code_lines              all lines, less the blank ones, those that begin with `#`, and the lines
-                            that docstrings take (also those beneath a field). A blank line in a
-                            docstring is taken off twice: lines without that are in the details
+    code_lines              all lines, minus blank lines, lines that begin with `#`, and lines of
+                            docstrings (also those below a field). A blank line in a docstring is
+                            subtracted twice; the details have the count without that
     make_test_s             seconds that `make test` takes now, with `--make-test`; else null
 
-`--details` lists on standard error what each figure counted, as `path:line` where it can.
+`--details` lists on standard error what each figure counted, as `path:line` if possible.
 """
 
 import argparse
@@ -57,12 +56,12 @@ from benchmarks.walkthrough import WALKTHROUGH, faults_of, functions_named, step
 ROOT: Final = Path(__file__).parents[1]
 LONG_FILE: Final = 400
 SHOWN: Final = 40
-"""Of the longest functions and the fullest folders, in the details."""
+"""How many of the longest functions and fullest folders the details list."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, and what was counted for it."""
+    """A figure, and what was counted."""
 
     value: float | None
     details: Sequence[str] = ()
@@ -88,11 +87,11 @@ def import_circles(modules: Sequence[Module]) -> Figure:
 
 
 def function_length(modules: Sequence[Module], part: float) -> Figure:
-    """Find the length that this part of the functions does not exceed.
+    """Find the length that this share of the functions does not exceed.
 
     Args:
-        modules: what is measured.
-        part: above 0, up to 1.
+        modules: the modules to measure.
+        part: the share, above 0, up to 1.
     """
     found = [function for module in modules for function in functions_of(module)]
     lengths = sorted(function.length for function in found)
@@ -102,28 +101,28 @@ def function_length(modules: Sequence[Module], part: float) -> Figure:
 
 
 def long_files(modules: Sequence[Module]) -> Figure:
-    """Count the files that ask for a second look."""
+    """Count the files of more than 400 lines."""
     found = [module for module in modules if len(module.lines) > LONG_FILE]
     return Figure(len(found), [f"{len(module.lines):4} {module.path}" for module in found])
 
 
 def any_places(modules: Sequence[Module]) -> Figure:
-    """Count where the type checker is told nothing."""
+    """Count the uses of `Any`."""
     return _places(modules, _anys)
 
 
 def casts(modules: Sequence[Module]) -> Figure:
-    """Count where the type checker is told to believe."""
+    """Count the calls of `cast`."""
     return _places(modules, lambda tree: _calls(tree, "cast"))
 
 
 def unchecked_updates(modules: Sequence[Module]) -> Figure:
-    """Count the changed copies of models that no validator sees."""
+    """Count the calls of `model_copy(update=…)`, which no validator checks."""
     return _places(modules, _unchecked)
 
 
 def duplicate_names(modules: Sequence[Module]) -> Figure:
-    """Count the names that do not say which file is meant."""
+    """Count the file names that occur more than once."""
     paths: dict[str, list[str]] = {}
     for module in modules:
         if module.stem not in {"__init__", "__main__"}:
@@ -133,7 +132,7 @@ def duplicate_names(modules: Sequence[Module]) -> Figure:
 
 
 def code_lines(modules: Sequence[Module]) -> Figure:
-    """Count the lines that the program consists of; the details have each package."""
+    """Count the lines of code; the details have each package."""
     counted: dict[str, int] = dict.fromkeys(PACKAGES, 0)
     twice = 0
     for module in modules:
@@ -147,7 +146,7 @@ def code_lines(modules: Sequence[Module]) -> Figure:
 
 
 def task_path(root: Path) -> tuple[Figure, Figure]:
-    """Count the lines and the files that one reads to follow a task; None without a walkthrough."""
+    """Count the lines and files to read to follow a task; None without a walkthrough."""
     if not (root / WALKTHROUGH).is_file():
         return Figure(None), Figure(None)
     steps = steps_of((root / WALKTHROUGH).read_text("utf-8"))
@@ -159,10 +158,10 @@ def task_path(root: Path) -> tuple[Figure, Figure]:
 
 
 def make_test_seconds(root: Path) -> float:
-    """Run `make test`, its output on standard error, and return the seconds that it took.
+    """Run `make test`, with its output on standard error, and return the seconds that it took.
 
     Raises:
-        RuntimeError: it failed, so that its time says nothing.
+        RuntimeError: it failed, so its time has no meaning.
     """
     began = time.perf_counter()
     ran = subprocess.run(["make", "test"], cwd=root, stdout=sys.stderr, check=False)

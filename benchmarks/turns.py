@@ -1,9 +1,9 @@
-"""One agent, 100 turns, no model latency, 4 KB observations: does a turn cost the same for ever?
+"""One agent, 100 turns, no model latency, 4 KB observations: does the cost of a turn stay flat?
 
 Keys of the last line:
     history_bytes_ratio_100_10   history bytes of turn 100 over turn 10, the worst of one and three
                                  model workers; flat is 1
-    activities_per_turn          scheduled activities over turns
+    activities_per_turn          scheduled activities per turn
     wall_ratio                   median wall time of a turn on 300 files over the median of two bare
                                  sequential activities, measured in the same run
     wall_ratio_10k               the same on 10,000 files
@@ -39,7 +39,7 @@ class Measured(NamedTuple):
 
 
 def playbook(turns: int) -> dict[str, Any]:
-    """Return a developer of so many turns, each with another 4 KB and one small change."""
+    """Return a developer with this many turns, each with 4 KB of output and one small change."""
     work = [
         {
             "calls": [
@@ -86,7 +86,7 @@ async def measure(client: Client, repository: Path, turns: int) -> Measured:
 
 
 def _by_turn(events: list[HistoryEvent]) -> Measured:
-    """Cut a history at each scheduled model call."""
+    """Split a history at each scheduled model call."""
     starts = [
         place
         for place, event in enumerate(events)
@@ -107,7 +107,7 @@ def _seconds(a: datetime, b: datetime) -> float:
 
 
 async def bare(client: Client, turns: int) -> list[float]:
-    """Return the seconds of each bare turn, from the server's own times of its history."""
+    """Return the seconds of each bare turn, by the server's times in the history."""
     handle = await client.start_workflow(
         BareTurns.run, turns, id=f"bare-{turns}-{id(object())}", task_queue=QUEUE
     )
@@ -123,7 +123,7 @@ async def bare(client: Client, turns: int) -> list[float]:
 
 @asynccontextmanager
 async def bare_workers(target: str) -> AsyncGenerator[None]:
-    """Serve the baseline from two processes, as the product's roles are."""
+    """Serve the baseline from two processes, as Blue Flame's roles are served."""
     started = [
         await asyncio.create_subprocess_exec(
             sys.executable, "-m", "benchmarks.bare", target, role, stdout=asyncio.subprocess.PIPE

@@ -1,12 +1,11 @@
-"""The steps that docs/walkthrough.md names: files, and functions in them.
+"""Reads the steps that docs/walkthrough.md names: files, and functions in them.
 
 A step is a path in backquotes, followed in the same line or table row by one or more functions in
 backquotes: `` `workflows/session.py` `SessionWorkflow.run`, `SessionWorkflow._settle` ``. Spaces,
 commas, `and`, `→`, `:`, `(` and a table's cell border may stand between them; any other word ends
 the list of functions. A path that no function follows is a mention and not a step.
 
-Nothing here judges the text. No program of its own: `structure` measures, and a test asks whether
-every step exists.
+Not a program: `structure` uses it, and a test checks that every step exists.
 """
 
 import re
@@ -33,7 +32,7 @@ class Step:
     path: str
     function: str
     line: int
-    """Of the text that names it."""
+    """The line of the text that names it."""
 
 
 def steps_of(text: str) -> tuple[Step, ...]:
@@ -51,7 +50,7 @@ def steps_of(text: str) -> tuple[Step, ...]:
 
 
 def functions_named(root: Path, steps: Sequence[Step]) -> tuple[Function, ...]:
-    """Return the functions that the steps lead to, each once; what does not exist is left out."""
+    """Return the existing functions that the steps name, each once."""
     wanted = {(step.path, step.function) for step in steps}
     paths = sorted({path for path, _ in wanted if (root / path).is_file()})
     return tuple(

@@ -1,9 +1,9 @@
 """Generate docs/configuration.md, docs/commands.md and the JSON Schema of `blueflame.yaml`.
 
 Commands are described by their own help. Names, values and defaults of the configuration come from
-the models that read them, what a key means from `starter.configuration.key_meanings`; the rest of
-the text is in `scripts/docs_text.py`. A key without a meaning, or a meaning without a key, is an
-error.
+the models that read them. The meanings of keys come from `starter.configuration.key_meanings`, and
+the rest of the text from `scripts/docs_text.py`. A key without a meaning, or a meaning without a
+key, is an error.
 """
 
 import sys
@@ -53,7 +53,7 @@ _DEFAULTS = {
     "BLUEFLAME_DATA_DIR": "the system's directory for application data",
     "BLUEFLAME_HOST_NAME": "generated once",
 }
-"""What no model says: defaults that are worked out, and keys without a default."""
+"""Defaults that no model has: computed ones, and those of keys without a default."""
 
 _JSON = {
     "BLUEFLAME_TOOLCHAINS": "JSON list",
@@ -234,7 +234,7 @@ def commands_page() -> str:
 
 
 def main() -> int:
-    """Write all, or with `--check` compare them."""
+    """Write all files, or compare them with `--check`."""
     wanted = {
         "configuration.md": page(),
         "commands.md": commands_page(),
@@ -246,7 +246,7 @@ def main() -> int:
         return 0
     wrong = [name for name in wanted if (DOCS / name).read_text(encoding="utf-8") != wanted[name]]
     for name in wrong:
-        print(f"docs/{name} is not true to the code: scripts/docs writes it again")
+        print(f"docs/{name} differs from the code: run scripts/docs")
     return 1 if wrong else 0
 
 

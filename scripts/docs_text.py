@@ -1,4 +1,4 @@
-"""The text of docs/configuration.md and docs/commands.md that no code says."""
+"""The text of docs/configuration.md and docs/commands.md that does not come from code."""
 
 VARIABLES = {
     "BLUEFLAME_DATA_DIR": "the data directory on this machine ([contents](operating.md#data))",
@@ -93,7 +93,8 @@ itself more than you allow. It may not:
 - permit secrets (`worktree.allow_secret`), or name a path in your home in `environment.variables`
 - approve automatically where you want to be asked
 - change `on_cap`
-- raise `budget.stop_usd` or one of `limits` above your own value or, if you set none, the default
+- raise a limit above your own value or, if you set none, the default: `budget.stop_usd`, `limits`,
+  the limits under `agents`, and `memory_mb`, `processes`, `file_mb` and `disk_mb` of `environment`
 - list hosts, toolchains or a root folder that your own file does not list
 - allow agents more tools, commands or paths than you do
 - set `providers`, `catalogue`, or `registries`, `upstream_proxy`, `no_proxy` and `ca_file` under
@@ -213,8 +214,8 @@ and the sandbox allow. [Security](security.md) explains how far they protect you
   shell's builtins. Programs that only start others (`env`, `timeout`, `xargs` …) are judged by what
   they start.
 - **`deny_commands: [npm run release*, rm -rf]`** denies each command that begins with these words,
-  with any options and further words. If Blue Flame cannot tell whether a command begins so, it
-  denies the command too.
+  with any options and further words. If Blue Flame cannot tell whether a command begins with them,
+  it denies the command too.
 - **If both match**, deny wins.
 - **Layers.** The lists that deny (`deny_commands`, `blocked_paths`, `protected_paths`) are joined
   over all layers. A repository's file may only shorten the other lists.
@@ -253,4 +254,4 @@ RULES = {
     "rights": "sudo, su, mount, docker and similar programs",
     "system-packages": "apt, dnf, brew and similar programs",
 }
-"""What denies, in the order in which it is asked."""
+"""The rules that deny, in the order in which they are checked."""

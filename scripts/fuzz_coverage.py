@@ -1,8 +1,8 @@
-"""Search along the branches of our own code: each property below is a target of atheris.
+"""Fuzz the project's own code, guided by its coverage: each property below is a target of atheris.
 
-What libFuzzer tries is kept per property in `.hypothesis/coverage`, and goes on from there the next
-time. A failing case is put into hypothesis' own database, so that pytest repeats it. The grammar of
-bash is C and stays dark to it; the code around the grammar does not.
+libFuzzer keeps its inputs per property in `.hypothesis/coverage`, and continues with them the next
+time. A failing case is stored in hypothesis' own database, so that pytest repeats it. The grammar
+of bash is C and has no coverage here; the code around the grammar has.
 
 Usage: scripts/fuzz --coverage (FUZZ_SECONDS for all together)
 """
@@ -28,15 +28,13 @@ TARGETS = (
     "policy.plan.test_plan_check:test_whatever_is_submitted_is_a_plan_or_faults",
     "starter.configuration.test_file_shape:test_any_text_is_read_or_refused_with_its_place",
 )
-"""Without fixtures, and without programs that are started."""
+"""Properties that need no fixtures and start no programs."""
 
 
 def search(target: str, seconds: int) -> None:
     """Search one property in this process, which ends with it."""
-    atheris = importlib.import_module(
-        "atheris"
-    )  # not in the lock, so that types know nothing of it
-    importlib.import_module("tests.conftest")  # where failing cases are kept
+    atheris = importlib.import_module("atheris")  # not in the lock, so it has no types
+    importlib.import_module("tests.conftest")  # where failing cases are stored
     with atheris.instrument_imports(include=["activities", "starter", "workflows"]):
         module, _, name = target.partition(":")
         test = getattr(importlib.import_module(f"tests.unit.{module}"), name)
@@ -53,7 +51,7 @@ def search(target: str, seconds: int) -> None:
 
 
 def main() -> int:
-    """Search each property in a process of its own; return 1 where one failed."""
+    """Search each property in its own process; return 1 if one failed."""
     seconds = max(1, int(os.environ.get("FUZZ_SECONDS", "60")) // len(TARGETS))
     failed = [
         target

@@ -1,7 +1,7 @@
-"""Writes every role's whole first request, as each provider gets it, into the snapshots.
+"""Writes the complete first request of every role, for each provider, into the snapshots.
 
-A change of wording, of a schema or of the order is then seen in review, where it is meant to be
-judged: `tests/unit/activities/prompts/test_first_requests.py` compares.
+So a review shows each change of wording, schema or order.
+`tests/unit/activities/prompts/test_first_requests.py` compares the snapshots with the code.
 """
 
 import asyncio

@@ -11,20 +11,20 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Run(NamedTuple):
-    """How pytest ended, the failures by test (the end of what each said first), what passed."""
+    """Pytest's exit code, the failures by test (the end of each first message), and what passed."""
 
     code: int
     failures: dict[str, str]
     passes: set[str]
     is_broken: bool
-    """Whether something failed that is not a test: a file's collection, a process of xdist."""
+    """Whether anything other than a test failed: a file's collection, a process of xdist."""
 
 
 def run(arguments: list[str]) -> Run:
-    """Run pytest in the current directory; its output goes where this program's goes.
+    """Run pytest in the current directory; its output goes to this program's output.
 
     Args:
-        arguments: of pytest, those of xdist included.
+        arguments: pytest's arguments, including those of xdist.
     """
     with tempfile.TemporaryDirectory(prefix="blueflame-runs-") as name:
         folder = Path(name)
@@ -42,5 +42,5 @@ def run(arguments: list[str]) -> Run:
 
 
 def _lines(path: Path) -> list[str]:
-    # A line ends with "\n" only: the id of a test may hold other characters that end lines.
+    # Split at "\n" only: the id of a test may contain other line separators.
     return path.read_text("utf-8").split("\n")[:-1] if path.exists() else []

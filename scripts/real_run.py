@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A session on a released third-party project, through all three official SDKs over HTTP.
+"""Run a session on a released third-party project, through all three official SDKs over HTTP.
 
-The project's source is fetched by its package name and becomes a git repository in a scratch
-folder. The models are simulated (a playbook answers in the providers' dialects), everything else is
-real: the SDKs, the server, git, the sandbox, and the project's own tests as the gate. Ends with one
-line of JSON, and with code 0 only if every check holds.
+The project's source is fetched by its package name and becomes a git repository in a temporary
+folder. The models are simulated (a playbook answers in the providers' formats). Everything else is
+real: the SDKs, the server, git, the sandbox, and the project's own tests as the gate. Prints one
+line of JSON at the end, and exits with 0 only if every check passed.
 """
 
 import argparse
@@ -29,7 +29,7 @@ models:
   reviewer: [google/gemini-4-argon]
 gates:
   tests: {run: [%s, "-p", "no:cacheprovider"], timeout: 5m}
-# The project's tests need pytest; here that of our own virtual environment is shown.
+# The project's tests need pytest: show that of Blue Flame's virtual environment.
 environment: {toolchains: [%s]}
 """
 
@@ -45,14 +45,14 @@ def fetch(folder: Path) -> Path:
 
 
 def git(root: Path, *arguments: str) -> str:
-    """Run git as a person would, with a name of our own."""
+    """Run git as a person would, with a fixed author."""
     command = ("git", "-c", "user.name=someone", "-c", "user.email=someone@localhost")
     ran = subprocess.run([*command, *arguments], cwd=root, check=True, capture_output=True)
     return ran.stdout.decode().strip()
 
 
 def make_repository(root: Path) -> None:
-    """Commit the source, then leave the checkout dirty as a person's often is."""
+    """Commit the source, then make an uncommitted change."""
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "As released")
@@ -62,7 +62,7 @@ def make_repository(root: Path) -> None:
 
 
 def picture(root: Path) -> dict[str, str]:
-    """Return a digest of every file of the checkout, and of what git keeps of it."""
+    """Return a digest of every file of the checkout, and of git's state."""
     own = [root / ".git" / name for name in ("index", "HEAD", "config")]
     files = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
     return {
@@ -72,7 +72,7 @@ def picture(root: Path) -> dict[str, str]:
 
 
 async def run_session(scratch: Path, repository: Path) -> tuple[int, str, list[dict[str, object]]]:
-    """Run the session against a simulator; return exit code, output, and what was asked of it."""
+    """Run the session against a simulator; return exit code, output, and its requests."""
     from activities.adapters.models.scripted.playbook import parse_playbook
     from activities.adapters.models.simulator.simulator_server import Simulator
 
@@ -132,7 +132,7 @@ def tests_pass(repository: Path, branch: str, scratch: Path) -> bool:
 
 
 def roles_by_provider(asked: list[dict[str, object]]) -> dict[str, list[str]]:
-    """Return which roles spoke through which dialect."""
+    """Return which roles used which dialect."""
     seen: dict[str, set[str]] = {}
     for each in asked:
         seen.setdefault(str(each["dialect"]), set()).add(str(each["role"]))
@@ -141,14 +141,14 @@ def roles_by_provider(asked: list[dict[str, object]]) -> dict[str, list[str]]:
 
 async def main() -> int:
     """Run and check; return the exit code."""
-    # No option: whoever only looks, or mistypes, must not start a session.
+    # There are no options: `--help` or a typing error must not start a session.
     argparse.ArgumentParser(prog="scripts/real_run", description=__doc__).parse_args()
     with tempfile.TemporaryDirectory(prefix="blueflame-real-") as name:
         return await checked(Path(name))
 
 
 async def checked(scratch: Path) -> int:
-    """Run in a scratch folder and report."""
+    """Run in a temporary folder and report."""
     os.chmod(scratch, 0o755)  # noqa: PTH101, S103 (the host's user must pass; made by tempfile, before anything else runs)
     repository = fetch(scratch)
     make_repository(repository)

@@ -1,9 +1,10 @@
-"""Run the tests; run what failed a second time, alone, and pass if it then passes.
+"""Run the tests; run failed tests a second time, alone, and pass if they then pass.
 
-What passes the second time is listed under the heading FLAKY with its first failure: it is a defect
-of the test or of the program, and is fixed before the work that met it is called done. What fails
-twice fails, and so does what is skipped then. A run that ends in another way (no tests, a file that
-cannot be collected, a process of xdist that died, an internal error) fails at once.
+A test that passes the second time is listed under the heading FLAKY with its first failure. It is a
+defect of the test or of the program: fix it before you finish your change. A test that fails twice
+fails the run, and so does one that is skipped the second time. A run that ends in another way (no
+tests, a file that cannot be collected, a process of xdist that died, an internal error) fails at
+once.
 
 Usage: python scripts/retry_failed.py [--first OPTIONS ...] -- OPTIONS ...
 The options after `--first` are only for the first run: `-n 3`, and which tests.
@@ -14,9 +15,9 @@ import sys
 from pytest_runs import ROOT, Run, run
 
 FAILED = 1
-"""pytest's code for a run in which tests failed, and nothing else was wrong."""
+"""pytest's exit code if tests failed and nothing else was wrong."""
 MOST = 20
-"""Beyond this many failures something is broken, and nothing is flaky."""
+"""With more failures than this, something is broken, and no test is run again."""
 
 
 def main(arguments: list[str]) -> int:
@@ -45,7 +46,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _report(before: Run, again: Run) -> int:
-    """Tell what was flaky and what failed twice; return how many failed twice."""
+    """Print what was flaky and what failed twice; return how many failed twice."""
     well = again.passes - set(again.failures)
     flaky = {test: text for test, text in before.failures.items() if test in well}
     if flaky:

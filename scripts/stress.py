@@ -1,7 +1,7 @@
-"""Run the tests many times, under changing seeds and processor load, and list what ever failed.
+"""Run the tests many times, under changing seeds and processor load, and list every failed test.
 
 Usage: scripts/stress RUNS [--load PROCESSES] [OPTIONS OF PYTEST ...]
-Run N shuffles the tests with seed N. Beside it as many busy processes run as `--load` says (2). It
+Run N shuffles the tests with seed N, while `--load` busy processes run (2 by default). The script
 exits with 1 if any test failed in any run.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Generator
 from pytest_runs import run
 
 _BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))"
-"""Ends by itself once the program that started it is gone."""
+"""Ends by itself when the program that started it has ended."""
 
 
 def main() -> int:
@@ -38,13 +38,13 @@ def main() -> int:
     for test, seeds in sorted(failed.items(), key=lambda each: -len(each[1])):
         print(f"{len(seeds)} times, seeds {', '.join(map(str, seeds))}: {test}")
     for seed in broken:
-        print(f"seed {seed}: pytest itself did not end well")
+        print(f"seed {seed}: pytest itself failed")
     return 1 if failed or broken else 0
 
 
 @contextlib.contextmanager
 def _load(processes: int) -> Generator[None]:
-    """Keep processors busy; only the processes that were started here are ended."""
+    """Keep processors busy; end only the processes that were started here."""
     command = [sys.executable, "-S", "-c", _BUSY, str(os.getpid())]
     busy = [subprocess.Popen(command) for _ in range(processes)]
     try:

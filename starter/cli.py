@@ -24,7 +24,6 @@ from starter.commands import (
     run,
     simulate,
     steering,
-    trace,
     up,
 )
 from starter.console.command_errors import CommandError
@@ -58,7 +57,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     name=NAME,
-    help="A goal in, reviewed and merged work out: coding agents as durable Temporal workflows.",
+    help="From a goal to reviewed, merged work: coding agents as durable Temporal workflows.",
     epilog="Exit codes: 0 complete, 1 failed, 2 invalid input, 3 waits for you, 4 stopped, "
     "5 unavailable, 6 not possible now, 7 inside a session, 130 detached.",
     no_args_is_help=True,
@@ -100,7 +99,7 @@ _GROUPS = (
         inspection.task,
         inspection.diff,
         log.log,
-        trace.trace,
+        inspection.trace,
         plan_command.plan,
     ),
     (approve_and_reject.approve, approve_and_reject.reject, fast_forward_command.fast_forward),

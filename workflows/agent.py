@@ -103,7 +103,7 @@ class AgentWorkflow:
             self._agent.state.reminders,
         )
         if move.end is not None:
-            raise Ended(move.end, answer.text[:500])
+            raise Ended(move.end, (answer.refusal or answer.text)[:500])
         if move.kind == "remind":
             pending = (UserMessage(text=move.text),)
             self._agent.update(pending=pending, reminders=self._agent.state.reminders + 1)

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
@@ -34,12 +34,21 @@ from workflows.contracts.host_contracts import (
 from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest, WorktreeRef
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.budget import AccountClosed
-from workflows.domain.ids import AgentId, Commit
-from workflows.domain.session.wave_values import Grounds
+from workflows.domain.ids import AgentId, Commit, SessionId
+from workflows.domain.session.wave_values import (
+    Developed,
+    Grounds,
+    ItemReport,
+    NotDeveloped,
+    Refused,
+    Validated,
+    Waits,
+)
 from workflows.errors import FailureType
 from workflows.policy.commands.protection import gate_files
 
 _T = TypeVar("_T")
+_Item = TypeVar("_Item", bound=Developed | NotDeveloped | Waits | Validated | Refused)
 ChildHandle = workflow.ChildWorkflowHandle[Any, Any]
 AgentHandle = workflow.ChildWorkflowHandle[AgentWorkflow, AgentOutcome]
 
@@ -183,6 +192,36 @@ async def all_done(work: Iterable[Coroutine[object, object, _T]]) -> tuple[_T, .
         raise
     finally:
         await workflow.wait_condition(workflow.all_handlers_finished)
+
+
+class Results(Generic[_Item]):
+    """A wave's finished items: kept for its result or, once asked, told to the session at once.
+
+    The session asks when an agent holds until a person acts: the work of the others does not wait.
+    """
+
+    def __init__(self, session: SessionId) -> None:
+        self._session = session
+        self._is_reporting = False
+        self._kept: list[_Item] = []
+
+    async def add(self, item: _Item) -> None:
+        """Take one finished item."""
+        self._kept.append(item)
+        if self._is_reporting:
+            await self.report()
+
+    async def report(self) -> None:
+        """Tell the session what has finished, and from now on each item as it finishes."""
+        self._is_reporting = True
+        session = workflow.get_external_workflow_handle(f"session/{self._session}")
+        while self._kept:
+            item = self._kept.pop(0)
+            await session.signal("item_reported", ItemReport(item=item))
+
+    def kept(self) -> tuple[_Item, ...]:
+        """Return what the session was not told, in the order of finishing."""
+        return tuple(self._kept)
 
 
 async def tell(handle: ChildHandle, signal: str, *words: BaseModel | str) -> bool:

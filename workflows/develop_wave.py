@@ -13,6 +13,7 @@ from workflows.agent_lifecycle import (
     AgentHandle,
     AgentOrder,
     Agents,
+    Results,
     all_done,
     failure_text,
     give_up_account,
@@ -62,7 +63,8 @@ _SUMMARY_CHARACTERS: Final = 4_000
 class DevelopWave:
     """Purpose: develop the given tasks; the session schedules them.
 
-    Signals: `steer`, `answer`, `stop_task`, `pause`, `resume`, `proceed`. Carries nothing over.
+    Signals: `steer`, `answer`, `stop_task`, `pause`, `resume`, `report`, `proceed`.
+    Carries nothing over.
     """
 
     @workflow.init
@@ -70,6 +72,7 @@ class DevelopWave:
         self._request = request
         self._slots = asyncio.Semaphore(request.concurrency)
         self._agents = Agents()
+        self._results = Results[DevelopItem](request.grounds.session)
         self._words = {each.task.id: list(each.steers) for each in request.assignments}
         """Messages that did not reach an agent."""
         self._answers: dict[TaskId, str] = {}
@@ -78,13 +81,13 @@ class DevelopWave:
     @workflow.run
     async def run(self, request: DevelopRequest) -> DevelopResult:
         """Develop all assignments and return the result of each."""
-        items = await all_done(self._attempt(each) for each in request.assignments)
+        await all_done(self._attempt(each) for each in request.assignments)
         unheard = [
             TaskWord(task=task, text=text)
             for task, words in sorted(self._words.items())
             for text in words
         ]
-        return DevelopResult(items=items, unheard=tuple(unheard))
+        return DevelopResult(items=self._results.kept(), unheard=tuple(unheard))
 
     # --- signals -----------------------------------------------------------------------------
 
@@ -117,6 +120,11 @@ class DevelopWave:
         await self._agents.resume()
 
     @workflow.signal
+    async def report(self) -> None:
+        """Tell the session of each item as it finishes, because an agent holds."""
+        await self._results.report()
+
+    @workflow.signal
     async def proceed(self) -> None:
         """Close the wave early: unfinished work continues in the next cycle."""
         reason = "the wave was closed early; the work goes on in the next cycle"
@@ -125,16 +133,17 @@ class DevelopWave:
 
     # --- one attempt -------------------------------------------------------------------------
 
-    async def _attempt(self, assignment: Assignment) -> DevelopItem:
+    async def _attempt(self, assignment: Assignment) -> None:
         async with self._slots:
             await workflow.wait_condition(lambda: not self._agents.is_paused)
             try:
-                return await self._develop(assignment)
+                item = await self._develop(assignment)
             except (ActivityError, ChildWorkflowError) as error:
                 if is_cancelled():
                     raise
                 await give_up_account(self._request.grounds, _agent(assignment))
-                return _not_developed(assignment, None, AgentEnd.HOST, failure_text(error))
+                item = _not_developed(assignment, None, AgentEnd.HOST, failure_text(error))
+        await self._results.add(item)
 
     async def _develop(self, assignment: Assignment) -> DevelopItem:
         task = assignment.task.id

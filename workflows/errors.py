@@ -9,7 +9,10 @@ ApplicationError.type
 ├── CreditExhausted      not retried: a person pays, or the route falls back
 ├── AuthenticationFailed not retried: a person fixes the key
 ├── ContextOverflow      not retried as it is: the agent compacts
-├── InvalidRequest       not retried: Blue Flame's request was wrong
+├── OutputTooLong        not retried as it is: the agent asks for less output
+├── ModelUnusable        not retried: the route moves on, or a person changes something
+├── PromptBlocked        not retried: a filter refuses what this agent sends
+├── InvalidRequest       not retried: this request was wrong
 ├── OutcomeUnknown       not retried: may be billed, so charged at its quote and asked again
 ├── WorkerLost           the worker died during the call: tools are retried, model calls are not
 ├── RepositoryRefused    the repository cannot be used as it is; the message says how to fix it
@@ -31,6 +34,9 @@ class FailureType(StrEnum):
     CREDIT_EXHAUSTED = "CreditExhausted"
     AUTHENTICATION_FAILED = "AuthenticationFailed"
     CONTEXT_OVERFLOW = "ContextOverflow"
+    OUTPUT_TOO_LONG = "OutputTooLong"
+    MODEL_UNUSABLE = "ModelUnusable"
+    PROMPT_BLOCKED = "PromptBlocked"
     INVALID_REQUEST = "InvalidRequest"
     OUTCOME_UNKNOWN = "OutcomeUnknown"
     WORKER_LOST = "WorkerLost"
@@ -46,6 +52,9 @@ NEVER_RETRIED = (
     FailureType.CREDIT_EXHAUSTED,
     FailureType.AUTHENTICATION_FAILED,
     FailureType.CONTEXT_OVERFLOW,
+    FailureType.OUTPUT_TOO_LONG,
+    FailureType.MODEL_UNUSABLE,
+    FailureType.PROMPT_BLOCKED,
     FailureType.INVALID_REQUEST,
     FailureType.OUTCOME_UNKNOWN,
     FailureType.REPOSITORY_REFUSED,

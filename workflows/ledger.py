@@ -2,7 +2,8 @@
 
 Agents ask by signal for a few calls ahead; the signal `granted` is the answer. It tells the
 session what only a person can fix: a reached cap, a high burn rate, a refused key or its credit.
-Without children it may continue as new at any time. It decides nothing about models or tasks.
+With each grant it tells an agent which models others found unusable. Without children it may
+continue as new at any time. It decides nothing about models or tasks.
 """
 
 from datetime import datetime, timedelta
@@ -16,13 +17,14 @@ from workflows.domain.budget import (
     Ask,
     CapChanged,
     Grant,
-    KeyRefused,
     LedgerEvent,
     LedgerEventKind,
     LedgerMessage,
     LedgerRequest,
     LedgerView,
+    ProviderFault,
 )
+from workflows.policy.agent import model_failures
 from workflows.policy.money import amounts_in_words, grants
 
 _BURN_NOTICE_EVERY = timedelta(minutes=1)
@@ -32,8 +34,9 @@ _BURN_NOTICE_EVERY = timedelta(minutes=1)
 class SessionLedger:
     """Purpose: caps that hold under any concurrency.
 
-    Signals: `ask`, `close_account`, `key_refused`, `set_cap`, `finish`. Query: `state`.
-    A continuation carries the accounts, the unserved messages, and whether the warning was given.
+    Signals: `ask`, `close_account`, `provider_fault`, `set_cap`, `finish`. Query: `state`.
+    A continuation carries the accounts, the known faults, the unserved messages, and whether the
+    warning was given.
     """
 
     @workflow.init
@@ -41,6 +44,7 @@ class SessionLedger:
         self._request = request
         self._accounts = request.accounts or Accounts(cap_usd=request.caps.stop_usd)
         self._is_warned = request.is_warned
+        self._faults = request.faults
         self._inbox: list[LedgerMessage] = list(request.inbox)
         self._is_finished = request.is_finished
         self._served = 0
@@ -71,9 +75,9 @@ class SessionLedger:
         self._inbox.append(closed)
 
     @workflow.signal
-    def key_refused(self, refused: KeyRefused) -> None:
-        """An agent holds, because its key was refused or its credit is used up."""
-        self._inbox.append(refused)
+    def provider_fault(self, fault: ProviderFault) -> None:
+        """An agent met a fault of a model or a key, which may concern others."""
+        self._inbox.append(fault)
 
     @workflow.signal
     def set_cap(self, changed: CapChanged) -> None:
@@ -111,13 +115,20 @@ class SessionLedger:
                 )
             case CapChanged():
                 self._accounts = grants.set_cap(self._accounts, message.usd)
-            case KeyRefused():
-                await self._tell("key_refused", message.text)
+            case ProviderFault():
+                await self._take_fault(message)
         await self._watch(now)
 
+    async def _take_fault(self, fault: ProviderFault) -> None:
+        is_known = model_failures.is_known(self._faults, fault)
+        self._faults = model_failures.remembered(self._faults, fault)
+        if not is_known:
+            await self._tell("provider_fault", fault.text, fault)
+
     async def _answer(self, ask: Ask, grant: Grant) -> None:
-        await _signal(ask.workflow_id, "granted", grant)
-        if grant.usd == 0 and not ask.is_ahead:
+        skipped = model_failures.skipped(self._faults, workflow.now())
+        await _signal(ask.workflow_id, "granted", grant.skipping(skipped))
+        if grant.usd < ask.least_usd and not ask.is_ahead:
             cap = amounts_in_words.money(self._accounts.cap_usd)
             await self._tell("cap_reached", f"the cap of {cap} conflicts with a further call")
 
@@ -143,12 +154,15 @@ class SessionLedger:
     def _may_tell_burn(self, now: datetime) -> bool:
         return self._burn_told_at is None or now - self._burn_told_at >= _BURN_NOTICE_EVERY
 
-    async def _tell(self, kind: LedgerEventKind, text: str) -> None:
+    async def _tell(
+        self, kind: LedgerEventKind, text: str, fault: ProviderFault | None = None
+    ) -> None:
         event = LedgerEvent(
             kind=kind,
             settled_usd=grants.settled(self._accounts),
             cap_usd=self._accounts.cap_usd,
             text=text,
+            fault=fault,
         )
         await _signal(self._request.session_workflow, "ledger_event", event)
 
@@ -159,6 +173,7 @@ class SessionLedger:
             messages_per_run=self._request.messages_per_run,
             accounts=self._accounts,
             is_warned=self._is_warned,
+            faults=self._faults,
             inbox=tuple(self._inbox),
             is_finished=self._is_finished,
         )

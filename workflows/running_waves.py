@@ -7,7 +7,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from datetime import timedelta
+from typing import Final, Literal, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
@@ -48,10 +49,12 @@ _Wave = TypeVar("_Wave")
 _Request = TypeVar("_Request", bound=BaseModel)
 _Result = TypeVar("_Result")
 
+_LEDGER_PATIENCE: Final = timedelta(minutes=1)
 _HEARS = {
     "pause": frozenset({"plan", "develop", "validate"}),
     "resume": frozenset({"plan", "develop", "validate"}),
     "proceed": frozenset({"develop"}),
+    "report": frozenset({"develop", "validate"}),
 }
 """The stages that get each signal."""
 
@@ -254,3 +257,19 @@ async def set_cap(ledger_id: str, changed: CapChanged) -> None:
     """Tell the ledger a new cap; one that is gone is reported by `ledger_lost`."""
     with contextlib.suppress(ApplicationError):
         await workflow.get_external_workflow_handle(ledger_id).signal("set_cap", changed)
+
+
+async def finish_ledger(ledger_id: str, has_closed: Callable[[], bool]) -> None:
+    """Tell the ledger that the session ends, and wait up to a minute for its last figure.
+
+    Args:
+        ledger_id: its workflow id.
+        has_closed: says whether the figure has arrived.
+    """
+    try:
+        await workflow.get_external_workflow_handle(ledger_id).signal("finish")
+        await workflow.wait_condition(has_closed, timeout=_LEDGER_PATIENCE)
+    except ApplicationError as gone:
+        workflow.logger.info("the ledger is gone already: %s", gone)
+    except TimeoutError:
+        workflow.logger.warning("the ledger did not answer; the spend shown is the session's")

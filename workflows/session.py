@@ -7,7 +7,7 @@ It owns the state and starts the waves (`running_waves`), which do the work. The
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from functools import partial
 from typing import NoReturn, TypeVar, Unpack
 
 from temporalio import workflow
@@ -27,6 +27,7 @@ from workflows.domain.session.session_values import (
     SessionResult,
     SessionView,
 )
+from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
 from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
@@ -34,6 +35,7 @@ from workflows.policy.session import (
     decisions,
     phase_changes,
     plan_edits,
+    readiness,
     reported_events,
     scheduling,
     session_view,
@@ -50,10 +52,9 @@ from workflows.policy.session.effects import (
     TellWaves,
 )
 from workflows.preparation import baseline, check_plan, prepare
-from workflows.running_waves import RunningWaves, ledger_lost, set_cap, start_ledger
+from workflows.running_waves import RunningWaves, finish_ledger, ledger_lost, set_cap, start_ledger
 
 _T = TypeVar("_T")
-_LEDGER_PATIENCE = timedelta(minutes=1)
 
 
 class _Stopped(Exception):  # noqa: N818  (control flow inside this module, not an error)
@@ -65,7 +66,7 @@ class SessionWorkflow:
     """Purpose: the truth about one session.
 
     Signals and Updates: those of `policy.session.decisions.NAMES`, each with one JSON object
-    (`decision_inbox`), and the ledger's signal `ledger_event`. Queries: `state`, `plan`, `task`.
+    (`decision_inbox`); `ledger_event`, `item_reported`. Queries: `state`, `plan`, `task`, `agents`.
     A continuation carries `SessionState`; it happens only when no wave runs.
     """
 
@@ -77,7 +78,7 @@ class SessionWorkflow:
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
         self._inbox = DecisionInbox(self._judge, self._answered)
-        self._ledger_events: list[LedgerEvent] = []
+        self._events: list[LedgerEvent | ItemReport] = []
         self._waves = RunningWaves(request.session)
         self._has_changed = False
         self._wants_new_plan = False
@@ -97,7 +98,6 @@ class SessionWorkflow:
             outcome = "stopped"
             await self._stop()
         except asyncio.CancelledError:
-            # Cancelled from the Web UI or by `temporal workflow cancel`: a stop with that status.
             self._update(reason="cancelled through Temporal")
             await self._stop()
             await self._close()
@@ -119,7 +119,12 @@ class SessionWorkflow:
     @workflow.signal
     def ledger_event(self, event: LedgerEvent) -> None:
         """Record what the ledger reports."""
-        self._ledger_events.append(event)
+        self._events.append(event)
+
+    @workflow.signal
+    def item_reported(self, report: ItemReport) -> None:
+        """Record what a wave finished while another of its agents holds."""
+        self._events.append(report)
 
     @workflow.query
     def state(self) -> SessionView:
@@ -189,8 +194,7 @@ class SessionWorkflow:
             self._update(plan=None, records={}, changesets=(), plan_fault=result.reason)
 
     async def _await_plan_decision(self) -> None:
-        has_plan = self._state.plan is not None
-        reason = "waits for approval of the plan" if has_plan else self._state.plan_fault
+        reason = "waits for approval of the plan" if self._state.plan else self._state.plan_fault
         self._enter(SessionPhase.AWAITING_PLAN, reason)
         while not (self._state.is_plan_approved or self._wants_new_plan):
             await self._hear()
@@ -200,19 +204,17 @@ class SessionWorkflow:
     async def _work(self) -> tuple[SessionOutcome, str]:
         """Start what can start and take up results, until nothing is left to do."""
         while True:
-            if self._state.halt:
-                reason = self._state.halt
+            if reason := self._state.halt:
                 await self._apply(phase_changes.halt(self._state, self._config, reason))
             if self._state.phase is SessionPhase.STOPPING:
                 raise _Stopped
-            # Take up what was said during the last signals first: neither a continuation nor an end
-            # may lose it.
-            if self._state.phase is SessionPhase.RUNNING and not self._has_heard():
-                ended = self._step()
-                if ended is not None:
-                    return ended
-            self._show()
-            await self._hear()
+            # What was said during the last signals comes first: no continuation or end may lose it.
+            may_step = self._state.phase is SessionPhase.RUNNING and not self._has_heard()
+            if may_step and (ended := self._step()) is not None:
+                return ended
+            if not self._state.halt:
+                self._show()
+                await self._hear()
 
     def _step(self) -> tuple[SessionOutcome, str] | None:
         """Settle the state and start waves; return the end and its reason if nothing is left."""
@@ -226,7 +228,7 @@ class SessionWorkflow:
             end_if_cancelled()
             workflow.continue_as_new(self._request.continued(self._state))
         if self._waves:
-            self._update(reason="")
+            self._update(reason="", halt=readiness.standstill(self._state, self._config))
             return None
         ending = scheduling.ending(self._state, self._config)
         if (kind := ending.kind) != "waits":
@@ -236,11 +238,11 @@ class SessionWorkflow:
 
     def _is_long(self) -> bool:
         waves = self._state.cycle - (self._request.carried.cycle if self._request.carried else 0)
-        has_many = waves >= self._request.waves_per_run
-        return has_many or workflow.info().is_continue_as_new_suggested()
+        is_suggested = workflow.info().is_continue_as_new_suggested()
+        return is_suggested or waves >= self._request.waves_per_run
 
     def _has_heard(self) -> bool:
-        return bool(self._inbox or self._ledger_events)
+        return bool(self._inbox or self._events)
 
     def _start(self, start: scheduling.StageStart) -> None:
         request = wave_requests.stage_request(self._request, self._state, start)
@@ -300,8 +302,8 @@ class SessionWorkflow:
             raise self._fault
         while (entry := self._inbox.take()) is not None:
             await self._take_decision(entry)
-        while self._ledger_events:
-            event, now = self._ledger_events.pop(0), workflow.now()
+        while self._events:
+            event, now = self._events.pop(0), workflow.now()
             await self._apply(reported_events.take(self._state, self._config, event, now))
         if self._state.phase is SessionPhase.STOPPING:
             raise _Stopped
@@ -351,20 +353,10 @@ class SessionWorkflow:
 
     async def _close(self) -> None:
         """End the ledger, take its final figure of what was spent, and save the last view."""
-        ledger = workflow.get_external_workflow_handle(self._request.ledger_id)
-        try:
-            await ledger.signal("finish")
-            await workflow.wait_condition(
-                lambda: any(each.kind == "closed" for each in self._ledger_events),
-                timeout=_LEDGER_PATIENCE,
-            )
-        except ApplicationError as gone:
-            workflow.logger.info("the ledger is gone already: %s", gone)
-        except TimeoutError:
-            workflow.logger.warning("the ledger did not answer; the spend shown is the session's")
-        for event in self._ledger_events:
-            self._update(ledger_usd=event.settled_usd)
-        self._ledger_events.clear()
+        has_closed = partial(reported_events.has_closed, self._events)
+        await finish_ledger(self._request.ledger_id, has_closed)
+        self._state = reported_events.last_figure(self._state, self._events)
+        self._events.clear()
         await self._drain()
         self._enter(SessionPhase.ENDED, self._state.reason)
 

@@ -8,6 +8,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError
 from workflows.agent_lifecycle import (
     AgentOrder,
     Agents,
+    Results,
     all_done,
     failure_text,
     give_up_account,
@@ -63,19 +64,20 @@ class _Cost:
 
 @workflow.defn(name="ValidateWave", failure_exception_types=[Exception])
 class ValidateWave:
-    """Purpose: judge submitted work. Signals: `pause`, `resume`. Carries nothing over."""
+    """Purpose: judge submitted work. Signals: `pause`, `resume`, `report`. Carries nothing over."""
 
     @workflow.init
     def __init__(self, request: ValidateRequest) -> None:
         self._request = request
         self._slots = asyncio.Semaphore(request.concurrency)
         self._agents = Agents()
+        self._results = Results[ValidateItem](request.grounds.session)
 
     @workflow.run
     async def run(self, request: ValidateRequest) -> ValidateResult:
         """Judge all candidates, a few at a time."""
-        items = await all_done(self._candidate(each) for each in request.candidates)
-        return ValidateResult(items=items)
+        await all_done(self._candidate(each) for each in request.candidates)
+        return ValidateResult(items=self._results.kept())
 
     @workflow.signal
     async def pause(self) -> None:
@@ -87,15 +89,21 @@ class ValidateWave:
         """Let every reviewer continue."""
         await self._agents.resume()
 
-    async def _candidate(self, candidate: Candidate) -> ValidateItem:
+    @workflow.signal
+    async def report(self) -> None:
+        """Tell the session of each item as it finishes, because a reviewer holds."""
+        await self._results.report()
+
+    async def _candidate(self, candidate: Candidate) -> None:
         cost = _Cost()
         async with self._slots:
             try:
-                return await self._judge(candidate, cost)
+                item = await self._judge(candidate, cost)
             except (ActivityError, ChildWorkflowError) as error:
                 if is_cancelled():
                     raise
-                return _refused(candidate, "abstention", failure_text(error), cost)
+                item = _refused(candidate, "abstention", failure_text(error), cost)
+        await self._results.add(item)
 
     async def _judge(self, candidate: Candidate, cost: _Cost) -> ValidateItem:
         report = await self._gates(candidate)

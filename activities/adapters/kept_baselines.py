@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from workflows.domain.gate import GateReport
 
 DAY_SECONDS: Final = 24 * 3600.0
-"""How long a report counts. The machine changes too, in ways that no key names."""
+"""How long a report counts. The machine can change in ways that the key does not show."""
 
 
 class LocalBaselines:
@@ -42,7 +42,7 @@ class LocalBaselines:
         path = self._path(key)
         half = path.with_name(f".{key}.{secrets.token_hex(4)}")
         now = self._clock()
-        with contextlib.suppress(OSError):  # then the gates run again, which costs time only
+        with contextlib.suppress(OSError):  # then the gates run again, which only costs time
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._remove_old(now)
             half.write_text(report.model_dump_json())

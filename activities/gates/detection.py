@@ -1,8 +1,8 @@
-"""Which gates a repository already has, read from its committed files.
+"""Detects the gates that a repository already has, from its committed files.
 
-Pure: it is given names and contents, and never runs or asks anything. A gate is offered only where
-the repository itself shows that it uses the tool; nothing is invented, so an empty answer is an
-ordinary one. Only the root of the repository is looked at: what a monorepo needs is configured.
+Pure: it gets names and contents, and runs nothing. It returns a gate only if the repository itself
+uses the tool, so the answer may be empty. It looks only at the root; `activities.projects` looks at
+the packages of a monorepo.
 """
 
 import json
@@ -39,7 +39,7 @@ _READ = frozenset(
 )
 _HOOKS = ".pre-commit-config.yaml"
 _OTHERS = frozenset({"package.json", _HOOKS})
-"""Read, but not for what they say of pytest."""
+"""Read, but not to find out whether pytest is used."""
 _GITLEAKS_HOOK = re.compile(rb"^[ \t]*(?:-[ \t]+)?id:[ \t]*[\"']?gitleaks", re.MULTILINE)
 _REQUIREMENTS = re.compile(r"(?:requirements[^/]*|requirements/[^/]+)\.(?:txt|in)\Z")
 _PYTHON_TEST = re.compile(r"(?:test_[^/]*|[^/]*_test)\.py\Z")
@@ -59,7 +59,7 @@ _UNITTEST_STYLE = re.compile(
 
 
 def files_to_read(paths: Iterable[str]) -> tuple[str, ...]:
-    """Name the files whose content `detect_gates` looks at; of all others the name is enough.
+    """Return the files whose content `detect_gates` reads; of all others it needs only the name.
 
     Args:
         paths: every committed path, relative, with `/`.
@@ -71,13 +71,13 @@ def files_to_read(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def detect_gates(files: Files) -> tuple[GateSpec, ...]:
-    """Find the repository's own checks, the quick ones first.
+    """Find the repository's own checks, quick ones first.
 
     Args:
         files: every committed path with its bytes; those outside `files_to_read` may be empty.
 
     Returns:
-        The gates, with the source `detected`; empty where the repository shows none.
+        The gates, with the source `detected`; empty if there are none.
     """
     found = [gate for detect in _DETECTORS for gate in detect(files)]
     if all(gate.name in _NO_TESTS for gate in found):
@@ -125,7 +125,7 @@ def _pytest_is_configured(files: Files) -> bool:
 
 
 def _is_pytest_named(files: Files) -> bool:
-    """Whether the repository asks for pytest: a requirement, a tox command, a conftest."""
+    """Say whether the repository uses pytest: a requirement, a tox command, a conftest."""
     if any(PurePosixPath(path).name == "conftest.py" for path in files):
         return True
     asked = [path for path in files if path in _READ or _REQUIREMENTS.match(path)]
@@ -133,7 +133,7 @@ def _is_pytest_named(files: Files) -> bool:
 
 
 def _unittest_command(files: Files, tests: list[str]) -> tuple[str, ...] | None:
-    """The unittest command that finds all of `tests`, or None where pytest is the better runner."""
+    """Return the unittest command that finds all of `tests`; None if pytest suits them better."""
     texts = [files[path] for path in tests[:MAX_TEST_FILES]]
     if any(_PYTEST_STYLE.search(text) for text in texts):
         return None
@@ -149,7 +149,7 @@ def _unittest_command(files: Files, tests: list[str]) -> tuple[str, ...] | None:
 
 
 def _discovery_start(files: Files, tests: list[str]) -> str | None:
-    """The one folder from which discovery reaches every test (it only descends into packages)."""
+    """Return the folder from which discovery finds every test (it only descends into packages)."""
     starts = {_package_root(files, PurePosixPath(path).parent) for path in tests}
     return starts.pop() if len(starts) == 1 else None
 
@@ -198,12 +198,12 @@ def _go(files: Files) -> list[GateSpec]:
 def _cargo(files: Files) -> list[GateSpec]:
     if "Cargo.toml" not in files:
         return []
-    # Without it the first failing target hides what the others would say.
+    # Without it, the first failing target hides the results of the others.
     return [_gate("cargo-test", ("cargo", "test", "--no-fail-fast"), minutes=20)]
 
 
 def _make(files: Files) -> list[GateSpec]:
-    """`make test`, in the order in which make itself looks for its file."""
+    """Return `make test` if there is a makefile, in make's own order of file names."""
     for name in ("GNUmakefile", "makefile", "Makefile"):
         if name in files:
             has_target = _MAKE_TEST.search(files[name]) is not None
@@ -220,7 +220,7 @@ _DETECTORS: tuple[Callable[[Files], list[GateSpec]], ...] = (
     _cargo,
 )
 _NO_TESTS = frozenset({"ruff", "gitleaks"})
-"""Gates beside which `make test` is still looked for."""
+"""Gates that do not replace `make test`."""
 
 
 def _gate(name: str, argv: tuple[str, ...], minutes: int = 10, *, cheap: bool = False) -> GateSpec:
@@ -236,7 +236,7 @@ def _is_python_test(path: str) -> bool:
 
 
 def _tools(files: Files) -> dict[str, object]:
-    """The tables under `[tool]` of pyproject.toml; empty where it is absent or no TOML."""
+    """Return the tables under `[tool]` of pyproject.toml; empty if it is missing or not TOML."""
     try:
         data: dict[str, object] = tomllib.loads(_text(files.get("pyproject.toml", b"")))
     except (tomllib.TOMLDecodeError, RecursionError):

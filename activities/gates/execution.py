@@ -1,7 +1,7 @@
 """Runs gates in the sandbox, each on the same tree.
 
-What one gate changed is taken back before the next one starts, and is named. It compares nothing
-with a baseline and reruns nothing by itself: that is the policy's and the activity's.
+Changes that a gate makes to tracked files are named, and undone before the next gate starts. The
+policy compares results with a baseline, and the activity decides on reruns; this module does not.
 """
 
 import asyncio
@@ -69,13 +69,13 @@ class GateRunner:
         *,
         rerun: bool = False,
     ) -> tuple[GateResult, ...]:
-        """Run gates side by side, at most one in each checkout; the first ones begin first.
+        """Run gates at the same time, at most one in each checkout; they start in order.
 
         Args:
             gates: what to run.
             checkouts: of the same tree, at least one.
             limits: bounds for each gate.
-            rerun: as of `run`.
+            rerun: as in `run`.
 
         Returns:
             The results in the order of the gates. If one raises, the others are ended first.
@@ -120,13 +120,13 @@ class GateRunner:
         )
 
     async def _ran(self, ran: SandboxResult) -> Digest | None:
-        """Keep the names of the tests that ran, one a line; None where none is named."""
+        """Store the names of the tests that ran, one per line; None if there are no names."""
         names = await asyncio.to_thread(pytest_names, decode_output(ran.output))
         return await self._store.put("\n".join(names).encode()) if names else None
 
 
 def _cleaned(gate: GateSpec, ran: SandboxResult) -> SandboxResult:
-    """Take out what looks like a secret, and name each gap; of a cut output the size stays true."""
+    """Redact what looks like a secret; if the output was cut, keep its true size."""
     whole = ran.marked_output()
     bounded = bounded_lines(whole)
     output = redact_bytes(in_lines(gate.argv, bounded))

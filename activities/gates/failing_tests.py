@@ -1,9 +1,9 @@
-"""Which tests failed, by the output of a gate.
+"""Finds the names of failed tests in a gate's output.
 
-Pure. Names are compared between the base and the work, so they must not move by themselves: what
-differs from run to run (addresses, timestamps, durations, line numbers) is taken out, and where
-that makes several failures alike they are numbered, so that one more of them is still seen.
-It does not decide whether the gate passed: only the exit code does.
+Pure. Names are compared between the base and the work, so they must be stable: what differs from
+run to run (addresses, timestamps, durations, line numbers) is removed. Failures that become equal
+are numbered, so that an additional one is still noticed. The exit code alone decides whether the
+gate passed.
 """
 
 import re
@@ -71,11 +71,11 @@ def failing_tests(gate: GateSpec, output: str) -> tuple[str, ...]:
     """Name the tests that failed, as far as the output tells them.
 
     Args:
-        gate: its command says which form of output to expect; behind `make` and the like, any.
+        gate: its command tells the form of the output; with `make` and the like, any form.
         output: the whole output as text.
 
     Returns:
-        Stable names, sorted, unique, at most 200; empty where the form is unknown.
+        Stable names, sorted, unique, at most 200; empty if the form is unknown.
     """
     lines = plain_lines(output)
     found = {failure for parse in _parsers(gate.argv) for failure in parse(lines)}
@@ -83,7 +83,7 @@ def failing_tests(gate: GateSpec, output: str) -> tuple[str, ...]:
 
 
 def _parsers(argv: tuple[str, ...]) -> tuple[_Parser, ...]:
-    """The parsers of the first word that names a known program; all where none does."""
+    """Return the parsers for the first known program in the command; all if there is none."""
     for word in argv:
         known = _BY_PROGRAM.get(PurePosixPath(word).name)
         if known is not None:
@@ -92,7 +92,7 @@ def _parsers(argv: tuple[str, ...]) -> tuple[_Parser, ...]:
 
 
 def _stable_names(found: Iterable[Failure]) -> Iterator[str]:
-    """Number failures that become alike once what is unstable has been taken out."""
+    """Number failures that become equal when unstable parts are removed."""
     seen: dict[str, int] = {}
     for failure in found:
         name = _cut(_stable(failure.name))
@@ -107,7 +107,7 @@ def _stable(name: str) -> str:
 
 
 def _cut(name: str) -> str:
-    """Keep a very long name short and still its own."""
+    """Shorten a very long name, and keep it unique."""
     if len(name) <= MAX_NAME_CHARS:
         return name
     return f"{name[: MAX_NAME_CHARS - 14]}… {sha256(name.encode()).hexdigest()[:12]}"

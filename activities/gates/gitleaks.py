@@ -1,8 +1,8 @@
 """gitleaks as a gate: its JSON report as lines that are safe to keep and to show. Pure.
 
-The report holds what was found; `--redact` takes that out, and here only rule and place are taken
-over, so that no secret gets into a gate's result even where gitleaks forgets it somewhere. Whether
-the work may pass is for the gate's exit code and the baseline to say, as with every other gate.
+The report contains the secrets that were found, unless `--redact` removes them. Only rule and place
+are used here, so no secret reaches a gate's result even if gitleaks misses one. As with every gate,
+the exit code and the baseline decide whether the work passes.
 """
 
 import json
@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 PROGRAM: Final = "gitleaks"
 COMMAND: Final = (
     *(PROGRAM, "dir", "--no-banner", "--log-level", "error", "--redact"),
-    # An agent could excuse itself by a comment; what the base excuses is known from the baseline.
+    # Otherwise an agent could excuse a finding by a comment. The baseline has the base's findings.
     "--ignore-gitleaks-allow",
     *("-f", "json", "-r", "-"),
 )
@@ -37,12 +37,12 @@ _Leaks = TypeAdapter(tuple[_Leak, ...])
 
 
 def is_gitleaks(argv: Sequence[str]) -> bool:
-    """Tell whether a command is gitleaks itself, and not a shell or a hook that may start it."""
+    """Say whether a command is gitleaks itself, not a shell or a hook that may start it."""
     return PurePosixPath(argv[0]).name == PROGRAM
 
 
 def redaction_fault(argv: Sequence[str]) -> str | None:
-    """Say that a command would show what it finds; None where it does not."""
+    """Return a warning if a command would show the secrets that it finds, else None."""
     if not is_gitleaks(argv) or _WHOLLY & set(argv):
         return None
     return f"{PROGRAM} would show agents and reviewers the secrets that it finds: add --redact"
@@ -53,10 +53,10 @@ def in_lines(argv: Sequence[str], output: bytes) -> bytes:
 
     Args:
         argv: the gate's command.
-        output: what it wrote; text beside the report stays as it is.
+        output: what it wrote; text outside the report stays as it is.
 
     Returns:
-        The output as it was where the command is another one, or holds no report in JSON.
+        The output, unchanged if the command is not gitleaks or there is no report in JSON.
     """
     if not is_gitleaks(argv):
         return output
@@ -78,6 +78,6 @@ def _lines(leaks: tuple[_Leak, ...]) -> Iterator[str]:
 
 
 def _shown(text: str) -> str:
-    """Return a text that stays on its line."""
+    """Return a text without line breaks."""
     visible = (char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
     return "".join(visible)[:_MOST_CHARS]

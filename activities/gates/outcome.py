@@ -1,7 +1,7 @@
-"""The facts of one gate's run: how it ended, what it lacked, what its runner says of its tests.
+"""Extracts the facts of one gate's run: how it ended, what was missing, which tests ran.
 
-Pure. What they mean is `workflows.policy.gates.gate_results`'. The output is only asked why
-something could not start and what ran; it never turns red into green.
+Pure. `workflows.policy.gates.gate_results` decides what they mean. The output only tells why a
+program could not start and what ran; it never turns a failure into a pass.
 """
 
 import re
@@ -48,10 +48,10 @@ _MISSING_PLUGINS = re.compile(r"Missing required plugins: (.{1,200})")
 
 
 def judge(gate: GateSpec, ran: SandboxResult, limits: Limits) -> GateResult:
-    """Say what a gate's run came to; pure.
+    """Return the result of a gate's run; pure.
 
     Returns:
-        The result with reason, failures and excerpt; exit code 128 + N where signal N ended it.
+        The result with reason, failures and excerpt; exit code 128 + N if signal N ended it.
     """
     facts = facts_of(gate, ran, limits)
     reading = read_run(facts)
@@ -70,7 +70,7 @@ def judge(gate: GateSpec, ran: SandboxResult, limits: Limits) -> GateResult:
 
 
 def facts_of(gate: GateSpec, ran: SandboxResult, limits: Limits) -> GateFacts:
-    """Return what is to be known of a gate's run; failures only where it ended by itself, red."""
+    """Return the facts of a gate's run; failures only if it exited by itself with an error."""
     code = ran.code if ran.end == "exited" else _SIGNAL_BASE + ran.code
     ended_by = _ended_by(ran, limits)
     if ended_by:
@@ -90,7 +90,7 @@ def facts_of(gate: GateSpec, ran: SandboxResult, limits: Limits) -> GateFacts:
 
 
 def _tail(ran: SandboxResult) -> str:
-    """The end of the output, in lines short enough for any search."""
+    """Return the end of the output, in short lines, so that searches are cheap."""
     return "\n".join(plain_lines(decode_output(ran.output[-_TAIL_BYTES:]).rstrip()))
 
 
@@ -99,7 +99,7 @@ def _names(gate: GateSpec, ran: SandboxResult) -> tuple[str, ...]:
 
 
 def _ended_by(ran: SandboxResult, limits: Limits) -> str:
-    """Which limit or signal ended the gate; empty where it ended by itself."""
+    """Return the limit or signal that ended the gate; empty if it exited by itself."""
     match ran.end:
         case "timed_out":
             return f"time-out after {limits.timeout.total_seconds():g} s"
@@ -110,7 +110,7 @@ def _ended_by(ran: SandboxResult, limits: Limits) -> str:
         case "signalled":
             return f"killed by {_signal(ran.code)}"
         case "exited":
-            # A shell, make or npm between us and the program reports its signal this way.
+            # A shell, make or npm that started the program reports its signal this way.
             is_signal = _SIGNAL_BASE < ran.code <= _SIGNAL_BASE + _LAST_PLAIN_SIGNAL
             return f"killed by {_signal(ran.code - _SIGNAL_BASE)}" if is_signal else ""
         case _:
@@ -118,7 +118,7 @@ def _ended_by(ran: SandboxResult, limits: Limits) -> str:
 
 
 def _start_obstacle(gate: GateSpec, ran: SandboxResult) -> str | None:
-    """Why the gate did not get to judge; None where it did."""
+    """Return why the gate could not start; None if it could."""
     tail = _tail(ran)
     missing = _missing_program(gate, ran.code, tail)
     if missing is not None:
@@ -147,7 +147,7 @@ def _last(pattern: re.Pattern[str], text: str) -> str | None:
 
 
 def _missing_module(gate: GateSpec, tail: str) -> str | None:
-    """`python -m pytest` where there is no pytest: Python itself says so, as its last word."""
+    """Return Python's own message, in its last line, that a module such as pytest is missing."""
     match = _NO_MODULE.search(tail)
     if match is None or match[1] not in gate.argv:
         return None
@@ -158,7 +158,7 @@ def _missing_module(gate: GateSpec, tail: str) -> str | None:
 
 
 def _pytest_usage(gate: GateSpec, code: int, tail: str) -> str | None:
-    """Options of a plugin that is not there; any other usage error is the repository's own."""
+    """Return options of a missing plugin; other usage errors are the repository's own."""
     if code != _PYTEST_USAGE_ERROR or not _is_pytest(gate):
         return None
     match = _UNKNOWN_OPTIONS.search(tail) or _MISSING_PLUGINS.search(tail)
@@ -171,18 +171,18 @@ def _pytest_usage(gate: GateSpec, code: int, tail: str) -> str | None:
 
 
 def _unreported(gate: GateSpec, ran: SandboxResult, tail: str) -> str | None:
-    """Tell that gitleaks could not look: it ends with the same code as where it finds something."""
+    """Return why gitleaks could not scan: its exit code is the same as for a finding."""
     if not is_gitleaks(gate.argv) or _names(gate, ran):
         return None
     said = tail.strip().rpartition("\n")[2][:_MAX_SAID] or f"exit code {ran.code}"
     return (
         f"gitleaks reported no finding and failed ({said}); "
-        f"its command in gate {gate.name!r} has to end with -f json -r -"
+        f"its command in gate {gate.name!r} must end with -f json -r -"
     )
 
 
 def _no_tests(gate: GateSpec, code: int) -> str:
-    """Tell by its exit code that a runner found no tests."""
+    """Say by its exit code that a runner found no tests."""
     is_runner = "unittest" in gate.argv or _is_pytest(gate)
     return "no tests ran" if code == _NO_TESTS_RAN and is_runner else ""
 
@@ -192,7 +192,7 @@ def _is_pytest(gate: GateSpec) -> bool:
 
 
 def _excerpt(ran: SandboxResult) -> str:
-    """The cut output, and below it what the sandbox itself has to say."""
+    """Return the cut output, followed by the sandbox's own messages."""
     notes: list[str] = []
     if ran.cut_at is not None:
         notes.append(f"[output cut: of {ran.output_bytes} bytes both ends were kept]")

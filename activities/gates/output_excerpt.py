@@ -1,8 +1,8 @@
-"""A gate's output as text that is safe to show, and short: what people and models get of it.
+"""Turns a gate's output into short text that is safe to show to people and models.
 
-Pure. Colours and other terminal commands are taken out, what overwrites itself (progress bars) is
-shown as it ended, and other control and direction-changing characters become visible escapes, so
-that no output can play with a person's terminal or hide what it says.
+Pure. Colours and other terminal commands are removed, progress bars are shown as they ended, and
+other control and direction-changing characters become visible escapes. So no output can change a
+person's terminal or hide its text.
 """
 
 import codecs
@@ -35,8 +35,8 @@ _FAILURE = re.compile(
 def plain_lines(text: str) -> list[str]:
     """Split into lines without terminal commands, overwritten parts and blanks at their ends.
 
-    A line is cut at 1,000 characters: what is longer is no line that a person or a parser reads,
-    and the cut keeps every later search cheap.
+    A line is cut at 1,000 characters: no person or parser reads longer ones, and later searches
+    stay cheap.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     return [_plain(line[:_MAX_PLAIN_CHARS]) for line in lines]
@@ -51,13 +51,13 @@ def _plain(line: str) -> str:
 
 
 def bounded_lines(output: bytes) -> bytes:
-    """Leave out the middle of an output that has more lines than anyone reads.
+    """Leave out the middle of an output with too many lines.
 
-    Each line costs far more than its bytes once it is text: millions of them would take hundreds of
+    As text, a line takes far more memory than its bytes: millions of lines would take hundreds of
     megabytes.
 
     Returns:
-        At most `MAX_LINES` lines and one that says how many are missing.
+        At most `MAX_LINES` lines, and one that says how many are missing.
     """
     extra = output.count(b"\n") - MAX_LINES
     if extra <= 0:
@@ -73,7 +73,7 @@ def bounded_lines(output: bytes) -> bytes:
 
 
 def decode_output(output: bytes) -> str:
-    """Decode UTF-8; foreign bytes become U+FFFD, a character cut off at the end is left out."""
+    """Decode UTF-8; invalid bytes become U+FFFD, an incomplete character at the end is dropped."""
     return codecs.getincrementaldecoder("utf-8")("replace").decode(output, final=False)
 
 
@@ -81,8 +81,8 @@ def excerpt(output: bytes, limit: int = MAX_EXCERPT_CHARS) -> str:
     """Cut an output to whole lines: the first failure and the end, or the start and the end.
 
     Args:
-        output: as it came.
-        limit: characters of the answer, at least 1,000.
+        output: the whole output.
+        limit: the most characters to return, at least 1,000.
     """
     lines = plain_lines(decode_output(output).strip("\n"))
     whole = _fitting(lines, limit)
@@ -99,12 +99,12 @@ def _shorten(line: str) -> str:
 
 
 def _continues(char: str) -> bool:
-    """Whether this code point belongs to the one before it (an accent, a joiner, a variant)."""
+    """Say whether a code point belongs to the one before it (an accent, a joiner, a variant)."""
     return unicodedata.category(char) in {"Mn", "Mc", "Me", "Cf"}
 
 
 def _shown(line: str) -> str:
-    """A line without its dangers; cut before and after, as each escape makes it longer."""
+    """Return a line that is safe to show; cut before and after, because escapes make it longer."""
     return _shorten(escaped(_shorten(line.rstrip()), IN_PROGRAM_OUTPUT))
 
 
@@ -118,7 +118,7 @@ def _cut(lines: list[str], limit: int) -> list[str]:
 
 
 def _fitting(lines: Iterable[str], budget: int) -> list[str]:
-    """As many lines from the start, made harmless, as fit into `budget` characters."""
+    """Return as many safe lines from the start as fit into `budget` characters."""
     taken: list[str] = []
     for line in map(_shown, lines):
         budget -= len(line) + 1

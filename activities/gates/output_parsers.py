@@ -1,6 +1,6 @@
-"""The forms in which test runners and linters name what failed; one function for each.
+"""Parses the output of test runners and linters: one function for each form.
 
-Pure, and strict: a line that merely looks like a failure inside a test's own output must not become
+Pure, and strict: a line inside a test's own output that only looks like a failure must not count as
 one. A runner's names are made unique where it repeats them (Go by package, Cargo by crate, Jest by
 file). Each function takes the lines of a plain text and yields failures in order.
 """
@@ -14,7 +14,7 @@ Lines = list[str]
 
 
 class Failure(NamedTuple):
-    """One failure: what it is called, and what tells it from others of that name (a place)."""
+    """One failure: its name, and the place that distinguishes it from others of that name."""
 
     name: str
     place: str = ""
@@ -30,7 +30,7 @@ _PYTEST_COVERAGE = re.compile(r"(?:FAIL|ERROR:?) (?:Required test coverage|Cover
 
 
 def pytest_failures(lines: Lines) -> Iterator[Failure]:
-    """Read the short summary; without one (cut output), what has its form and a test's place."""
+    """Read the short summary; without one (cut output), lines of its form that name a test."""
     start = max((n for n, line in enumerate(lines) if _PYTEST_SUMMARY.match(line)), default=None)
     for line in lines[start or 0 :]:
         if _PYTEST_COVERAGE.match(line):
@@ -44,7 +44,7 @@ def pytest_failures(lines: Lines) -> Iterator[Failure]:
 
 
 def _pytest_id(rest: str) -> str:
-    """Cut the message off (`id - message`); a parameter in brackets may hold ` - ` itself."""
+    """Cut the message off (`id - message`); a parameter in brackets may contain ` - ` too."""
     depth = 0
     pieces = rest.split(" - ")
     for count, piece in enumerate(pieces, start=1):
@@ -61,7 +61,7 @@ _UNITTEST_RULE = "=" * 70
 
 
 def unittest_failures(lines: Lines) -> Iterator[Failure]:
-    """Read the headings of the report; each stands under a double rule, which log lines do not."""
+    """Read the headings of the report; a double rule above them distinguishes them from logs."""
     for rule, line in pairwise(lines):
         match = _UNITTEST_LINE.match(line) if rule == _UNITTEST_RULE else None
         if match is not None:
@@ -81,7 +81,7 @@ _GO_TEST = re.compile(r"\s*--- FAIL: (\S+) \(\d+(?:\.\d+)?s\)\Z")
 
 
 def go_failures(lines: Lines) -> Iterator[Failure]:
-    """Read `--- FAIL` lines; the package that they belong to follows them."""
+    """Read `--- FAIL` lines; the name of their package follows them."""
     waiting: list[str] = []
     for line in lines:
         match = _GO_TEST.match(line)
@@ -134,7 +134,7 @@ def cargo_failures(lines: Lines) -> Iterator[Failure]:
 
 
 def _cargo_lines(lines: Lines) -> Iterator[tuple[str, str]]:
-    """Leave out what failing tests printed: it stands between `failures:` and the list of names."""
+    """Leave out what failing tests printed, between `failures:` and the list of names."""
     kind = "course"
     for line in lines:
         if line == "failures:":
@@ -166,7 +166,7 @@ _JASMINE_TEST = re.compile(r"\d+\) (\S.*?)\s*\Z")
 
 
 def node_failures(lines: Lines) -> Iterator[Failure]:
-    """Read what the runners behind `npm test` print; each has lines of its own."""
+    """Read the output of the runners that `npm test` starts; each has its own form."""
     yield from _jest(lines)
     yield from _mocha(lines)
     yield from _jasmine(lines)
@@ -198,7 +198,7 @@ def _jest(lines: Lines) -> Iterator[Failure]:
 
 
 def _mocha(lines: Lines) -> Iterator[Failure]:
-    """Read the list behind the counts: suites stand above a test, and a colon ends its name."""
+    """Read the list after the counts: suites are above a test, and a colon ends its name."""
     start = next((n for n, line in enumerate(lines) if _MOCHA_COUNT.match(line)), len(lines))
     for titles in _MOCHA_TITLES.findall("\n".join(lines[start:])):
         yield Failure(" ".join(titles.split()))
@@ -219,7 +219,7 @@ _GITLEAKS = re.compile(r"(\S.*?):(\d+):(\d+): ([^\s:]+): ")
 
 
 def gitleaks_failures(lines: Lines) -> Iterator[Failure]:
-    """Read the lines that `activities.gates.gitleaks` makes of a report."""
+    """Read the lines into which `activities.gates.gitleaks` turns a report."""
     for line in lines:
         leak = _GITLEAKS.match(line)
         if leak is not None:

@@ -1,7 +1,7 @@
-"""What a test runner's closing lines say: how many tests ran, that there were none, or were cut.
+"""Reads a test runner's closing lines: how many tests ran, and whether some did not.
 
-Pure. It never says whether a gate passed, and reads nothing out of a run that a known runner's
-closing lines do not tell.
+Pure. It never decides whether a gate passed, and knows nothing about a run that has no closing
+lines of a known runner.
 """
 
 import re
@@ -18,7 +18,7 @@ _ENVIRONMENTS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye"})
 
 
 class Summary(NamedTuple):
-    """What one runner said at its end."""
+    """The closing lines of one runner."""
 
     tests: TestCounts | None = None
     none_found: str = ""
@@ -40,7 +40,7 @@ _PYTEST_CUT = re.compile(
 
 
 def _pytest(lines: Lines) -> Iterator[Summary]:
-    """Read each closing line; a line that says that tests were left out stands before or behind."""
+    """Read each closing line; a line before or after it may say that tests did not run."""
     cuts = [said[1] for line in lines if (said := _PYTEST_CUT.match(line)) is not None]
     cut = cuts[0] if cuts else ""
     for line in lines:
@@ -62,11 +62,11 @@ _PYTEST_RAN = re.compile(r"(?:PASSED|FAILED|ERROR|XPASS|XFAIL) (\S+?::.+?)(?: - 
 _PYTEST_PASSED = re.compile(rb"^PASSED \S+::.*\n?", re.MULTILINE)
 _PARAMETERS = re.compile(r"\[.*\Z")
 NAMING_OPTION = "-rpsxXEf"
-"""Lets pytest's summary name the tests that passed too, before those that failed."""
+"""Makes pytest's summary also name the tests that passed, before those that failed."""
 
 
 def names_passed(argv: Sequence[str]) -> bool:
-    """Tell whether a command is pytest itself, so that an option at its end is pytest's.
+    """Say whether a command is pytest itself, so that an option at its end is pytest's.
 
     `pytest`, `python -m pytest` and `uv run pytest` are; `tox -e pytest` and `make pytest` are not.
     """
@@ -79,13 +79,13 @@ def names_passed(argv: Sequence[str]) -> bool:
 
 
 def pytest_names(output: str) -> tuple[str, ...]:
-    """Name the test functions that pytest says it ran, without their parameters, sorted."""
+    """Return the test functions that pytest ran, without parameters, sorted."""
     found = (_PYTEST_RAN.match(line) for line in plain_lines(output))
     return tuple(sorted({_PARAMETERS.sub("", match[1]) for match in found if match is not None}))
 
 
 def without_passed(output: bytes) -> bytes:
-    """Take out the lines that name passed tests: no one who reads an excerpt asks for them."""
+    """Remove the lines that name passed tests: a reader of an excerpt does not need them."""
     return _PYTEST_PASSED.sub(b"", output)
 
 
@@ -227,11 +227,11 @@ def summarise(gate: GateSpec, output: str) -> Summary:
     """Read the closing lines of a gate's run.
 
     Args:
-        gate: its command says whose lines to expect; behind `make` and the like, anyone's.
+        gate: its command tells the runner; with `make` and the like, any runner.
         output: the whole output as text.
 
     Returns:
-        The sum over all runners that closed; of one that the command names itself, its last word.
+        The sum over all runners; for a runner that the command itself names, its last closing line.
     """
     lines = plain_lines(output)
     programs = (_BY_PROGRAM.get(PurePosixPath(word).name) for word in gate.argv)

@@ -4,8 +4,7 @@
     SessionHistory   bases, task commits, merges, refs
     CommitReader     files of a commit, and the differences between two
 
-It exchanges only bundles with the user's repository (`user_repository`). It runs nothing that a
-repository names: no hook, no filter, no driver.
+It exchanges only bundles with the user's repository, and runs no hook, filter or driver.
 """
 
 from collections.abc import Callable
@@ -360,6 +359,10 @@ class CommitReader(Protocol):
 
     async def link_faults(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
         """List path and fault of each link that leads outside in `commit`, but not in `base`."""
+        ...
+
+    async def filtered(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
+        """List path and filter, other than LFS, of each file that `commit` adds or changes."""
         ...
 
     async def changed_lines(

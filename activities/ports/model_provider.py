@@ -45,6 +45,8 @@ class ModelReply(BaseModel, frozen=True, extra="forbid"):
 
     message: AssistantMessage
     stop: Stop
+    refusal: str = ""
+    """For a refusal: its category and the words for it, as far as they are given."""
     usage: Usage
     cost_usd: Decimal | None
     """None if no price is known."""
@@ -75,6 +77,9 @@ class ModelError(Exception):
     ├── CreditExhaustedError      not billed; no retry: a person pays or the route falls back
     ├── AuthenticationFailedError not billed; no retry: a person fixes the key
     ├── ContextOverflowError      not billed; no retry as it is: compact, then call again
+    ├── OutputTooLongError        not billed; no retry as it is: ask for less output
+    ├── ModelUnusableError        not billed; no retry: another model, or a person changes something
+    ├── PromptBlockedError        not billed; no retry: a filter refuses what was sent
     ├── InvalidRequestError       not billed; no retry: Blue Flame's request was wrong
     └── OutcomeUnknownError       may be billed: cut stream, time-out after sending; charged
     """
@@ -109,8 +114,20 @@ class ContextOverflowError(ModelError):
     """The prompt does not fit the model's window."""
 
 
+class OutputTooLongError(ModelError):
+    """The requested output, alone or beside the prompt, is more than the model allows."""
+
+
+class ModelUnusableError(ModelError):
+    """This model does not exist, or not for this account, or not with what Blue Flame sends."""
+
+
+class PromptBlockedError(ModelError):
+    """A filter of the provider refuses the prompt."""
+
+
 class InvalidRequestError(ModelError):
-    """The provider refused the request's form."""
+    """The provider refused the request's form, or something that only this request holds."""
 
 
 class OutcomeUnknownError(ModelError):

@@ -1,6 +1,6 @@
-"""How a project tests itself by its own account: the commands of its CI that look like tests.
+"""Finds the commands in a project's CI files that look like tests.
 
-Evidence for a person who reads a proposal; nothing here is run, or becomes a gate by itself.
+A person compares them with a proposal; no command is run, and none becomes a gate by itself.
 """
 
 import re
@@ -26,7 +26,7 @@ _LONGEST = 160
 
 
 def is_read(path: str) -> bool:
-    """Whether a file's content is looked at."""
+    """Say whether a file's content is needed."""
     return _PATHS.match(path) is not None
 
 

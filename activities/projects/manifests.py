@@ -1,4 +1,4 @@
-"""Reads the manifests of a project as plain data; what cannot be read counts as saying nothing."""
+"""Reads the manifests of a project as plain data; an unreadable one counts as empty."""
 
 import json
 import re
@@ -14,12 +14,12 @@ _MOST = 1_000
 
 
 def text(files: Files, path: str) -> str:
-    """Return a file's text; empty where it is absent."""
+    """Return a file's text; empty if it is missing."""
     return files.get(path, b"").decode("utf-8", errors="replace").removeprefix("\ufeff")
 
 
 def toml(files: Files, path: str) -> Table:
-    """Return a TOML file's top table; empty where it is absent or none."""
+    """Return a TOML file's top table; empty if it is missing or not TOML."""
     try:
         return tomllib.loads(text(files, path))
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -27,7 +27,7 @@ def toml(files: Files, path: str) -> Table:
 
 
 def json_object(files: Files, path: str) -> Table:
-    """Return a JSON file's object; empty where it is absent or none."""
+    """Return a JSON file's object; empty if it is missing or not an object."""
     try:
         return as_table(json.loads(text(files, path) or "{}"))
     except (ValueError, RecursionError):
@@ -35,7 +35,7 @@ def json_object(files: Files, path: str) -> Table:
 
 
 def ini_value(files: Files, path: str, section: str, key: str) -> str:
-    """Return one value of an INI file; empty where there is none."""
+    """Return one value of an INI file; empty if there is none."""
     parser = RawConfigParser(strict=False, allow_no_value=True)
     try:
         parser.read_string(text(files, path))
@@ -45,30 +45,30 @@ def ini_value(files: Files, path: str, section: str, key: str) -> str:
 
 
 def table(data: Table, *keys: str) -> Table:
-    """Return the table below these keys; empty where there is none."""
+    """Return the table below these keys; empty if there is none."""
     for key in keys:
         data = as_table(data.get(key))
     return data
 
 
 def as_table(value: object) -> Table:
-    """Return a mapping as it is, and anything else as an empty one."""
+    """Return a mapping unchanged, and an empty one for anything else."""
     return cast(Table, value) if isinstance(value, dict) else {}
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """Return the texts of a list; empty where it is none."""
+    """Return the texts of a list; empty if it is not a list."""
     items = cast("list[object]", value)[:_MOST] if isinstance(value, list) else []
     return tuple(item for item in items if isinstance(item, str) and "\n" not in item)
 
 
 def first_line(files: Files, path: str) -> str:
-    """Return the first line that says something, without a comment."""
+    """Return the first line that is not blank, without a comment."""
     lines = (line.partition("#")[0].strip() for line in text(files, path).splitlines())
     return next((line for line in lines if line), "")
 
 
 def is_named(name: str, said: Iterable[str]) -> bool:
-    """Whether requirements name a package."""
+    """Say whether requirements name a package."""
     pattern = re.compile(rf"\s*{re.escape(name)}(?![\w.-])", re.IGNORECASE)
     return any(pattern.match(each) for each in said)

@@ -1,4 +1,4 @@
-"""The set-up of a Node project by its lock file, and gates of its scripts.
+"""Proposes the set-up of a Node project by its lock file, and gates from its scripts.
 
 | the project has                      | set-up                            |
 |--------------------------------------|-----------------------------------|
@@ -9,8 +9,8 @@
 | dependencies, and no lock file       | `npm install`, without writing one|
 | none of these                        | none                              |
 
-Where git does not ignore `node_modules`, set-up sees to it. Where what the package publishes is
-not committed (`dist/index.js`), its tests are run after its own build.
+If git does not ignore `node_modules`, set-up adds a `.gitignore` to it. If the files that the
+package publishes are not committed (`dist/index.js`), its tests run after its own build.
 """
 
 import re
@@ -37,11 +37,11 @@ _VERSION = re.compile(r"[a-z]+@\d[\w.-]*")
 
 
 def propose_node(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
-    """Return what a Node project needs; empty where there is none.
+    """Return what a Node project needs; empty if there is none.
 
     Args:
-        files: paths from the project's folder on, with their bytes.
-        found: gates that its files show.
+        files: paths relative to the project's folder, with their bytes.
+        found: gates that were detected in its files.
     """
     package = json_object(files, "package.json")
     if not package:
@@ -70,7 +70,7 @@ def _gates(files: Files, package: Table, found: tuple[GateSpec, ...]) -> Iterato
 
 
 def _command(manager: str, *runs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return one command for runs of a package manager, which set-up may have installed."""
+    """Return one command that runs a package manager, which set-up may have installed."""
     argv = (manager, *runs[-1])
     for run in reversed(runs[:-1]):
         argv = after(shlex.join((manager, *run)), argv)
@@ -80,7 +80,7 @@ def _command(manager: str, *runs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_built_for_tests(files: Files, package: Table) -> bool:
-    """Whether tests need a build that they do not start themselves."""
+    """Say whether tests need a build that they do not start themselves."""
     scripts = table(package, "scripts")
     if not isinstance(scripts.get("build"), str):
         return False
@@ -91,7 +91,7 @@ def _is_built_for_tests(files: Files, package: Table) -> bool:
 
 
 def _paths(entry: object, depth: int = 0) -> Iterator[str]:
-    """The files that an entry point of a package names, without patterns."""
+    """Return the files that an entry point of a package names, without patterns."""
     if isinstance(entry, str):
         yield from () if "*" in entry or entry.startswith("..") else (entry,)
     elif isinstance(entry, dict) and depth < _DEEPEST:
@@ -129,7 +129,7 @@ def _setup(files: Files, package: Table) -> str:
 
 
 def _by(manager: str, package: Table, arguments: str) -> str:
-    """Run a package manager; where the sandbox has none, npm installs it, for the gates too."""
+    """Return a command that runs a package manager; npm first installs it if it is missing."""
     named = package.get("packageManager")
     exact = _VERSION.match(named) if isinstance(named, str) else None
     wanted = exact[0] if exact and exact[0].startswith(f"{manager}@") else manager

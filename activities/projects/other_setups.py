@@ -1,7 +1,7 @@
-"""The set-up of projects in Rust, Go, Ruby, PHP, Java and Elixir.
+"""Proposes the set-up of projects in Rust, Go, Ruby, PHP, Java and Elixir.
 
-What is fetched goes into a folder of the worktree that git does not see: a command's home is gone
-when it ends.
+Packages are fetched into an ignored folder of the worktree, because a command's home directory is
+deleted when the command ends.
 """
 
 import re
@@ -34,8 +34,8 @@ def propose_other(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
     """Return what all other languages in a folder need.
 
     Args:
-        files: paths from the project's folder on, with their bytes.
-        found: gates that its files show.
+        files: paths relative to the project's folder, with their bytes.
+        found: gates that were detected in its files.
     """
     named = {gate.name: gate for gate in found}
     whole = Proposal()

@@ -1,7 +1,7 @@
-"""Which changes concern a package of a repository with several. Pure.
+"""Decides which changes concern a package of a monorepo. Pure.
 
-Its own folder, the packages that it names, and all that belongs to no package. Only another package
-that it names nowhere is left out; a doubt counts for it.
+They are changes in its own folder, in the packages that it names, and outside all packages. Only
+packages that it names nowhere are left out; in doubt, a package counts as named.
 """
 
 import re
@@ -11,18 +11,18 @@ from typing import Final
 from activities.projects.manifests import Files, json_object, table, toml
 
 MAX_PATTERNS: Final = 60
-"""With more, the gates of a package run on every change."""
+"""With more patterns, the gates of a package run on every change."""
 _SHORT: Final = 2
-"""A name of so few characters is found everywhere, so it counts as named."""
+"""A shorter name is found everywhere, so it counts as named."""
 
 
 def package_scope(files: Files, folder: str, folders: Sequence[str]) -> tuple[str, ...]:
-    """Return the paths on which the gates of a package run; empty: on every change.
+    """Return the `paths` of a package's gates; empty: they run on every change.
 
     Args:
-        files: every committed path with its bytes, as far as they were read.
-        folder: the package's, with a slash at its end.
-        folders: of all packages.
+        files: every committed path with its bytes, if they were read.
+        folder: the package's folder, with a final slash.
+        folders: the folders of all packages.
     """
     named = _named_by(files, folder, folders)
     own = [f"{each}**" for each in folders if each in named]
@@ -32,7 +32,7 @@ def package_scope(files: Files, folder: str, folders: Sequence[str]) -> tuple[st
 
 
 def _named_by(files: Files, folder: str, folders: Sequence[str]) -> set[str]:
-    """Return the package with all that it names, and what those name."""
+    """Return the package with all packages that it names, directly or through others."""
     names = {each: _names(files, each) for each in folders}
     found, waiting = {folder}, [folder]
     while waiting:
@@ -75,7 +75,7 @@ def _text(files: Files, folder: str) -> str:
 
 
 def _widest(path: str, folders: Sequence[str]) -> str:
-    """Return the widest pattern around a path that holds no package."""
+    """Return the widest pattern around a path that contains no package."""
     parts = path.split("/")
     for depth in range(1, len(parts)):
         prefix = "/".join(parts[:depth]) + "/"

@@ -1,6 +1,6 @@
-"""Puts together what is proposed for a repository: its root, and the packages below it.
+"""Combines the proposals for a repository: for its root, and for the packages below it.
 
-A package is a folder with a manifest of its own that the root does not set up already.
+A package is a folder with its own manifest that the root does not already set up.
 """
 
 import re
@@ -30,7 +30,7 @@ _TASKS: Final = (
 
 
 def project_files_to_read(paths: Iterable[str]) -> tuple[str, ...]:
-    """Name the files whose content `propose` looks at; of all others the name is enough."""
+    """Return the files whose content `propose` reads; of all others it needs only the name."""
     every = tuple(paths)
     found = [path for path in every if ci_commands.is_read(path)]
     for folder in ("", *_package_folders(every)):
@@ -79,7 +79,7 @@ def _propose_folder(files: Files) -> Proposal:
 
 
 def _judges(gate: GateSpec) -> bool:
-    """Whether a gate runs tests, and not only a linter."""
+    """Say whether a gate runs tests, not only a linter."""
     return "test" in gate.name or gate.name in {"rspec", "rake", "phpunit"}
 
 
@@ -90,7 +90,7 @@ def _tasks(files: Files) -> Iterator[GateSpec]:
 
 
 def _package_folders(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders below the root with a manifest, each with a slash at its end."""
+    """Return the folders below the root with a manifest, each with a final slash."""
     folders = {
         f"{PurePosixPath(path).parent}/"
         for path in paths
@@ -114,7 +114,7 @@ def _manifest(files: Files, folder: str) -> str:
 
 
 def _covered(files: Files) -> set[str]:
-    """Name the manifests of packages that the root's own set-up and gates reach."""
+    """Return the manifests of packages that the root's own set-up and gates cover."""
     covered: set[str] = set()
     if json_object(files, "package.json").get("workspaces") or "pnpm-workspace.yaml" in files:
         covered.add("package.json")
@@ -126,7 +126,7 @@ def _covered(files: Files) -> set[str]:
 
 
 def _moved(proposal: Proposal, folder: str, scope: tuple[str, ...]) -> Proposal:
-    """Return a package's proposal as it reads from the repository's root."""
+    """Return a package's proposal with paths and commands relative to the repository's root."""
     place = folder.rstrip("/")
     prefix = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")
     enter = f"cd {shlex.quote(place)}"

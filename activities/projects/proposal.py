@@ -1,4 +1,4 @@
-"""What is proposed for a project: the toolchains that it asks for, its set-up and its gates."""
+"""The proposal for a project: the toolchains that it requires, its set-up and its gates."""
 
 import shlex
 from collections.abc import Sequence
@@ -20,26 +20,26 @@ class ToolchainNeed(BaseModel, frozen=True, extra="forbid"):
 
     language: Language
     version: str = ""
-    """As the project says it (`3.12.8`, `>=3.11`, `v22`); empty where it says none."""
+    """As the project writes it (`3.12.8`, `>=3.11`, `v22`); empty if it names none."""
     evidence: str
-    """The file that says so."""
+    """The file that names it."""
 
 
 class Proposal(BaseModel, frozen=True, extra="forbid"):
-    """What one project, or one package of a repository with several, needs."""
+    """What one project, or one package of a monorepo, needs."""
 
     needs: tuple[ToolchainNeed, ...] = ()
     setup: tuple[str, ...] = ()
-    """Commands as texts for the shell, in order, from the repository's root."""
+    """Shell commands, in order, to be run at the repository's root."""
     indexes: tuple[Index, ...] = ()
-    """Whose package indexes set-up reaches; at which hosts, each person's own settings say."""
+    """The package tools whose indexes set-up needs; each person's settings name the hosts."""
     variables: dict[str, str] = {}
     gates: tuple[GateSpec, ...] = ()
     notes: tuple[str, ...] = ()
-    """For a person, one sentence each."""
+    """Notes for a person, one sentence each."""
 
     def __add__(self, other: "Proposal") -> "Proposal":
-        """Return both together, each part in order, without what is said twice."""
+        """Return both together, each part in order, without duplicates."""
         return Proposal(
             needs=tuple(dict.fromkeys((*self.needs, *other.needs))),
             setup=tuple(dict.fromkeys((*self.setup, *other.setup))),
@@ -51,14 +51,14 @@ class Proposal(BaseModel, frozen=True, extra="forbid"):
 
 
 def hide(folder: str) -> str:
-    """Return the command that keeps a folder out of the work, whatever the repository ignores."""
+    """Return the command that makes git ignore a folder, whatever `.gitignore` files say."""
     return f"echo '*' > {folder}/.gitignore"
 
 
 def after(first: str, argv: tuple[str, ...]) -> tuple[str, ...]:
     """Return the command that runs another one in the same shell after `first`.
 
-    The other's words stay words of their own: they say which runner's results to expect.
+    The words of the second command stay separate arguments, so that its runner is recognized.
     """
     if argv[:2] == ("bash", "-c") and argv[2].endswith(_RUN_IT):
         return ("bash", "-c", f"{first} && {argv[2]}", *argv[3:])
@@ -66,7 +66,7 @@ def after(first: str, argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def as_typed(argv: Sequence[str]) -> str:
-    """Return a command as a person would type it; one of `after` without the words around it."""
+    """Return a command as a person would type it; for one made by `after`, only the second part."""
     if list(argv[:2]) == ["bash", "-c"] and argv[2].endswith(_RUN_IT):
         return f"{argv[2].removesuffix(_RUN_IT)}{shlex.join(argv[4:])}"
     return shlex.join(argv)

@@ -1,4 +1,4 @@
-"""The set-up of a Python project: an environment of its own in `.venv`, by the tool that it uses.
+"""Proposes the set-up of a Python project: a virtual environment in `.venv`, by its own tool.
 
 | the project has                        | set-up                                             |
 |----------------------------------------|----------------------------------------------------|
@@ -9,8 +9,8 @@
 | pytest or of third parties             | that are named after tests or development          |
 | none of these                          | none                                               |
 
-A tool that the sandbox does not have is first installed beside the project, for set-up alone.
-Tests run on all cores where the project installs pytest-xdist and itself runs them so.
+If the sandbox lacks the tool, set-up first installs it outside the project, for set-up only. Tests
+run on all cores if the project installs pytest-xdist and runs its own tests so.
 """
 
 import re
@@ -58,16 +58,16 @@ READ = frozenset(
 
 
 def is_read(path: str) -> bool:
-    """Whether a file's content is looked at."""
+    """Say whether a file's content is needed."""
     return path in READ or _REQUIREMENTS.match(path) is not None
 
 
 def propose_python(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
-    """Return what a Python project needs; empty where there is none.
+    """Return what a Python project needs; empty if there is none.
 
     Args:
-        files: paths from the project's folder on, with their bytes.
-        found: gates that its files show, for any Python.
+        files: paths relative to the project's folder, with their bytes.
+        found: gates that were detected in its files, for any Python.
     """
     gates = [gate for gate in found if gate.argv[0] in {"python", "ruff"}]
     project = toml(files, "pyproject.toml")
@@ -90,7 +90,7 @@ def propose_python(files: Files, found: tuple[GateSpec, ...]) -> Proposal:
 
 
 def _in_environment(gate: GateSpec, cores: tuple[str, ...]) -> GateSpec:
-    """Return a gate as it runs there; tests may start programs that are installed beside them."""
+    """Return a gate that runs with `.venv` activated, so that tests find installed programs."""
     if gate.argv[0] == "python":
         words = (*gate.argv, *(cores if gate.name == "pytest" else ()))
         argv = after(". .venv/bin/activate", words)
@@ -100,7 +100,7 @@ def _in_environment(gate: GateSpec, cores: tuple[str, ...]) -> GateSpec:
 
 
 def _is_on_all_cores(files: Files, project: Table, said: tuple[str, ...]) -> bool:
-    """Whether the project's own commands, and not pytest's settings, spread tests over cores."""
+    """Say whether the project's own commands, not pytest's settings, run tests on all cores."""
     if not is_named("pytest-xdist", said):
         return False
     options = str(table(project, "tool", "pytest", "ini_options").get("addopts", ""))
@@ -121,7 +121,7 @@ def _need(files: Files, project: Table) -> ToolchainNeed:
 
 
 def _by_tool(files: Files, project: Table, missing: list[str]) -> str:
-    """The set-up by the tool whose lock file is there; empty where there is none."""
+    """Return the set-up by the tool of the lock file; empty without a lock file."""
     if "uv.lock" in files:
         return _with_tool("uv", "uv sync --locked --all-groups --all-extras", missing)
     if "poetry.lock" in files:
@@ -143,7 +143,7 @@ def _with_tool(tool: str, command: str, missing: list[str]) -> str:
 
 
 def _by_pip(files: Files, project: Table, missing: list[str]) -> str:
-    """The set-up by pip; empty where nothing has to be installed."""
+    """Return the set-up by pip; empty if there is nothing to install."""
     wanted = [*missing, *_requirements(files)]
     wanted += _itself(files, project)
     wanted += _groups(project)
@@ -159,7 +159,7 @@ def _pip(*wanted: str) -> str:
 
 
 def _itself(files: Files, project: Table) -> list[str]:
-    """The project with its extras for tests, or only what it needs where it is no package."""
+    """Return the project with its test extras, or only its dependencies if it is not a package."""
     told = table(project, "project")
     extras = as_table(told.get("optional-dependencies"))
     named = [name for name in extras if _TESTING.match(name.lower())]
@@ -174,7 +174,7 @@ def _requirements(files: Files) -> list[str]:
 
 
 def _groups(project: Table) -> list[str]:
-    """The requirements of dependency groups, and of hatch's environments, for tests."""
+    """Return the test requirements of dependency groups and of hatch's environments."""
     groups = as_table(project.get("dependency-groups"))
     found = [
         each for name in groups if _TESTING.match(name.lower()) for each in _group(groups, name)
@@ -188,7 +188,7 @@ def _groups(project: Table) -> list[str]:
 
 
 def _group(groups: Table, name: str, depth: int = 0) -> Iterator[str]:
-    """The requirements of one group and of those that it includes."""
+    """Return the requirements of one group and of the groups that it includes."""
     items = groups.get(name)
     if not isinstance(items, list) or depth > _DEEPEST:
         return
@@ -199,7 +199,7 @@ def _group(groups: Table, name: str, depth: int = 0) -> Iterator[str]:
 
 
 def _tox(files: Files) -> list[str]:
-    """What tox and nox install for tests, as far as it is plain."""
+    """Return what tox and nox install for tests, if it is written literally."""
     lines = ini_value(files, "tox.ini", "testenv", "deps").splitlines()
     lines += [
         quoted
@@ -211,7 +211,7 @@ def _tox(files: Files) -> list[str]:
 
 
 def _said(files: Files, project: Table) -> Iterator[str]:
-    """Every requirement that set-up installs anyway."""
+    """Return every requirement that set-up installs anyway."""
     yield from _groups(project)
     yield from _tox(files)
     extras = as_table(table(project, "project").get("optional-dependencies"))

@@ -3,7 +3,7 @@
 Pure decisions over a path, a size and a content; the caller lists the files and copies them. A file
 that looks like it holds a secret is refused unless the person marked it (`worktree.allow_secret`):
 whatever is in a worktree can be read by a model and sent to its provider. The patterns here catch
-what is left lying about by mistake; they are no proof that a file holds no secret.
+secrets left by mistake; they do not prove that a file contains no secret.
 """
 
 import re

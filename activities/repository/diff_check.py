@@ -12,7 +12,13 @@ from activities.repository.merged_tree import new_structure_fault
 from workflows.contracts.host_contracts import FinishTask
 from workflows.domain.violation import DiffRule, Violation
 from workflows.policy.commands.protection import denies
-from workflows.policy.review.diff_rules import AddedLines, ChangedFile, judge_files, judge_lines
+from workflows.policy.review.diff_rules import (
+    AddedLines,
+    ChangedFile,
+    judge_files,
+    judge_filtered,
+    judge_lines,
+)
 from workflows.policy.review.lost_lines import lost_lines
 
 _RULES: Final[dict[FindingKind, DiffRule]] = {
@@ -57,7 +63,8 @@ async def check_diff(
         request.limits,
     )
     seen = (Violation(rule=_RULES[f.kind], path=f.path, text=f.text) for f in found)
-    broken = (*seen, *judged.violations)
+    filtered = judge_filtered(await commits.filtered(base, commit), {f.path for f in found})
+    broken = (*seen, *judged.violations, *filtered)
     if changes and not any(each.rule is DiffRule.DIFF_SIZE for each in broken):
         added = await commits.added_lines(base, commit)
         broken = (

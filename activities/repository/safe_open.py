@@ -37,7 +37,7 @@ def link_inside(root: Path, path: str, target: str) -> None:
 
     Raises:
         ValueError: the path is empty or absolute, or has a component `..`.
-        OSError: a link stands in the way, or something that is no link is there already.
+        OSError: a link is in the way, or something other than a link is already there.
     """
     with _folder_of(root, path, is_made=True) as (folder, name):
         with contextlib.suppress(FileNotFoundError):

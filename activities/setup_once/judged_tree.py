@@ -1,4 +1,4 @@
-"""A checkout of one commit for gates: locked, set up, brought back after each, and removed."""
+"""A checkout of one commit for gates: locked, set up, restored after each gate, and removed."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -19,19 +19,19 @@ class JudgedTree:
     tree: Tree
     checkout: Checkout
     notices: tuple[str, ...]
-    """What set-up asked of the network and did not get."""
+    """Network requests of set-up that failed."""
     is_shared: bool
-    """Another one costs next to nothing."""
+    """Another checkout costs almost nothing."""
 
 
 @asynccontextmanager
 async def judged_tree(host: Host, request: RunGates, number: int = 0) -> AsyncGenerator[JudgedTree]:
-    """Make a checkout of the commit, hold it alone, and remove it at the end.
+    """Make a checkout of the commit, hold its lock, and remove it at the end.
 
     Args:
-        host: where.
+        host: where to make it.
         request: names the commit, its set-up and its environment.
-        number: of several at once; each is another folder.
+        number: distinguishes several checkouts at the same time.
     """
     worktrees = host.worktrees(request.key)
     name = f"{request.session}.gate.{request.commit[:16]}".lower()

@@ -1,4 +1,4 @@
-"""Stamps that show whether a toolchain or a root folder is still the one that a set-up used."""
+"""Stamps that show whether a toolchain or a root folder has changed since a set-up used it."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +11,7 @@ _TELLING: Final = (
     *(".", "bin", "lib", "usr/bin", "usr/lib", "etc/os-release"),
     *("var/lib/dpkg/status", "var/lib/rpm", "lib/apk/db/installed"),
 )
-"""What changes when software is installed: folders of programs, and lists of packages."""
+"""Places that change when software is installed: folders of programs, lists of packages."""
 
 
 def stamps(offered: Toolchains, environment: ProjectEnvironment) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """Sets up one tree: from a snapshot that fits it, or by running the commands to make one.
 
-The commands run in a separate checkout of exactly the commit from which the key was computed, while
-the key's lock is held: another process that wants the same key waits and finds the snapshot. The
-commands' processes also hold that lock, so it is free only when the last of them is dead. What the
-commands change outside ignored paths is dropped, because it would look like work.
+The commands run in a separate checkout of exactly the commit from which the key was computed. The
+key's lock is held during that time, so another process that needs the same key waits, and then
+finds the snapshot. The commands' processes also hold the lock, so it is free only when all of them
+have ended. Changes outside ignored paths are dropped, because they would look like an agent's work.
 """
 
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ class SetUpTree:
         return self._snapshot.record.notices
 
     async def renew(self, place: WorktreePlace) -> None:
-        """Drop what was since written to ignored paths, in a tree that is already restored.
+        """Delete what was written to ignored paths since set-up; the tree is already restored.
 
         If set-up ran in the tree itself, later writes cannot be told from its results.
         """
@@ -124,7 +124,7 @@ class SetUpTree:
         watch = await self._host.snapshots.watch(place.path, entries)
         notices = await run_commands(self._host.sandbox, tree, self._order, fence)
         read = None if watch is None else inputs_read(*watch.read(), self._order.commands, entries)
-        # Only now: to look for them is to list folders.
+        # After `read`: looking for stray paths lists folders, which changes their access times.
         notices += _dropped(await self._worktrees.stray_paths(name))
         record = SnapshotRecord(
             schema=1,
@@ -139,7 +139,7 @@ class SetUpTree:
 
 
 def _dropped(strays: tuple[bytes, ...]) -> tuple[str, ...]:
-    """Say what set-up made in vain."""
+    """Name files that set-up made and that were dropped."""
     if not strays:
         return ()
     named = ", ".join(repr(each.decode(errors="replace")) for each in strays[:_STRAYS_TOLD])

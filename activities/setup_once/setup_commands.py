@@ -76,12 +76,12 @@ async def run_commands(
             lines = (what, *said, tail)
             raise setup_failed("\n".join(lines))
     for text in refusals:
-        activity.logger.warning("set-up went well, but %s", text)
+        activity.logger.warning("set-up succeeded, but %s", text)
     return tuple(refusals)[:_NOTICES_TOLD]
 
 
 def _hint(network: tuple[str, ...], output: str) -> tuple[str, ...]:
-    """If a program looked for a network, say why it found none."""
+    """If a program tried to use the network directly, say why it could not."""
     if not _LOOKED_FOR.search(output):
         return ()
     if network:

@@ -1,9 +1,9 @@
-"""Which trees one set-up fits, and which of its inputs count. Pure.
+"""Decides which trees one set-up fits, and which of its inputs count. Pure.
 
-Two things must be the same: the key (the commands, the environment, the copied files, and every
-file that is known to say what is installed), and what set-up read besides. A set-up that reads the
-sources (`pip install .`) is repeated for any change of them; one that reads only lock files fits
-trees with any sources.
+Two things must be the same: the key (the commands, the environment, the copied files, and all
+manifests and lock files), and the other files that set-up read. A set-up that reads the sources
+(`pip install .`) is repeated when they change; one that reads only lock files fits trees with any
+sources.
 
 | set-up                               | a tree with                                 | fits      |
 |--------------------------------------|---------------------------------------------|-----------|

@@ -26,7 +26,7 @@ def read_bounded(path: Path, limit_bytes: int) -> bytes:
 
 
 def read_text_file(path: Path, limit_bytes: int) -> str:
-    """Read a file as UTF-8 text; a byte order mark is no part of it.
+    """Read a file as UTF-8 text, without its byte order mark.
 
     Args:
         path: the file; a link is followed.

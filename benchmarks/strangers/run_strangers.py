@@ -9,8 +9,8 @@ To fetch a Python release, pip asks the release's own build system what it needs
 the sandbox, as the user who starts this script.
 
 The last line of standard output is, with `--json`:
-projects, gates_that_judged, sessions_complete, hand_edits, checkouts_identical. A project counts
-where it went well for everybody who tried it. The exit code is 1 if anything did not go well.
+projects, gates_that_judged, sessions_complete, hand_edits, checkouts_identical. A project counts if
+it succeeded for every user who tried it. The exit code is 1 if anything failed.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 def main(words: Sequence[str]) -> int:
-    """Try what is asked for; return the exit code."""
+    """Try the requested projects; return the exit code."""
     options = _options(words)
     signal.signal(signal.SIGTERM, _end)
     with _scratch(keep=options.keep) as scratch, _people(options.user, scratch) as people:
@@ -55,7 +55,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _end(number: int, _: FrameType | None) -> None:
-    """Leave by an exception, so that users and folders are removed."""
+    """Raise an exception, so that users and folders are removed."""
     sys.exit(128 + number)
 
 
@@ -79,7 +79,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
         parser.error(f"no project is called {', '.join(sorted(unknown))}; there are: {names}")
     if os.getuid() != 0 and options.user != "ordinary":
         parser.error(
-            "only root can be root, and make a user: start it as root, or with --user ordinary"
+            "only root can run as root and create a user: start as root, or with --user ordinary"
         )
     return options
 

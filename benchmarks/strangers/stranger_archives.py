@@ -16,20 +16,20 @@ _NAME: Final = ("-c", "user.name=someone", "-c", "user.email=someone@localhost")
 
 
 class FetchError(Exception):
-    """A release could not be had, or is not the one that is named; the text says which and why."""
+    """A release could not be fetched, or is another one; the text says which and why."""
 
 
 def make_repository(project: Project, archives: Path, root: Path, tools: Path) -> None:
-    """Make a repository of a project's releases, in the state in which a person leaves a checkout.
+    """Make a repository of a project's releases, with an uncommitted change.
 
     Args:
-        project: what it is made from.
-        archives: where fetched releases are kept, and looked for first.
-        root: the repository's folder, not there yet.
-        tools: where package managers that the machine lacks are installed.
+        project: the releases.
+        archives: the cache of fetched releases.
+        root: the repository's folder, which does not exist yet.
+        tools: where missing package managers are installed.
 
     Raises:
-        FetchError: a release cannot be had or was changed, or a lock file cannot be written.
+        FetchError: a release cannot be fetched or was changed, or a lock file cannot be written.
     """
     for part in project.parts:
         folder = root / part.folder
@@ -46,7 +46,7 @@ def make_repository(project: Project, archives: Path, root: Path, tools: Path) -
     git(root, *_NAME, "commit", "-q", "-m", "As released")
     version = project.parts[0].archive.version
     git(root, *_NAME, "tag", "-a", "-m", version, version)
-    # Begun and not committed, as in many a checkout.
+    # An uncommitted change, as in many checkouts.
     (root / "scratch.txt").write_text("mine\n")
     readme = min(root.rglob("README*"), key=lambda path: (len(path.parts), path))
     with readme.open("a", encoding="utf-8") as file:
@@ -54,7 +54,7 @@ def make_repository(project: Project, archives: Path, root: Path, tools: Path) -
 
 
 def commit(root: Path, path: str, message: str) -> None:
-    """Commit one file of a checkout, and nothing else of it."""
+    """Commit one file of a checkout, and nothing else."""
     git(root, "add", path)
     git(root, *_NAME, "commit", "-q", "-m", message, "--", path)
 
@@ -90,7 +90,7 @@ def _fetcher(archive: Archive) -> Sequence[str]:
 
 
 def _unpack(file: Path, archive: Archive, folder: Path) -> None:
-    """Unpack a release, without the folders that its format puts around it."""
+    """Unpack a release, without its top folder."""
     around = folder / ".unpacked"
     around.mkdir()
     if archive.source == "debian":

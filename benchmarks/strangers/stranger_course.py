@@ -1,4 +1,4 @@
-"""One project, tried by one person: init, their own file, doctor, a session, and what is left."""
+"""Tries one project as one user: init, their own file, doctor, a session, and a final check."""
 
 import hashlib
 import json
@@ -25,14 +25,14 @@ _SESSION_S: Final = 900
 
 
 class CourseError(Exception):
-    """A step did not end well; the text says which and how."""
+    """A step failed; the text says which and how."""
 
 
 class Course:
-    """The steps of one project for one person, in order."""
+    """The steps of one project for one user, in order."""
 
     def __init__(self, project: Project, person: Person, folder: Path) -> None:
-        """Take a folder that holds the repository as `repository`, and nothing else."""
+        """Take a folder that contains only the repository, as `repository`."""
         self._project = project
         self._person = person
         self._folder = folder
@@ -44,10 +44,10 @@ class Course:
         )
 
     def take(self) -> None:
-        """Take all steps; what comes of them is in `result`, also where one fails.
+        """Take all steps; `result` has their outcome, even if one fails.
 
         Raises:
-            CourseError: a step did not end well, so that none follows.
+            CourseError: a step failed, so the following ones were not taken.
         """
         self._prepare()
         before = _picture(self._root)
@@ -63,7 +63,7 @@ class Course:
             _put_rust(self._home / ".cargo")
 
     def _init(self) -> bytes:
-        """Let `init` write its file, allow what it asks for, and commit it."""
+        """Let `init` write its file, allow what it needs, and commit it."""
         self._blueflame("init", "--repo", str(self._root), seconds=_INIT_S)
         file = self._root / _WRITTEN
         lines = _OWN_LINE.findall(file.read_text(encoding="utf-8"))
@@ -149,7 +149,7 @@ def _outcome(text: str) -> str:
 
 
 def _picture(root: Path) -> dict[str, str]:
-    """Return a digest of each file of the checkout, with its mode; git's own folder is left out."""
+    """Return a digest of each file of the checkout, with its mode, except in `.git`."""
     found: dict[str, str] = {}
     for place, folders, files in os.walk(root):
         folders[:] = [name for name in folders if Path(place, name) != root / ".git"]

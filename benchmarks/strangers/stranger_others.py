@@ -1,4 +1,4 @@
-"""Released projects in other languages, and a repository with several; as `stranger_python`."""
+"""Released projects in other languages, and a monorepo; see `stranger_python`."""
 
 from typing import Final
 

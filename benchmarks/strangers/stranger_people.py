@@ -1,4 +1,4 @@
-"""The people who try a project: root, and an ordinary user who is made for it and removed again."""
+"""The users who try a project: root, and an ordinary user who is created and removed again."""
 
 import os
 import pwd
@@ -28,10 +28,10 @@ class Person:
     uid: int
     gid: int
     program: Path
-    """The command `blueflame` as this person has it."""
+    """The command `blueflame` of this user."""
 
     def own(self, folder: Path, mode: int = 0o700) -> None:
-        """Make a folder, and all that is in it, this person's."""
+        """Give a folder and all its content to this user."""
         folder.mkdir(exist_ok=True)
         folder.chmod(mode)
         for place, folders, files in os.walk(folder):
@@ -39,7 +39,7 @@ class Person:
                 os.chown(each, self.uid, self.gid, follow_symlinks=False)
 
     def environment(self, home: Path, data: Path) -> dict[str, str]:
-        """Return the variables of a shell of this person's, with the network's settings."""
+        """Return the variables of this user's shell, with the network's settings."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_DROPPED)}
         kept.pop("PYTHONPATH", None)
         path = kept.get("PATH", _SYSTEM_PATH) if self.uid == os.getuid() else _SYSTEM_PATH
@@ -97,10 +97,10 @@ def myself() -> Person:
 
 @contextmanager
 def ordinary_user(scratch: Path, source: Path) -> Generator[Person]:
-    """Make a user with an installation that they can read; remove the user, and what they run.
+    """Create a user with a readable installation; remove the user and their processes at the end.
 
     Args:
-        scratch: a folder that others can pass.
+        scratch: a folder that other users can enter.
         source: the tree of Blue Flame that is installed.
     """
     subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/bash", _USER], check=True)
@@ -138,11 +138,11 @@ def _is_new(python: str) -> bool:
 
 
 def _end_processes(uid: int) -> None:
-    """Kill what the user, who was made here, still runs; wait until it is gone."""
+    """Kill the created user's processes, and wait until they have ended."""
     deadline = time.monotonic() + 30
     while running := [pid for pid in _processes() if _owner(pid) == uid]:
         if time.monotonic() > deadline:
-            raise TimeoutError(f"processes of {_USER} do not end: {running}")
+            raise TimeoutError(f"processes of {_USER} did not exit: {running}")
         for pid in running:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -1,6 +1,6 @@
 """The released projects of third parties that `scripts/strangers` tries.
 
-Only names, versions and digests stand here; everything else is fetched.
+It has only names, versions and digests; everything else is fetched.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""What came of each project, as a table for people and one line for programs; pure."""
+"""Formats the results of all projects: a table for people and one line for programs. Pure."""
 
 import json
 from collections.abc import Sequence
@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Result:
-    """One project, tried by one person."""
+    """The result of one project for one user."""
 
     project: str
     kinds: tuple[str, ...]
     person: str
     setup_s: float | None = None
-    """What set-up's commands took; None where there are none."""
+    """How long set-up's commands took; None without set-up."""
     first_s: float | None = None
-    """Until the session's first worktree was ready; None where it came to none."""
+    """The time until the session's first worktree was ready; None if there was none."""
     second_s: float | None = None
-    """None where there was one: without set-up, only developers' are prepared."""
+    """None if there was only one: without set-up, only developers' worktrees are prepared."""
     on_base: dict[str, str] = field(default_factory=dict)
     """What each gate did on the base: passed, failed, or cannot judge."""
     judged: tuple[str, ...] = ()
@@ -26,13 +26,13 @@ class Result:
     """How the session ended."""
     has_hand_edits: bool = False
     is_identical: bool = False
-    """The checkout, but for the files that `init` wrote."""
+    """The checkout, except for the files that `init` wrote."""
     faults: list[str] = field(default_factory=list)
     log: str = ""
 
     @property
     def is_well(self) -> bool:
-        """Whether all was as it has to be."""
+        """Whether everything succeeded."""
         return (
             not self.faults
             and self.end == "complete"
@@ -53,7 +53,7 @@ def table(results: Sequence[Result]) -> str:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """Return the last line: counts over projects, each counted well if it was for every person."""
+    """Return the last line: counts of projects that succeeded for every user."""
     by_project: dict[str, list[Result]] = {}
     for each in results:
         by_project.setdefault(each.project, []).append(each)
@@ -70,7 +70,7 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def faults(results: Sequence[Result]) -> list[str]:
-    """Return what did not end well, one line each, with the path of its log."""
+    """Return the failures, one line each, with the path of the log."""
     return [
         f"{each.project} as {each.person}: {'; '.join(each.faults) or _fault(each)} ({each.log})"
         for each in results

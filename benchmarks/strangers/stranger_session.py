@@ -11,11 +11,11 @@ _END = "END_OF_TEXT"
 
 
 def playbook(project: Project, root: Path) -> dict[str, Any]:
-    """Return what the models say: a plan of one task, its work, and a review.
+    """Return the playbook: a plan of one task, its work, and a review.
 
     Args:
-        project: with what is appended.
-        root: its repository, as the session will find it.
+        project: the project, with the texts to append.
+        root: its repository.
     """
     paths = list(project.appended)
     criterion = "The function and its test are there."

@@ -1,4 +1,4 @@
-"""What describes a project of third parties: its releases, its kinds, and a change to it."""
+"""The description of a third-party project: its releases, its kinds, and a change to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,14 +34,14 @@ class Archive:
 
 @dataclass(frozen=True)
 class Part:
-    """A folder of the repository and what it is made from."""
+    """A folder of the repository, and the release that it comes from."""
 
     archive: Archive
     folder: str = "."
     lock: Literal["", "npm", "pnpm"] = ""
     """The package manager that writes the lock file, which npm does not publish."""
     resolved_before: str = ""
-    """A day, as `2025-06-01`: the lock file of npm names only what was released before it."""
+    """A date such as `2025-06-01`: npm's lock file names only releases before it."""
     built: tuple[str, ...] = ()
     """Folders that a release has and its repository ignores, because a build makes them."""
 
@@ -56,6 +56,6 @@ class Project:
     appended: Mapping[str, str]
     """What the scripted developer appends, by the file's path: code, then its test."""
     toolchains: tuple[Literal["rust"], ...] = ()
-    """What its people have in their home for it."""
+    """What users have in their home directory for it."""
     ignored: tuple[str, ...] = field(default=())
-    """Lines of its `.gitignore`, where the release lacks it."""
+    """Lines of its `.gitignore`, if the release lacks that file."""

@@ -28,7 +28,7 @@ async def cleanup(
     ] = False,
     older_than: Annotated[
         str,
-        typer.Option(metavar="AGE", help="Only sessions that ended this long ago: 30d, 12h …"),
+        typer.Option(metavar="AGE", help="Minimum time since the session ended: 30d, 12h …"),
     ] = "30d",
     json: JsonOption = False,
 ) -> ExitCode:

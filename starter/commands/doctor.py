@@ -19,7 +19,7 @@ async def doctor(
         Path | None,
         typer.Option(
             help="Repository to check; its set-up and gates run once, in the sandbox. "
-            "Default: the one here, without running anything."
+            "Default: check the repository here, and run nothing."
         ),
     ] = None,
     json: JsonOption = False,

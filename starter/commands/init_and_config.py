@@ -115,7 +115,7 @@ async def show(  # noqa: PLR0913 (the options of `run` that say settings)
 @config.command()
 @command
 async def check(file: FileArgument = None, *, repo: RepoOption = Path()) -> ExitCode:
-    """Check FILE, or the configuration that applies here; list all errors."""
+    """Check FILE, or the configuration that applies here."""
     from starter.configuration import effective_configuration
 
     layers = await _layers(run.RunOptions(repo=repo)) if file is None else await _layers_of(file)
@@ -150,7 +150,7 @@ async def migrate(
         bool, typer.Option("--write", help="Write the result back to the file.")
     ] = False,
 ) -> ExitCode:
-    """Convert FILE to the current format, keep its comments, and print it."""
+    """Convert FILE to the current format, and print it."""
     from starter.commands.file_writing import replace
     from starter.configuration.file_shape import VERSION
     from starter.configuration.layers import read_text

@@ -1,6 +1,7 @@
-"""Commands that only look: `ls`, `status`, `watch`, `task`, `diff`."""
+"""Commands that only look: `ls`, `status`, `watch`, `task`, `diff`, `trace`."""
 
 import asyncio
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -175,3 +176,32 @@ def _chosen(view: "ShownSession", wanted: str | None) -> "ChangesetLine":
         said = f"changeset {wanted!r} does not exist" if wanted else "name one changeset"
         raise CommandError(f"{said}; there are: {listed}")
     return known[names[0]]
+
+
+@command
+async def trace(
+    session: SessionArgument = None,
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TASK]", help="Task id or agent name whose turns to show. Default: count them."
+        ),
+    ] = None,
+    *,
+    json: JsonOption = False,
+) -> ExitCode:
+    """Show waves, agents and activities with time and cost."""
+    from starter.console import json_output
+    from starter.views import safety_labels, session_words, trace_words
+
+    sessions, found = await one_session(session, json=json)
+    view = await sessions.view(found)
+    read = await sessions.trace(found)
+    if task is not None and not any(trace_words.is_agent(each, task) for each in read.spans):
+        raise CommandError(f"no agent of session {found!r} worked on {task!r} so far")
+    if json:
+        labels = safety_labels.document(view)
+        return json_output.write_object(**labels, trace_id=read.trace_id, spans=read.spans)
+    write(safety_labels.of(view), session_words.style)
+    write(trace_words.tree(read, datetime.now(UTC), task))
+    return ExitCode.COMPLETE

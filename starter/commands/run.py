@@ -82,7 +82,7 @@ _Decisions = Annotated[
 _Playbook = Annotated[
     Path | None, typer.Option(help="Run a scripted model from this file, at no cost.")
 ]
-_Detach = Annotated[bool, typer.Option("--detach", help="Start `up` in the background and return.")]
+_Detach = Annotated[bool, typer.Option("--detach", help="Leave `up` in the background; return.")]
 _Wait = Annotated[
     bool,
     typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),

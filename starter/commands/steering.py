@@ -42,7 +42,7 @@ async def retry(
         bool, typer.Option("--review", help="Review the same work again, without a new attempt.")
     ] = False,
 ) -> ExitCode:
-    """Give a task another attempt, or its work another review."""
+    """Give a task another attempt, or only another review."""
     from starter.sessions.sent_decisions import decider
     from workflows.domain.session.session_values import RetryTask
 

@@ -70,8 +70,10 @@ MEANINGS: Final = {
     "gates": "the commands that judge each change, by name; `{}` means none",
     "gates.NAME.run": "the command; a string with shell syntax runs under `bash -e -o pipefail`",
     "gates.NAME.timeout": "time limit of the gate",
-    "gates.NAME.cheap": "the gate runs first; if it finds something new, the others are spared",
-    "gates.NAME.paths": "the gate runs only on changes that touch one of these; none: on all",
+    "gates.NAME.cheap": "`true`: the gate runs before the others; if it finds something new, "
+    "they do not run",
+    "gates.NAME.paths": "the gate runs only on changes that touch one of these paths; without "
+    "paths, on every change ([concepts](concepts.md#the-gates))",
     "worktree.setup": "commands that install what the project needs; they run in the sandbox, "
     "once for all worktrees and checkouts that can share the result "
     "([environments](environments.md#set-up-once))",
@@ -114,11 +116,11 @@ MEANINGS: Final = {
     "attempts": "how many attempts a task has before it fails",
     "turns": "how many turns one agent has; reviewers, and agents of tasks of kind `docs`, have "
     "half",
-    "agents.planner": "limits of the planner ([agents](concepts.md#what-one-agent-may-use)): "
-    "`turns`, `time` in all, `stall_time` without progress, `usd`, `output_tokens` of one answer, "
-    "and the `effort` of its thinking (`low`, `medium`, `high`, `xhigh`; default: the provider's). "
-    "A repository's file may only lower them",
-    "agents.developer": "the same for developers; `kinds` holds what differs by the kind of task "
+    "agents.planner": "limits of the planner: `turns`, `time`, `stall_time`, `usd`, "
+    "`output_tokens`; and its `effort` (`low`, `medium`, `high`, `xhigh`). [Agents]"
+    "(concepts.md#what-one-agent-may-use) explains them. A repository's file may only lower the "
+    "limits",
+    "agents.developer": "the same for developers; `kinds` sets other values for a kind of task "
     "(`code`, `tests`, `docs`, `refactor`, `architecture`, `security`)",
     "agents.reviewer": "the same for reviewers",
     "command_timeout": "time limit of one command of an agent",

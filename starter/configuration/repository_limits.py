@@ -168,8 +168,8 @@ def _remedy(key: str, value: object, mine: object) -> str:
         return _REMEDY
     both = dict.fromkeys((*texts(mine), *texts(value)))
     return (
-        "a repository cannot show its commands a place of yours; if it may, put this line into "
-        f"your own configuration: `{ready_line(tuple(both))}`"
+        "a repository cannot show its commands a directory of your machine; to allow it, put this "
+        f"line into your own configuration: `{ready_line(tuple(both))}`"
     )
 
 

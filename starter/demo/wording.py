@@ -21,10 +21,10 @@ from workflows.domain.session.wave_values import Refused
 from workflows.policy.money.amounts_in_words import money
 
 _INTRODUCTION: Final = (
-    "Blue Flame's demo: a goal in, reviewed and merged work out, offline.",
-    "SCRIPTED: what the models say comes from a playbook; no model is called. All else is real:",
+    "Blue Flame's demo: from a goal to reviewed and merged work, offline.",
+    "SCRIPTED: a playbook has the models' answers; no model is called. Everything else is real:",
 )
-STAYS: Final = ("", "Server and workers run on (--keep); Ctrl-C ends them.")
+STAYS: Final = ("", "Server and workers keep running (--keep); Ctrl-C ends them.")
 _WIDTH: Final = 90
 _LINES: Final = 3
 
@@ -43,10 +43,10 @@ def _steps(word: str, text: str) -> list[str]:
 def introduction(sandbox: str) -> list[str]:
     """Say what is scripted and what is real. Args: `sandbox`: `none` without confinement."""
     if sandbox == "none":
-        real = "the Temporal server, git, the tests, the merges, and your part as Updates."
+        real = "the Temporal server, git, the tests, the merges, and your decisions, as Updates."
         return [*_INTRODUCTION, real, f"Sandbox {NO_SANDBOX}", ""]
-    real = "the Temporal server, the sandbox, git, the tests, the merges, and your part as Updates."
-    return [*_INTRODUCTION, real, ""]
+    sandboxed = "the Temporal server, the sandbox, git, the tests, the merges, "
+    return [*_INTRODUCTION, f"{sandboxed}your decisions as Updates.", ""]
 
 
 # --- the course ---------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def begun(stage: Stage, before: SuiteRun) -> list[str]:
     return [
         step("sample", f"{before.failed} of its {before.tests} tests fail: {stage.repository}"),
         *_steps("goal", stage.goal),
-        step("start", "Temporal server and workers of the demo's own"),
+        step("start", "a Temporal server and workers for the demo"),
     ]
 
 

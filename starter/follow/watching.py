@@ -71,6 +71,7 @@ class Watch:
         self._session = session
         self._program = program()
         self._asked: set[str] = set()
+        self._has_asked = False
         self._looks = 0
         self._waits: tuple[ProviderWait, ...] = ()
 
@@ -176,6 +177,7 @@ class Watch:
 
     async def _ask(self, now: ShownSession) -> None:
         self._asked |= _open_asks(now)
+        self._has_asked = True
         if now.phase is SessionPhase.AWAITING_PLAN:
             tasks = [await self._sessions.task(self._session, t.id) for t in now.tasks]
             planned = plan_words.tasks([t.task for t in tasks if t is not None])
@@ -230,7 +232,7 @@ class Watch:
 
     async def _offer_fast_forward(self, now: ShownSession) -> None:
         """Ask a person who answered before whether to move their branch too, if it can move."""
-        if not self._asked or now.outcome != "complete" or now.branch is None:
+        if not self._has_asked or now.outcome != "complete" or now.branch is None:
             return
         way = await fast_forward_offer.open_way(Path(now.repository), now.session)
         if way is None:

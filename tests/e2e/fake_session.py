@@ -1,4 +1,7 @@
-"""A session without agents: it asks for the plan and for one changeset, and ends."""
+"""A session without agents: it asks for the plan and for one changeset, and ends.
+
+After `pause`, an approved changeset stays in the queue until `proceed`.
+"""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -39,6 +42,7 @@ class FakeSession:
         self.digest = "0" * 64
         self.signals: list[tuple[str, JsonValue]] = []
         self.stopped = False
+        self.holds = False
 
     @workflow.run
     async def run(self, request: SessionRequest) -> SessionResult:
@@ -76,6 +80,10 @@ class FakeSession:
             case "approve_plan" | "replace_plan" | "edit_plan":
                 self.phase = SessionPhase.RUNNING
             case "approve_changeset":
+                self.changeset = "queued" if self.holds else "merged"
+            case "pause":
+                self.holds = True
+            case "proceed":
                 self.changeset = "merged"
             case "reject_changeset":
                 self.digest = "f" * 64

@@ -559,9 +559,13 @@ def at_the_offer(person: Person) -> tuple[Terminal, str, str]:
     work = git(person.repo, "commit-tree", "-p", "HEAD", "-m", "work", "HEAD^{tree}")
     git(person.repo, "branch", branch, work)
     terminal = Terminal(person.settings, "watch", session)
-    for question in ("Approve the plan?", "Merge c1?"):
-        terminal.reads_until(question)
-        terminal.types("y\n")
+    terminal.reads_until("Approve the plan?")
+    terminal.types("y\n")
+    terminal.reads_until("Merge c1?")
+    assert person.types("pause", session).code == 0
+    terminal.types("y\n")
+    terminal.reads_until("queued")  # the session is seen once while it waits for no one
+    assert person.types("proceed", session).code == 0
     terminal.reads_until(f"Fast-forward your branch main to {branch}? [y]es, [l]ater: ")
     return terminal, branch, work
 

@@ -70,7 +70,8 @@ OTHERS_OPTIONS = {
     "--kills", "--seeds", "--repeats", "--turns", "--details",  # benchmarks
     "--fingerprints-only",  # scripts/record_histories
     "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
-    "--only",  # scripts/strangers
+    "--only", "--packages",  # scripts/strangers, scripts/foreign_clients
+    "--allowed",  # claude --allowedTools
     "--coverage",  # scripts/fuzz
     "--no-deps", "--group",  # uv
     "--no-banner", "--log-level", "--redact", "--ignore-gitleaks-allow",  # gitleaks
@@ -182,12 +183,12 @@ def generator() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "scripts" / "docs.py"))
 
 
-def test_the_configuration_page_is_what_the_models_say():
+def test_the_configuration_page_matches_the_models():
     made = generator()["page"]()
     assert (DOCS / "configuration.md").read_text("utf-8") == made, "scripts/docs writes it again"
 
 
-def test_the_commands_page_is_what_their_help_says():
+def test_the_commands_page_matches_the_help():
     made = generator()["commands_page"]()
     assert (DOCS / "commands.md").read_text("utf-8") == made, "scripts/docs writes it again"
 

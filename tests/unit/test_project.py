@@ -161,7 +161,7 @@ def test_what_is_searched_along_branches_are_properties():
 
 
 @pytest.mark.parametrize(("option", "code"), [("--help", 0), ("--hlep", 2)])
-def test_who_looks_at_real_run_starts_nothing(option: str, code: int):
+def test_real_run_with_an_option_starts_nothing(option: str, code: int):
     command = [sys.executable, "-P", str(ROOT / "scripts/real_run.py"), option]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (told.returncode, "usage: scripts/real_run" in told.stdout + told.stderr) == (code, True)

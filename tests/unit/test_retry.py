@@ -58,7 +58,7 @@ def run(project: Path, script: str, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_what_passes_the_second_time_is_listed_and_passes(project: Path) -> None:
+def test_a_test_that_passes_the_second_time_is_listed_as_flaky(project: Path) -> None:
     (project / "test_it.py").write_text(FLAKY + FINE)
     code, out = run(project, "retry_failed.py", "--first", "-n", "1", "--", "-q")
     assert code == 0
@@ -68,7 +68,7 @@ def test_what_passes_the_second_time_is_listed_and_passes(project: Path) -> None
     assert "test_fine" not in flaky
 
 
-def test_what_fails_twice_fails(project: Path) -> None:
+def test_a_test_that_fails_twice_fails_the_run(project: Path) -> None:
     (project / "test_it.py").write_text(FLAKY + RED)
     code, out = run(project, "retry_failed.py", "-q")
     assert code == 1
@@ -95,7 +95,7 @@ def test_a_process_that_dies_fails_at_once(project: Path) -> None:
     assert (code, "second run" in out) == (1, False)
 
 
-def test_what_is_skipped_the_second_time_fails(project: Path) -> None:
+def test_a_test_that_is_skipped_the_second_time_fails_the_run(project: Path) -> None:
     (project / "test_it.py").write_text(SKIPPED)
     code, out = run(project, "retry_failed.py", "-q")
     assert code == 1
@@ -103,7 +103,7 @@ def test_what_is_skipped_the_second_time_fails(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_stress_lists_what_ever_failed(project: Path) -> None:
+def test_stress_lists_every_test_that_failed(project: Path) -> None:
     (project / "test_it.py").write_text(FLAKY + FINE)
     code, out = run(project, "stress.py", "2", "--load", "1", "-q")
     assert code == 1

@@ -77,7 +77,7 @@ def test_the_table_has_a_row_for_each_person():
     ]
 
 
-def test_a_project_counts_where_it_went_well_for_everybody():
+def test_a_project_counts_if_it_succeeded_for_every_user():
     worse = replace(WELL, person="someone", judged=("ruff",), is_identical=False)
     other = replace(WELL, project="kit", end="failed")
     assert json.loads(summary([WELL, worse, other])) == {
@@ -100,5 +100,5 @@ def test_a_project_counts_where_it_went_well_for_everybody():
         (replace(WELL, faults=["no cargo", "no rustc"]), ["no cargo; no rustc"]),
     ],
 )
-def test_what_did_not_go_well_is_named_with_its_log(result: Result, said: list[str]):
+def test_failures_are_named_with_their_logs(result: Result, said: list[str]):
     assert faults([result]) == [f"shop as root: {each} (/logs/course.log)" for each in said]

@@ -43,7 +43,7 @@ def test_a_function_does_not_follow_its_path_on_another_line():
     assert steps_of("`a.py`\n`f`\n\n`b.py` `g`") == (Step("b.py", "g", 4),)
 
 
-def test_a_step_that_leads_nowhere_is_told_with_its_line(tmp_path: Path):
+def test_a_step_that_does_not_exist_is_reported_with_its_line(tmp_path: Path):
     (tmp_path / "a.py").write_text("class C:\n    def run(self):\n        return 1\n")
     steps = steps_of("`a.py` `C.run`\n`a.py` `run`, `C`\n`gone.py` `run`")
     assert faults_of(tmp_path, steps) == [

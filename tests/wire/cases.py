@@ -56,6 +56,12 @@ def _candidate(reason: str) -> RawAnswer:
     return RawAnswer(200, streamed("google", body))
 
 
+_SUM = "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000"
+_LIMIT = "You have reached your specified API usage limits."
+_CLOSED = "This organization has been disabled."
+_REGION = "User location is not supported for the API use."
+_SCHEMA = "tools.12.custom.input_schema: JSON schema is invalid."
+_REPLAY = "The `reasoning_content` in the thinking mode must be passed back to the API."
 _SPENT = {"error_code": "contract_spend_limit_reached"}
 _DAILY = {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}
 _TOO_LOW = "Your credit balance is too low to access the API."
@@ -73,6 +79,29 @@ RAW: Mapping[str, list[tuple[Provider, RawAnswer]]] = {
         ("openai", _openai(429, "billing_not_active")),
         ("google", _google(400, "FAILED_PRECONDITION", "Please enable billing.")),
     ],
+    "too much output": [
+        ("anthropic", _anthropic(400, "invalid_request_error", _SUM)),
+        ("local", _openai(400, None, "This model supports at most 4096 completion tokens")),
+    ],
+    "limit of the account": [("anthropic", _anthropic(400, "invalid_request_error", _LIMIT))],
+    "account closed": [
+        ("anthropic", _anthropic(400, "invalid_request_error", _CLOSED)),
+        ("google", _google(400, "FAILED_PRECONDITION", _REGION)),
+    ],
+    "blocked request": [
+        ("openai", _openai(400, "invalid_prompt")),
+        ("local", _openai(400, "content_filter")),
+    ],
+    "model without access": [
+        ("openai", _openai(403, "model_not_found")),
+        ("openai", _openai(400, None, "Your organization must be verified to stream this model.")),
+    ],
+    "tools refused": [
+        ("anthropic", _anthropic(400, "invalid_request_error", _SCHEMA)),
+        ("openai", _openai(400, "invalid_function_parameters")),
+        ("local", _openai(400, None, "gemma does not support tools")),
+    ],
+    "reasoning wanted back": [("local", _openai(400, "invalid_request_error", _REPLAY))],
     "server error": [
         ("anthropic", _anthropic(500, "api_error")),
         ("anthropic", RawAnswer(502, _PAGE)),

@@ -7,12 +7,12 @@ from temporalio.client import WorkflowHandle
 from temporalio.testing import ActivityEnvironment
 
 from tests.fakes.world import World, planned
-from tests.theatre import Theatre, until_in_history
+from tests.theatre import Theatre
 from tests.unit.activities.adapters.models.wire import PROVIDERS, facts, play
 from tests.waiting import until
 from tests.wire.stage import Stage
 from workflows.contracts.model_contracts import CallModel, ModelOutcome
-from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
+from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome, AgentState
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.budget import Caps
 
@@ -140,13 +140,10 @@ async def test_after_a_hold_the_routes_first_model_is_asked(stage: Stage, theatr
 
 
 async def until_held(agent: WorkflowHandle[object, AgentOutcome]) -> None:
-    await until_in_history(
-        agent,
-        lambda event: (
-            event.signal_external_workflow_execution_initiated_event_attributes.signal_name
-            == "key_refused"
-        ),
-    )
+    async def is_held() -> bool:
+        return (await agent.query("state", result_type=AgentState)).is_paused
+
+    await until(is_held, "the agent holds")
 
 
 async def until_asked(stage: Stage, times: int) -> None:

@@ -12,8 +12,7 @@ from tests.wire.cases import Case, all_cases
 from tests.wire.stage import Stage, ending
 from workflows.contracts.model_contracts import ModelAnswered
 from workflows.domain.agent.model_values import Role
-from workflows.errors import FailureType
-from workflows.policy.agent.model_failures import FailedCall, FailedKind, after_failure
+from workflows.policy.agent.model_failures import FailedCall, after_failure, failed_kind
 from workflows.policy.agent.turn_decisions import Answer, next_move
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -54,13 +53,4 @@ def following(end: ModelAnswered | ApplicationError) -> str:
         return "stop" if move.end is not None else move.kind
     if not end.non_retryable:
         return "repeat"
-    return after_failure(FailedCall(kind=KINDS[str(end.type)], unknown_in_a_row=1))
-
-
-KINDS: dict[str, FailedKind] = {
-    FailureType.OUTCOME_UNKNOWN: "unknown",
-    FailureType.CONTEXT_OVERFLOW: "overflow",
-    FailureType.AUTHENTICATION_FAILED: "key",
-    FailureType.CREDIT_EXHAUSTED: "key",
-    FailureType.INVALID_REQUEST: "refused",
-}
+    return after_failure(FailedCall(kind=failed_kind(str(end.type)), unknown_in_a_row=1))

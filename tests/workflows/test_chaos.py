@@ -90,7 +90,8 @@ async def test_150k_tokens_of_noise_are_compacted(theatre: Theatre):
             return answered(call, text="half is done")
         if "half is done" in call.messages[0].model_dump_json():
             return answered(call, tool("submit", summary="done"))
-        noise = Usage(input_tokens=150_000 + call.turn * 10_000, output_tokens=1_000)
+        tokens = 5_000 if call.turn == 1 else 150_000 + call.turn * 10_000
+        noise = Usage(input_tokens=tokens, output_tokens=1_000)
         return answered(call, tool("bash", command=f"cat noise-{call.turn}"), usage=noise)
 
     world.on_call = answer

@@ -56,7 +56,7 @@ def is_paused(view: SessionView) -> bool:
 
 def _tells_of_the_key(event: HistoryEvent) -> bool:
     told = event.signal_external_workflow_execution_initiated_event_attributes
-    return told.signal_name == "key_refused"
+    return told.signal_name == "provider_fault"
 
 
 @pytest.mark.parametrize("kind", KEY_KINDS)

@@ -6,15 +6,12 @@ from typing import Any, TypeVar
 
 import pytest
 from temporalio.client import WorkflowHandle
-from temporalio.exceptions import ApplicationError
 
 from tests.effort import some
 from tests.fakes.world import Hold, World, planned
 from tests.theatre import Theatre, states
 from tests.waiting import until
 from workflows.contracts.host_contracts import RunTools
-from workflows.contracts.model_contracts import ModelOutcome
-from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import (
     AccountClosed,
     Ask,
@@ -27,7 +24,6 @@ from workflows.domain.budget import (
 from workflows.domain.ids import AgentId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_values import SessionView
-from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -186,29 +182,6 @@ async def test_at_the_cap_a_session_pauses_and_more_money_resumes_it(theatre: Th
         result = await session.result()
     # The attempt that met the cap is not its fault: the work goes on from its checkpoint.
     assert states(result) == {"a": ("merged", 2)}
-
-
-async def refuse() -> ModelOutcome | None:
-    raise ApplicationError("the request is refused", type=FailureType.INVALID_REQUEST)
-
-
-@pytest.mark.parametrize("on_cap", ["pause", "stop"])
-async def test_a_provider_that_cannot_be_used_halts_the_session(theatre: Theatre, on_cap: str):
-    world = World(planned({"id": "a"}))
-    world.on_call = lambda call: refuse() if call.role is Role.DEVELOPER else None
-    async with theatre.session(world, on_cap=on_cap) as session:
-        if on_cap == "stop":
-            result = await session.result()
-            assert result.outcome == "stopped"
-            assert "the request is refused" in result.reason
-            return
-        view = await session.until(is_in("paused"))
-        assert "the request is refused" in view.reason
-        assert NoticeKind.PROVIDER in kinds(view)
-        assert len(world.calls) == 2
-        world.on_call = lambda _: None
-        await session.say("resume")
-        assert states(await session.result()) == {"a": ("merged", 2)}
 
 
 @pytest.mark.slow

@@ -210,7 +210,7 @@ async def test_contradictory_verdicts_are_asked_about_once_and_then_abstain(thea
         assert states(await session.result()) == {"a": ("failed", 1)}
     asked = [(call.model.family, call.turn) for call in world.calls if call.role is Role.REVIEWER]
     assert asked == [("beta", 1), ("beta", 2), ("gamma", 1)]
-    assert "verdicts that contradict each other" in world.heard("review.a.1.1", 2)
+    assert "submissions that contradict each other" in world.heard("review.a.1.1", 2)
 
 
 @pytest.mark.slow

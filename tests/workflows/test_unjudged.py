@@ -244,7 +244,7 @@ class Thinned(Gated):
 
     async def diff(self, request: ReadDiff) -> DiffText:
         found = await super().diff(request)
-        return found.model_copy(update={"weakened": ("test_a.py: taken out: test_x",)})
+        return found.model_copy(update={"weakened": ("test_a.py: removed: test_x",)})
 
 
 def missing(request: RunGates) -> Facts:
@@ -275,7 +275,7 @@ async def test_weakened_tests_are_named_to_the_reviewer_and_the_person(theatre: 
         result = await session.result()
         view = await session.view()
         record = await session.task("a")
-    told = ("test_a.py: taken out: test_x", "gate 'tests' ran 2 tests, 3 on the base")
+    told = ("test_a.py: removed: test_x", "gate 'tests' ran 2 tests, 3 on the base")
     assert result.outcome == "complete"
     assert record.weakened == told
     heard = world.heard("review.a.1.1", 1)

@@ -35,6 +35,11 @@ def packages_root() -> Path:
     return Path(__file__).resolve().parents[2]
 
 
+def database(settings: Settings) -> Path:
+    """Return the path of the bundled server's database."""
+    return settings.data_dir / "temporal.db"
+
+
 def journal_dir(settings: Settings, *, on_host: bool) -> Path:
     """Return the journals' directory; the host's user cannot write outside its own directories."""
     return (settings.host_dir if on_host else settings.data_dir) / "orphans"

@@ -27,6 +27,7 @@ from temporalio.service import RPCError
 from activities.file_locks import FileLock
 from workers.atomic_file import replace_text
 from workers.bounded_log import last_line
+from workers.hosting import data_layout
 from workers.server.restarted_processes import Child, Program, back_off, running
 from workers.settings import Settings
 from workers.temporal.connection import (
@@ -35,6 +36,7 @@ from workers.temporal.connection import (
     read_server_file,
     server_file,
 )
+from workers.temporal.database_faults import database_fault
 from workers.temporal.temporal_errors import TemporalUnavailableError
 
 _log = logging.getLogger(__name__)
@@ -165,7 +167,7 @@ class EmbeddedServer:
 
     def _program(self, address: ServerAddress) -> Program:
         settings = self._settings
-        server = server_command(address, settings.data_dir / "temporal.db")
+        server = server_command(address, data_layout.database(settings))
         tether = (sys.executable, "-I", "-S", str(Path(__file__).with_name("tether.py")))
         return Program(
             name="temporal server",
@@ -212,7 +214,11 @@ def choose_address(settings: Settings) -> ServerAddress:
     last = read_server_file(settings)
     port = _free_port(_port(last.address) if last else 0, settings.temporal_port)
     ui = _free_port(_port(last.ui) if last else 0, settings.ui_port, taken=port)
-    return ServerAddress(address=f"127.0.0.1:{port}", ui=f"http://127.0.0.1:{ui}")
+    return ServerAddress(
+        address=f"127.0.0.1:{port}",
+        ui=f"http://127.0.0.1:{ui}",
+        playbook=str(settings.playbook or ""),
+    )
 
 
 def _free_port(*wished: int, taken: int = 0) -> int:
@@ -250,6 +256,8 @@ async def _wait_until_healthy(settings: Settings, child: Child) -> Client:
                     return await connect(settings, timedelta(seconds=5))
                 await asyncio.sleep(_POLL_SECONDS)
     said = last_line(child.program.log)
+    if fault := database_fault(said, data_layout.database(settings)):
+        raise TemporalUnavailableError(fault)
     raise TemporalUnavailableError(
         f"it did not answer{f', and said {said!r}' if said else ''}; {str(child.program.log)!r} "
         "tells more"

@@ -69,7 +69,7 @@ class TraceExport:
         self._is_failing = False
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look again and again until `stop` is set, then once more."""
+        """Look repeatedly until `stop` is set, then one last time."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _forget(self._folder, time.time() - 2 * _BACK.total_seconds())
         lock = FileLock(self._folder / "lock")

@@ -1,9 +1,9 @@
 """A codec server: lets the Web UI show encrypted payloads, in the person's own browser.
 
 Implements Temporal's protocol for remote codecs: `POST /encode` and `/decode` with `Payloads` as
-JSON of protobuf, below a secret path: whoever knows the path may ask. It follows from the keys, so
-that the Web UI can keep it, and other users and processes of the machine cannot know it. A browser
-must also name one of the given origins, so that no other page in it can ask.
+JSON of protobuf, below a secret path: anyone who knows the path may ask. It follows from the keys,
+so that the Web UI can keep it, and other users and processes of the machine cannot know it. A
+browser must also name one of the given origins, so that no other page in it can ask.
 """
 
 import hashlib

@@ -7,6 +7,7 @@ The address is the person's (`TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE`) or the bund
 import asyncio
 import dataclasses
 import re
+import shlex
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,10 +19,12 @@ from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.service import RPCError
 
 from activities.adapters.blob_store import LocalStore
+from workers.bounded_log import last_line
 from workers.hosting import data_layout
 from workers.payload_keys import read_keys
 from workers.settings import Settings
 from workers.temporal import failure_redaction
+from workers.temporal.database_faults import database_fault
 from workers.temporal.external_payloads import THRESHOLD_BYTES, LocalPayloadDriver
 from workers.temporal.payload_encryption import EncryptingCodec, KeylessCodec
 from workers.temporal.temporal_errors import NoServerError, TemporalUnavailableError
@@ -37,6 +40,8 @@ class ServerAddress(BaseModel, frozen=True, extra="ignore"):
     """`host:port` of the gRPC service."""
     ui: str
     """The Web UI's URL."""
+    playbook: str = ""
+    """The playbook that the server was started with; empty: none."""
 
 
 def payload_codec(settings: Settings) -> PayloadCodec:
@@ -100,21 +105,29 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
         TemporalUnavailableError: the server does not answer in time, or refuses.
     """
     config = _connect_config(settings)
-    remedy = "`blueflame up --detach` starts the bundled one again"
-    if settings.has_external_server:
-        remedy = "check TEMPORAL_ADDRESS, its certificates and the network"
     try:
         async with asyncio.timeout(wait.total_seconds()):
             client = await _first_answer(config, settings)
     except (RPCError, RuntimeError, TimeoutError, ValueError) as error:
         raise TemporalUnavailableError(
             f"the Temporal server at {config.get('target_host')!r} does not answer"
-            f"{_reason(error)}; {remedy}"
+            f"{_reason(error)}; {_remedy(settings)}"
         ) from error
     # Only now, because a failed attempt must leave nothing behind.
     if not settings.store_dir.is_dir():
         data_layout.prepare(settings)
     return client
+
+
+def _remedy(settings: Settings) -> str:
+    if settings.has_external_server:
+        return "check TEMPORAL_ADDRESS, its certificates and the network"
+    database = data_layout.database(settings)
+    if fault := database_fault(last_line(settings.logs_dir / "temporal.log"), database):
+        return fault
+    server = read_server_file(settings)
+    played = f" --playbook {shlex.quote(server.playbook)}" if server and server.playbook else ""
+    return f"`blueflame up --detach{played}` starts the bundled one again"
 
 
 async def _first_answer(config: ClientConnectConfig, settings: Settings) -> Client:

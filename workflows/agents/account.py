@@ -45,21 +45,16 @@ class Account:
             Ended: the model has no known price.
         """
         agent = self._agent
-        more = policy.RESULT_BYTES + policy.max_output_tokens(agent.model, self._output_tokens)
+        more = policy.RESULT_BYTES + agent.output_tokens
         return policy.is_last_call(
             agent.state, agent.request.limits, self._quote(0), self._quote(more)
         )
-
-    @property
-    def _output_tokens(self) -> int:
-        return policy.output_limit(self._agent.state, self._agent.request.limits)
 
     def _quote(self, more_tokens: int) -> Decimal:
         """Quote a call whose prompt has `more_tokens` more tokens than the next one's."""
         model = self._agent.model
         prompt = policy.most_prompt_tokens(self._agent.state, self._agent.pending_bytes())
-        output = policy.max_output_tokens(model, self._output_tokens)
-        quote = grants.quote(model, prompt + more_tokens, output)
+        quote = grants.quote(model, prompt + more_tokens, self._agent.output_tokens)
         if quote is None:
             raise Ended(AgentEnd.BUDGET, f"the price of {self._agent.model_name!r} is unknown")
         return quote
@@ -70,12 +65,8 @@ class Account:
         Raises:
             Ended: the ledger or the agent's own limit denies the call, or the agent is stopped.
         """
-        quote = self.quote()
-        limit = self._agent.request.limits.usd
-        if self._agent.state.bill.usd + quote > limit:
-            raise Ended(AgentEnd.BUDGET, f"the next call could pass the agent's limit of ${limit}")
         is_fresh = False
-        while not self._is_covered(quote):
+        while not self._is_covered(quote := self._affordable()) or self._is_unheard():
             if not self._has_open_ask():
                 await self._ask(quote)
                 is_fresh = True
@@ -84,8 +75,24 @@ class Account:
             )
             self._agent.end_if_stopped()
             # An ask made ahead may have been denied before another agent gave money back.
-            if self._take_grant() == 0 and is_fresh:
+            if self._take_grant() < quote and is_fresh and not self._is_covered(quote):
                 raise Ended(AgentEnd.CAP, "the session's cap conflicts with the next call")
+        return quote
+
+    def _is_unheard(self) -> bool:
+        """Tell whether the agent has not asked yet which models of its route others found unusable.
+
+        Only money makes others ask; a free model costs nothing and may still be unusable.
+        """
+        return self._agent.state.asks_taken == 0 and len(self._agent.request.route) > 1
+
+    def _affordable(self) -> Decimal:
+        """Quote the next call to the route's first usable model, within the agent's own limit."""
+        self._agent.skip_unusable()
+        quote = self.quote()
+        limit = self._agent.request.limits.usd
+        if self._agent.state.bill.usd + quote > limit:
+            raise Ended(AgentEnd.BUDGET, f"the next call could pass the agent's limit of ${limit}")
         return quote
 
     async def ask_ahead(self) -> None:
@@ -149,6 +156,7 @@ class Account:
         self._agent.update(
             granted_usd=self._agent.state.granted_usd + grant.usd,
             cap_left_usd=grant.left_usd,
+            skipped=grant.skipped,
             asks_taken=self._agent.state.asks,
         )
         return grant.usd

@@ -16,7 +16,7 @@ from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.contracts.model_contracts import CALL_MODEL, CallModel, ModelAnswered, PrefixLost
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.messages import AssistantMessage, Message, UserMessage
-from workflows.domain.budget import Bill, KeyRefused
+from workflows.domain.budget import Bill, FaultKind, ProviderFault
 from workflows.domain.ids import Digest
 from workflows.failures import failure_type, failure_words, may_have_run
 from workflows.policy.agent import opening_messages
@@ -24,10 +24,13 @@ from workflows.policy.agent import turn_decisions as policy
 from workflows.policy.agent.model_failures import (
     LONGEST_WAIT,
     FailedCall,
+    FailedKind,
     Step,
     after_failure,
     back_off,
     failed_kind,
+    fault_text,
+    largest_part,
 )
 
 
@@ -45,7 +48,7 @@ class Conversation:
             Ended: no call can succeed or be paid for, or the agent is stopped.
         """
         agent = self._agent
-        limit = policy.output_limit(agent.state, agent.request.limits)
+        limit = agent.output_tokens
         self._refuse_small_window(limit)
         if policy.is_compaction_due(agent.state, agent.model, agent.pending_bytes(), limit):
             await self._compact(is_full=False)
@@ -67,15 +70,13 @@ class Conversation:
         ):
             if not self._has_next_model:
                 raise Ended(AgentEnd.PROVIDER, self._window_words("does not hold the prompt"))
-            agent.update(model_index=agent.state.model_index + 1)
+            agent.go_to(agent.state.model_index + 1)
 
     def _window_words(self, what: str) -> str:
-        model, state = self._agent.model, self._agent.state
-        limit = policy.output_limit(state, self._agent.request.limits)
-        answer = policy.max_output_tokens(model, limit)
+        agent = self._agent
         return (
-            f"the window of {self._agent.model_name!r} ({model.window_tokens} tokens) {what} and an"
-            f" answer of {answer} tokens; use a model with a larger window, or correct"
+            f"the window of {agent.model_name!r} ({agent.model.window_tokens} tokens) {what} and an"
+            f" answer of {agent.output_tokens} tokens; use a model with a larger window, or correct"
             " `window_tokens` in `catalogue`"
         )
 
@@ -128,10 +129,18 @@ class Conversation:
             raise
         if isinstance(outcome, PrefixLost):
             raise Ended(AgentEnd.PROVIDER, "the message store lost a conversation sent whole")
-        self._account.spend(outcome.cost_usd)
+        await self._pay(outcome, quote)
         waited = workflow.now() - began - outcome.latency
         self._agent.update(paused=self._agent.state.paused + max(waited, waited * 0))
         return outcome
+
+    async def _pay(self, answer: ModelAnswered, quote: Decimal) -> None:
+        """Charge the actual cost or, if what the provider counted cannot be right, the quote."""
+        if not answer.usage.is_estimated:
+            self._account.spend(answer.cost_usd)
+            return
+        self._account.spend(max(quote, answer.cost_usd))
+        await self._tell_of("usage", "")
 
     async def _send(
         self, prefix: Digest | None, messages: tuple[Message, ...]
@@ -146,9 +155,7 @@ class Conversation:
             turn=turn,
             prefix=prefix,
             messages=messages,
-            max_output_tokens=policy.max_output_tokens(
-                agent.model, policy.output_limit(agent.state, agent.request.limits)
-            ),
+            max_output_tokens=agent.output_tokens,
             effort=agent.request.limits.effort,
             tools=agent.request.policy.tools_of(agent.request.role),
             longest_wait=LONGEST_WAIT if self._has_next_model else None,
@@ -171,61 +178,98 @@ class Conversation:
             Ended: the failure is final, or the agent was stopped during a wait.
         """
         agent = self._agent
-        kind = failed_kind(failure_type(error))
-        in_a_row = agent.state.unknown_outcomes + 1
+        failed = self._failed(error)
+        kind = failed.kind
         if kind == "unknown":
             self._account.spend(quote)
-            agent.update(unknown_outcomes=in_a_row)
-        step = after_failure(
-            FailedCall(
-                kind=kind,
-                unknown_in_a_row=in_a_row,
-                is_fresh=agent.state.prefix is None,
-                is_compacted=agent.state.is_compacted,
-                has_next_model=self._has_next_model,
-            )
-        )
+            agent.update(unknown_outcomes=failed.unknown_in_a_row)
+        step = after_failure(failed)
         words = f"{failure_type(error)}: {failure_words(error)}"[:1_000]
         match step:
-            case "again" if kind == "unknown":
-                await self._back_off(in_a_row)
             case "again":
-                pass
+                await self._back_off(failed)
+            case "less_output":
+                agent.update(most_output=agent.output_tokens // 2)
             case "compact":
                 await self._compact(is_full=True)
             case "next_model":
-                agent.update(model_index=agent.state.model_index + 1)
+                await self._tell_if_shared(kind, words)
+                agent.go_to(agent.state.model_index + 1)
             case "hold":
-                await self._hold(words)
-                agent.update(model_index=0)
+                await self._hold(kind, words)
+                agent.go_to(0)
             case "end":
-                raise Ended(AgentEnd.PROVIDER, words) from error
+                raise self._refused(kind, words) from error
         return step
 
-    async def _back_off(self, unknown_in_a_row: int) -> None:
+    def _failed(self, error: ActivityError) -> FailedCall:
+        state = self._agent.state
+        return FailedCall(
+            kind=failed_kind(failure_type(error)),
+            unknown_in_a_row=state.unknown_outcomes + 1,
+            output_tokens=self._agent.output_tokens,
+            is_fresh=state.prefix is None,
+            is_compacted=state.is_compacted,
+            has_next_model=self._has_next_model,
+        )
+
+    def _refused(self, kind: FailedKind, words: str) -> Ended:
+        """Say what was refused and, where its size may be the fault, what was longest."""
+        if kind == "blocked":
+            return Ended(AgentEnd.REFUSAL, words)
+        if kind == "unknown":
+            return Ended(AgentEnd.PROVIDER, words)
+        state = self._agent.state
+        longest = largest_part((*state.conversation, *state.pending))
+        return Ended(AgentEnd.PROVIDER, f"{words[:800]}; in turn {state.turn + 1}, {longest}")
+
+    async def _tell_if_shared(self, kind: FailedKind, words: str) -> None:
+        match kind:
+            case "key" | "model":
+                await self._tell_of(kind, words)
+            case _:
+                pass  # only this request is at fault
+
+    async def _tell_of(self, kind: FaultKind, words: str, *, holds: bool = False) -> bool:
+        """Tell the ledger of a fault that concerns others; return False if it has ended."""
+        agent = self._agent
+        fault = ProviderFault(
+            agent=agent.request.agent,
+            kind=kind,
+            model=agent.model_name,
+            text=fault_text(kind, agent.model, words, holds=holds)[:1_000],
+            at=workflow.now(),
+            holds=holds,
+        )
+        ledger = workflow.get_external_workflow_handle(agent.request.ledger)
+        try:
+            await ledger.signal("provider_fault", fault)
+        except ApplicationError as gone:
+            workflow.logger.info("the ledger ended before a fault of %r: %s", fault.model, gone)
+            return False
+        return True
+
+    async def _back_off(self, failed: FailedCall) -> None:
         """Wait before repeating a call of unknown outcome; the wait is not the agent's time."""
+        if failed.kind != "unknown":
+            return
         agent = self._agent
         began = workflow.now()
         with suppress(TimeoutError):
             await workflow.wait_condition(
                 lambda: agent.state.stop_reason is not None,
-                timeout=back_off(agent.request.back_off, unknown_in_a_row),
+                timeout=back_off(agent.request.back_off, failed.unknown_in_a_row),
                 timeout_summary="a call of unknown outcome is made again after this",
             )
         agent.update(paused=agent.state.paused + (workflow.now() - began))
         agent.end_if_stopped()
 
-    async def _hold(self, words: str) -> None:
-        """Pause this agent and the session until a person resumes."""
-        agent = self._agent
-        agent.update(is_paused=True)
-        text = f"no model can be asked: {agent.model.provider}: {words}"
-        ledger = workflow.get_external_workflow_handle(agent.request.ledger)
-        try:
-            await ledger.signal("key_refused", KeyRefused(agent=agent.request.agent, text=text))
-        except ApplicationError as gone:
-            raise Ended(AgentEnd.PROVIDER, words) from gone
-        await agent.while_paused()
+    async def _hold(self, kind: FailedKind, words: str) -> None:
+        """Pause this agent until a person resumes; the session pauses when no other is at work."""
+        self._agent.update(is_paused=True)
+        if not await self._tell_of("model" if kind == "model" else "key", words, holds=True):
+            raise Ended(AgentEnd.PROVIDER, words)
+        await self._agent.while_paused()
 
     # --- a window that is full ---------------------------------------------------------------
 
@@ -239,8 +283,7 @@ class Conversation:
             Ended: that would free too little, and would soon have to be done again.
         """
         agent = self._agent
-        limit = policy.output_limit(agent.state, agent.request.limits)
-        if policy.frees_too_little(agent.state, agent.model, limit):
+        if policy.frees_too_little(agent.state, agent.model, agent.output_tokens):
             words = "is too small: a summary frees less than half of it, beside the task"
             raise Ended(AgentEnd.PROVIDER, self._window_words(words))
         agent.update(is_compacted=True)
@@ -257,7 +300,9 @@ class Conversation:
         )
         heard = map(opening_messages.steered, agent.state.heard)
         fresh = UserMessage(text="\n\n".join([opening, *heard, *words]))
-        agent.update(prefix=None, conversation=(), pending=(fresh,), prompt_tokens=0)
+        agent.update(
+            prefix=None, conversation=(), pending=(fresh,), prompt_tokens=0, most_output=None
+        )
         await self._account.settle_ask()
         await agent.continue_as_new()
 

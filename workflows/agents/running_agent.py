@@ -17,7 +17,9 @@ from workflows.domain.agent.agent_values import AgentChanges, AgentEnd, AgentReq
 from workflows.domain.agent.messages import UserMessage
 from workflows.domain.agent.model_values import ModelFacts
 from workflows.domain.session.question import QuestionAsked
+from workflows.policy.agent.model_failures import first_usable
 from workflows.policy.agent.questions import DECIDE_YOURSELF
+from workflows.policy.agent.turn_decisions import max_output_tokens, output_limit
 
 _T = TypeVar("_T")
 
@@ -59,7 +61,23 @@ class RunningAgent:
     @property
     def model_name(self) -> str:
         """The model in use, as `provider/model`."""
-        return f"{self.model.provider}/{self.model.model}"
+        return self.model.name
+
+    @property
+    def output_tokens(self) -> int:
+        """How many tokens the next answer may have."""
+        limit = output_limit(self.state, self.request.limits)
+        return min(max_output_tokens(self.model, limit), self.state.most_output or limit)
+
+    def skip_unusable(self) -> None:
+        """Go on to the first model of the route that others did not find unusable."""
+        route, index = self.request.route, self.state.model_index
+        self.go_to(first_usable(route, index, self.state.skipped))
+
+    def go_to(self, index: int) -> None:
+        """Use another model of the route; what the last one refused may be right for this one."""
+        if index != self.state.model_index:
+            self.update(model_index=index, most_output=None)
 
     def pending_bytes(self) -> int:
         """Return the size of the messages to be sent beyond the stored conversation, in UTF-8."""

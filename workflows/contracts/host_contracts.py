@@ -241,7 +241,7 @@ def time_for_gates(request: RunGates) -> timedelta:
     |--------------------------------------|------------------------------------------------|
     | a checkout and set-up                | once                                           |
     | each gate's time limit, and a minute | once; with a baseline twice, for the rerun     |
-    | all gates                            | once more: another may judge the same commit   |
+    | all gates                            | again: another may judge the same commit       |
     """
     runs = 1 if request.baseline is None else 2
     gates = sum((gate.timeout + _AROUND_A_GATE for gate in request.gates), timedelta())

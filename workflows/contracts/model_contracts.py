@@ -55,6 +55,8 @@ class ModelAnswered(BaseModel, frozen=True, extra="forbid"):
     head: Digest
     """The stored conversation including this answer: the prefix of the next call."""
     stop: Literal["end", "tool_calls", "truncated", "refusal", "pause", "malformed", "unknown"]
+    refusal: str = ""
+    """Why the provider or the model refused, in its own words; empty if it did not."""
     usage: Usage
     cost_usd: Decimal
     latency: timedelta

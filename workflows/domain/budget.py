@@ -62,6 +62,12 @@ class Grant(BaseModel, frozen=True, extra="forbid"):
     left_usd: Decimal | None = Field(default=None, ge=0)
     """What the cap has left after it; None: not reported."""
     reason: str = ""
+    skipped: tuple[str, ...] = ()
+    """Models that other agents found unusable: `provider/model`, or `provider/*` for a key."""
+
+    def skipping(self, models: tuple[str, ...]) -> "Grant":
+        """Return the same with the models to be skipped."""
+        return evolve(self, {"skipped": models})
 
 
 class _AccountChanges(TypedDict, total=False):
@@ -133,12 +139,34 @@ class AccountClosed(BaseModel, frozen=True, extra="forbid"):
     spent."""
 
 
-class KeyRefused(BaseModel, frozen=True, extra="forbid"):
-    """A provider refused an agent's key or its credit, and the agent holds until a person acts."""
+FaultKind = Literal["key", "model", "usage"]
+"""What is at fault: a provider's key, account or credit; one model; or the usage it reports."""
+
+
+class ProviderFault(BaseModel, frozen=True, extra="forbid"):
+    """An agent met a fault that concerns every agent which asks the same model or key."""
 
     agent: AgentId
+    kind: FaultKind
+    model: str
+    """As `provider/model`."""
     text: str
-    """What was refused, for a person."""
+    """What it means, for a person."""
+    at: datetime
+    holds: bool = False
+    """The agent waits until a person acts; else its route has another model."""
+
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+        return self.model.partition("/")[0]
+
+    def is_like(self, other: "ProviderFault") -> bool:
+        """Whether it is the same fault: of one model or, for a key, of one provider."""
+        is_same = (
+            self.provider == other.provider if self.kind == "key" else self.model == other.model
+        )
+        return self.kind == other.kind and is_same
 
 
 class CapChanged(BaseModel, frozen=True, extra="forbid"):
@@ -147,11 +175,11 @@ class CapChanged(BaseModel, frozen=True, extra="forbid"):
     usd: Decimal = Field(ge=0, allow_inf_nan=False)
 
 
-LedgerMessage = Ask | AccountClosed | CapChanged | KeyRefused
+LedgerMessage = Ask | AccountClosed | CapChanged | ProviderFault
 """All messages that a ledger serves, in the order of arrival."""
 
 
-LedgerEventKind = Literal["warning", "cap_reached", "burn_rate", "key_refused", "closed"]
+LedgerEventKind = Literal["warning", "cap_reached", "burn_rate", "provider_fault", "closed"]
 
 
 class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
@@ -163,6 +191,8 @@ class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
     """The cap that the ledger knew; if it is lower than the session's own, the event is out of
     date."""
     text: str
+    fault: ProviderFault | None = None
+    """Set for `provider_fault`."""
 
 
 class LedgerRequest(BaseModel, frozen=True, extra="forbid"):
@@ -174,6 +204,8 @@ class LedgerRequest(BaseModel, frozen=True, extra="forbid"):
     """The workflow continues as new after this many messages in one run."""
     accounts: Accounts | None = None
     is_warned: bool = False
+    faults: tuple[ProviderFault, ...] = ()
+    """The known faults of models and keys, at most one of each."""
     inbox: tuple[LedgerMessage, ...] = ()
     """Messages not served yet; a steady stream must not keep the run from ending."""
     is_finished: bool = False

@@ -28,7 +28,7 @@ from activities.adapters.git.bare_repository import Bare, Layout
 from activities.adapters.git.git_command import Git
 from activities.adapters.git.repository_locks import Locking, exclusive
 from activities.adapters.git.worktrees import checkpoint as checkpoints
-from activities.adapters.git.worktrees import pipe_removal
+from activities.adapters.git.worktrees import commit_filters, pipe_removal
 from activities.adapters.git.worktrees import restore as restoring
 from activities.adapters.git.worktrees.collected_names import shown
 from activities.adapters.git.worktrees.collection import Collector
@@ -166,7 +166,7 @@ class GitHostRepository:
         return tuple(shown(path) for path in islice(paths, limit))
 
     async def mark_ignored(self, name: str, also: tuple[str, ...] = ()) -> None:
-        """Mark ignored files and folders as no one's work."""
+        """Mark ignored files and folders as not written by an agent."""
         paths = (*await self.ignored_paths(name), *(os.fsencode(path) for path in also))
         self._worktrees.mark_ignored(name, (path.rstrip(b"/") for path in paths))
 
@@ -262,6 +262,11 @@ class GitHostRepository:
     async def link_faults(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
         """List links that lead outside."""
         return await tree_links.link_faults(self._bare, base, commit)
+
+    async def filtered(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
+        """List changed files that belong to a filter."""
+        found = await commit_filters.filtered(self._bare, base, commit)
+        return tuple((shown(path), name) for path, name in sorted(found.items()))
 
     async def changed_lines(
         self, base: Commit, commit: Commit, path: str

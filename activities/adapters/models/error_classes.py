@@ -1,35 +1,36 @@
-"""Classifies every failure that a provider reports, by its status code and its words.
+"""Classifies every failure that a provider reports, by its status code, its codes and its words.
 
-Adapters read their dialect's error body into `Reported`; only this module decides what it means. It
-knows no SDK.
+Adapters read their dialect's error body into `Reported`; only this module decides what it means.
+The words are in `error_wordings`. It knows no SDK.
 """
 
-import re
 from collections.abc import Callable
 from datetime import timedelta
 
 from pydantic import BaseModel
 
+from activities.adapters.models.error_wordings import Meaning, meaning_of
 from activities.ports.model_provider import (
     AuthenticationFailedError,
     ContextOverflowError,
     CreditExhaustedError,
     InvalidRequestError,
     ModelError,
+    ModelUnusableError,
     OutcomeUnknownError,
+    OutputTooLongError,
+    PromptBlockedError,
     ProviderUnavailableError,
     RateLimitedError,
 )
 
-_OVERFLOW = re.compile(
-    r"prompt is too long|context[ _]length|context window|maximum context|input token count"
-    r"|exceeds? the (maximum|model'?s?) .*tokens|request too large|available context size",
-    re.IGNORECASE,
+_UNPAID, _TOO_LARGE, _TOO_MANY = 402, 413, 429
+_NOWHERE = frozenset({404, 410, *range(300, 400)})
+_SERVER, _GATEWAY_TIMEOUT = 500, 504
+_REPLAY = (
+    "; set `reasoning_replay: true` under `abilities` of this provider in your own configuration,"
+    " start the workers again, and resume"
 )
-_CREDIT = re.compile(r"credit balance|insufficient (credit|funds)|billing|spend", re.IGNORECASE)
-_BAD_KEY = re.compile(r"api[ _]key[ _](not valid|invalid|expired)", re.IGNORECASE)
-
-_UNPAID, _TOO_LARGE, _TOO_MANY, _SERVER, _GATEWAY_TIMEOUT = 402, 413, 429, 500, 504
 
 
 class Reported(BaseModel, frozen=True, extra="forbid"):
@@ -43,7 +44,33 @@ class Reported(BaseModel, frozen=True, extra="forbid"):
     message: str = ""
     retry_after: timedelta | None = None
 
+    def has(self, codes: frozenset[str]) -> bool:
+        """Whether one of the codes was reported."""
+        return bool(self.codes & codes)
 
+    def means(self, *meanings: Meaning) -> bool:
+        """Whether the words have one of these meanings."""
+        return meaning_of(self.message, self.status) in meanings
+
+
+_BLOCKED_CODES = frozenset(
+    {
+        "content_filter",
+        "content_policy_violation",
+        "invalid_prompt",
+        "ResponsibleAIPolicyViolation",
+    }
+)
+_MODEL_CODES = frozenset(
+    {
+        "model_not_found",
+        "model_decommissioned",
+        "invalid_function_parameters",
+        "unsupported_parameter",
+        "unsupported_value",
+        "unknown_parameter",
+    }
+)
 _CREDIT_CODES = frozenset(
     {
         "insufficient_quota",
@@ -52,6 +79,7 @@ _CREDIT_CODES = frozenset(
         "billing_not_active",
         "enforced_spend_limit_reached",
         "contract_spend_limit_reached",
+        "exceeded_current_quota_error",
         "daily_quota",
     }
 )
@@ -60,14 +88,19 @@ _KEY_CODES = frozenset(
         "authentication_error",
         "permission_error",
         "invalid_api_key",
+        "account_deactivated",
+        "unsupported_country_region_territory",
         "API_KEY_INVALID",
         "API_KEY_EXPIRED",
         "API_KEY_SERVICE_BLOCKED",
+        "CONSUMER_SUSPENDED",
+        "SERVICE_DISABLED",
     }
 )
 _OVERFLOW_CODES = frozenset(
     {
         "context_length_exceeded",
+        "context_window_exceeded",
         "exceed_context_size_error",
         "request_too_large",
         "string_above_max_length",
@@ -80,57 +113,64 @@ _OVERLOAD_CODES = frozenset({"overloaded_error", "api_error", "server_error", "U
 def decide(report: Reported) -> ModelError:
     """Decide what a reported failure means; the first matching row counts.
 
-    | row                                                 | decision             |
-    |-----------------------------------------------------|----------------------|
-    | 402, or credit, quota or billing reported used up   | CreditExhausted      |
-    | 401, 403, or a key reported as invalid              | AuthenticationFailed |
-    | 413, or the context reported as too long            | ContextOverflow      |
-    | 429                                                 | RateLimited          |
-    | 504 (the provider gave up; it may have billed)      | OutcomeUnknown       |
-    | 408, 409, other 5xx, or overload reported           | ProviderUnavailable  |
-    | anything else                                       | InvalidRequest       |
+    | row                                                       | decision             |
+    |-----------------------------------------------------------|----------------------|
+    | a filter refuses the prompt                               | PromptBlocked        |
+    | the model, its tools or a parameter is refused by name    | ModelUnusable        |
+    | 402, or credit, quota or billing reported used up         | CreditExhausted      |
+    | the requested output, or prompt and output, is too long   | OutputTooLong        |
+    | 413, or the prompt reported as too long                   | ContextOverflow      |
+    | 401, 403, or key, account or region reported as refused   | AuthenticationFailed |
+    | 404, 410, 3xx: no such model, or no such address          | ModelUnusable        |
+    | 429                                                       | RateLimited          |
+    | 504 (the provider gave up; it may have billed)            | OutcomeUnknown       |
+    | 408, 409, other 5xx, or overload reported                 | ProviderUnavailable  |
+    | anything else                                             | InvalidRequest       |
     """
     text = f"{report.provider} answered {report.status}: {report.message or 'no message'}"
     kind = next((kind for kind, fits in _ROWS if fits(report)), InvalidRequestError)
     if issubclass(kind, RateLimitedError | ProviderUnavailableError):
         return kind(text, report.retry_after)
-    return kind(text)
-
-
-def _says(pattern: re.Pattern[str], report: Reported) -> bool:
-    """Words count only in refusals (4xx): a 5xx page may say anything."""
-    return report.status < _SERVER and pattern.search(report.message) is not None
+    return kind(text + (_REPLAY if report.means("reasoning_replay") else ""))
 
 
 def _is_unpaid(report: Reported) -> bool:
     # Gemini mentions billing in every 429, so for it only a code counts.
-    said = report.status != _TOO_MANY and _says(_CREDIT, report)
-    return report.status == _UNPAID or bool(report.codes & _CREDIT_CODES) or said
-
-
-def _is_unknown_key(report: Reported) -> bool:
-    named = bool(report.codes & _KEY_CODES) or _says(_BAD_KEY, report)
-    return report.status in {401, 403} or named
+    said = report.status != _TOO_MANY and report.means("credit")
+    return report.status == _UNPAID or report.has(_CREDIT_CODES) or said
 
 
 def _is_too_long(report: Reported) -> bool:
-    named = bool(report.codes & _OVERFLOW_CODES) or _says(_OVERFLOW, report)
+    named = report.has(_OVERFLOW_CODES) or report.means("overflow")
     return report.status == _TOO_LARGE or named
 
 
+def _is_unknown_key(report: Reported) -> bool:
+    named = report.has(_KEY_CODES) or report.means("key")
+    return report.status in {401, 403} or named
+
+
 def _is_too_fast(report: Reported) -> bool:
-    return report.status == _TOO_MANY or bool(report.codes & _RATE_CODES)
+    return report.status == _TOO_MANY or report.has(_RATE_CODES)
 
 
 def _is_overloaded(report: Reported) -> bool:
     busy = report.status in {408, 409} or report.status >= _SERVER
-    return busy or bool(report.codes & _OVERLOAD_CODES)
+    return busy or report.has(_OVERLOAD_CODES)
 
 
 _ROWS: tuple[tuple[type[ModelError], Callable[[Reported], bool]], ...] = (
+    (InvalidRequestError, lambda report: report.means("request")),
+    (PromptBlockedError, lambda report: report.has(_BLOCKED_CODES) or report.means("blocked")),
+    (
+        ModelUnusableError,
+        lambda report: report.has(_MODEL_CODES) or report.means("model", "reasoning_replay"),
+    ),
     (CreditExhaustedError, _is_unpaid),
-    (AuthenticationFailedError, _is_unknown_key),
+    (OutputTooLongError, lambda report: report.means("output")),
     (ContextOverflowError, _is_too_long),
+    (AuthenticationFailedError, _is_unknown_key),
+    (ModelUnusableError, lambda report: report.status in _NOWHERE),
     (RateLimitedError, _is_too_fast),
     (OutcomeUnknownError, lambda report: report.status == _GATEWAY_TIMEOUT),
     (ProviderUnavailableError, _is_overloaded),

@@ -18,10 +18,10 @@ from activities.adapters.models.transport import IDLE, Transport
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
 from activities.ports.model_provider import (
     AuthenticationFailedError,
-    InvalidRequestError,
     ModelProvider,
     ModelReply,
     ModelRequest,
+    ModelUnusableError,
 )
 from activities.text.redaction import KnownSecrets
 from activities.text.surrogates import clean_values
@@ -93,7 +93,7 @@ class ProviderRegistry:
         """Return the provider that serves `model`, built at the first request.
 
         Raises:
-            InvalidRequestError: the model is scripted and there is no playbook, or its provider is
+            ModelUnusableError: the model is scripted and there is no playbook, or its provider is
                 unknown.
         """
         if model.provider not in self._providers:
@@ -139,7 +139,7 @@ class ProviderRegistry:
 
         entry = self._settings.entries.get(name)
         if entry is None or entry.base_url is None:
-            raise InvalidRequestError(
+            raise ModelUnusableError(
                 f"these workers know no provider {name!r}; describe it under `providers:` in your "
                 "own configuration, and start them again"
             )
@@ -178,7 +178,7 @@ class ProviderRegistry:
         from activities.adapters.models.scripted.scripted_provider import ScriptedProvider
 
         if self._settings.playbook is None:
-            raise InvalidRequestError(
+            raise ModelUnusableError(
                 "the provider 'scripted' has no playbook; start the workers with one "
                 "(BLUEFLAME_PLAYBOOK=FILE blueflame up), or choose another model"
             )

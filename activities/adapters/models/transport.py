@@ -13,8 +13,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from activities.ports.model_provider import (
-    InvalidRequestError,
     ModelError,
+    ModelUnusableError,
     OutcomeUnknownError,
     ProviderUnavailableError,
 )
@@ -192,7 +192,7 @@ def _transport_failure(error: BaseException) -> ModelError | None:
     )
     impossible = (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, httpx2.InvalidURL)
     if isinstance(cause, impossible):
-        return InvalidRequestError(f"nothing can be sent ({kind}); check the base URL: {cause}")
+        return ModelUnusableError(f"nothing can be sent ({kind}); check the base URL: {cause}")
     if isinstance(cause, unsent):
         return ProviderUnavailableError(f"the provider cannot be reached ({kind}): {cause}")
     return OutcomeUnknownError(f"the connection ended before the whole answer ({kind}): {cause}")

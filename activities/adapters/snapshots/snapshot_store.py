@@ -65,7 +65,7 @@ class LocalSnapshots:
         Args:
             data: the host's data.
             locking: how a key is locked, as for worktrees.
-            limit_bytes: the limit for all of them; the last used ones stay, and all in use.
+            limit_bytes: the limit for all; the least recently used ones go first, unless in use.
             see_on_disk: marks a snapshot when the disk has all of it; None: in a thread, which ends
                 with the process.
         """

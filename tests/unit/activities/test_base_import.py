@@ -45,7 +45,7 @@ async def test_a_named_file_is_copied(home: Home):
 @pytest.mark.parametrize(
     ("path", "content"), [("local/.env", "A=1\n"), ("local/values", f"GH_TOKEN=ghp_{'a' * 36}\n")]
 )
-async def test_r24_a_file_that_looks_secret_is_copied_only_where_a_person_says_so(
+async def test_r24_a_file_that_looks_secret_is_copied_only_if_a_person_allows_it(
     home: Home, path: str, content: str
 ):
     (home.path / path).write_text(content)
@@ -65,7 +65,7 @@ async def test_a_link_in_a_parent_folder_is_not_followed(home: Home):
 
 
 @pytest.mark.parametrize("path", ["../outside/settings", "local/none"])
-async def test_what_is_no_file_of_the_checkout_is_refused(home: Home, path: str):
+async def test_a_path_that_is_not_a_file_of_the_checkout_is_refused(home: Home, path: str):
     with pytest.raises(ApplicationError, match=path) as raised:
         await export(home, MemoryStore(), path)
     assert raised.value.type == FailureType.REPOSITORY_REFUSED

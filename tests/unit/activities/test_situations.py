@@ -67,7 +67,7 @@ async def test_r24_an_ignored_file_that_was_named_is_there_for_agent_baseline_an
         assert (await situation.gate(commit, *gate)).result == "failed"
 
 
-async def test_g56_what_only_the_persons_excludes_ignore_is_copied_and_is_no_work(
+async def test_g56_a_file_ignored_by_the_persons_excludes_is_copied_and_not_committed(
     situation: Situation,
 ):
     await situation.begin(plain)
@@ -94,7 +94,7 @@ async def test_g56_what_only_the_persons_excludes_ignore_is_copied_and_is_no_wor
     assert passed.result == "passed"
 
 
-async def test_g55_only_what_the_agent_made_is_told_as_ignored(situation: Situation):
+async def test_g55_only_the_agents_own_ignored_files_are_reported(situation: Situation):
     content = await situation.store(b"A=1\n")
     copied = (CopiedFile(path=".env.test", content=content, executable=False),)
     made = SetUp((("sh", "-c", "mkdir gen && echo x >gen/made"),))
@@ -106,7 +106,7 @@ async def test_g55_only_what_the_agent_made_is_told_as_ignored(situation: Situat
     assert done.ignored == ()
 
 
-async def test_r24_work_in_ignored_folders_only_is_no_work_and_they_are_named(situation: Situation):
+async def test_r24_work_only_in_ignored_folders_is_empty_and_names_them(situation: Situation):
     (agent,) = await situation.begin(plain, "a")
     await agent.turn(("write", {"path": "gen/out.py", "content": "x=1\n"}))
     done = await agent.submit()

@@ -34,7 +34,7 @@ def asked(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str
         ("blueflame models te", ["test"]),
     ],
 )
-def test_bash_is_told_commands_options_and_choices(typed: str, offered: list[str]) -> None:
+def test_bash_completes_commands_options_and_choices(typed: str, offered: list[str]) -> None:
     words = typed.split(" ")
     answer = asked(
         _BLUEFLAME_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(len(words) - 1)
@@ -42,7 +42,7 @@ def test_bash_is_told_commands_options_and_choices(typed: str, offered: list[str
     assert sorted(answer.stdout.split()) == sorted(offered)
 
 
-def test_the_script_is_for_the_command_however_it_was_asked_for() -> None:
+def test_the_completion_script_is_for_the_command_as_it_was_called() -> None:
     # It asks which shell is above it; without this one there may be none.
     shell = ["bash", "-c", '"$@"; exit $?', "bash"]
     words = [*shell, sys.executable, "-P", "-m", "starter", "--show-completion"]
@@ -52,7 +52,7 @@ def test_the_script_is_for_the_command_however_it_was_asked_for() -> None:
     assert "-F _blueflame_completion blueflame" in script.stdout
 
 
-def test_the_version_is_said() -> None:
+def test_the_version_is_printed() -> None:
     said = asked("--version")
     assert (said.returncode, said.stdout.split()[0]) == (0, "blueflame")
     assert said.stdout.split()[1:] == [version("blueflame")]

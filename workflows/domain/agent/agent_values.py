@@ -46,7 +46,7 @@ class AgentEnd(StrEnum):
     SILENCE = "silence"
     STOPPED = "stopped"
     PROVIDER = "provider"
-    """The provider could not be used: it refuses the request or never completes an answer."""
+    """The provider refuses what this agent sends, or never completes an answer."""
     HOST = "host"
     """The host could not run its tools: no sandbox, or a newer attempt owns the worktree."""
 
@@ -89,6 +89,8 @@ class AgentChanges(TypedDict, total=False):
     cap_left_usd: Decimal | None
     is_compacted: bool
     model_index: int
+    skipped: tuple[str, ...]
+    most_output: int | None
     recent: tuple[Digest, ...]
     paused: timedelta
     steers: tuple[str, ...]
@@ -139,6 +141,10 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     """True from a compaction until the next answer: a second overflow then ends the agent."""
     model_index: int = 0
     """Index of the route's model in use; it increases when a model cannot be used."""
+    skipped: tuple[str, ...] = ()
+    """Models that the session found unusable, as the ledger last told."""
+    most_output: int | None = None
+    """Tokens of one answer, after the provider refused more; None: as the limits say."""
     recent: tuple[Digest, ...] = ()
     """Fingerprints of the last turns' calls and effects, newest last, at most 3."""
     started_at: datetime

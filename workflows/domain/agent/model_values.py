@@ -61,6 +61,11 @@ class ModelFacts(BaseModel, frozen=True, extra="forbid"):
     patches: bool = False
     """The model knows `apply_patch`, so it is offered the tool."""
 
+    @property
+    def name(self) -> str:
+        """The model as `provider/model`."""
+        return f"{self.provider}/{self.model}"
+
 
 class GivenPrices(BaseModel, frozen=True, extra="forbid"):
     """A model's prices as a person gives them, in USD per million tokens."""

@@ -8,7 +8,7 @@ from typing import Self, TypedDict, Unpack
 from pydantic import BaseModel, Field
 
 from workflows.domain.agent.model_values import ModelFacts
-from workflows.domain.budget import Bill
+from workflows.domain.budget import Bill, ProviderFault
 from workflows.domain.changeset import Changeset
 from workflows.domain.evolution import evolve
 from workflows.domain.gate import GateReport, GateSpec
@@ -85,6 +85,7 @@ class SessionChanges(TypedDict, total=False):
     answered: dict[str, DecisionOutcome]
     resumes_to: SessionPhase | None
     is_cap_reached: bool
+    holds: tuple[ProviderFault, ...]
     halt: str
 
 
@@ -134,6 +135,9 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     resumes_to: SessionPhase | None = None
     """Set while PAUSED."""
     is_cap_reached: bool = False
+    holds: tuple[ProviderFault, ...] = ()
+    """Why agents wait for a person, one for each; `policy.session.readiness` tells which still do.
+    """
     halt: str = ""
     """Why the session must not continue by itself; set by an outcome."""
 

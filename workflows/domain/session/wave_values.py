@@ -251,6 +251,14 @@ class ValidateResult(BaseModel, frozen=True, extra="forbid"):
     items: tuple[ValidateItem, ...]
 
 
+class ItemReport(BaseModel, frozen=True, extra="forbid"):
+    """One finished item of a wave that still runs, so that the session need not wait for it."""
+
+    item: Annotated[
+        Developed | NotDeveloped | Waits | Validated | Refused, Field(discriminator="kind")
+    ]
+
+
 # --- merge ----------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""What gates' runs mean: results, the comparison with the base, and when work is green.
+"""Which gates run, what their results mean, and when work is green.
 
-Pure. It runs nothing and parses no output: `activities.gates` reports the facts.
+Pure: no gate runs here and no output is parsed; `activities.gates` reports the facts.
 """

@@ -1,14 +1,14 @@
-"""What is said of the gates' results on the base, before any work is judged.
+"""Reports the gates' results on the base, before any work is judged.
 
 | on the base                                  | `approvals`               | the session      |
 |----------------------------------------------|---------------------------|------------------|
-| there are no gates                           | any                       | goes on, told so |
-| at least one gate passed or failed by itself | any                       | goes on, told so |
-| every gate judged nothing                    | `unjudged: allow`         | goes on, told so |
-| every gate judged nothing                    | `unjudged_base: allow`    | goes on, told so |
+| there are no gates                           | any                       | goes on; notice  |
+| at least one gate passed or failed by itself | any                       | goes on; notice  |
+| every gate judged nothing                    | `unjudged: allow`         | goes on; notice  |
+| every gate judged nothing                    | `unjudged_base: allow`    | goes on; notice  |
 | every gate judged nothing                    | `ask` and `stop`          | ends, unpaid     |
 
-A gate that fails on the base may pass on what is done, so it is no reason to end.
+A gate that fails on the base may pass after the work, so it does not end the session.
 """
 
 from typing import Final
@@ -21,16 +21,16 @@ from workflows.policy.gates.likely_causes import cause_of, remedy_of
 
 _NONE_JUDGES: Final = "no gate can judge the base, so nothing was planned and no model was paid:"
 _GO_ON: Final = (
-    "`blueflame doctor --repo PATH` runs the gates and names the lines to add; to go on all the "
-    "same, give `run --allow-unjudged-base`, and what no gate judges waits for you"
+    "`blueflame doctor --repo PATH` runs the gates and names the lines to add; to continue anyway, "
+    "use `run --allow-unjudged-base`: work that no gate judges then waits for you"
 )
 
 
 def base_notices(report: GateReport) -> tuple[str, ...]:
-    """Say in words which gates are not green on the base, and so judge less than one may think.
+    """Return notices about gates that do not pass on the base, and so judge less than expected.
 
     Returns:
-        One sentence a gate; one more where none judges, because then nothing merges by itself.
+        One sentence for each such gate, and one more if no gate judges the base.
     """
     told = tuple(
         f"gate {result.gate!r} {what_it_lacks(result)}"
@@ -43,7 +43,7 @@ def base_notices(report: GateReport) -> tuple[str, ...]:
 
 
 def base_refusal(report: GateReport, approvals: Approvals) -> str:
-    """Say why a session ends unpaid, by the table above; empty where it goes on."""
+    """Say why a session ends unpaid, by the table above; empty if it goes on."""
     judged = [result for result in report.results if result.result != "judged_nothing"]
     if judged or not report.results or "allow" in {approvals.unjudged, approvals.unjudged_base}:
         return ""
@@ -52,12 +52,12 @@ def base_refusal(report: GateReport, approvals: Approvals) -> str:
 
 
 def why_nothing_there(result: GateResult) -> str:
-    """Say why a gate judges nothing on the base, with what would likely help."""
+    """Say why a gate judges nothing on the base, and suggest a fix."""
     return f"{why_nothing(result)}{_likely(result)}"
 
 
 def why_red_there(result: GateResult) -> str:
-    """Say what a gate that fails on the base says of the cause, with what would likely help."""
+    """Quote the cause from the output of a gate that fails on the base, and suggest a fix."""
     said = cause_of(result)
     return f"{f'. It says: {said}' if said else ''}{_likely(result)}"
 
@@ -67,13 +67,13 @@ def _likely(result: GateResult) -> str:
 
 
 def _judges(result: GateResult) -> bool:
-    """Whether work that changes nothing would be judged by the gate."""
+    """Say whether the gate would judge work that changes nothing."""
     is_comparable = bool(result.failures) and not result.cut_short
     return result.result == "passed" or (result.result == "failed" and is_comparable)
 
 
 def what_it_lacks(result: GateResult) -> str:
-    """Say why a gate that did not pass on the base judges less, or nothing."""
+    """Say what a gate that did not pass on the base cannot judge."""
     if result.result == "judged_nothing":
         return f"judges nothing on the base: {why_nothing_there(result)}"
     if not result.failures:
@@ -87,6 +87,6 @@ def what_it_lacks(result: GateResult) -> str:
     if result.cut_short:
         return (
             f"fails on the base already ({failures}) and was cut short ({result.cut_short}):"
-            f" what it did not run there excuses nothing{why_red_there(result)}"
+            f" tests that did not run there are not known failures{why_red_there(result)}"
         )
     return f"fails on the base already ({failures}): only new failures count{why_red_there(result)}"

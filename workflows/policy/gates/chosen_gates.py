@@ -1,4 +1,4 @@
-"""Which gates run on a change, and in which order: only those concerned, cheap ones first.
+"""Decides which gates run on a change, and in which order: concerned ones only, cheap ones first.
 
 | the gate                                                   | on the base | on a change        |
 |------------------------------------------------------------|-------------|--------------------|
@@ -6,8 +6,8 @@
 | is not cheap, and a cheap one found something new          | runs        | spared             |
 | any other                                                  | runs        | runs               |
 
-What did not run says nothing, for and against. For the next change that stands on it, what the base
-said before still holds of a gate that was not concerned.
+A gate that did not run counts neither for nor against the change. If it was not concerned, its
+result on the base stays in the baseline of the next change.
 """
 
 import re
@@ -24,19 +24,19 @@ class Chosen(NamedTuple):
     """The gates of one run."""
 
     first: tuple[GateSpec, ...]
-    """Cheap ones, where some others follow; what they find new spares those."""
+    """The cheap ones, if others follow; new failures in them spare the others."""
     then: tuple[GateSpec, ...]
     others: tuple[GateResult, ...]
-    """Results of those that are not concerned."""
+    """The results of those that are not concerned."""
 
 
 def choose(gates: Sequence[GateSpec], changed: Sequence[str] | None) -> Chosen:
-    """Say which gates run.
+    """Return which gates run.
 
     Args:
-        gates: the session's.
-        changed: all paths that differ from what the change stands on; None: this is the base, on
-            which every gate runs, none before another.
+        gates: the session's gates.
+        changed: all paths that differ from the commit that the change is based on; None: this is
+            the base, on which all gates run at the same time.
     """
     if changed is None:
         return Chosen((), tuple(gates), ())
@@ -49,17 +49,17 @@ def choose(gates: Sequence[GateSpec], changed: Sequence[str] | None) -> Chosen:
 
 
 def is_concerned(gate: GateSpec, changed: Sequence[str]) -> bool:
-    """Tell whether a gate judges what these paths say."""
+    """Say whether a gate runs on a change of these paths."""
     return not gate.paths or any(touches(path, gate.paths) for path in changed)
 
 
 def touches(path: str, patterns: Sequence[str]) -> bool:
-    """Tell whether a path is meant by one of the patterns.
+    """Say whether one of the patterns matches a path.
 
     Args:
         path: from the repository's root.
-        patterns: `*` and `?` stay within a folder, `**` crosses them; a pattern without any of them
-            also means all below it.
+        patterns: `*` and `?` match within a folder, `**` across folders; a pattern without them
+            also matches everything below it.
     """
     return any(_compiled(pattern).fullmatch(path) for pattern in patterns)
 
@@ -75,7 +75,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def spared(gates: Sequence[GateSpec], by: Sequence[str]) -> tuple[GateResult, ...]:
-    """Return the results of gates that were not run, because those of these names found enough."""
+    """Return the results of gates that did not run because the named ones failed."""
     reason = f"{', '.join(by)} failed before it"
     return tuple(_not_run(gate, "spared", reason) for gate in gates)
 
@@ -87,11 +87,11 @@ def in_order(gates: Sequence[GateSpec], results: Sequence[GateResult]) -> tuple[
 
 
 def as_baseline(before: GateReport, report: GateReport) -> GateReport:
-    """Return the baseline for what stands on a change: gates that did not run count as before.
+    """Return the baseline for work based on a change: gates that did not run keep their results.
 
     Args:
         before: the baseline of the change.
-        report: its own gates.
+        report: the change's own results.
     """
     known = {result.gate: result for result in before.results}
     results = (r if r.has_run else known.get(r.gate, r) for r in report.results)

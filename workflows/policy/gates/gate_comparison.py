@@ -1,8 +1,7 @@
-"""What gates' results mean for a piece of work: only new failures block, only what ran judges.
+"""Decides whether work passes its gates: only new failures block, only gates that ran judge.
 
 Results are compared with the baseline, the same gates' results on the base. A gate that judged
-nothing is neither a pass nor a failure, and no one is told that tests failed. Does not run
-anything.
+nothing neither passed nor failed, so it is not reported as failed tests. Does not run anything.
 
 | now                      | at the base           | means                             | judged |
 |--------------------------|-----------------------|-----------------------------------|--------|
@@ -20,7 +19,7 @@ anything.
 | not concerned            | anything              | nothing                           | no     |
 | absent                   | there                 | blocks: none passes by not running| no     |
 
-A known failure whose output names another cause than the base's passes too; the remarks show it.
+A known failure passes even if its output names another cause than on the base; the remarks show it.
 """
 
 import re
@@ -31,13 +30,13 @@ from workflows.domain.gate import GateDecision, GateReport, GateResult, Judgemen
 from workflows.policy.gates.green_rule import why_nothing
 
 MAX_NAMED: Final = 200
-"""A result names at most so many failures, sorted; of what comes behind nothing is known."""
+"""The most failures that a result names, sorted; later ones are unknown."""
 MAX_NOTES: Final = 12_000
 _MAX_LISTED: Final = 20
 _CAUSE: Final = re.compile(r"[a-z](?:Error|Exception)\b|assert|panic|[Ee]xpected")
 _CUT: Final = re.compile(r"^… \d+ lines? left out …$|^\[output cut", re.MULTILINE)
 _MOVING: Final = re.compile(r"0x[0-9a-fA-F]+|(?<=:)\d+")
-"""Addresses and line numbers: what they are says nothing of a failure's cause."""
+"""Addresses and line numbers, which do not tell a failure's cause."""
 
 
 class _Judged(NamedTuple):
@@ -47,7 +46,7 @@ class _Judged(NamedTuple):
     new: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     nothing: str = ""
-    """Why it judged nothing; empty where it judged."""
+    """Why it judged nothing; empty if it judged."""
     blocks: bool = False
     note: str = ""
     remark: str = ""
@@ -57,8 +56,8 @@ def judge_gates(baseline: GateReport | None, report: GateReport) -> GateDecision
     """Decide whether work passes its gates.
 
     Args:
-        baseline: the gates' report on the base; None where there is none: then all is new.
-        report: their report on the work, after the rerun where one was due.
+        baseline: the gates' report on the base; None: there is none, and every failure is new.
+        report: their report on the work, after the rerun if one was due.
 
     Returns:
         The decision, with notes for the next attempt of at most `MAX_NOTES` characters.
@@ -81,7 +80,7 @@ def judge_gates(baseline: GateReport | None, report: GateReport) -> GateDecision
 
 
 def is_green(report: GateReport) -> bool:
-    """Say whether every gate passed, so that nothing of it is excused in work that stands on it."""
+    """Say whether every concerned gate passed, so that later work has no known failures."""
     return all(result.result in {"passed", "not_concerned"} for result in report.results)
 
 
@@ -101,15 +100,15 @@ def needs_rerun(baseline: GateReport | None, report: GateReport) -> tuple[str, .
 
 
 def merge_rerun(first: GateReport, second: GateReport) -> GateReport:
-    """Put a rerun's results in the place of the first run's.
+    """Replace the first run's results by those of the rerun.
 
     Args:
         first: the whole report.
         second: the report of the gates that ran again, on the same tree.
 
     Returns:
-        The whole report. A gate that passed the second time passed, and its reason says what was
-        flaky. Of two red runs those failures count that both name, else the second's.
+        The whole report. A gate that passed in the rerun passed, and its reason names the flaky
+        tests. If both runs failed, the failures of both count, or the second's if none is in both.
 
     Raises:
         ValueError: the two are about different trees.
@@ -124,7 +123,7 @@ def merge_rerun(first: GateReport, second: GateReport) -> GateReport:
 
 
 def _settle(first: GateResult, again: GateResult) -> GateResult:
-    """Settle what two runs of one gate come to."""
+    """Return one result for two runs of a gate."""
     changed = tuple(sorted({*first.changed_files, *again.changed_files}))
     first = first.evolve(rerun=True, changed_files=changed)
     again = again.evolve(rerun=True, changed_files=changed)
@@ -239,7 +238,7 @@ def _failed_as_before(
 
 
 def _oddities(base: GateResult, result: GateResult) -> list[str]:
-    """Say what is not as on the base although no failure is new."""
+    """Say what differs from the base although no failure is new."""
     parts: list[str] = []
     if base.exit_code != result.exit_code:
         parts.append(f"with exit code {result.exit_code} now, {base.exit_code} on the base")
@@ -249,7 +248,7 @@ def _oddities(base: GateResult, result: GateResult) -> list[str]:
 
 
 def _other_causes(base: GateResult, result: GateResult) -> tuple[str, ...]:
-    """Return the first lines that speak of a cause and that the base's whole output had not."""
+    """Return the first lines that look like a cause and are not in the base's whole output."""
     if _CUT.search(base.excerpt):
         return ()
     before = {_MOVING.sub("", line) for line in base.excerpt.splitlines()}
@@ -258,7 +257,7 @@ def _other_causes(base: GateResult, result: GateResult) -> tuple[str, ...]:
 
 
 def _is_known(name: str, base: GateResult) -> bool:
-    """Tell whether a failure was there before; past the end of a cut list the doubt is its own."""
+    """Say whether a failure was on the base; names past the end of a full list count as known."""
     names = base.failures
     return name in names or (len(names) >= MAX_NAMED and name > names[-1])
 
@@ -268,7 +267,7 @@ def _full_name(gate: str, failure: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Write names behind a colon, the first few and how many more; nothing where none has one."""
+    """Write the first few names after a colon, and how many more; empty without names."""
     shown = [name for name in names if name]
     more = len(shown) - _MAX_LISTED
     tail = f" and {more} more" if more > 0 else ""
@@ -276,7 +275,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _note(result: GateResult, words: str, *, excerpt: bool = False) -> str:
-    """Write one gate's note; nothing for a plain pass."""
+    """Write one gate's note; empty for a plain pass."""
     lines = [f"gate {result.gate!r} {words}"] if words else []
     if result.changed_files:
         lines.append(f"gate {result.gate!r} changed tracked files{_listed(result.changed_files)}")

@@ -1,7 +1,7 @@
-"""What one run of a gate means: it passed, failed, or judged nothing.
+"""Decides what one run of a gate means: it passed, failed, or judged nothing.
 
-The first row that fits decides. What judged nothing is neither a pass nor a failure: no work is
-approved by it, and no agent is set to fix right code for it.
+The first matching row counts. A run that judged nothing neither passed nor failed: it approves no
+work, and no agent has to fix correct code because of it.
 
 | the run                                                  | result         | why             |
 |----------------------------------------------------------|----------------|-----------------|
@@ -34,7 +34,7 @@ class GateReading(NamedTuple):
 
 
 def read_run(facts: GateFacts) -> GateReading:
-    """Say what a gate's run came to, by the table above."""
+    """Return the meaning of a gate's run, by the table above."""
     if facts.end == "timed_out":
         return _nothing(WhyNothing.TIMED_OUT, facts.ended_by)
     if facts.ended_by:

@@ -1,4 +1,4 @@
-"""When work is green, and how it is said what judged it.
+"""Decides when work is green, and says in words what judged it.
 
 Green is a positive statement: at least one gate judged the work, and none that judged it found
 something new. A rule (`auto_if_green`, a decisions file) approves only green work.
@@ -30,9 +30,10 @@ def may_approve_by_rule(judgement: Judgement, unjudged: Literal["ask", "allow"])
 
 
 def joined(judgements: Iterable[Judgement]) -> Judgement:
-    """Judge several pieces of work that are approved together: the gates that judged each.
+    """Join the judgements of work that is approved together.
 
-    Where each was judged by a gate of its own (of its package), all of these count.
+    The result names the gates that judged every piece. If no gate judged all of them, but each was
+    judged by some gate (its package's), it names all of these.
 
     Args:
         judgements: at least one.
@@ -48,18 +49,18 @@ def joined(judgements: Iterable[Judgement]) -> Judgement:
 
 
 def why_less(judgement: Judgement) -> str:
-    """Say which gates judged nothing of some work, and why; empty where each judged it."""
+    """Say which gates did not judge some work, and why; empty if all did."""
     return "; ".join(judgement.nothing) or ("" if judgement.by else NO_GATES)
 
 
 def why_not_judged(judgement: Judgement) -> str:
-    """Say why no gate judged some work, in at most 200 characters; empty where one did."""
+    """Say why no gate judged some work, in at most 200 characters; empty if one did."""
     text = "" if judgement.by else why_less(judgement)
     return text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 3]}..."
 
 
 def why_by_hand(judgement: Judgement) -> str:
-    """Say why a rule may not approve some work, and which setting would let it, if one could."""
+    """Say why a rule may not approve some work, and which setting would allow it, if any."""
     if judgement.unreviewed:
         return f"no reviewer gave a verdict ({judgement.unreviewed[0]})"
     return f"no gate judged it ({why_not_judged(judgement)}), and `approvals.unjudged` is `ask`"

@@ -1,17 +1,17 @@
-"""Why a gate is red before any work: the lines that say so, and the line that would likely help.
+"""Suggests a fix for a gate that fails before any work, from the error lines of its output.
 
-Read from the output alone, so it is advice and decides nothing. The first row that fits:
+Only advice: it decides nothing. The first matching row counts:
 
-| the run                                     | what would likely help                            |
+| the run                                     | the suggestion                                    |
 |---------------------------------------------|---------------------------------------------------|
-| could not start                             | nothing: its reason says so                       |
+| could not start                             | none: its reason already says what to do          |
 | timed out                                   | a command that runs once, or a longer `timeout`   |
 | ran out of memory, or of disk               | `environment.memory_mb`, `environment.disk_mb`    |
 | says that a module is missing               | install it in `worktree.setup`                    |
 | says that a program is missing              | its prefix in `environment.toolchains`            |
-| says that it found no network               | fetch in `worktree.setup`, by `worktree.network`  |
+| says that it found no network               | fetch in `worktree.setup`, with `worktree.network`|
 | says that a file system is read-only        | write below the worktree or to TMPDIR             |
-| says anything else                          | nothing is advised                                |
+| says anything else                          | none                                              |
 """
 
 import re
@@ -61,7 +61,7 @@ _READ_ONLY: Final = re.compile(r"Read-only file system|EROFS")
 
 
 def cause_of(result: GateResult) -> str:
-    """Return the first lines that speak of a cause, else the last one; empty without output."""
+    """Return the first lines that look like errors, else the last line; empty without output."""
     lines = [_MARKS.sub("", line.strip()) for line in result.excerpt.splitlines()]
     said = [line for line in lines if line and not _HEADING.fullmatch(line)]
     told = dict.fromkeys(line[:_CHARACTERS] for line in said if _CAUSE.search(line))
@@ -69,7 +69,7 @@ def cause_of(result: GateResult) -> str:
 
 
 def remedy_of(result: GateResult) -> str:
-    """Say what would likely help, by the table above; empty where nothing is known."""
+    """Suggest a fix, by the table above; empty if none is known."""
     if result.why == WhyNothing.TIMED_OUT:
         return WATCHES
     if result.why == WhyNothing.COULD_NOT_START:
@@ -105,7 +105,7 @@ def _other_module(module: str, _: str) -> str:
 
 def _program(program: str, _: str) -> str:
     return (
-        f"show the place of {program!r} in your own configuration: "
+        f"name the toolchain of {program!r} in your own configuration: "
         f"`environment: {{toolchains: [PREFIX]}}`, where PREFIX/bin/{program} is the program"
     )
 

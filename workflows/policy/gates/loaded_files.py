@@ -1,7 +1,7 @@
-"""Files that a gate's tools load before they judge, and that can thus decide what they say.
+"""Recognizes files that a gate's tools load before they judge, and that could change the result.
 
-A gate runs on the tree that an agent wrote. So these files are the agent's only where the approved
-plan claims them by name: the last part of a claim is the file's own name, without wildcards.
+A gate runs on the tree that an agent wrote. So an agent may add such a file only if the approved
+plan claims it by name: the last part of a claim is the file's own name, without wildcards.
 
 | a new file                                   | is loaded by             | needs a claim          |
 |----------------------------------------------|--------------------------|------------------------|
@@ -24,8 +24,8 @@ plan claims them by name: the last part of a claim is the file's own name, witho
 | below `.mvn`                                 | Maven                    | by name                |
 | any other                                    |                          | as every file          |
 
-A folder is imported from if it is the root, `src` or `lib`, or holds tests without being a package.
-What is changed and not new is guarded by `policy.commands.protection`.
+Tests import from the root, `src`, `lib`, and folders that contain tests and are not packages.
+`policy.commands.protection` guards files that are changed and not new.
 """
 
 import re
@@ -55,7 +55,7 @@ _IMPORTED: Final = frozenset(
     zlib zoneinfo
     """.split()  # noqa: SIM905 (as a list it would be a hundred lines)
 )
-"""What a start of pytest and unittest imports of the standard library."""
+"""The modules of the standard library that pytest and unittest import at their start."""
 _MODULE: Final = re.compile(r"(\w+)(?:\.[\w-]+)*\.(?:py|pyc|so)\Z")
 _TEST: Final = re.compile(r"(?:test_.*|.*_test|conftest)\.py\Z")
 _NAMES: Final = {
@@ -80,7 +80,7 @@ _ROOTS: Final = frozenset({"", "src", "lib"})
 
 
 def import_folders(paths: Collection[str]) -> frozenset[str]:
-    """Return the folders from which tests import: the root is empty, others without a last slash.
+    """Return the folders from which tests import; the root is `""`, others end without a slash.
 
     Args:
         paths: of every file of the result.
@@ -92,12 +92,12 @@ def import_folders(paths: Collection[str]) -> frozenset[str]:
 
 
 def why_loaded(path: str, folders: Collection[str], *, is_binary: bool = False) -> str | None:
-    """Say which tool loads a new file before it judges; None where none is known to.
+    """Say which tool loads a new file before it judges; None if no known tool does.
 
     Args:
         path: from the repository's root.
         folders: `import_folders` of the result.
-        is_binary: it holds bytes that are no text.
+        is_binary: the file is not text.
     """
     *parts, name = as_read_elsewhere(path).split("/")
     if found := next((_FOLDERS[part] for part in parts if part in _FOLDERS), None):
@@ -127,7 +127,7 @@ def _shadows(path: str, folders: Collection[str]) -> str | None:
 
 
 def is_allowed(path: str, claims: Sequence[str]) -> bool:
-    """Tell whether the plan claims such a file as the table above asks."""
+    """Say whether the plan claims such a file as the table above requires."""
     name = path.rpartition("/")[2]
     if name == "conftest.py":
         return is_claimed(path, [claim for claim in claims if claim.strip("*/")])

@@ -1,7 +1,7 @@
-"""Gate commands whose exit code hides a failure.
+"""Detects gate commands whose exit code hides a failure.
 
-No shell parser: it reads as far as it must to see a pipe outside of quotes. What scripts and
-makefiles hold stays unseen.
+Not a shell parser: it only finds pipes outside of quotes. It does not look into scripts and
+makefiles.
 """
 
 import re
@@ -15,20 +15,20 @@ _PIECE: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|\|\||>\||(?P<pipe>\
 
 
 def pipe_fault(argv: Sequence[str]) -> str | None:
-    """Say that a command's exit code is only that of a pipe's last member.
+    """Warn if a command's exit code is only that of the last command of a pipe.
 
     Args:
         argv: a gate's argument list.
 
     Returns:
-        The warning in words, or None where there is no unguarded pipe.
+        The warning in words; None if there is no unguarded pipe.
     """
     for place, argument in enumerate(argv):
         if argument.rsplit("/", 1)[-1] in _SHELLS:
             options, script = _shell_call(argv[place + 1 :])
             if "pipefail" not in options and _PIPEFAIL.search(script) is None and _pipes(script):
                 return (
-                    f"{script!r} holds a pipe, and a pipe's exit code is its last member's:"
+                    f"{script!r} holds a pipe, whose exit code is that of its last command:"
                     " a failure before it would count as passed;"
                     " use ['bash', '-o', 'pipefail', '-c', …]"
                 )
@@ -44,5 +44,5 @@ def _shell_call(arguments: Sequence[str]) -> tuple[Sequence[str], str]:
 
 
 def _pipes(script: str) -> bool:
-    """Go past quotes, escapes and other operators; a pipe left over is one that the shell sees."""
+    """Say whether there is a pipe outside of quotes, escapes and other operators."""
     return any(piece["pipe"] for piece in _PIECE.finditer(script))

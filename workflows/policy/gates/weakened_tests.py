@@ -1,16 +1,15 @@
-"""Which tests a change deletes, skips or weakens: named to the reviewer and the person.
+"""Names tests that a change deletes, skips or weakens, for the reviewer and the person.
 
-A notice, never a refusal: a task may well have to take tests away. It reads a diff as text, so it
-names what looks like it; what a run itself shows (tests that did not run, fewer of them) is said
-beside it. Tests that did not run although no file of theirs was changed are the one finding: the
-work stops them from elsewhere.
+A notice, not a refusal: some tasks have to remove tests. It reads a diff as text, so it can be
+wrong. It also compares the runs: which tests did not run, and how many fewer. One case is a
+finding, which rejects the work: tests that did not run although their files are unchanged.
 
 | what                                           | example                                    |
 |------------------------------------------------|--------------------------------------------|
 | a test file is deleted                         | `tests/test_cart.py`                       |
-| a test is taken out, and not put in again      | `def test_total`, `it("adds")`             |
+| a test is removed, and not added elsewhere     | `def test_total`, `it("adds")`             |
 | a mark to skip it, or to expect that it fails  | `@pytest.mark.skip`, `xfail`, `it.skip`    |
-| more assertions taken out than put in          | `assert total == 3`                        |
+| more assertions removed than added             | `assert total == 3`                        |
 | a lower threshold of coverage                  | `fail_under = 90` becomes `fail_under = 50`|
 | a runner is told to run less                   | `collect_ignore`, `--ignore`, `-k`         |
 """
@@ -23,7 +22,7 @@ from workflows.domain.gate import GateReport, GateResult
 
 MAX_TOLD: Final = 30
 _PATHS_KNOWN: Final = 200
-"""The list of a diff's paths ends there: behind it nothing is known."""
+"""A list of a diff's paths is cut at this length."""
 _FILE: Final = re.compile(r"diff --git a/(?P<old>.+) b/(?P<new>.+)\Z")
 _TEST_PATH: Final = re.compile(
     r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|_tests?\.[a-z]+$|\.(?:test|spec)\.[a-z]+$"
@@ -72,7 +71,7 @@ def weakened_tests(diff: str) -> tuple[str, ...]:
         diff: as git writes it, with file headers.
 
     Returns:
-        One line each, in the diff's order, at most `MAX_TOLD` and one that counts the rest.
+        One line each, in the diff's order; at most `MAX_TOLD`, and a line that counts the rest.
     """
     files = _files(diff.splitlines())
     moved = {name for file in files for name in _tests(file.added)}
@@ -82,11 +81,11 @@ def weakened_tests(diff: str) -> tuple[str, ...]:
 
 
 def fewer_tests(baseline: GateReport, report: GateReport) -> tuple[str, ...]:
-    """Say of which gates fewer tests ran than on the base, and which those are where it is known.
+    """Say in which gates fewer tests ran than on the base, and name the missing tests if known.
 
     Args:
-        baseline: on what the work stands on.
-        report: on the work.
+        baseline: the report on the commit that the work is based on.
+        report: the report on the work.
     """
     bases = {result.gate: result for result in baseline.results}
     return tuple(
@@ -97,11 +96,11 @@ def fewer_tests(baseline: GateReport, report: GateReport) -> tuple[str, ...]:
 
 
 def stopped_tests(missing: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
-    """Name the tests that ran on the base, did not run now, and whose files were not changed.
+    """Name the tests that ran on the base and not now, although their files are unchanged.
 
     Args:
         missing: `gate: file::test`, as a decision names them.
-        paths: what the work changes; a list of 200 may be cut, and then nothing is said.
+        paths: what the work changes; if there are 200 or more, the result is empty.
     """
     if len(paths) >= _PATHS_KNOWN:
         return ()
@@ -136,7 +135,7 @@ def _files(lines: Iterable[str]) -> list[_File]:
 
 
 def _lines(file: _File, line: str, *, is_hunk: bool) -> list[str]:
-    """Return where a line of a file's diff belongs; what did not change goes nowhere."""
+    """Return the list that a diff's line belongs to; unchanged lines go to a throw-away list."""
     if not is_hunk:
         return file.header
     return {"-": file.removed, "+": file.added}.get(line[:1], [])
@@ -151,12 +150,12 @@ def _weakened(file: _File, moved: set[str]) -> Iterator[str]:
 
 
 def _weakened_file(file: _File, new: Sequence[str], moved: set[str]) -> Iterator[str]:
-    """Name what happens to the tests of a test file; `new`: lines that are not only moved."""
+    """Name changes to the tests of a file; `new` are the added lines that were not just moved."""
     if file.is_deleted:
         yield f"{file.path}: deleted"
         return
     gone = (name for name in _tests(file.removed) if name not in moved)
-    yield from (f"{file.path}: taken out: {name}" for name in gone)
+    yield from (f"{file.path}: removed: {name}" for name in gone)
     skips = (line for line in new if _SKIP.search(line))
     yield from (f"{file.path}: skipped or expected to fail: {_shown(line)}" for line in skips)
     fewer = _count(_ASSERTION, file.removed) - _count(_ASSERTION, file.added)

@@ -1,4 +1,4 @@
-"""Money: what a call can cost at most, what the ledger grants, how fast money goes.
+"""Money: what a call can cost at most, what the ledger grants, and the rate of spending.
 
 One invariant: at each grant, the cost of closed accounts plus all grants of open ones stays within
 the cap. Agents spend only from grants, so the cap holds under any concurrency. The grant of an
@@ -62,6 +62,7 @@ def answer_ask(accounts: Accounts, ask: Ask, at: datetime) -> tuple[Accounts, Gr
     """Answer one ask for money.
 
     | the ask                                      | answer                                    |
+    |----------------------------------------------|-------------------------------------------|
     | the number answered last                     | the same grant again; nothing changes     |
     | an older number                              | nothing; nothing changes                  |
     | not the first, of no open account            | nothing: the account was closed           |
@@ -178,7 +179,7 @@ def _no_number(value: JsonValue) -> str:
     if isinstance(value, bool):
         return f"{str(value).lower()} is not an amount: write a number of USD"
     if isinstance(value, str):
-        return f"{value[:40]!r} is a text: write the number without quotes"
+        return f"{value[:40]!r} is text: write the number without quotes"
     return "it is not a number: write an amount in USD, such as 12.5"
 
 

@@ -7,6 +7,7 @@ in the added lines that it is given.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, Literal, NamedTuple
 from unicodedata import normalize
 
@@ -113,11 +114,41 @@ def judge_lines(added: Iterable[AddedLines], allowed: Sequence[str]) -> tuple[Vi
     )
 
 
+def judge_filtered(
+    filtered: Iterable[tuple[str, str]], known: AbstractSet[str]
+) -> tuple[Violation, ...]:
+    """Refuse files that belong to a filter: no filter is run, so they are stored as plain text.
+
+    | the filter of an added or changed file                      | allowed                      |
+    |-------------------------------------------------------------|------------------------------|
+    | in the task's base, whether or not the work removes it      | no                           |
+    | only in the work                                            | no                           |
+    | in neither, though the file was moved from a path with one  | yes: it is as git stored it, |
+    |                                                             | and otherwise plain content  |
+    | removed by work that was merged before, so not in the base  | yes: that is decided         |
+
+    Args:
+        filtered: path and filter of each such file.
+        known: paths that have a finding already.
+    """
+    return tuple(
+        Violation(
+            rule=DiffRule.FILTER,
+            path=path,
+            text=f"its pattern belongs to filter {name!r}, and no filter is run here; leave it as "
+            "it was. A change of `.gitattributes` that removes the filter counts only after it is "
+            "merged",
+        )
+        for path, name in filtered
+        if path not in known
+    )
+
+
 def told(violations: Sequence[Violation]) -> tuple[str, ...]:
     """Write violations as lines for the next attempt and for the person, and count the rest."""
     lines = [_line(each) for each in violations[:_TOLD]]
     if len(violations) > _TOLD:
-        lines.append(f"and {len(violations) - _TOLD} more of the kind")
+        lines.append(f"and {len(violations) - _TOLD} more findings")
     return tuple(lines)
 
 
@@ -147,7 +178,7 @@ def _loaded(
             why = why or why_loaded(f"{each.path}/__init__.py", folders)
         if why is not None and not is_allowed(each.path, claims):
             text = (
-                f"{why}, so a gate would obey this file before it judges: only a task whose claims "
+                f"{why}, so this file could change what a gate says: only a task whose claims "
                 "name it may add it; give it another name or leave it out"
             )
             yield Violation(rule=DiffRule.LOADED, path=each.path, text=text)
@@ -172,8 +203,8 @@ def collisions(added: Sequence[str], paths: Sequence[str]) -> Iterable[Violation
             if others:
                 one, other = _told_apart(part, others[0])
                 text = (
-                    f"{one} and {other} are one name where case or Unicode forms do not "
-                    "count; choose another name"
+                    f"{one} and {other} are one name on file systems that ignore case or "
+                    "Unicode forms; choose another name"
                 )
                 yield Violation(rule=DiffRule.COLLISION, path=path, text=text)
                 break
@@ -215,7 +246,7 @@ def _sizes(changes: Sequence[ChangedFile], limits: DiffLimits) -> Iterable[Viola
     if len(changes) > limits.changed_files:
         text = (
             f"{len(changes)} files differ, the limit is {limits.changed_files} "
-            "(`limits.changed_files`); are build results in it?"
+            "(`limits.changed_files`); leave build output out"
         )
         yield Violation(rule=DiffRule.FILE_COUNT, text=text)
     for each in changes:
@@ -229,7 +260,7 @@ def _sizes(changes: Sequence[ChangedFile], limits: DiffLimits) -> Iterable[Viola
     if total > limits.changed_bytes:
         text = (
             f"{total} bytes were written, the limit is {limits.changed_bytes} "
-            "(`limits.changed_bytes`); leave results out"
+            "(`limits.changed_bytes`); leave build output out"
         )
         yield Violation(rule=DiffRule.DIFF_SIZE, text=text)
 

@@ -132,4 +132,6 @@ def _why(verdict: Verdict) -> str:
     if verdict.decision == "abstain":
         return verdict.reason
     numbers = ", ".join(map(str, verdict.unchanged))
-    return f"approved, but only unchanged lines prove criterion {numbers}, and no second one agreed"
+    return (
+        f"approved, but only unchanged lines prove criterion {numbers}, and no second review agreed"
+    )

@@ -336,7 +336,8 @@ def _pause(case: Case, _: Nothing) -> Applied:
 
 
 def _resume(case: Case, _: Nothing) -> Applied:
-    if case.state.phase is not SessionPhase.PAUSED or case.state.resumes_to is None:
+    is_paused = case.state.phase is SessionPhase.PAUSED and case.state.resumes_to is not None
+    if not (is_paused or case.state.holds):
         return case.not_possible("", f"the session is not paused ({case.state.phase})")
     return phase_changes.resume(case.state)
 

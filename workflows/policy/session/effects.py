@@ -31,7 +31,7 @@ class Answer(BaseModel, frozen=True, extra="forbid"):
 class TellWaves(BaseModel, frozen=True, extra="forbid"):
     """Signal the running waves that have agents."""
 
-    signal: Literal["pause", "resume", "proceed"]
+    signal: Literal["pause", "resume", "proceed", "report"]
 
 
 class SetCap(BaseModel, frozen=True, extra="forbid"):

@@ -34,13 +34,15 @@ def pause(state: SessionState, reason: str) -> Applied:
 
 
 def resume(state: SessionState) -> Applied:
-    """Return a paused session to its earlier phase; leave any other session unchanged.
+    """Return a paused session to its earlier phase, and let agents that hold ask again.
 
-    The cap counts as not reached until the ledger reports it again.
+    Leaves any other session unchanged. The cap counts as not reached until the ledger reports it
+    again.
     """
-    if state.resumes_to is None:
+    if state.resumes_to is None and not state.holds:
         return Applied(state=state)
-    resumed = state.evolve(phase=state.resumes_to, resumes_to=None, reason="", is_cap_reached=False)
+    phase = state.resumes_to or state.phase
+    resumed = state.evolve(phase=phase, resumes_to=None, reason="", is_cap_reached=False, holds=())
     return Applied(state=resumed, effects=(TellWaves(signal="resume"),))
 
 

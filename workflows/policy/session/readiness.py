@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping
 from itertools import chain, islice
 from typing import Final
 
-from workflows.domain.ids import ChangesetId, TaskId
-from workflows.domain.session.session_config import Pacing
+from workflows.domain.ids import AgentId, ChangesetId, TaskId
+from workflows.domain.session.session_config import Pacing, SessionConfig
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskRecord
 from workflows.domain.task import TaskState as Is
 from workflows.policy.plan.changeset_forming import changeset_of
@@ -231,3 +232,45 @@ def _is_lost(record: TaskRecord) -> bool:
 
 def _order(records: Records) -> tuple[TaskId, ...]:
     return dependency_order({task_id: r.task.depends_on for task_id, r in records.items()})
+
+
+# --- agents that hold -----------------------------------------------------------------------------
+
+
+def held(state: SessionState) -> tuple[TaskId, ...]:
+    """Return the tasks whose agent holds until a person resumes: its key or model is refused."""
+    tasks = (_task_of(state, each.agent) for each in state.holds)
+    return tuple(dict.fromkeys(task for task in tasks if task is not None))
+
+
+def _task_of(state: SessionState, agent: AgentId) -> TaskId | None:
+    """Return the task that an agent still works on; None: it ended, or is a planner."""
+    role, _, rest = agent.partition(".")
+    task, attempt, *_ = *rest.split("."), ""
+    record = state.records.get(TaskId(task))
+    works = {"dev": Is.DEVELOPING, "review": Is.VALIDATING}
+    if record is None or (str(record.attempt), record.state) != (attempt, works.get(role)):
+        return None
+    return TaskId(task)
+
+
+def is_at_work(state: SessionState, config: SessionConfig) -> bool:
+    """Tell whether an agent or reviewer works or will get a slot, other than those that hold.
+
+    Each one that holds keeps its slot: no more can hold than may work.
+    """
+    holding, limits = held(state), config.concurrency
+    stages = ((Is.DEVELOPING, limits.develop), (Is.VALIDATING, limits.validation))
+    for stage, slots in stages:
+        tasks = [task for task, record in state.records.items() if record.state is stage]
+        if min(len(tasks), slots) > sum(task in holding for task in tasks):
+            return True
+    return False
+
+
+def standstill(state: SessionState, config: SessionConfig) -> str:
+    """Return why nothing moves until a person resumes; empty if something does."""
+    is_merging = any(each.state is Is.MERGING for each in state.records.values())
+    if not held(state) or is_merging or is_at_work(state, config):
+        return ""
+    return state.holds[-1].text

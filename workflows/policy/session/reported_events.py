@@ -1,18 +1,20 @@
 """Reports from inside the session: the ledger's events, and agents' questions to the person."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from pydantic import JsonValue, ValidationError
 
-from workflows.domain.budget import LedgerEvent
+from workflows.domain.budget import LedgerEvent, ProviderFault
 from workflows.domain.ids import TaskId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.question import Question, QuestionAsked
 from workflows.domain.session.session_config import SessionConfig
-from workflows.domain.session.session_state import SessionState
+from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.wave_values import ItemReport, Refused, Validated
 from workflows.policy.agent.questions import DECIDE_YOURSELF
 from workflows.policy.session import phase_changes, wave_outcomes
-from workflows.policy.session.effects import Answer, Applied
+from workflows.policy.session.effects import Answer, Applied, TellWaves
 
 QUESTION_ASKED = "question_asked"
 """A signal from agents; persons do not send it."""
@@ -20,29 +22,69 @@ _NOTICES = {
     "warning": NoticeKind.CAP_WARNING,
     "cap_reached": NoticeKind.CAP_REACHED,
     "burn_rate": NoticeKind.BURN_RATE,
-    "key_refused": NoticeKind.PROVIDER,
+    "provider_fault": NoticeKind.PROVIDER,
 }
 
 
-def take(state: SessionState, config: SessionConfig, event: LedgerEvent, at: datetime) -> Applied:
-    """Take up one event.
+Event = LedgerEvent | ItemReport
+"""What the ledger and the waves report while they run."""
 
-    | event                             | notice | session halts |
-    |-----------------------------------|--------|---------------|
-    | closed                            |        |               |
-    | cap_reached, of a cap since raised|        |               |
-    | warning                           | yes    |               |
-    | cap_reached, burn_rate, key_refused | yes  | yes           |
+
+def take(state: SessionState, config: SessionConfig, event: Event, at: datetime) -> Applied:
+    """Take up one event: an item like the wave's result, and of the ledger by this table.
+
+    | event                             | notice | session halts                         |
+    |-----------------------------------|--------|---------------------------------------|
+    | closed                            |        |                                       |
+    | cap_reached, of a cap since raised|        |                                       |
+    | warning                           | yes    |                                       |
+    | provider_fault, no agent holds    | yes    |                                       |
+    | provider_fault, an agent holds    | yes    | once no other agent is at work        |
+    | cap_reached, burn_rate            | yes    | yes                                   |
     """
+    if isinstance(event, ItemReport):
+        return Applied(state=_take_item(state, event, at))
     state = state.evolve(ledger_usd=event.settled_usd)
     is_out_of_date = event.kind == "cap_reached" and event.cap_usd < state.cap_usd
     if event.kind == "closed" or is_out_of_date:
         return Applied(state=state)
-    state = wave_outcomes.notice(state, _NOTICES[event.kind], "", event.text, at)
+    subject = event.fault.model if event.fault else ""
+    state = wave_outcomes.notice(state, _NOTICES[event.kind], subject, event.text, at)
+    if event.fault is not None:
+        return _take_fault(state, config, event.fault)
     if event.kind == "warning":
         return Applied(state=state)
     state = state.evolve(is_cap_reached=state.is_cap_reached or event.kind == "cap_reached")
     return phase_changes.halt(state, config, event.text)
+
+
+def has_closed(events: Sequence[Event]) -> bool:
+    """Tell whether the ledger said its last word."""
+    return any(isinstance(each, LedgerEvent) and each.kind == "closed" for each in events)
+
+
+def last_figure(state: SessionState, events: Sequence[Event]) -> SessionState:
+    """Take only the last figure of what was spent, because the session has ended."""
+    figures = [each.settled_usd for each in events if isinstance(each, LedgerEvent)]
+    return state.evolve(ledger_usd=figures[-1]) if figures else state
+
+
+def _take_item(state: SessionState, report: ItemReport, at: datetime) -> SessionState:
+    item = report.item
+    if isinstance(item, Validated | Refused):
+        return wave_outcomes.validate_item(state, item, at)
+    return wave_outcomes.develop_item(state, item, at)
+
+
+def _take_fault(state: SessionState, config: SessionConfig, fault: ProviderFault) -> Applied:
+    """Let the others finish what they do; a planner has no others."""
+    if not fault.holds:
+        return Applied(state=state)
+    others = (each for each in state.holds if each.agent != fault.agent)
+    state = state.evolve(holds=(*others, fault))
+    if phase_changes.phase_beneath(state) is not SessionPhase.RUNNING:
+        return phase_changes.halt(state, config, fault.text)
+    return Applied(state=state, effects=(TellWaves(signal="report"),))
 
 
 def take_question(

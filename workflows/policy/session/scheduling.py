@@ -29,6 +29,8 @@ from workflows.policy.session.changeset_states import (
     reopen,
 )
 from workflows.policy.session.readiness import (
+    held,
+    is_at_work,
     newly_blocked,
     newly_ready,
     newly_unblocked,
@@ -172,7 +174,7 @@ def next_starts(
     developed = _in_state(state, TaskState.DEVELOPED)
     if config.pacing is Pacing.FLOW:
         return (*starts, *_flow_starts(state, config, running, developed))
-    if running.develop or running.validation:
+    if _is_busy(state, config, running):
         return tuple(starts)
     if developed:
         return (*starts, StageStart(stage="validate", tasks=developed))
@@ -180,6 +182,13 @@ def next_starts(
         return tuple(starts)
     batch = next_batch(state.records, config.pacing, None)
     return (StageStart(stage="develop", tasks=batch),) if batch else ()
+
+
+def _is_busy(state: SessionState, config: SessionConfig, running: Running) -> bool:
+    """Whether the next stage of a cycle must wait; it does not wait for agents that hold."""
+    if held(state):
+        return is_at_work(state, config)
+    return bool(running.develop or running.validation)
 
 
 def _mergeable(state: SessionState) -> tuple[ChangesetId, ...]:

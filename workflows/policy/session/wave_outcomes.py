@@ -43,9 +43,9 @@ REWORKS_ALLOWED = 10
 """How often a task's work may come back because of conflicts, which do not use up an attempt."""
 _NOTES_KEPT = 6
 _GREEN_KEPT = 50
-_NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.PROVIDER, AgentEnd.CAP})
-"""Ends that do not use up an attempt: a person stopped it, no model could be used, or no money was
-left. After the last two the session halts until a person acts, so it cannot loop for ever."""
+_NOT_ITS_FAULT = frozenset({AgentEnd.STOPPED, AgentEnd.CAP})
+"""Ends that do not use up an attempt: a person stopped it, or no money was left. After the last the
+session halts until a person acts, so it cannot loop for ever."""
 
 
 def put(state: SessionState, record: TaskRecord) -> SessionState:
@@ -191,7 +191,6 @@ def _not_developed(
         record = record.evolve(attempts_allowed=record.attempts_allowed + 1)
     if item.end is AgentEnd.PROVIDER:
         state = notice(state, NoticeKind.PROVIDER, item.task, item.detail, at)
-        state = state.evolve(halt=f"no model can be asked: {item.detail}"[:300])
     if item.end is AgentEnd.HOST:
         state = notice(state, NoticeKind.REPOSITORY, item.task, item.detail, at)
     text = f"attempt {item.attempt} ended ({item.end}): {item.detail}"

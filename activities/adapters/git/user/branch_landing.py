@@ -156,7 +156,7 @@ def _blocked(ref: str, error: GitCommandError) -> Refused:
     name = short(ref).replace("/", "-")
     return Refused(
         reason="blocked",
-        text=f"a branch of yours conflicts with {short(ref)!r} ({said}); rename yours, or take "
+        text=f"one of your branches conflicts with {short(ref)!r} ({said}); rename yours, or take "
         f"the work as {name!r}",
     )
 
@@ -165,7 +165,7 @@ def moved(ref: str, held: Commit | None) -> Refused:
     """Return the refusal that a ref is not where it was expected."""
     text = (
         f"{short(ref)!r} is at {held or 'nothing'} now, where this session did not put it, and "
-        "nothing is put over it; rename it, if it is to be kept"
+        "Blue Flame does not overwrite it; rename it to keep it"
     )
     return Refused(reason="moved", text=text)
 

@@ -1,7 +1,7 @@
-"""What the person's own git settings say of files: which git ignores, and how it reads them.
+"""Reads the person's own git settings about files: which git ignores, and how it reads them.
 
-Only these settings are taken over; Blue Flame's git commands switch all others off. Nothing is run.
-A repository of another owner cannot choose which file of this machine is read.
+Blue Flame's git commands use only these settings and switch all others off. Nothing is run. A
+repository of another owner cannot choose which file of this machine is read.
 """
 
 import os
@@ -32,7 +32,7 @@ _OWN: Final = {"GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_ATTR_NOSYSTEM"}
 
 @dataclass(frozen=True)
 class FileSettings:
-    """The settings that decide what git says of a checkout's files."""
+    """The settings that decide how git treats a checkout's files."""
 
     values: Mapping[str, str]
     """By name, such as `core.excludesFile`; places are absolute."""
@@ -44,7 +44,7 @@ class FileSettings:
         return Path(named) if named else None
 
     def within(self, scope: Scope) -> Scope:
-        """Return the scope with these settings instead of those that are switched off."""
+        """Return the scope with these settings in place of the disabled ones."""
         kept = tuple(each for each in scope.settings if each.partition("=")[0] not in self.values)
         own = tuple(f"{name}={value}" for name, value in self.values.items())
         return replace(scope, settings=(*kept, *own))
@@ -56,7 +56,7 @@ async def file_settings(git: Git, found: Found, environment: Mapping[str, str]) 
     Args:
         git: the program.
         found: the repository.
-        environment: holds HOME, and XDG_CONFIG_HOME where it is set; without a HOME there are none.
+        environment: has HOME, and XDG_CONFIG_HOME if it is set; without HOME there are no settings.
     """
     home = environment.get("HOME", "")
     if not home:
@@ -87,15 +87,15 @@ def _absolute(root: Path, value: str, home: str) -> str:
 
 
 async def read_excludes(git: Git, found: Found, environment: Mapping[str, str]) -> bytes:
-    """Return what git ignores in this repository beside its `.gitignore` files, as one such file.
+    """Return the ignore rules that are not in `.gitignore` files, as the text of one such file.
 
     Args:
         git: the program.
         found: the repository.
-        environment: as of `file_settings`.
+        environment: as in `file_settings`.
 
     Raises:
-        RepositoryRefusedError: there is more of it than `MAX_EXCLUDES_BYTES`.
+        RepositoryRefusedError: the rules exceed `MAX_EXCLUDES_BYTES`.
     """
     own = (await file_settings(git, found, environment)).excludes
     # git lets the repository's own list outrank the person's: of two lines, the later one counts.

@@ -1,6 +1,6 @@
-"""Which files of the person's checkout git ignores, by an entry of `worktree.copy`.
+"""Finds the ignored files of the person's checkout that an entry of `worktree.copy` names.
 
-Judged by git itself, with the person's own excludes. Links are listed as links and never followed.
+Git itself decides, with the person's own excludes. Links are listed as links and never followed.
 """
 
 import os

@@ -122,7 +122,7 @@ def _find(path: Path) -> Found:
 
 
 def require_readable_refs(found: Found) -> None:
-    """Raise `PermissionError` for the first ref that we may not read: git takes it for none."""
+    """Raise `PermissionError` for the first unreadable ref, which git would treat as missing."""
     for folder, _, names in os.walk(found.common_dir / "refs"):
         _require_readable(Path(folder), *(Path(folder, name) for name in names))
 

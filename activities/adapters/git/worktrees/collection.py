@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from activities.adapters.git.bare_repository import Bare
 from activities.adapters.git.git_command import Scope, first_failure
-from activities.adapters.git.worktrees import conversion, lfs
+from activities.adapters.git.worktrees import commit_filters, conversion, lfs
 from activities.adapters.git.worktrees.collected_names import (
     backslash_fault,
     is_dot_git,
@@ -30,7 +30,7 @@ from activities.adapters.git.worktrees.folder_scan import Cache, Oddities, folde
 from activities.adapters.git.worktrees.worktree import unlock_folders
 from activities.ports.git_errors import GitCommandError
 from activities.ports.host_repository import Change, Collected, Finding, FindingKind
-from workflows.domain.ids import Tree
+from workflows.domain.ids import Commit, Tree
 
 RULES: dict[FindingKind, str] = {
     "nested_git": "a repository inside the worktree is not collected; delete its .git, or keep it "
@@ -40,7 +40,8 @@ RULES: dict[FindingKind, str] = {
     "name": "such a name is not collected; rename it",
     "symlink": "a link has to stay inside the repository; make it relative to something in it",
     "lfs": "its pattern belongs to Git LFS, whose objects cannot be made here; leave it out",
-    "filter": "its pattern belongs to a filter, and no filter is run here; leave it as it was",
+    "filter": "its pattern belongs to a filter, and no filter is run here; leave it as it was. A "
+    "change of `.gitattributes` that removes the filter counts only after it is merged",
     "encoding": "write it in the encoding that its attribute `working-tree-encoding` names",
 }
 
@@ -94,7 +95,7 @@ class Facts:
     same: frozenset[bytes] = frozenset()
     """Tracked files that are as they were checked out, though git may call them different."""
     filters: Mapping[bytes, str] = field(default_factory=dict[bytes, str])
-    """The filter of each path that has one."""
+    """The filter of each path that has one, by the worktree's attributes or its base's."""
 
 
 class Collector:
@@ -105,6 +106,7 @@ class Collector:
         self._bare = bare
         self._git = bare.git
         self._known: dict[Path, Known] = {}
+        self._bases: dict[Path, commit_filters.Attributes] = {}
         self._listings: dict[Path, Cache] = {}
 
     async def collect(self, scope: Scope) -> Collected:
@@ -146,6 +148,7 @@ class Collector:
     def forget(self, worktree: Path) -> None:
         """Forget a worktree that is removed."""
         self._known.pop(worktree, None)
+        self._bases.pop(worktree, None)
         self._listings.pop(worktree, None)
 
     async def _what_is_known(self, scope: Scope) -> Known:
@@ -171,16 +174,32 @@ class Collector:
         """Ask how git converts the files that may have to be stored."""
         paths = [*seen.others, *seen.differing]
         files = known.attributes | conversion.attribute_files(paths)
-        if not paths or not conversion.may_convert(self._bare, files):
+        if not paths:
             return Facts()
+        base = await self._base(scope)
+        filters = await commit_filters.filters_by(self._bare, scope, base, paths)
+        if not conversion.may_convert(self._bare, files):
+            return Facts(filters=filters)
         there = [path for path, is_gone in seen.differing.items() if not is_gone]
         same = await conversion.same_as_checked_out(self._bare, scope, there)
         if same:
             # Git's record of their times is renewed, so that it does not read them again.
             await self._git.run(scope, "update-index", "-q", "--refresh", accept=(0, 1))
         if not conversion.may_filter(self._bare, scope.cwd, files):
-            return Facts(same)
-        return Facts(same, await conversion.filters(self._bare, scope, paths))
+            return Facts(same, filters)
+        return Facts(same, {**await conversion.filters(self._bare, scope, paths), **filters})
+
+    async def _base(self, scope: Scope) -> commit_filters.Attributes:
+        """Return the attributes of the commit for which the worktree was made: its HEAD.
+
+        It is not always the task's base (earlier work may be in it): `filtered` judges by that.
+        """
+        head = Commit((Path(scope.env["GIT_DIR"]) / "HEAD").read_text().strip())
+        known = self._bases.get(scope.cwd)
+        if known is None or known.commit != head:
+            known = await commit_filters.attributes_of(self._bare, head)
+            self._bases[scope.cwd] = known
+        return known
 
     async def _store(self, scope: Scope, known: Known, work: Sorted) -> Tree:
         if not work.removed and not work.stored:

@@ -88,7 +88,7 @@ class Worktrees:
         if name not in self._held:
             raise WorktreeNotHeldError(f"worktree {name!r} is used without its lock; hold it first")
         if not self._made(name).exists():
-            raise WorktreeMissingError(f"there is no whole worktree {name!r}; create it first")
+            raise WorktreeMissingError(f"there is no complete worktree {name!r}; create it first")
         if not self._is_whole(name):
             raise WorktreeDamagedError(
                 f"`.git` of worktree {name!r} is not the file that was made; create it again"
@@ -158,7 +158,7 @@ class Worktrees:
             return False
 
     def mark_ignored(self, name: str, paths: Iterable[bytes]) -> None:
-        """Record paths as no one's work."""
+        """Record paths as not written by an agent."""
         replace(self._marked(name), b"\0".join(paths))
 
     def marked_ignored(self, name: str) -> frozenset[bytes]:

@@ -17,8 +17,9 @@ from activities.adapters.models.dialects.neutral_messages import (
     tool_call,
     unique_ids,
 )
+from activities.adapters.models.dialects.token_counts import Counts, number, usage_of
 from activities.ports.model_provider import ModelReply, ModelRequest, OutcomeUnknownError, Stop
-from activities.text.foreign_json import Json, count, is_table, table, tables, text
+from activities.text.foreign_json import Json, is_table, table, tables, text
 from activities.text.surrogates import clean, clean_json
 from workflows.domain.agent.messages import (
     AssistantMessage,
@@ -88,7 +89,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
         # The limit cut this call's arguments, so it must not run.
         blocks[-1]["input"] = CUT + _written(blocks[-1].get("input"))
     calls = _take_calls(blocks, request.messages)
-    usage = _usage(table(body.get("usage")))
+    usage = _usage(table(body.get("usage")), wire_request(request), blocks)
     payload: list[JsonValue] = [clean_json(block) for block in blocks]
     texts = [text(block.get("text")) for block in blocks if block.get("type") == "text"]
     return ModelReply(
@@ -98,6 +99,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
             provider_raw=ProviderRaw(dialect="anthropic", payload=payload),
         ),
         stop="tool_calls" if calls and stop in {"end", "unknown"} else stop,
+        refusal=_refusal(body, texts) if stop == "refusal" else "",
         usage=usage,
         cost_usd=cost_usd(request.model.prices, usage),
         scripted=body.get("simulated") is True,
@@ -169,15 +171,24 @@ def _is_empty(block: Json) -> bool:
     return block.get("type") == "text" and not text(block.get("text")).strip()
 
 
-def _usage(usage: Json) -> Usage:
+def _usage(usage: Json, sent: Json, said: list[Json]) -> Usage:
     """Anthropic's input tokens exclude cache reads and writes; `Usage` includes them."""
-    cached = count(usage.get("cache_read_input_tokens"))
-    written = count(usage.get("cache_creation_input_tokens"))
+    fresh = number(usage.get("input_tokens"))
+    cached = number(usage.get("cache_read_input_tokens")) or 0
+    written = number(usage.get("cache_creation_input_tokens")) or 0
     kinds = table(usage.get("cache_creation"))
-    return Usage(
-        input_tokens=count(usage.get("input_tokens")) + cached + written,
-        cached_input_tokens=cached,
-        cache_write_tokens=written,
-        cache_write_5m_tokens=count(kinds.get("ephemeral_5m_input_tokens")),
-        output_tokens=count(usage.get("output_tokens")),
+    counts = Counts(
+        prompt=None if fresh is None or fresh < 0 else fresh + cached + written,
+        output=number(usage.get("output_tokens")),
+        cached=cached,
+        written=written,
+        written_5m=number(kinds.get("ephemeral_5m_input_tokens")) or 0,
     )
+    return usage_of(counts, sent, said)
+
+
+def _refusal(body: Json, texts: list[str]) -> str:
+    """Return the category, the explanation and what the model still said."""
+    details = table(body.get("stop_details"))
+    said = (text(details.get("category")), text(details.get("explanation")), *texts)
+    return ": ".join(filter(None, said))

@@ -18,12 +18,13 @@ from activities.adapters.models.dialects.neutral_messages import (
     tool_call,
     unique_ids,
 )
+from activities.adapters.models.dialects.token_counts import Counts, number, usage_of
 from activities.adapters.models.error_classes import Reported, decide
 from activities.ports.endpoints import Abilities
 from activities.ports.model_provider import (
-    InvalidRequestError,
     ModelReply,
     ModelRequest,
+    ModelUnusableError,
     OutcomeUnknownError,
     Stop,
 )
@@ -55,8 +56,6 @@ _STOPS: dict[str, Stop] = {
 }
 """OpenAI's terms and the equivalents of other servers."""
 
-_BYTES_PER_TOKEN = 3
-"""For ordinary text; a little less than the usual ratio, so that estimates are rather too high."""
 _REFUSALS = range(400, 600)
 """Statuses that gateways report as the code of an error within an answer."""
 
@@ -65,10 +64,10 @@ def wire_request(request: ModelRequest, abilities: Abilities) -> Json:
     """Translate a request to the arguments of `chat.completions.create`.
 
     Raises:
-        InvalidRequestError: it offers tools, but the server is declared not to support them.
+        ModelUnusableError: it offers tools, but the server is declared not to support them.
     """
     if request.tools and not abilities.tool_calls:
-        raise InvalidRequestError(
+        raise ModelUnusableError(
             f"provider {request.model.provider!r} is declared to know no tool calls, and agents do "
             "everything by tools; choose another model for this role"
         )
@@ -123,6 +122,7 @@ def read_reply(request: ModelRequest, body: Json, abilities: Abilities) -> Model
             provider_raw=_raw(request, message) if abilities.reasoning_replay else None,
         ),
         stop=_stop(stop, message, calls),
+        refusal=_refusal(choice, message),
         usage=usage,
         cost_usd=cost_usd(request.model.prices, usage),
         scripted=body.get("simulated") is True,
@@ -175,6 +175,13 @@ def _stop(stop: Stop, message: Json, calls: tuple[ToolCall, ...]) -> Stop:
     if stop in {"end", "tool_calls", "unknown"} and calls:
         return "tool_calls"
     return "malformed" if stop == "tool_calls" else stop
+
+
+def _refusal(choice: Json, message: Json) -> str:
+    """Return the refusal's own words, or that a filter cut the answer."""
+    reason = text(choice.get("finish_reason"))
+    said = (reason if reason == "content_filter" else "", text(message.get("refusal")))
+    return "; ".join(filter(None, said))
 
 
 def _said(message: Json) -> str:
@@ -283,34 +290,26 @@ def _result(result: ToolResult) -> Json:
 
 
 def _usage(body: Json, message: Json, sent: Json) -> Usage:
-    """Read the usage of one answer; if it is missing, estimate it from the texts.
-
-    A missing count, or zero where there was something to count, is estimated and marked as such: a
-    budget must never take it for nothing. Prices are unknown here.
+    """Read the usage of one answer, which servers leave out, or fill in half.
 
     Args:
         body: the whole answer.
         message: the model's message, with its reasoning and calls.
         sent: the request's body.
-
-    Returns:
-        Input including the cached part, output including reasoning; marked if it is an estimate.
     """
     usage = table(body.get("usage"))
-    counted = count(usage.get("prompt_tokens"))
-    prompt = counted or _estimate(sent)
+    prompt, output = number(usage.get("prompt_tokens")), number(usage.get("completion_tokens"))
     # Some servers count reasoning only in the total.
-    beyond = count(usage.get("total_tokens")) - counted if counted else 0
-    output = max(count(usage.get("completion_tokens")), beyond)
-    is_guessed = output == 0 and any(value for key, value in message.items() if key != "role")
+    beyond = count(usage.get("total_tokens")) - prompt if prompt else 0
     details = table(usage.get("prompt_tokens_details"))
-    return Usage(
-        input_tokens=prompt,
-        cached_input_tokens=_cached(usage, details),
-        cache_write_tokens=count(details.get("cache_write_tokens")),
-        output_tokens=_estimate(message) if is_guessed else output,
-        is_estimated=counted == 0 or is_guessed,
+    said = {key: value for key, value in message.items() if value and key != "role"}
+    counts = Counts(
+        prompt=prompt,
+        output=output if output is not None and output < 0 else max(output or 0, beyond),
+        cached=_cached(usage, details),
+        written=number(details.get("cache_write_tokens")) or 0,
     )
+    return usage_of(counts, sent, said)
 
 
 def _cached(usage: Json, details: Json) -> int:
@@ -320,10 +319,5 @@ def _cached(usage: Json, details: Json) -> int:
         usage.get("prompt_cache_hit_tokens"),
         usage.get("cached_tokens"),
     )
-    return max(count(each) for each in found)
-
-
-def _estimate(value: Json) -> int:
-    return -(
-        -len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")) // _BYTES_PER_TOKEN
-    )
+    counts = [number(each) or 0 for each in found]
+    return min(counts) if min(counts) < 0 else max(counts)

@@ -17,6 +17,7 @@ from activities.adapters.models.dialects.neutral_messages import (
     tool_call,
     unique_ids,
 )
+from activities.adapters.models.dialects.token_counts import Counts, number, usage_of
 from activities.ports.model_provider import (
     InvalidRequestError,
     ModelReply,
@@ -24,7 +25,7 @@ from activities.ports.model_provider import (
     OutcomeUnknownError,
     Stop,
 )
-from activities.text.foreign_json import Json, count, is_table, table, tables, text
+from activities.text.foreign_json import Json, is_table, table, tables, text
 from activities.text.surrogates import clean, clean_json
 from workflows.domain.agent.messages import (
     AssistantMessage,
@@ -95,7 +96,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     parts = [part for part in tables(content.get("parts")) if not _is_empty(part)]
     stop = _stop_of(body, candidate, parts)
     calls = _take_calls(parts, request.messages)
-    usage = _usage(table(body.get("usageMetadata")))
+    usage = _usage(table(body.get("usageMetadata")), wire_request(request), parts)
     payload: list[JsonValue] = [clean_json(part) for part in parts]
     said = [text(part.get("text")) for part in parts if not part.get("thought")]
     return ModelReply(
@@ -105,6 +106,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
             provider_raw=ProviderRaw(dialect="gemini", payload=payload),
         ),
         stop="tool_calls" if calls and stop in {"end", "unknown"} else stop,
+        refusal=_refusal(body, candidate) if stop == "refusal" else "",
         usage=usage,
         cost_usd=cost_usd(request.model.prices, usage),
         scripted=body.get("simulated") is True,
@@ -198,15 +200,28 @@ def _results(message: ToolMessage, before: AssistantMessage | None) -> list[Json
     return parts
 
 
-def _usage(usage: Json) -> Usage:
+def _usage(usage: Json, sent: Json, said: list[Json]) -> Usage:
     """Gemini's output excludes thoughts, its prompt tool content; `Usage` includes both."""
-    prompt = count(usage.get("promptTokenCount")) + count(usage.get("toolUsePromptTokenCount"))
-    output = count(usage.get("candidatesTokenCount")) + count(usage.get("thoughtsTokenCount"))
-    return Usage(
-        input_tokens=prompt,
-        cached_input_tokens=count(usage.get("cachedContentTokenCount")),
-        output_tokens=output,
+    counts = Counts(
+        prompt=_sum(usage, "promptTokenCount", "toolUsePromptTokenCount"),
+        output=_sum(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+        cached=number(usage.get("cachedContentTokenCount")) or 0,
     )
+    return usage_of(counts, sent, said)
+
+
+def _sum(usage: Json, *names: str) -> int | None:
+    """Add counts up; None if one is negative. What is zero is left out in Google's JSON."""
+    counts = [number(usage.get(name)) or 0 for name in names]
+    return None if min(counts) < 0 or not usage else sum(counts)
+
+
+def _refusal(body: Json, candidate: Json) -> str:
+    """Return why the prompt was blocked or the answer stopped, and the words for it."""
+    prompt = table(body.get("promptFeedback"))
+    reasons = (prompt.get("blockReason"), candidate.get("finishReason"))
+    words = (prompt.get("blockReasonMessage"), candidate.get("finishMessage"))
+    return ": ".join(filter(None, map(text, (*reasons, *words))))
 
 
 def _is_empty(part: Json) -> bool:

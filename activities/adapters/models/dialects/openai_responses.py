@@ -19,9 +19,10 @@ from activities.adapters.models.dialects.neutral_messages import (
     tool_call,
     unique_ids,
 )
+from activities.adapters.models.dialects.token_counts import Counts, number, usage_of
 from activities.adapters.models.error_classes import Reported, decide
 from activities.ports.model_provider import ModelReply, ModelRequest, OutcomeUnknownError, Stop
-from activities.text.foreign_json import Json, count, table, tables, text
+from activities.text.foreign_json import Json, table, tables, text
 from activities.text.surrogates import clean, clean_json
 from workflows.domain.agent.messages import (
     AssistantMessage,
@@ -90,7 +91,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
     if status in _UNFINISHED or (status not in {"completed", "incomplete"} and not items):
         raise OutcomeUnknownError(f"the answer is not whole: its status is {status!r}")
     calls = _take_calls(items, request.messages)
-    usage = _usage(table(body.get("usage")))
+    usage = _usage(table(body.get("usage")), wire_request(request), items)
     payload: list[JsonValue] = [clean_json(item) for item in items]
     return ModelReply(
         message=AssistantMessage(
@@ -99,6 +100,7 @@ def read_reply(request: ModelRequest, body: Json) -> ModelReply:
             provider_raw=ProviderRaw(dialect="openai", payload=payload),
         ),
         stop=_stop(body, items, calls),
+        refusal=_refusal(body, items),
         usage=usage,
         cost_usd=cost_usd(request.model.prices, usage),
         scripted=body.get("simulated") is True,
@@ -135,6 +137,14 @@ def _stop(body: Json, items: list[Json], calls: Sequence[ToolCall]) -> Stop:
     if body.get("status") == "incomplete":
         stop = _EARLY.get(text(table(body.get("incomplete_details")).get("reason")), "unknown")
     return "tool_calls" if calls and stop in {"end", "unknown"} else stop
+
+
+def _refusal(body: Json, items: list[Json]) -> str:
+    """Return the refusal's own words, or the reason by which a filter cut the answer."""
+    parts = [part for item in items for part in _parts(item)]
+    said = [text(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
+    reason = text(table(body.get("incomplete_details")).get("reason"))
+    return "; ".join(filter(None, [reason if reason == "content_filter" else "", *said]))
 
 
 def _arguments(item: Json) -> str:
@@ -217,14 +227,15 @@ def failure(error: Json) -> Reported:
     )
 
 
-def _usage(usage: Json) -> Usage:
+def _usage(usage: Json, sent: Json, said: list[Json]) -> Usage:
     details = table(usage.get("input_tokens_details"))
-    return Usage(
-        input_tokens=count(usage.get("input_tokens")),
-        cached_input_tokens=count(details.get("cached_tokens")),
-        cache_write_tokens=count(details.get("cache_write_tokens")),
-        output_tokens=count(usage.get("output_tokens")),
+    counts = Counts(
+        prompt=number(usage.get("input_tokens")),
+        output=number(usage.get("output_tokens")),
+        cached=number(details.get("cached_tokens")) or 0,
+        written=number(details.get("cache_write_tokens")) or 0,
     )
+    return usage_of(counts, sent, said)
 
 
 class ResponseAssembly:

@@ -1,9 +1,10 @@
 """Which answer of a playbook is played: the scene that fits a conversation, and its turn.
 
 One pure function, `answer`, serves the scripted provider and the HTTP simulator alike. It knows an
-agent by its neutral messages alone: the first user message begins with a header (`Role: developer`,
-`Task: parse-dates`, `Attempt: 1`, and after a compaction `Turn: 12`, the turns already played), and
-the turn is one more than those and the assistant messages seen. A call for a summary is not a turn.
+agent by its neutral messages alone: a user message before the first answer begins with a header
+(`Role: developer`, `Task: parse-dates`, `Attempt: 1`, and after a compaction `Turn: 12`, the turns
+already played), and the turn is one more than those and the assistant messages seen. A call for a
+summary is not a turn. Other agents' command lines say things of their own before the user's words.
 Whatever has no scene is an error that names what was asked and what there is: a playbook never goes
 astray silently.
 """
@@ -11,6 +12,7 @@ astray silently.
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -78,11 +80,12 @@ def locate(conversation: Sequence[Message]) -> Place:
     """Say where a conversation stands, from its header and its length.
 
     Raises:
-        PlaybookGapError: the first message is no user message with a `Role:` line.
+        PlaybookGapError: no user message before the first answer begins with a `Role:` line.
     """
-    first = conversation[0] if conversation else None
-    header = _header(first.text) if isinstance(first, UserMessage) else {}
-    if "Role" not in header:
+    opening = takewhile(lambda message: not isinstance(message, AssistantMessage), conversation)
+    headers = [_header(message.text) for message in opening if isinstance(message, UserMessage)]
+    header = next((each for each in headers if "Role" in each), None)
+    if header is None:
         raise PlaybookGapError("the first user message must begin with a line `Role: …`")
     spoken = sum(isinstance(message, AssistantMessage) for message in conversation)
     return Place(

@@ -15,6 +15,7 @@ from activities.adapters.models.simulator.dialect import (
     made_up_id,
     require,
     stamp,
+    wanted_schema,
 )
 from activities.adapters.models.simulator.responses_dialect import LONGEST_ID, OpenAIDialect
 from activities.ports.model_provider import Stop
@@ -50,9 +51,11 @@ class ChatDialect(OpenAIDialect):
         for item in tables(body.get("messages")):
             reader.take(item)
         reader.finish()
-        return WireRequest(text(body["model"]), reader.messages, reader.stamps)
+        form = table(table(body.get("response_format")).get("json_schema"))
+        schema = wanted_schema(body, form, "schema")
+        return WireRequest(text(body["model"]), reader.messages, reader.stamps, schema)
 
-    def render(self, spoken: ScriptedAnswer, place: Place, model: str) -> Json:
+    def render(self, spoken: ScriptedAnswer, place: Place, request: WireRequest) -> Json:
         """See the protocol."""
         choice = {
             "index": 0,
@@ -64,7 +67,7 @@ class ChatDialect(OpenAIDialect):
             "id": made_up_id("chatcmpl-", place, 0),
             "object": "chat.completion",
             "created": 0,
-            "model": model,
+            "model": request.model,
             "choices": [choice],
             "usage": _usage(spoken.usage),
         }

@@ -27,6 +27,12 @@ class WireRequest(NamedTuple):
     conversation: Sequence[Message]
     stamps: Sequence[tuple[int, str]]
     """For each signature that came back: the index of its assistant message, and its content."""
+    schema: Json | None = None
+    """Not None: asks for nothing but JSON by this JSON Schema, without tools."""
+    custom_tools: frozenset[str] = frozenset()
+    """The tools that take text instead of arguments."""
+    namespaces: Mapping[str, str] = {}
+    """The namespace of each tool that has one."""
 
 
 class Failure(NamedTuple):
@@ -54,8 +60,8 @@ class Dialect(Protocol):
         """
         ...
 
-    def render(self, spoken: ScriptedAnswer, place: Place, model: str) -> Json:
-        """Word an answer."""
+    def render(self, spoken: ScriptedAnswer, place: Place, request: WireRequest) -> Json:
+        """Word an answer to a request."""
         ...
 
     def fail(self, error: ScriptedError, message: str) -> Failure:
@@ -92,6 +98,17 @@ def check_stamp(dialect: str, signature: object, thought: str) -> str:
     if raw[:_MAC_BYTES] != _mac(dialect, says, thought):
         raise RefusedError("the signature does not belong to this content")
     return says
+
+
+def wanted_schema(body: Json, form: Json, key: str) -> Json | None:
+    """Return the JSON Schema that an answer must follow; None: it need not, or may call tools.
+
+    Args:
+        body: the request's.
+        form: the part of it that describes the answer's format.
+        key: the schema's key there.
+    """
+    return None if body.get("tools") else table(form.get(key)) or None
 
 
 def called(call_id: str, name: str, arguments: object) -> ToolCall:

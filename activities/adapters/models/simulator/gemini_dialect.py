@@ -18,6 +18,7 @@ from activities.adapters.models.simulator.dialect import (
     seconds,
     stamp,
     thought_of,
+    wanted_schema,
 )
 from activities.text.foreign_json import Json, table, tables, text
 from workflows.domain.agent.messages import (
@@ -68,9 +69,12 @@ class GeminiDialect:
         for content in tables(body.get("contents")):
             reader.take(text(content.get("role")), tables(content.get("parts")))
         reader.finish()
-        return WireRequest("", reader.messages, reader.stamps)
+        form = table(body.get("generationConfig"))
+        schema = wanted_schema(body, form, "responseJsonSchema")
+        schema = schema or wanted_schema(body, form, "responseSchema")
+        return WireRequest("", reader.messages, reader.stamps, schema)
 
-    def render(self, spoken: ScriptedAnswer, place: Place, model: str) -> Json:
+    def render(self, spoken: ScriptedAnswer, place: Place, request: WireRequest) -> Json:
         """See the protocol."""
         is_malformed = spoken.stop == "malformed" or any(
             not isinstance(call.arguments, dict) for call in spoken.calls
@@ -85,7 +89,7 @@ class GeminiDialect:
         return {
             "candidates": [candidate],
             "usageMetadata": _usage(spoken.usage),
-            "modelVersion": model,
+            "modelVersion": request.model,
             "responseId": made_up_id("", place, 0),
         }
 

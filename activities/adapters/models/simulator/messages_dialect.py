@@ -15,8 +15,9 @@ from activities.adapters.models.simulator.dialect import (
     seconds,
     stamp,
     thought_of,
+    wanted_schema,
 )
-from activities.text.foreign_json import Json, tables, text
+from activities.text.foreign_json import Json, table, tables, text
 from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
@@ -66,9 +67,11 @@ class AnthropicDialect:
         for message in tables(body.get("messages")):
             reader.take(text(message.get("role")), _blocks(message.get("content")))
         reader.finish()
-        return WireRequest(text(body["model"]), reader.messages, reader.stamps)
+        form = table(table(body.get("output_config")).get("format"))
+        schema = wanted_schema(body, form, "schema")
+        return WireRequest(text(body["model"]), reader.messages, reader.stamps, schema)
 
-    def render(self, spoken: ScriptedAnswer, place: Place, model: str) -> Json:
+    def render(self, spoken: ScriptedAnswer, place: Place, request: WireRequest) -> Json:
         """See the protocol."""
         thought = thought_of(place)
         signature = stamp(self.name, place, thought)
@@ -84,7 +87,7 @@ class AnthropicDialect:
             "id": made_up_id("msg_", place, 0),
             "type": "message",
             "role": "assistant",
-            "model": model,
+            "model": request.model,
             "content": content,
             "stop_reason": _STOPS[spoken.stop],
             "stop_sequence": None,
@@ -118,15 +121,24 @@ class _Reader:
         self._due: dict[str, str] = {}
         self._seen: set[str] = set()
         self._turns = 0
+        self._last = ""
 
     def take(self, role: str, blocks: list[Json]) -> None:
         require(blocks, "messages: content must not be empty")
         for block in blocks:
             is_empty = block.get("type") == "text" and not text(block.get("text")).strip()
             require(not is_empty, "messages: text content blocks must be non-empty")
+        after, self._last = self._last, role
         if role == "assistant":
             self._take_assistant(blocks)
+        elif role == "system":
+            require(
+                after == "user", "messages: unexpected role 'system': it must follow a user turn"
+            )
         else:
+            require(
+                after != "system", "messages: role 'system' must end the list or precede assistant"
+            )
             require(role == "user", f"messages: unexpected role {role!r}")
             self._take_user(blocks)
 

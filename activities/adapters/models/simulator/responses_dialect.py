@@ -14,8 +14,9 @@ from activities.adapters.models.simulator.dialect import (
     require,
     seconds,
     stamp,
+    wanted_schema,
 )
-from activities.text.foreign_json import Json, tables, text
+from activities.text.foreign_json import Json, table, tables, text
 from workflows.domain.agent.messages import (
     AssistantMessage,
     Message,
@@ -48,6 +49,8 @@ _FAILURES: Mapping[ErrorKind, tuple[int, str, str, str]] = {
 
 
 _LONGEST_CACHE_KEY = 64
+_INSTRUCTING = {"developer", "system"}
+_OUTPUTS = {"function_call_output", "custom_tool_call_output"}
 
 
 class OpenAIDialect:
@@ -68,9 +71,16 @@ class OpenAIDialect:
         for item in tables(body.get("input")):
             reader.take(item)
         reader.finish()
-        return WireRequest(text(body["model"]), reader.messages, reader.stamps)
+        form = table(table(body.get("text")).get("format"))
+        return WireRequest(
+            text(body["model"]),
+            reader.messages,
+            reader.stamps,
+            wanted_schema(body, form, "schema"),
+            *_tools([*tables(body.get("tools")), *reader.tools]),
+        )
 
-    def render(self, spoken: ScriptedAnswer, place: Place, model: str) -> Json:
+    def render(self, spoken: ScriptedAnswer, place: Place, request: WireRequest) -> Json:
         """See the protocol."""
         is_cut = spoken.stop == "truncated"
         output: list[Json] = [
@@ -83,7 +93,7 @@ class OpenAIDialect:
         ]
         if spoken.text:
             output.append(_message(spoken, place))
-        output += [_function_call(call, place, n) for n, call in enumerate(spoken.calls)]
+        output += [_call(call, place, n, request) for n, call in enumerate(spoken.calls)]
         if is_cut:
             output[-1]["status"] = "incomplete"
         return {
@@ -93,7 +103,7 @@ class OpenAIDialect:
             "status": "incomplete" if is_cut else "completed",
             "incomplete_details": {"reason": "max_output_tokens"} if is_cut else None,
             "error": None,
-            "model": model,
+            "model": request.model,
             "output": output,
             "parallel_tool_calls": True,
             "tool_choice": "auto",
@@ -123,6 +133,7 @@ class _Reader:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.stamps: list[tuple[int, str]] = []
+        self.tools: list[Json] = []
         self._said: list[str] = []
         self._calls: list[ToolCall] = []
         self._results: list[ToolResult] = []
@@ -135,6 +146,11 @@ class _Reader:
         kind = text(item.get("type")) or "message"
         if kind == "message" and item.get("role") == "user":
             self._take_user(item)
+        elif kind == "message" and item.get("role") in _INSTRUCTING:
+            self._end_turn()
+            _content(item)
+        elif kind == "additional_tools":
+            self._take_tools(item)
         elif kind == "message":
             self._end_results()
             self._said.append(_content(item))
@@ -144,11 +160,11 @@ class _Reader:
             says = check_stamp("openai", item.get("encrypted_content"), "")
             self.stamps.append((self._turns, says))
             self._reasoning = text(item.get("id"))
-        elif kind == "function_call":
+        elif kind in {"function_call", "custom_tool_call"}:
             self._end_results()
-            self._take_call(item)
+            self._take_call(item, kind)
         else:
-            require(kind == "function_call_output", f"Invalid value: {kind!r}.")
+            require(kind in _OUTPUTS, f"Invalid value: {kind!r}.")
             self._take_result(item)
 
     def finish(self) -> None:
@@ -163,19 +179,25 @@ class _Reader:
         require(not self._due, f"No tool output found for function call {', '.join(self._due)}.")
         self.messages.append(UserMessage(text=_content(item)))
 
-    def _take_call(self, item: Json) -> None:
+    def _take_tools(self, item: Json) -> None:
+        require(item.get("role") == "developer", "Invalid 'role': only 'developer' is supported.")
+        require(isinstance(item.get("tools"), list), "Missing required parameter: 'tools'.")
+        self.tools += tables(item.get("tools"))
+
+    def _take_call(self, item: Json, kind: str) -> None:
         call_id = text(item.get("call_id"))
         require(0 < len(call_id) <= LONGEST_ID, "Invalid 'call_id': empty or too long.")
         require(call_id not in self._seen, f"Duplicate call_id {call_id!r}.")
         self._seen.add(call_id)
         self._reasoning = None
         self._due[call_id] = text(item.get("name"))
-        arguments = _parsed(item.get("arguments"))
+        is_custom = kind == "custom_tool_call"
+        arguments = {"input": item.get("input")} if is_custom else _parsed(item.get("arguments"))
         self._calls.append(called(call_id, self._due[call_id], arguments))
 
     def _take_result(self, item: Json) -> None:
         self._end_turn()
-        call_id, output = text(item.get("call_id")), text(item.get("output"))
+        call_id, output = text(item.get("call_id")), _joined(item.get("output"))
         require(call_id in self._due, f"No tool call found for function call output {call_id!r}.")
         require(output.strip(), "Invalid 'output': empty.")
         name = self._due.pop(call_id)
@@ -197,15 +219,26 @@ class _Reader:
 
 
 def _content(item: Json) -> str:
-    content = item.get("content")
-    parts = [content] if isinstance(content, str) else [_said(part) for part in tables(content)]
-    said = "\n".join(parts)
+    said = _joined(item.get("content"))
     require(said.strip(), "Invalid 'content': empty.")
     return said
 
 
+def _joined(content: object) -> str:
+    parts = [content] if isinstance(content, str) else [_said(part) for part in tables(content)]
+    return "\n".join(parts)
+
+
 def _said(part: Json) -> str:
     return text(part.get("text")) or text(part.get("refusal"))
+
+
+def _tools(tools: list[Json]) -> tuple[frozenset[str], Mapping[str, str]]:
+    """Return the names of custom tools, and the namespace of each tool that is in one."""
+    spaced = [(text(t.get("name")), each) for t in tools for each in tables(t.get("tools"))]
+    every = [*tools, *(each for _, each in spaced)]
+    custom = frozenset(text(each.get("name")) for each in every if each.get("type") == "custom")
+    return custom, {text(each.get("name")): space for space, each in spaced}
 
 
 def _parsed(arguments: object) -> object:
@@ -225,6 +258,26 @@ def _message(spoken: ScriptedAnswer, place: Place) -> Json:
         "role": "assistant",
         "status": "completed",
         "content": [part],
+    }
+
+
+def _call(call: ScriptedCall, place: Place, index: int, request: WireRequest) -> Json:
+    space = request.namespaces.get(call.name)
+    where: Json = {} if space is None else {"namespace": space}
+    if call.name in request.custom_tools:
+        return _custom_call(call, place, index) | where
+    return _function_call(call, place, index) | where
+
+
+def _custom_call(call: ScriptedCall, place: Place, index: int) -> Json:
+    given = call.arguments
+    return {
+        "id": made_up_id("ctc_", place, index),
+        "type": "custom_tool_call",
+        "status": "completed",
+        "call_id": made_up_id("call_", place, index) if call.id is None else call.id,
+        "name": call.name,
+        "input": given if isinstance(given, str) else text(table(given).get("input")),
     }
 
 

@@ -30,6 +30,7 @@ from activities.adapters.models.simulator.messages_dialect import AnthropicDiale
 from activities.adapters.models.simulator.responses_dialect import OpenAIDialect
 from activities.adapters.models.simulator.stream_events import FRAMES, error_frame
 from activities.adapters.models.simulator.stream_faults import play, stream_response
+from activities.adapters.models.simulator.structured_answer import structured_answer
 from activities.text.foreign_json import Json, table
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 WRONG_KEY = "wrong"
 """Keys with this prefix are refused, as is an empty key."""
 _STREAMED = "streamGenerateContent"
+_BESIDE = Place(role="structured", task=None, attempt=1, turn=1)
+"""The place of an answer that belongs to no conversation."""
 
 
 class Log:
@@ -148,7 +151,10 @@ class SimulatedProviders:
                 self.log.add(dialect.name, model, None, outcome="auth")
                 return None, {}, dialect.fail(ScriptedError(kind="auth"), "")
             request = dialect.read(_body(raw))
-            model = model or request.model
+            request = request._replace(model=model or request.model)
+            model = request.model
+            if request.schema is not None:
+                return self._fill(dialect, request, request.schema)
             place = locate(request.conversation)
             _check_stamps(request, place)
             spoken = answer(self._playbook, request.conversation, self._asked[place])
@@ -158,12 +164,20 @@ class SimulatedProviders:
         self._asked[place] += 1
         outcome = spoken.error.kind if spoken.error else spoken.stop
         self.log.add(dialect.name, model, place, outcome=outcome, signatures=len(request.stamps))
-        body = dialect.render(spoken, place, model) | {"simulated": True}
+        body = dialect.render(spoken, place, request) | {"simulated": True}
         if spoken.error is None:
             return spoken, body, None
         if spoken.error.kind in STREAM_FAULTS:
             return spoken, body, Failure(0, {})
         return spoken, body, dialect.fail(spoken.error, "")
+
+    def _fill(
+        self, dialect: Dialect, request: WireRequest, schema: Json
+    ) -> tuple[ScriptedAnswer, Json, None]:
+        """Answer outside the playbook, which does not advance."""
+        self.log.add(dialect.name, request.model, None, outcome="structured")
+        spoken = structured_answer(schema)
+        return spoken, dialect.render(spoken, _BESIDE, request) | {"simulated": True}, None
 
 
 def _is_in_stream(error: ScriptedError | None) -> bool:

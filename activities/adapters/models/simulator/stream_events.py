@@ -106,11 +106,13 @@ def _item(index: int, item: Json) -> Iterator[Frame]:
         there = place | {"content_index": number}
         for piece in _pieces(text(part.get("text")) or text(part.get("refusal"))):
             yield Frame({"type": f"response.{kind}.delta", **there, "delta": piece}, "text")
-    if item.get("type") == "function_call":
-        for piece in _pieces(text(item.get("arguments"))):
-            kind = "response.function_call_arguments.delta"
-            yield Frame({"type": kind, **place, "delta": piece}, "arguments")
+    for field, kind in _CALL_DELTAS.items():
+        for piece in _pieces(text(item.get(field))):
+            yield Frame({"type": f"response.{kind}.delta", **place, "delta": piece}, "arguments")
     yield Frame({"type": "response.output_item.done", "output_index": index, "item": item})
+
+
+_CALL_DELTAS = {"arguments": "function_call_arguments", "input": "custom_tool_call_input"}
 
 
 def chat_frames(body: Json) -> Iterator[Frame]:

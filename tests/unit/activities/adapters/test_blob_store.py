@@ -133,7 +133,7 @@ def test_a_folder_of_another_user_is_not_taken_for_a_new_one(tmp_path: Path) -> 
 
 
 @pytest.mark.root
-def test_what_root_makes_belongs_to_who_owns_the_directory(open_path: Path) -> None:
+def test_files_that_root_makes_belong_to_the_directorys_owner(open_path: Path) -> None:
     os.chown(open_path, 4321, 4321)
     path = LocalStore(open_path).path(asyncio.run(LocalStore(open_path).put(b"x")))
     assert [(place.stat().st_uid, place.stat().st_gid) for place in (path.parent, path)] == [

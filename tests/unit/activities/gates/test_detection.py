@@ -98,7 +98,7 @@ def test_the_package_manager_that_is_named_wins():
         b'{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}',
     ],
 )
-def test_no_script_or_the_default_stub_is_no_gate(package: bytes):
+def test_without_a_test_script_there_is_no_npm_gate(package: bytes):
     assert detect_gates({"package.json": package}) == ()
 
 

@@ -107,7 +107,7 @@ async def test_the_whole_output_is_kept_and_a_cut_one_shown():
 
 
 @pytest.mark.parametrize(("dropped", "is_cut"), [(0, False), (7, True)])
-async def test_a_secret_that_is_taken_out_is_no_cut(dropped: int, is_cut: bool):
+async def test_a_redacted_secret_does_not_count_as_cut_output(dropped: int, is_cut: bool):
     output = b"key " + b"glpat-" + b"a1B2" * 5 + b" found\n"
     cut_at = len(output) if is_cut else None
     sandbox = ScriptedSandbox(exited(1, output, output_bytes=len(output) + dropped, cut_at=cut_at))
@@ -152,7 +152,7 @@ async def test_what_a_gate_changes_is_named_and_not_seen_by_the_next():
     assert tree.changed == []
 
 
-async def test_no_sandbox_is_no_result():
+async def test_without_a_sandbox_there_is_no_result():
     sandbox = ScriptedSandbox(SandboxUnavailableError("no user namespaces"))
     with pytest.raises(SandboxUnavailableError):
         await GateRunner(sandbox, MemoryStore()).run((LINT,), Tree().checkout, Limits())
@@ -164,7 +164,7 @@ async def test_a_rerun_says_so():
     assert result.rerun
 
 
-async def test_no_gates_are_no_results():
+async def test_without_gates_there_are_no_results():
     runner = GateRunner(ScriptedSandbox(), MemoryStore())
     assert await runner.run((), Tree().checkout, Limits()) == ()
 

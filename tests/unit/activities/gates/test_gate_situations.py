@@ -64,7 +64,7 @@ class OnlyTheFirstFails(BubblewrapSandbox):
         return await super().run(command.model_copy(update={"env": env}), hold)
 
 
-async def test_r49_one_rerun_tells_flaky_from_new_and_says_so(tmp_path: Path):
+async def test_r49_one_rerun_distinguishes_flaky_from_new_failures(tmp_path: Path):
     situation = Situation(tmp_path, OnlyTheFirstFails())
     await situation.begin(plain)
     passed = GateResult(gate="check", result="passed", exit_code=0)

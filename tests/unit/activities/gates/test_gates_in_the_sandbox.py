@@ -165,7 +165,7 @@ async def test_a_time_out_keeps_the_output_so_far(bench: Bench):
     assert result.excerpt.startswith("before")
 
 
-async def test_a_process_that_keeps_the_output_open_is_ended_and_told(bench: Bench):
+async def test_a_process_that_keeps_the_output_open_is_ended_and_reported(bench: Bench):
     """Field report R11."""
     result = await bench.bash("sleep 60 & echo done")
     assert result.result == "passed"

@@ -130,13 +130,13 @@ async def test_only_what_is_new_counts():
         (127, b"sh: 1: exec: gitleaks: not found", "'gitleaks' cannot be run in the sandbox"),
     ],
 )
-async def test_where_it_could_not_look_it_is_no_finding(code: int, output: bytes, said: str):
+async def test_a_gitleaks_that_could_not_scan_is_not_a_finding(code: int, output: bytes, said: str):
     result = await judged(code, output)
     assert (result.result, result.failures) == ("judged_nothing", ())
     assert said in result.reason
 
 
-def test_what_stands_beside_the_report_stays():
+def test_text_outside_the_report_stays():
     output = b"ERR [x] cannot read\n[y\n" + reported(("a b.py", 3, "r")) + b"\nleaks found: 1\n"
     lines = in_lines(COMMAND, output).decode().splitlines()
     assert lines[:2] == ["ERR [x] cannot read", "[y"]

@@ -104,7 +104,7 @@ def test_another_usage_error_is_a_failure():
         ("python -m unittest discover", 0, b"\nRan 0 tests in 0.000s\n\nOK\n"),
     ],
 )
-def test_no_tests_are_no_pass(argv: str, code: int, output: bytes):
+def test_a_run_without_tests_does_not_pass(argv: str, code: int, output: bytes):
     result = judged(argv, ran(code, output))
     assert (result.result, result.why) == ("judged_nothing", WhyNothing.NO_TESTS)
 
@@ -120,7 +120,7 @@ def test_words_in_the_output_turn_nothing_green_or_red():
     assert judged("pytest", ran(1, b"12 passed in 0.1s\n")).result == "failed"
 
 
-def test_survivors_and_dropped_output_are_told():
+def test_survivors_and_dropped_output_are_reported():
     result = judged("pytest", ran(0, b"ok\n", survivors=1, output_bytes=9_000, cut_at=3))
     expected = "ok\n[output cut: of 9000 bytes both ends were kept]\n[1 process left, ended]"
     assert result.excerpt == expected

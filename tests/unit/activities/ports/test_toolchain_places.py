@@ -61,7 +61,7 @@ def test_a_link_to_what_no_command_may_see_is_refused(tmp_path: Path, target: st
         ("/etc/passwd", "not a directory"),
     ],
 )
-def test_what_is_no_place_of_a_toolchain_is_refused(name: str, why: str):
+def test_an_invalid_toolchain_path_is_refused(name: str, why: str):
     with pytest.raises(ToolchainError, match=why):
         examine(name)
 
@@ -80,7 +80,7 @@ def test_files_with_tokens_are_masked_also_behind_a_link(prefix: Path):
     assert set(masked_files(prefix)) == {prefix / "credentials.toml", prefix / "kept"}
 
 
-def test_only_what_the_host_was_told_of_is_shown(prefix: Path):
+def test_only_toolchains_known_to_the_host_are_shown(prefix: Path):
     offered = Toolchains({str(prefix): prefix})
     assert offered.wanted(ProjectEnvironment()) == {}
     with pytest.raises(ToolchainError, match="BLUEFLAME_TOOLCHAINS"):

@@ -36,7 +36,7 @@ COMMON = ("*", "packages/*", "packages/shared/**", "scripts/**")
         ),
     ],
 )
-def test_a_package_is_concerned_by_itself_what_it_names_and_what_belongs_to_none(
+def test_a_package_is_concerned_by_itself_its_dependencies_and_shared_files(
     folder: str, more: dict[str, bytes], own: tuple[str, ...]
 ):
     assert package_scope({**FILES, **more}, folder, FOLDERS) == (*own, *COMMON)

@@ -318,7 +318,7 @@ def test_a_workspace_is_set_up_by_its_root():
     assert gates(proposal) == ["npm-test: npm test"]
 
 
-def test_what_ci_runs_is_told_and_not_taken():
+def test_ci_commands_are_quoted_and_do_not_become_gates():
     workflow = (
         "name: pytest\njobs:\n  a:\n    steps:\n      - uses: x/pytest@1\n"
         "      - run: tox -e py312\n      - run: |\n          cargo test --all\n          curl x\n"

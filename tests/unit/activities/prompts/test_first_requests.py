@@ -27,7 +27,7 @@ async def test_the_first_request_is_the_one_that_was_reviewed(provider: Provider
     assert len(body) - data_bytes(opening_of(role)) <= FIXED_BYTES
 
 
-def test_there_is_no_snapshot_of_what_is_not_sent():
+def test_every_snapshot_belongs_to_a_request():
     names = {f"{provider}-{role}.txt" for provider in MODELS for role in Role}
     assert {path.name for path in SNAPSHOTS.iterdir()} == names
 

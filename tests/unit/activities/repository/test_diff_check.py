@@ -122,3 +122,46 @@ async def test_g26_a_link_that_leads_outside_through_a_merged_one_is_found(home:
         await home.host.restore("t1", start)
     home.base = merged
     assert await checked(home) == ([("symlink", "src/out", None)], ())
+
+
+SECRETS = "src/secrets/** filter=git-crypt\n"
+CLAIMS = ("src/**", ".gitattributes")
+
+
+async def test_g23_a_file_that_the_base_gives_to_a_filter_is_found_in_the_whole_work(home: Home):
+    """An earlier attempt gave the filter up, so the worktree began without it."""
+    home.commit({".gitattributes": SECRETS})
+    place = await home.start()
+    write(place, {".gitattributes": "* text\n"})
+    start = await home.commit_work()
+    again = (await home.host.create_worktree("t2", start)).path
+    write(again, {"src/secrets/new": "plain\n", "src/a.py": "x = 2\n"})
+    commit = await home.commit_work("t2")
+    async with home.host.lock("t1"):
+        await home.host.restore("t1", commit)
+    assert await checked(home, claims=CLAIMS) == ([("filter", "src/secrets/new", None)], ())
+    home.base = start
+    assert await checked(home, claims=CLAIMS) == ([], ())
+
+
+async def test_g23_a_file_that_the_work_itself_gives_to_a_filter_is_found(home: Home):
+    place = await home.start()
+    write(place, {"src/secrets/new": "plain\n"})
+    await home.collect()
+    write(place, {".gitattributes": SECRETS})
+    assert await checked(home, claims=CLAIMS) == ([("filter", "src/secrets/new", None)], ())
+
+
+async def test_deleting_a_filtered_file_and_giving_up_its_filter_is_allowed(home: Home):
+    home.commit({".gitattributes": SECRETS, "src/secrets/old": b"\0GITCRYPT\0x"})
+    place = await home.start()
+    write(place, {".gitattributes": "* text\n"})
+    (place / "src/secrets/old").unlink()
+    assert await checked(home, claims=CLAIMS) == ([], ())
+
+
+async def test_a_file_that_is_not_collected_is_told_once(home: Home):
+    home.commit({".gitattributes": SECRETS})
+    place = await home.start()
+    write(place, {".gitattributes": "* text\n", "src/secrets/new": "plain\n"})
+    assert await checked(home, claims=CLAIMS) == ([("filter", "src/secrets/new", None)], ())

@@ -59,7 +59,7 @@ def test_the_same_tree_has_the_same_bytes_in_any_order(chance: random.Random):
 
 
 @pytest.mark.parametrize("content", [b"AGENTS.md", b"@AGENTS.md\n", b"./AGENTS.md", b"One.\n"])
-def test_a_document_that_is_another_stands_once(content: bytes):
+def test_a_linked_document_appears_once(content: bytes):
     text = brief_of({"AGENTS.md": b"One.\n", "CLAUDE.md": content}, ())
     assert text.endswith("AGENTS.md:\nOne.")
     assert "CLAUDE.md:" not in text

@@ -35,7 +35,7 @@ def test_structure(path: str, text: str, fault: str | None) -> None:
     assert (fault is None and found is None) or (fault or "") in (found or "-")
 
 
-def test_bytes_that_are_no_text_are_not_valid() -> None:
+def test_bytes_that_are_not_text_are_invalid() -> None:
     assert "not valid JSON" in (structure_fault("a.json", b"\xff") or "")
 
 

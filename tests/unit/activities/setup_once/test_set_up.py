@@ -182,7 +182,7 @@ async def test_what_set_up_leaves_beside_ignored_paths_is_dropped(situation: Sit
     assert await situation.home.collect("s1.dev.a.1")
 
 
-async def test_what_set_up_made_in_vain_is_told(situation: Situation):
+async def test_files_of_set_up_that_git_does_not_ignore_are_reported(situation: Situation):
     await situation.begin(make)
     order = installing(f"{INSTALL}; mkdir -p packages/deep empty; touch packages/deep/a stray")
     report = await situation.report(situation.home.base, "true", set_up=order)

@@ -96,19 +96,19 @@ def record(read: InputsRead | None) -> SnapshotRecord:
         ([], [b""], {b"src/pkg/deep/x.py": "new"}, True),
     ],
 )
-def test_what_was_read_has_to_be_the_same(
+def test_a_file_that_set_up_read_must_be_the_same(
     files: list[bytes], folders: list[bytes], change: dict[bytes, str], *, does_fit: bool
 ):
     read = inputs_read(files, folders, COMMANDS, TREE)
     assert fits(record(read), {**TREE, **change}) is does_fit
 
 
-def test_what_was_read_and_is_gone_does_not_fit():
+def test_a_removed_file_that_set_up_read_does_not_fit():
     read = inputs_read([b"src/app.py"], [], COMMANDS, TREE)
     left = {path: entry for path, entry in TREE.items() if path != b"src/app.py"}
     assert not fits(record(read), left)
 
 
-def test_where_reads_cannot_be_seen_only_the_same_tree_fits():
+def test_without_access_times_only_the_same_tree_fits():
     assert fits(record(None), dict(TREE))
     assert not fits(record(None), {**TREE, b"src/app.py": "new"})

@@ -88,7 +88,7 @@ def test_short_placeholders_are_left_alone() -> None:
     assert KnownSecrets(["none", "x" * 7]).redact("none of xxxxxxx") == "none of xxxxxxx"
 
 
-def test_bytes_of_any_encoding_keep_what_is_no_secret() -> None:
+def test_redaction_keeps_other_bytes_of_any_encoding() -> None:
     token = b"ghp_" + b"a1" * 18
     assert redact_bytes(b"caf\xe9 " + token + b" \x00\xff") == b"caf\xe9 [a GitHub token] \x00\xff"
 

@@ -345,9 +345,9 @@ NESTED = '{"command": ' + "[" * 60 + "]" * 60 + "}"
 @pytest.mark.parametrize(
     ("name", "sent", "says"),
     [
-        ("bash", "null", "bash: the arguments are not a JSON object."),
-        ("bash", "[]", "bash: the arguments are not a JSON object."),
-        ("bash", '"{}"', "bash: the arguments are not a JSON object."),
+        ("bash", "null", "the arguments are not a JSON object: they are "),
+        ("bash", "[]", "the arguments are not a JSON object: they are "),
+        ("bash", '"{}"', "the arguments are not a JSON object: they are "),
         ("bash", "{}", "- command: Field required."),
         ("bash", NESTED, "- command: Input should be a valid string"),
         ("bash", '{"command": "touch free/x", "timeout_s": "10"}', "- timeout_s: Input should be"),

@@ -19,7 +19,7 @@ def header(text: str) -> list[str]:
     return text.partition("\n\n")[0].split("\n")
 
 
-def test_each_opening_begins_with_who_and_what() -> None:
+def test_each_opening_begins_with_role_and_task() -> None:
     task = a_task("a")
     planner = opening_messages.planner("the goal", "brief", (), 2, NONCE)
     developer = opening_messages.developer(task, 3, (), (), NONCE)
@@ -52,7 +52,7 @@ def test_without_gates_no_checks_are_named() -> None:
     assert "checks" not in opening_messages.developer(a_task("a"), 1, (), (), NONCE)
 
 
-def test_the_repository_stands_before_the_task_as_data() -> None:
+def test_the_brief_comes_before_the_task_as_data() -> None:
     opening = opening_messages.developer(a_task("a"), 1, (), (), NONCE)
     text = opening_messages.with_repository(opening, EVIL, NONCE)
     assert header(text) == header(opening)
@@ -120,6 +120,6 @@ def test_a_reviewer_sees_what_the_developer_says_and_what_the_checks_came_to_as_
     assert told.count(EVIL) == 2
 
 
-def test_a_reviewer_is_not_told_of_what_is_not_there() -> None:
+def test_a_reviewer_gets_no_empty_sections() -> None:
     told = opening_messages.reviewer(a_task("a"), 1, Submitted("+x"), NONCE)
     assert told.count(f"<data {NONCE}") == 2

@@ -202,7 +202,7 @@ def test_wrap_up_at_80_percent_of_any_limit(
     assert not policy.is_wrap_up_due(told, LIMITS, now)
 
 
-def test_no_money_at_all_is_no_reason_to_wrap_up() -> None:
+def test_a_limit_of_zero_usd_does_not_ask_to_wrap_up() -> None:
     free = LIMITS.model_copy(update={"usd": Decimal(0)})
     assert not policy.is_wrap_up_due(state(), free, NOON)
 

@@ -28,7 +28,7 @@ from workflows.policy.gates.gate_comparison import MAX_NAMED, is_green
         ),
     ],
 )
-def test_a_gate_that_is_not_green_on_the_base_is_told(result: GateResult, words: str):
+def test_a_gate_that_does_not_pass_on_the_base_is_reported(result: GateResult, words: str):
     report = a_report(passed("lint"), result)
     (told,) = base_notices(report)
     assert told.startswith("gate 'tests' ")
@@ -44,7 +44,7 @@ def test_a_green_base_needs_no_words():
 @pytest.mark.parametrize(
     "result", [unfinished(), failed(), failed("a", cut_short="stopping after 1 failures")]
 )
-def test_a_base_that_no_gate_judges_is_told_what_follows(result: GateResult):
+def test_a_base_that_no_gate_judges_gets_a_notice_with_the_consequence(result: GateResult):
     told = base_notices(a_report(result))
     assert "no gate judges the base" in told[-1]
     assert "approvals.unjudged" in told[-1]

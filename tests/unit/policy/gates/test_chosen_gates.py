@@ -62,7 +62,7 @@ def test_the_table(
         ("app/[id]", ("app/[id]", "app/[id]/x"), ("app/i",)),
     ],
 )
-def test_what_a_pattern_means(pattern: str, yes: tuple[str, ...], no: tuple[str, ...]):
+def test_path_patterns_match(pattern: str, yes: tuple[str, ...], no: tuple[str, ...]):
     assert [path for path in yes if not touches(path, (pattern,))] == []
     assert [path for path in no if touches(path, (pattern,))] == []
 
@@ -79,7 +79,7 @@ def report(*results: GateResult) -> GateReport:
 BASE = report(result("lint", "passed"), result("web", "failed", "old"))
 
 
-def test_what_was_spared_blocks_and_judges_nothing():
+def test_a_spared_gate_blocks_and_judges_nothing():
     work = report(result("lint", "failed", "new"), *spared((WEB,), ("lint",)))
     decision = judge_gates(BASE, work)
     assert not decision.passes
@@ -88,7 +88,7 @@ def test_what_was_spared_blocks_and_judges_nothing():
     assert decision.new_failures == ("lint: new",)
 
 
-def test_what_is_not_concerned_neither_blocks_nor_judges():
+def test_a_gate_that_is_not_concerned_neither_blocks_nor_judges():
     decision = judge_gates(BASE, report(result("lint", "passed"), result("web", "not_concerned")))
     assert decision.passes
     assert decision.judgement.by == ("lint",)
@@ -100,7 +100,7 @@ def test_what_is_not_concerned_neither_blocks_nor_judges():
 
 
 @pytest.mark.parametrize("said", ["spared", "not_concerned"])
-def test_what_did_not_run_is_no_baseline_so_the_one_before_stays(said: str):
+def test_a_gate_that_did_not_run_keeps_its_earlier_baseline(said: str):
     after = as_baseline(BASE, report(result("lint", "passed"), result("web", said)))
     assert [(each.gate, each.result) for each in after.results] == [
         ("lint", "passed"),
@@ -110,7 +110,7 @@ def test_what_did_not_run_is_no_baseline_so_the_one_before_stays(said: str):
     assert still.passes, "its failure is known from before"
 
 
-def test_what_was_not_run_is_said_to_reviewers_in_the_gates_order():
+def test_gates_that_did_not_run_are_named_to_reviewers_in_order():
     results = in_order((LINT, WEB), (result("web", "not_concerned"), result("lint", "passed")))
     assert gate_lines(report(*results), "") == "lint: passed\nweb: was not run: why"
     assert is_green(report(*results))

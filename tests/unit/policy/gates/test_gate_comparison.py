@@ -35,7 +35,7 @@ NAMELESS = "tests: failed as on the base, naming no tests"
         (unfinished(), failed("a"), ("tests: a",), ()),
     ],
 )
-def test_only_what_the_base_did_not_have_blocks(
+def test_only_new_failures_block(
     base: GateResult | None, now: GateResult, new: tuple[str, ...], known: tuple[str, ...]
 ):
     decision = judge_gates(a_report(base) if base else None, a_report(now))
@@ -47,7 +47,7 @@ def test_only_what_the_base_did_not_have_blocks(
 
 
 @pytest.mark.parametrize("base", [None, passed(), failed("a"), failed()])
-def test_what_judged_nothing_blocks_and_is_not_called_a_failure(base: GateResult | None):
+def test_a_gate_that_judged_nothing_blocks_and_is_not_a_failure(base: GateResult | None):
     """Field report R17."""
     decision = judge_gates(a_report(base) if base else None, a_report(unfinished()))
     assert not decision.passes
@@ -57,7 +57,7 @@ def test_what_judged_nothing_blocks_and_is_not_called_a_failure(base: GateResult
     assert "fail" not in decision.notes
 
 
-def test_what_judged_nothing_on_the_base_either_does_not_block():
+def test_a_gate_that_judged_nothing_on_the_base_does_not_block():
     """Field report R17."""
     decision = judge_gates(a_report(unfinished()), a_report(unfinished("time-out after 3 s")))
     assert decision.passes
@@ -81,7 +81,7 @@ def test_without_gates_work_passes_and_nothing_judged_it():
 CUT = "stopping after 1 failures"
 
 
-def test_a_base_that_was_cut_short_excuses_only_what_it_names():
+def test_a_base_that_was_cut_short_excuses_only_named_failures():
     """Field report G31."""
     base = a_report(failed("a", cut_short=CUT))
     decision = judge_gates(base, a_report(failed("a", "b")))
@@ -122,7 +122,7 @@ def test_a_pass_without_a_closing_line_is_one_where_the_base_had_none(base: Gate
     assert decision.judgement == Judgement(by=("tests",))
 
 
-def test_what_lies_behind_a_cut_list_is_not_called_new():
+def test_names_after_the_end_of_a_full_list_are_not_new():
     base = failed(*(f"t{n:03}" for n in range(MAX_NAMED)))
     decision = judge_gates(a_report(base), a_report(failed("s", "t000", "t999")))
     assert decision.new_failures == ("tests: s",)
@@ -169,7 +169,7 @@ def test_long_lists_and_notes_are_cut():
     assert len(notes) == MAX_NOTES
 
 
-def test_files_that_a_gate_changed_are_told():
+def test_files_that_a_gate_changed_are_reported():
     decision = judge_gates(None, a_report(passed(changed_files=("VERSION",))))
     assert decision.passes
     assert "gate 'tests' changed tracked files: VERSION" in decision.notes
@@ -207,14 +207,14 @@ def test_an_unnamed_flake_passes_too():
     )
 
 
-def test_of_two_red_runs_what_both_name_counts():
+def test_failures_of_both_runs_count():
     merged = merge_rerun(a_report(failed("a", "b")), a_report(failed("b", "c")))
     decision = judge_gates(a_report(passed()), merged)
     assert decision.new_failures == ("tests: b",)
     assert "flaky, failed in one of two runs: a, c" in decision.notes
 
 
-def test_two_red_runs_with_the_same_names_are_no_flake():
+def test_two_failed_runs_with_the_same_names_are_not_flaky():
     merged = merge_rerun(a_report(failed("a")), a_report(failed("a")))
     assert merged.results[0].reason == ""
 

@@ -43,7 +43,7 @@ def test_work_that_is_approved_together_is_judged_by_the_gates_that_judged_each(
     assert joined([JUDGED, NOT]).by == ()
 
 
-def test_what_no_reviewer_judged_keeps_its_gates_and_says_so_together_with_the_rest():
+def test_unreviewed_work_keeps_its_gates_when_judgements_are_joined():
     left = HALF.without_review("a: silence")
     assert (left.by, left.nothing) == (HALF.by, HALF.nothing)
     both = joined([JUDGED, left, NOT.without_review("b: refusal")])
@@ -57,11 +57,11 @@ def test_what_no_reviewer_judged_keeps_its_gates_and_says_so_together_with_the_r
         (NOT, "no gate judged it (tests: could not start; lint: timed out), and `approvals"),
     ],
 )
-def test_why_a_rule_may_not_approve_is_said(judgement: Judgement, reason: str):
+def test_a_refused_rule_approval_is_explained(judgement: Judgement, reason: str):
     assert why_by_hand(judgement).startswith(reason)
 
 
-def test_why_nothing_judged_is_said_shortly():
+def test_the_reason_without_a_judgement_is_short():
     assert why_not_judged(JUDGED) == ""
     assert why_not_judged(NOT) == "tests: could not start; lint: timed out"
     assert why_not_judged(Judgement()) == "no gates"
@@ -69,7 +69,7 @@ def test_why_nothing_judged_is_said_shortly():
     assert (len(long), long[-3:]) == (200, "...")
 
 
-def test_why_a_gate_judged_nothing_is_said_with_its_details():
+def test_a_gate_that_judged_nothing_is_explained_with_details():
     assert why_nothing(unfinished()) == "timed out (time-out after 2 s)"
     assert why_nothing(unfinished(reason="")) == "timed out"
     assert why_nothing(failed()) == "judged nothing"

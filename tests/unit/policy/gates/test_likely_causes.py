@@ -36,7 +36,7 @@ E   ModuleNotFoundError: No module named 'requests'
         ("Error: " + "x" * 500, "Error: " + "x" * 153),
     ],
 )
-def test_g53_the_first_lines_of_the_cause_are_told(excerpt: str, cause: str | None):
+def test_g53_the_first_lines_of_the_cause_are_quoted(excerpt: str, cause: str | None):
     wanted = (
         "ImportError while importing test module '/workspace/test_a.py'. / "
         "ModuleNotFoundError: No module named 'requests'"
@@ -55,10 +55,13 @@ def test_g53_the_first_lines_of_the_cause_are_told(excerpt: str, cause: str | No
         ("a.go:3: no required module provides package example.org/x; to add", "'example.org/x'"),
         ("cannot load such file -- rspec/core (LoadError)", "fetch 'rspec/core' before gates"),
         ("sh: 1: cargo: not found", "environment: {toolchains: [PREFIX]}`, where PREFIX/bin/cargo"),
-        ("bash: line 3: pnpm: command not found", "the place of 'pnpm'"),
+        ("bash: line 3: pnpm: command not found", "the toolchain of 'pnpm'"),
         ("make: go: No such file or directory", "PREFIX/bin/go is"),
-        ("FileNotFoundError: [Errno 2] No such file or directory: 'node'", "the place of 'node'"),
-        ("Error: spawn esbuild ENOENT", "the place of 'esbuild'"),
+        (
+            "FileNotFoundError: [Errno 2] No such file or directory: 'node'",
+            "the toolchain of 'node'",
+        ),
+        ("Error: spawn esbuild ENOENT", "the toolchain of 'esbuild'"),
         (
             "urllib3: host='pypi.example.org', Temporary failure in name resolution",
             "`worktree: {setup: [[COMMAND]], network: [pypi.example.org]}`",

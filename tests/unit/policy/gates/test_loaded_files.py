@@ -89,7 +89,7 @@ def test_g34_an_ordinary_file_needs_no_other_claim_than_its_own(path: str):
     assert why_loaded(path, import_folders((*TREE, path))) is None
 
 
-def test_a_binary_pth_is_no_setting_of_python():
+def test_a_binary_pth_file_is_not_loaded_by_python():
     assert why_loaded("model.pth", {""}, is_binary=True) is None
 
 

@@ -23,9 +23,9 @@ DELETED = "deleted file mode 100644"
     ("patch", "told"),
     [
         (diff("tests/test_a.py", "-assert 1", header=DELETED), "tests/test_a.py: deleted"),
-        (diff("test_a.py", "-def test_x():", "-    pass"), "test_a.py: taken out: test_x"),
-        (diff("a_test.go", "-func TestX(t *testing.T) {"), "a_test.go: taken out: TestX"),
-        (diff("a.test.ts", "-  it('adds', () => {"), "a.test.ts: taken out: 'adds'"),
+        (diff("test_a.py", "-def test_x():", "-    pass"), "test_a.py: removed: test_x"),
+        (diff("a_test.go", "-func TestX(t *testing.T) {"), "a_test.go: removed: TestX"),
+        (diff("a.test.ts", "-  it('adds', () => {"), "a.test.ts: removed: 'adds'"),
         (
             diff("test_a.py", "+@pytest.mark.skip(reason='later')", " def test_x():"),
             "test_a.py: skipped or expected to fail: @pytest.mark.skip(reason='later')",
@@ -84,11 +84,11 @@ def test_a_weakened_test_is_named(patch: str, told: str):
         diff("test_a.py", " def test_x():", "---- a/x", "+++ b/test_b.py"),
     ],
 )
-def test_what_weakens_nothing_is_not_named(patch: str):
+def test_harmless_changes_of_tests_are_not_named(patch: str):
     assert weakened_tests(patch) == ()
 
 
-def test_only_the_first_are_told():
+def test_only_the_first_are_listed():
     many = diff("test_a.py", *(f"-def test_{number}(): pass" for number in range(MAX_TOLD + 5)))
     told = weakened_tests(many)
     assert (len(told), told[-1]) == (MAX_TOLD + 1, "and 5 more")
@@ -99,7 +99,7 @@ def counted(ran: int, skipped: int = 0, missing: tuple[str, ...] = (), gate: str
     return passed(gate, tests=tests, missing=missing)
 
 
-def test_a_gate_that_ran_fewer_tests_is_told_with_their_names():
+def test_a_gate_that_ran_fewer_tests_names_them():
     base = a_report(counted(5), counted(3, gate="more"), passed("lint"))
     now = a_report(
         counted(3, skipped=1, missing=("t.py::a", "t.py::b")),
@@ -121,5 +121,5 @@ def test_a_test_is_stopped_where_its_file_was_not_changed():
     assert stopped_tests(missing, tuple(map(str, range(200)))) == ()
 
 
-def test_what_stands_before_the_first_file_is_no_change() -> None:
+def test_lines_before_the_first_file_are_ignored() -> None:
     assert weakened_tests("-def test_x():\n" + diff("src/a.py", "+x = 1")) == ()

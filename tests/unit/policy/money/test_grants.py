@@ -57,7 +57,7 @@ def ledger(cap: str) -> Accounts:
 # --- prices --------------------------------------------------------------------------------------
 
 
-def test_a_quote_takes_the_dearest_input_and_the_whole_output():
+def test_a_quote_uses_the_most_expensive_input_and_the_whole_output():
     assert quote(a_model("x"), 1_000_000, 100_000) == usd("3.75") + usd("1.5")
 
 
@@ -119,7 +119,7 @@ def test_an_amount_is_read_exactly(text: str, expected: str):
         ('{"usd": 1}', "not a number"),
     ],
 )
-def test_what_is_no_amount_is_refused_in_words(text: str, words: str):
+def test_an_invalid_amount_is_refused_with_a_reason(text: str, words: str):
     read = read_usd(json.loads(text))
     assert isinstance(read, str)
     assert words in read
@@ -159,7 +159,7 @@ def test_what_an_agent_holds_unspent_counts_against_its_share():
     assert settled(accounts) == usd("0.1")
 
 
-def test_a_call_dearer_than_the_share_is_granted_where_the_cap_has_it():
+def test_a_call_above_the_share_is_granted_if_the_cap_covers_it():
     _, grant = answer_ask(ledger("10"), an_ask(ANN, 1, "2", "6"), NOON)
     assert grant.usd == usd("2")
 
@@ -241,7 +241,7 @@ def test_a_second_close_changes_nothing():
     assert close_account(closed, ANN, None, NOON) == closed
 
 
-def test_what_is_settled_never_shrinks():
+def test_settled_spend_never_decreases():
     accounts, _ = answer_ask(ledger("10"), an_ask(ANN, 1, "0.4"), NOON)
     accounts = settle(accounts, ANN, usd("0.2"), NOON)
     assert settle(accounts, ANN, usd("0.1"), NOON) == accounts

@@ -123,7 +123,7 @@ def test_an_address_is_refused_in_every_spelling(host: str):
         f"{'a.' * 130}example",
     ],
 )
-def test_what_is_no_full_name_is_refused(host: str):
+def test_an_incomplete_host_name_is_refused(host: str):
     refusal = host_refusal(host, 443, (*LIST, host))
     assert refusal is not None
     assert normal_name(host).name == ""
@@ -167,7 +167,7 @@ def test_no_text_raises_and_without_a_list_nothing_is_reached(host: str, port: i
 
 
 @given(st.text(alphabet="abAB.-*:019xüß。[]", max_size=20), st.sampled_from([80, 443, 8443]))
-def test_a_name_that_is_allowed_stands_in_the_list(host: str, port: int):
+def test_an_allowed_name_is_in_the_list(host: str, port: int):
     if host_refusal(host, port, ("a.b", "*.ab.b:8443")) is None:
         name = normal_name(host).name
         assert name == "a.b" or (name.endswith(".ab.b") and port == 8443)

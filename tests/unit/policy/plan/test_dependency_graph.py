@@ -35,7 +35,7 @@ def test_no_more_cycles_than_asked_for():
 
 
 @given(graphs)
-def test_every_node_stands_behind_its_dependencies(graph: dict[str, list[str]]):
+def test_every_node_comes_after_its_dependencies(graph: dict[str, list[str]]):
     order = dependency_order(graph)
     for node in order:
         known = [d for d in graph[node] if d in graph]
@@ -43,7 +43,7 @@ def test_every_node_stands_behind_its_dependencies(graph: dict[str, list[str]]):
 
 
 @given(graphs)
-def test_the_order_is_whole_exactly_where_there_is_no_cycle(graph: dict[str, list[str]]):
+def test_the_order_is_complete_if_and_only_if_there_is_no_cycle(graph: dict[str, list[str]]):
     cycles = find_cycles(graph, 20)
     assert (len(dependency_order(graph)) == len(graph)) is (not cycles)
     for cycle in cycles:

@@ -101,7 +101,7 @@ def test_a_fault_of_the_graph_is_named(tasks: list[JsonValue], kind: str, words:
     assert words in fault.text
 
 
-def test_the_claim_for_everything_is_no_fault():
+def test_the_claim_for_everything_is_allowed():
     assert plan_faults(a_plan(a_task("a", ["**"]))) == ()
 
 
@@ -115,7 +115,7 @@ def test_at_most_so_many_faults_of_the_graph():
     assert plan_faults(a_plan(*tasks, a_task("last", depends_on=["none"])))[-1].kind == "more"
 
 
-def test_all_faults_of_a_plan_are_told_at_once_each_with_its_place():
+def test_all_faults_of_a_plan_are_reported_at_once_with_positions():
     faults = read_plan(
         {
             "tasks": [
@@ -147,7 +147,7 @@ def test_all_faults_of_a_plan_are_told_at_once_each_with_its_place():
     assert faults[0].text == "tasks[0].title: is missing (task 'a')"
 
 
-def test_what_a_fault_could_feign_is_not_told_before_it_is_fixed():
+def test_a_fault_that_may_follow_from_another_is_not_reported_yet():
     """`b` may have meant `a`, and then they do not claim the same paths side by side."""
     pair = [written("a", group="g"), written("b", group="g", depends_on=["aa"])]
     assert only_fault(read_plan({"tasks": pair})).kind == "unknown"
@@ -155,7 +155,7 @@ def test_what_a_fault_could_feign_is_not_told_before_it_is_fixed():
     assert only_fault(read_plan({"tasks": malformed})).kind == "shape"
 
 
-def test_faults_that_do_not_touch_each_other_are_all_told():
+def test_independent_faults_are_all_reported():
     tasks = [
         written("a", group="g", claims=["shared"]),
         written("b", group="g", claims=["shared"]),
@@ -277,7 +277,7 @@ def test_whatever_is_submitted_is_a_plan_or_faults(submitted: JsonValue):
 
 @examples(25)
 @given(st.dictionaries(st.sampled_from(("tasks", "summary")) | st.text(), st.lists(TASKS) | JSON))
-def test_whatever_a_role_submits_is_accepted_or_told(arguments: dict[str, JsonValue]):
+def test_every_submission_is_accepted_or_its_faults_reported(arguments: dict[str, JsonValue]):
     for role in Role:
         told = submission_check.fault(role, arguments)
         assert told is None or told

@@ -13,6 +13,7 @@ from workflows.policy.review.diff_rules import (
     AddedLines,
     ChangedFile,
     judge_files,
+    judge_filtered,
     judge_lines,
     told,
 )
@@ -111,11 +112,11 @@ def test_g28_two_unicode_forms_of_a_name_are_written_out():
     assert found.text.startswith(r"'cafe\u0301.md' and 'caf\xe9.md' are one name")
 
 
-def test_a_collision_of_the_base_is_nobodys_fault():
+def test_a_collision_in_the_base_is_not_a_finding():
     assert rules(change("c"), others=("A", "a")) == []
 
 
-def test_a_renaming_of_case_is_no_collision():
+def test_a_rename_that_changes_only_case_is_not_a_collision():
     gone = change("README", status="deleted", mode=None, old_mode="100644")
     assert rules(gone, change("readme")) == []
 
@@ -146,7 +147,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize(("kind", "key"), KEYS.items())
-def test_a_key_is_found_with_its_line_and_never_told(kind: str, key: bytes):
+def test_a_key_is_found_with_its_line_and_never_quoted(kind: str, key: bytes):
     lines = AddedLines("src/a.py", 7, b"x = 1\n\ny = '" + key + b"'")
     (found,) = judge_lines([lines], ())
     assert (found.rule, found.path, found.line) == (DiffRule.SECRET, "src/a.py", 9)
@@ -166,10 +167,10 @@ def test_a_nul_byte_hides_no_key():
     assert [each.line for each in judge_lines([AddedLines("a", 1, text)], ())] == [2]
 
 
-def test_what_is_told_has_its_place_and_an_end():
+def test_findings_have_a_position_and_are_limited():
     many = [Violation(rule=DiffRule.SECRET, path="a", line=n, text="x") for n in range(1, 33)]
     assert told(many)[0] == "a:1: x"
-    assert told(many)[30:] == ("and 2 more of the kind",)
+    assert told(many)[30:] == ("and 2 more findings",)
     assert told([Violation(rule=DiffRule.EMPTY, text="nothing was changed")]) == (
         "nothing was changed",
     )
@@ -232,7 +233,7 @@ def test_names_collide_exactly_where_a_folding_file_system_says_so(names: list[s
 
 
 @given(st.binary(max_size=60), st.sampled_from(sorted(KEYS)), st.integers(1, 9), st.integers(0, 5))
-def test_a_key_is_found_wherever_it_stands(before: bytes, kind: str, start: int, lines: int):
+def test_a_key_is_found_in_any_line(before: bytes, kind: str, start: int, lines: int):
     text = b"\n" * lines + b"# " + KEYS[kind] + b"\n" + before
     found = judge_lines([AddedLines("a", start, text)], ())
     assert start + lines in {each.line for each in found}
@@ -245,3 +246,10 @@ def prefixes(path: str) -> list[str]:
 
 def alike(name: str) -> str:
     return normalize("NFC", normalize("NFD", name).casefold())
+
+
+def test_a_file_that_belongs_to_a_filter_is_found_once():
+    found = judge_filtered((("secrets/a", "git-crypt"), ("secrets/b", "git-crypt")), {"secrets/a"})
+    assert [(each.rule, each.path) for each in found] == [(DiffRule.FILTER, "secrets/b")]
+    assert "'git-crypt'" in found[0].text
+    assert "`.gitattributes`" in found[0].text

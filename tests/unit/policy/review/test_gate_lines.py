@@ -50,5 +50,5 @@ def test_many_gates_share_the_room():
     assert len(gate_lines(report(*many), "")) < 13_000
 
 
-def test_without_gates_that_is_said():
+def test_without_gates_the_reviewer_is_told_so():
     assert gate_lines(report(), "") == "no gates"

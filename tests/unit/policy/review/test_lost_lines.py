@@ -28,7 +28,7 @@ def part(text: bytes, start: int = 1, path: str = "f") -> AddedLines:
         pytest.param(b"other", b"", "", [], id="another file"),
     ],
 )
-def test_a_merged_line_is_lost_unless_it_stands_elsewhere(
+def test_a_merged_line_is_lost_unless_it_is_elsewhere(
     removed: bytes, added: bytes, task: str, lost: list[int]
 ) -> None:
     """Field report G20."""

@@ -88,15 +88,17 @@ def test_models_of_another_family_review_where_there_are_any(
         (1, [(0, "abstain"), (0, "weak")], "abstain"),
     ],
 )
-def test_what_follows(reviewers: int, said: list[tuple[int, str]], follows: str):
+def test_each_course_of_reviews_leads_to_the_next_step(
+    reviewers: int, said: list[tuple[int, str]], follows: str
+):
     assert step(reviewers, *said) == follows
 
 
-def test_the_person_is_told_why_each_one_abstained():
+def test_each_abstention_is_reported_with_its_reason():
     found = next_step(2, [heard(0, "weak"), heard(1, "abstain")])
     assert isinstance(found, Verdict)
     assert found.reason == (
-        "scripted/m0: approved, but only unchanged lines prove criterion 2, and no second one"
+        "scripted/m0: approved, but only unchanged lines prove criterion 2, and no second review"
         " agreed; scripted/m1: because of abstain"
     )
 

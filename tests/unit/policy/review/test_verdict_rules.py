@@ -88,7 +88,7 @@ def test_an_absurdly_nested_one_abstains():
     assert read_submission(nested) == "malformed verdict: it is nested too deeply"
 
 
-def test_an_approval_with_proof_for_each_criterion_stands():
+def test_an_approval_with_proof_for_each_criterion_counts():
     verdict = verdict_on(approval(*CRITERIA), True, True, True)
     assert verdict.decision == "approve"
     assert (verdict.reviewer, verdict.family) == ("scripted/beta-1", "beta")
@@ -113,7 +113,7 @@ def test_an_exact_text_goes_before_a_number():
 
 
 @pytest.mark.parametrize("cited", ["The parser", "0", "4", "99999", "something else", "- ", "."])
-def test_what_names_no_criterion_or_several_proves_none(cited: str):
+def test_evidence_for_no_or_several_criteria_proves_none(cited: str):
     verdict = verdict_on(approval(cited, "2", "3"), True, True, True)
     assert verdict.decision == "abstain"
     assert "there is no evidence for criterion 1" in verdict.reason
@@ -124,7 +124,7 @@ def test_looks_good_does_not_count():
     assert (verdict.decision, verdict.reason) == ("abstain", "approval without evidence")
 
 
-def test_evidence_that_does_not_hold_is_told():
+def test_invalid_evidence_is_reported():
     verdict = verdict_on(approval("1", "2", "3"), True, False, True)
     assert verdict.decision == "abstain"
     assert "the evidence does not hold for criterion 2, 'The parser refuses times.'" in (
@@ -132,7 +132,7 @@ def test_evidence_that_does_not_hold_is_told():
     )
 
 
-def test_one_piece_that_holds_is_enough_for_a_criterion():
+def test_one_valid_piece_of_evidence_suffices_for_a_criterion():
     assert verdict_on(approval("1", "1", "2", "3"), False, True, True, True).decision == "approve"
 
 

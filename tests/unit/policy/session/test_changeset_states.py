@@ -134,7 +134,7 @@ def test_the_same_digest_twice_is_one_approval():
     assert judge_approval(APPROVED, digest_of(ITEMS)) == "repeat"
 
 
-def test_an_approval_after_a_rejection_comes_too_late():
+def test_an_approval_after_a_rejection_is_refused():
     rejected = move_changeset(AWAITING, On.REJECTED)
     assert judge_approval(rejected, digest_of(ITEMS)) == "not_waiting"
     assert not can_move_changeset(APPROVED, On.REJECTED)

@@ -108,7 +108,7 @@ def say(state: SessionState, name: str, payload: JsonValue = None, at: datetime 
         (RUNNING, "stop", {}, "", ""),
     ],
 )
-def test_each_signal_of_a_person_is_kept_with_who_sent_it(
+def test_each_signal_is_recorded_with_its_sender(
     state: SessionState, name: str, payload: dict[str, JsonValue], subject: str, note: str
 ) -> None:
     after = say(state, name, {**payload, "by": "ann@desk"}, LATER)
@@ -120,7 +120,7 @@ def test_each_signal_of_a_person_is_kept_with_who_sent_it(
 
 
 def test_each_signal_is_in_the_table_above() -> None:
-    marks: Any = test_each_signal_of_a_person_is_kept_with_who_sent_it
+    marks: Any = test_each_signal_is_recorded_with_its_sender
     rows = next(mark for mark in marks.pytestmark if mark.name == "parametrize").args[1]
     assert {row[1] for row in rows} == set(decisions.NAMES)
 
@@ -146,7 +146,7 @@ def test_two_rejections_of_a_plan_at_once_are_both_kept_with_their_notes() -> No
         (RUNNING, "resume", {}, "the session is not paused"),
     ],
 )
-def test_what_was_refused_is_kept_as_refused(
+def test_a_refused_decision_is_recorded_as_refused(
     state: SessionState, name: str, payload: dict[str, JsonValue], why: str
 ) -> None:
     (kept,) = say(state, name, {**payload, "by": "ann"}).decisions
@@ -154,7 +154,7 @@ def test_what_was_refused_is_kept_as_refused(
     assert kept.refused.startswith(why)
 
 
-def test_a_rules_approvals_are_told_from_a_persons() -> None:
+def test_approvals_by_a_rule_are_recorded_as_such() -> None:
     green = SessionConfig(routes=ROUTES, approvals=Approvals(changeset="auto_if_green"))
     state = decision_record.plan_by_rule(a_state(), NOON)
     state = in_state(state, "a", TaskState.VALIDATED)
@@ -168,7 +168,7 @@ def test_a_rules_approvals_are_told_from_a_persons() -> None:
     assert claimed.decisions[0].source == "signal"
 
 
-def test_the_picture_says_who_approved_what() -> None:
+def test_the_view_names_who_approved_what() -> None:
     state = say(WAITING, "approve_changeset", {"id": "a", "digest": DIGEST, "by": "ann"})
     request = SessionRequest(session=SessionId("s"), goal="g", repository="/r", config=ASK)
     view = session_view.view(request, state.model_copy(update={"plan_approved_by": "bob"}))
@@ -193,7 +193,7 @@ def made(number: int, what: str, source: Any = "signal") -> Decision:
         ([("approve_plan", "signal"), ("reject_plan", "signal")], 0),
     ],
 )
-def test_beyond_the_most_the_least_telling_goes_first(
+def test_beyond_the_limit_the_least_important_decision_is_dropped_first(
     kinds: list[tuple[str, str]], gone: int
 ) -> None:
     rest = range(len(kinds), decision_record.MOST)
@@ -226,7 +226,7 @@ def test_a_storm_of_refused_approvals_keeps_the_one_that_was_taken_up() -> None:
 
 def test_an_amount_that_is_none_is_kept_as_it_was_said() -> None:
     (refused,) = say(RUNNING, "set_budget", {"usd": "lots"}, LATER).decisions
-    assert (refused.note, "is a text" in refused.refused) == ("lots", True)
+    assert (refused.note, "is text" in refused.refused) == ("lots", True)
 
 
 def test_only_the_newest_answers_are_kept() -> None:

@@ -41,7 +41,7 @@ def test_a_changeset_that_is_not_merged_is_dropped_and_says_why(where: Changeset
         assert (after.state, after.reason) == (ChangesetState.DROPPED, "stopped by p")
 
 
-def test_what_was_approved_and_not_merged_is_still_said_to_be_approved():
+def test_an_approved_unmerged_changeset_stays_approved():
     before = state(TaskState.VALIDATED)
     record = before.records[A].model_copy(
         update={"commit": "c" * 40, "judgement": Judgement(by=("tests",))}
@@ -55,7 +55,7 @@ def test_what_was_approved_and_not_merged_is_still_said_to_be_approved():
 
 
 @pytest.mark.parametrize("where", sorted(set(ChangesetState) - changeset_states.FINAL))
-def test_what_was_merged_in_part_is_merged(where: ChangesetState):
+def test_a_partly_merged_changeset_is_merged(where: ChangesetState):
     before = state(TaskState.MERGED)
     (changeset,) = before.changesets
     before = wave_outcomes.put_changeset(before, changeset.model_copy(update={"state": where}))

@@ -81,7 +81,7 @@ def with_(*changed: Task, without: str = "") -> Plan:
         with_(but(FREE, claims=["only/failed"])),
     ],
 )
-def test_what_has_not_started_may_change(new: Plan) -> None:
+def test_a_task_that_has_not_started_may_change(new: Plan) -> None:
     assert edit_faults(running(), new) == ()
 
 
@@ -109,7 +109,7 @@ def test_the_rest_may_not(new: Plan, words: str) -> None:
     assert words in "\n".join(edit_faults(running(), new))
 
 
-def test_all_faults_of_an_edit_are_told_at_once() -> None:
+def test_all_faults_of_an_edit_are_reported_at_once() -> None:
     new = with_(but(MERGED, title="x"), but(RUNS, title="x"), a_task("more", ["only/runs"]))
     assert len(edit_faults(running(), new)) == 3
 
@@ -149,7 +149,7 @@ def test_a_blocked_task_that_depends_on_nothing_lost_any_more_goes_on() -> None:
     assert settle(after, CONFIG, AT).records[TaskId("last")].state is TaskState.READY
 
 
-def test_the_difference_is_told_in_words() -> None:
+def test_the_difference_is_described_in_words() -> None:
     new = with_(a_task("more"), but(LAST, depends_on=[]), without="free")
     assert difference(with_(), new).words() == "added more; changed last; removed free"
     assert told(with_(), with_(), "ann") == "ann changed the plan: its summary or order"

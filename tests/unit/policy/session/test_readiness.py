@@ -109,7 +109,7 @@ def test_dependants_of_a_lost_task_are_blocked_transitively(state: Is, words: st
     )
 
 
-def test_what_runs_or_is_done_is_not_blocked():
+def test_running_or_finished_tasks_are_not_blocked():
     records = records_of(
         a_record(a_task("a"), Is.FAILED),
         a_record(a_task("b", depends_on=["a"]), Is.DEVELOPING),
@@ -181,7 +181,7 @@ def test_a_holder_keeps_others_out(state: Is):
     assert batch(records) == ()
 
 
-def test_begun_work_goes_before_work_that_was_not_begun():
+def test_started_work_comes_before_new_work():
     begun = waiting("late", claims="src", attempt=1)
     records = records_of(waiting("early", claims="src/x.py"), begun)
     assert batch(records) == ("late",)
@@ -211,7 +211,7 @@ def test_a_ready_task_whose_dependency_fell_back_waits():
     assert batch(records, FLOW) == ()
 
 
-def test_an_ancestor_that_fell_back_keeps_out_what_stands_on_it():
+def test_a_reworked_ancestor_holds_back_its_dependants():
     records = records_of(
         waiting("a", claims="src", state=Is.DEVELOPING, attempt=2),
         waiting("b", "a", claims="docs", state=Is.VALIDATED, attempt=1),
@@ -232,7 +232,7 @@ def test_work_below_gives_way_to_the_rework_that_it_waits_for():
     assert batch(records, FLOW) == ()
 
 
-def test_an_ancestor_and_what_stands_on_it_do_not_start_together():
+def test_an_ancestor_and_its_dependant_do_not_start_together():
     # `b` is still valid, although `a` below it fell back a moment ago: only one of a and c starts.
     records = records_of(
         waiting("c", "b", claims="src/x.py", task=a_task("c", ["src/x.py"], ["b"], priority=9)),

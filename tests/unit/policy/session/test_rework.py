@@ -75,7 +75,7 @@ def test_what_the_moved_head_does_to_work_keeps_it_and_uses_up_no_attempt(by: st
         ("gate", "the checks fail on the merged tree again after 10 reworks; retry or skip it"),
     ],
 )
-def test_reworks_end_in_the_end_and_it_is_said_plainly(by: str, said: str) -> None:
+def test_reworks_are_limited_and_the_limit_is_reported(by: str, said: str) -> None:
     often = session(TaskState.MERGING, reworks=REWORKS_ALLOWED, attempts_allowed=99)
     record = returned(often, by).records[A]
     assert record.state is TaskState.FAILED
@@ -88,7 +88,7 @@ def test_what_a_reviewer_rejects_goes_on_from_the_tasks_commit() -> None:
     assert starts_from(after.records[A]) == (WORK, BASE)
 
 
-def test_g52_a_person_who_rejects_again_and_again_uses_up_no_attempt() -> None:
+def test_g52_repeated_rejections_by_a_person_use_up_no_attempt() -> None:
     state = session(TaskState.VALIDATED)
     for number in (1, 2, 3):
         state = wave_outcomes.send_back(state, A, "not so")

@@ -39,7 +39,7 @@ def validated(session: SessionState) -> SessionState:
     return scheduling.settle(session, CONFIG, NOON)
 
 
-def test_before_anything_is_known_the_picture_is_whole_all_the_same() -> None:
+def test_the_view_is_complete_before_anything_is_known() -> None:
     view = session_view.view(REQUEST, state())
     assert (view.repository, view.base, view.tasks, view.changesets) == ("/given", None, (), ())
     assert view.goal == "g" * 197 + "..."

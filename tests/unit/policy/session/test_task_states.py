@@ -54,7 +54,7 @@ def test_whatever_is_not_final_can_be_skipped_and_cancelled(state: Is, event: On
 
 
 @pytest.mark.parametrize("state", sorted(FINAL - {Is.MERGED}))
-def test_what_ended_unmerged_can_be_retried(state: Is):
+def test_a_task_that_ended_unmerged_can_be_retried(state: Is):
     assert move(a_record(a_task("a"), state), On.RETRIED).state is Is.PENDING
 
 

@@ -38,7 +38,7 @@ def ended_as(*states: TaskState) -> SessionState:
         (AUTO, "incomplete", "not done: t1 (failed)"),
     ],
 )
-def test_only_who_is_waited_for_is_told_what_to_do(
+def test_the_end_names_what_to_do_only_if_a_person_decides(
     config: SessionConfig, kind: str, reason: str
 ) -> None:
     end = scheduling.ending(ended_as(TaskState.MERGED, TaskState.FAILED), config)
@@ -59,7 +59,7 @@ def test_g21_what_lacks_a_task_waits_for_no_one_where_no_one_decides() -> None:
     )
 
 
-def test_what_is_merged_or_skipped_is_complete() -> None:
+def test_merged_or_skipped_tasks_make_a_session_complete() -> None:
     """Field report R40."""
     assert scheduling.ending(ended_as(TaskState.MERGED, TaskState.SKIPPED), ASK).kind == "complete"
 
@@ -105,7 +105,7 @@ def test_a_task_left_out_of_a_merge_is_merged_once_it_was_retried(
     ],
 )
 @pytest.mark.parametrize("config", [ASK, AUTO])
-def test_who_is_asked_is_told_that_the_reviewers_abstained(
+def test_a_question_says_that_the_reviewers_abstained(
     config: SessionConfig, reasons: tuple[str, ...], told: str
 ) -> None:
     state = ended_as(*(TaskState.VALIDATED for _ in reasons))

@@ -60,7 +60,7 @@ def test_ordinary_text_is_left_alone(text: str):
     after=st.text(alphabet=st.characters(exclude_categories=["L", "N"]), max_size=40),
     chosen=st.sampled_from(SECRETS[:-1]),
 )
-def test_none_is_left_whatever_stands_around_it(before: str, after: str, chosen: tuple[str, str]):
+def test_no_secret_is_left_in_any_context(before: str, after: str, chosen: tuple[str, str]):
     secret, _ = chosen
     text = without_secrets(f"{before} {secret} {after}")
     assert secret not in text

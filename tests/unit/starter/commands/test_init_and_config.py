@@ -97,7 +97,7 @@ def test_init_names_commands_that_work_from_where_it_was_typed(
         assert part in out
 
 
-def test_init_replaces_nothing_unless_it_is_told_to(repository: Place):
+def test_init_replaces_a_file_only_with_force(repository: Place):
     repository.file.write_text("mine")
     repository.file.chmod(0o640)
     code, out, err = repository.types("init")
@@ -156,7 +156,7 @@ def test_init_leaves_models_to_the_persons_own_file(repository: Place):
     assert "\nmodels:" not in repository.file.read_text()
 
 
-def test_a_gate_whose_program_the_sandbox_lacks_is_told(repository: Place):
+def test_a_gate_whose_program_the_sandbox_lacks_is_reported(repository: Place):
     (repository.root / "Cargo.toml").touch()
     repository.git("add", ".")
     repository.git("commit", "-qm", "cargo")
@@ -251,7 +251,7 @@ def test_a_file_may_name_the_persons_own_providers(repository: Place):
         assert (code, err) == (ExitCode.COMPLETE, "")
 
 
-def test_show_and_check_work_where_there_is_no_repository(folder: Place):
+def test_show_and_check_work_without_a_repository(folder: Place):
     assert folder.types("config", "show")[0] == ExitCode.COMPLETE
     assert "no configuration file is here; the defaults hold" in folder.types("config", "check")[1]
     code, _, err = folder.types("config", "show", "--repo", "..")
@@ -274,7 +274,7 @@ def test_the_persons_own_file_is_judged_with_the_repositorys(repository: Place):
     assert repository.types("config", "check")[1] == f"ok: {own}, 1 key\n"
 
 
-def test_every_mistake_of_a_file_is_told_at_once(repository: Place):
+def test_every_mistake_of_a_file_is_reported_at_once(repository: Place):
     repository.file.write_text("version: 1\nturns: x\npacing: y\n")
     code, _, err = repository.types("config", "check")
     assert code == ExitCode.USAGE

@@ -197,7 +197,7 @@ CASES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_wrong_file_is_told_with_its_place(name: str, tmp_path: Path):
+def test_an_invalid_file_is_reported_with_its_position(name: str, tmp_path: Path):
     content, expected = CASES[name]
     file = tmp_path / "wrong.yaml"
     file.write_bytes(content)
@@ -226,7 +226,7 @@ def test_a_wrong_file_is_told_with_its_place(name: str, tmp_path: Path):
         b"version: 1\nbudget:\nturns: 7\n",
     ],
 )
-def test_what_is_odd_but_clear_is_read(
+def test_unusual_but_valid_yaml_is_read(
     content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)

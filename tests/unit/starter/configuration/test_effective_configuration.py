@@ -67,7 +67,7 @@ def test_later_layers_win_key_by_key(tmp_path: Path):
     assert (origins["pacing"], origins["budget.burn_usd_per_minute"]) == ("--pacing", "flags")
 
 
-def test_gates_are_taken_whole_and_in_order(tmp_path: Path):
+def test_gates_replace_lower_layers_and_keep_their_order(tmp_path: Path):
     user = written(tmp_path / "u.yaml", "gates: {a: {run: x}}")
     written(
         tmp_path / "blueflame.yaml",
@@ -122,7 +122,7 @@ def test_a_repository_cannot_decide_for_the_person(tmp_path: Path, body: str, na
     assert load_configuration(named_by_person, KEYS)
 
 
-def test_a_repository_may_say_what_the_person_says_or_be_stricter(tmp_path: Path):
+def test_a_repository_may_repeat_the_persons_value_or_be_stricter(tmp_path: Path):
     body = (
         "approvals: {plan: auto, changeset: ask}\non_cap: stop\nbudget: {stop_usd: 20}\n"
         "limits: {file_bytes: 1000}"
@@ -183,9 +183,7 @@ def test_a_repository_may_route_to_the_persons_own_server(tmp_path: Path):
         ("catalogue: {openai/gpt-6.1-terra: {family: mine}}", "catalogue.openai/gpt-6.1-terra"),
     ],
 )
-def test_a_repository_cannot_say_where_models_are_or_what_they_cost(
-    tmp_path: Path, body: str, key: str
-):
+def test_a_repository_cannot_set_providers_or_prices(tmp_path: Path, body: str, key: str):
     written(tmp_path / "blueflame.yaml", body)
     user = written(tmp_path / "u.yaml", LOCAL)
     for own in (None, user):
@@ -204,7 +202,7 @@ def test_a_repository_may_repeat_what_the_person_says_of_providers(tmp_path: Pat
     assert load_configuration(Sources(user=user, repository=tmp_path), KEYS).providers
 
 
-def test_what_the_environment_says_of_a_provider_goes_first(tmp_path: Path):
+def test_providers_in_the_environment_take_precedence(tmp_path: Path):
     written(tmp_path / "blueflame.yaml", f"{ELSEWHERE}\n{ROUTED}")
     entry = ProviderEntry(base_url="http://127.0.0.1:1/v1")
     found = load_configuration(Sources(repository=tmp_path, providers={"local": entry}), KEYS)
@@ -246,7 +244,7 @@ def test_a_named_file_must_exist(tmp_path: Path):
         load_configuration(Sources(config=tmp_path / "no.yaml"), KEYS)
 
 
-def test_does_not_read_what_is_not_a_file(tmp_path: Path):
+def test_a_configuration_that_is_not_a_file_is_refused(tmp_path: Path):
     os.mkfifo(tmp_path / "blueflame.yaml")
     with pytest.raises(ConfigurationError, match="is not a file"):
         load_configuration(Sources(repository=tmp_path), KEYS)
@@ -294,7 +292,7 @@ def test_one_key_is_enough_for_every_role():
     assert set(routes.developer) != set(routes.reviewer)
 
 
-def test_a_reviewer_of_the_authors_own_family_is_taken_where_there_is_no_other(tmp_path: Path):
+def test_a_reviewer_of_the_authors_family_is_used_if_there_is_no_other(tmp_path: Path):
     models = "models: {planner: [openai/p], developer: [openai/d], reviewer: [openai/r]}"
     path = written(tmp_path / "a.yaml", models)
     assert load_configuration(Sources(config=path), {}).session.routes.reviewer == ("openai/r",)

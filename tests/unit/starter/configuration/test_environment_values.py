@@ -29,7 +29,7 @@ def read(section: str, *, from_repository: bool = False) -> None:
         ("{root: image}", "by its whole path"),
     ],
 )
-def test_what_no_file_may_say(section: str, fault: str):
+def test_an_invalid_environment_section_is_refused(section: str, fault: str):
     with pytest.raises(ConfigurationError, match=fault.replace(".", r"\.")):
         read(section)
 
@@ -40,7 +40,7 @@ def test_a_repository_names_no_place_in_a_home():
         read("{variables: {JAVA_HOME: ~/jdk}}", from_repository=True)
 
 
-def test_the_home_is_that_of_the_user_who_names_it():
+def test_a_tilde_is_the_home_of_the_user_who_wrote_it():
     told = ProjectEnvironment(
         toolchains=("~/.cargo/", "/opt/go"), variables={"RUSTUP_HOME": "~/.rustup", "A": "~"}
     )

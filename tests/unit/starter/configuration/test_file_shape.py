@@ -97,7 +97,7 @@ def test_all_complaints_are_given_at_once():
     assert len(complaint("version: 1\npacing: x\nturns: x\nfoo: 1\n").splitlines()) == 3
 
 
-def test_what_is_left_empty_is_not_said():
+def test_an_empty_key_counts_as_unset():
     file = read_file("version: 1\ngates:\npacing: ~\n", "x").value
     assert file.gates is None
     assert file.pacing is None

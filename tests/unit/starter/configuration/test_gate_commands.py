@@ -48,7 +48,7 @@ def test_shell_syntax_runs_under_a_strict_shell(text: str):
     ("script", "code"),
     [("false | cat", 1), ("false; true", 1), ("false\ntrue", 1), ("true && exit 7", 7), ("a=1", 0)],
 )
-def test_no_failure_is_hidden_by_what_follows(script: str, code: int):
+def test_a_shell_command_fails_if_any_part_fails(script: str, code: int):
     assert subprocess.run(parse_command(script), check=False).returncode == code
 
 
@@ -86,7 +86,7 @@ def test_a_pipe_without_pipefail_is_refused(argv: tuple[str, ...]):
         ("sh", "-c"),
     ],
 )
-def test_other_arguments_are_taken_as_they_stand(argv: tuple[str, ...]):
+def test_other_arguments_are_unchanged(argv: tuple[str, ...]):
     assert check_arguments(argv) == argv
 
 

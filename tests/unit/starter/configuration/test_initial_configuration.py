@@ -15,7 +15,7 @@ TWO = {"ANTHROPIC_API_KEY": "x", "GEMINI_API_KEY": "y"}
 
 @pytest.mark.parametrize("gates", [(), (PYTEST,), (GO, PYTEST), (SHELL,)])
 @pytest.mark.parametrize("environment", [{}, {"OPENAI_API_KEY": "x"}, TWO])
-def test_the_file_is_right_and_says_what_was_found(
+def test_the_initial_file_is_valid_and_names_what_was_found(
     gates: tuple[GateSpec, ...], environment: dict[str, str]
 ):
     written = text(find(Proposal(gates=gates), environment, has_own_models=False))
@@ -27,7 +27,7 @@ def test_the_file_is_right_and_says_what_was_found(
 
 
 @pytest.mark.parametrize("environment", [{}, TWO])
-def test_what_is_proposed_in_comments_is_right_too(environment: dict[str, str]):
+def test_the_commented_proposals_are_valid(environment: dict[str, str]):
     lines = text(find(Proposal(), environment, has_own_models=False)).splitlines()
     said = [line.removeprefix("# ") for line in lines if line.startswith(("# ", "version"))]
     proposed = [line for line in said if line.startswith(("  ", "version")) or line.endswith(":")]

@@ -62,7 +62,7 @@ def test_a_file_without_a_version_gets_it(text: str, expected: str | None):
     assert migrate(text, "x.yaml").text == (expected or f"version: 1\n{text}")
 
 
-def test_a_file_of_today_stays_as_it_is():
+def test_a_current_file_is_not_changed():
     text = "pacing:   wave # x\nversion: 1\n"
     assert migrate(text, "x.yaml") == (text, VERSION)
 
@@ -84,14 +84,14 @@ def test_a_file_of_today_stays_as_it_is():
         ("0x0F: 1\nTrue: 2\n", "x.yaml:1:1: cannot be rewritten without a change of what it says"),
     ],
 )
-def test_what_cannot_be_migrated_is_told(text: str, expected: str):
+def test_a_file_that_cannot_be_migrated_is_reported(text: str, expected: str):
     with pytest.raises(ConfigurationError) as caught:
         migrate(text, "x.yaml")
     assert str(caught.value).startswith(expected)
 
 
 @given(yaml_texts("pacing: wave", "pacing", "gates", "run", "budget", "stop_usd", "worktree"))
-def test_what_a_file_says_stays(text: str):
+def test_migration_keeps_every_value(text: str):
     done = None
     with contextlib.suppress(ConfigurationError):
         done = migrate(text, "x.yaml")

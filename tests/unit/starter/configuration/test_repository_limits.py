@@ -87,7 +87,7 @@ def test_lists_that_deny_are_joined_and_others_are_replaced():
     assert policy.read_paths == ("a",)
 
 
-def test_what_a_flag_or_named_file_says_counts_as_the_persons():
+def test_a_flag_or_named_file_counts_as_the_persons_own():
     named = Layer(NAMED, {"policy.lift": ("network",)})
     assert combine((named,), KEYS).session.policy.lift == ("network",)
     found = Layer(FOUND, {"policy.lift": ("network",)})

@@ -27,11 +27,11 @@ def news(*free: int) -> Sequence[int]:
         ((0, 16 * MB, 16 * MB, 0), [1, 1, 0, 1]),
     ],
 )
-def test_each_change_is_told_once(free: tuple[int, ...], told: list[int]) -> None:
+def test_each_change_is_reported_once(free: tuple[int, ...], told: list[int]) -> None:
     assert news(*free) == told
 
 
-def test_it_says_what_where_how_much_and_what_to_do() -> None:
+def test_a_full_disk_is_reported_with_path_size_and_remedy() -> None:
     (line,) = Disk(Path("/data"), lambda _directory: 1_234_567).news()
     assert line == (
         "the disk is full: 1.2 MB are free for the data directory '/data', and nothing can be "

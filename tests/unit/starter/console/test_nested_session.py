@@ -55,7 +55,9 @@ def code_of(tmp_path: Path, arguments: tuple[str, ...]) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("arguments", ACTING, ids=" ".join)
-def test_what_acts_is_refused_by_name(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_commands_that_act_are_refused_inside_a_session(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
     code, said = code_of(tmp_path, arguments)
     assert code == ExitCode.INSIDE
     assert said.startswith(f"error: `{arguments[0]}")
@@ -64,7 +66,9 @@ def test_what_acts_is_refused_by_name(tmp_path: Path, arguments: tuple[str, ...]
 
 
 @pytest.mark.parametrize("arguments", LOOKING, ids=" ".join)
-def test_what_looks_gets_on(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_commands_that_read_work_inside_a_session(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
     # There is no server here, which is all that stands in the way.
     assert code_of(tmp_path, arguments)[0] == ExitCode.UNAVAILABLE
 

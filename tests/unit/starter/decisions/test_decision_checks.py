@@ -52,7 +52,7 @@ def test_the_beginning_of_the_digest_is_enough() -> None:
         (session(live=False), "plan", None, ExitCode.UNAVAILABLE, "no worker answers"),
     ],
 )
-def test_what_cannot_be_meant_is_said_at_once(
+def test_an_impossible_decision_is_refused_at_once(
     shown: ShownSession, what: str | None, digest: str | None, code: ExitCode, words: str
 ) -> None:
     with pytest.raises(CommandError, match=words) as refused:

@@ -61,7 +61,7 @@ def test_the_first_rule_that_fits_decides_on_a_plan(
         ("core", [task("a")], "wait"),
     ],
 )
-def test_a_changeset_is_decided_by_name_or_by_what_it_holds(
+def test_a_changeset_is_decided_by_id_or_by_its_tasks(
     tmp_path: Path, name: str, tasks: list[Task], decided: str | None
 ) -> None:
     rule = on_changeset(read(tmp_path, WHOLE), name, tasks)

@@ -84,7 +84,7 @@ async def test_a_changeset_is_approved_by_its_digest_and_again_when_that_changes
     ]
 
 
-async def test_stages_and_rejections_are_told_as_they_come():
+async def test_stages_and_rejections_are_printed_as_they_happen():
     sessions = PlayedSessions(
         [
             view(tasks=(line(TaskState.DEVELOPING),)),
@@ -110,6 +110,6 @@ async def test_a_lost_task_ends_the_demo():
         await play(sessions)
 
 
-async def test_a_session_that_stands_still_ends_the_demo():
+async def test_a_session_without_progress_ends_the_demo():
     with pytest.raises(CommandError, match="stands still"):
         await play(PlayedSessions([view()]), Pace(look_s=0, pause_s=0, patience_s=0))

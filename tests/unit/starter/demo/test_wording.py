@@ -48,7 +48,7 @@ def test_all_that_was_promised_makes_a_whole_proof():
     assert wording.ending(PROOF, STAGE, 30.4)[1] == "Done in 30 s."
 
 
-def test_without_a_sandbox_the_demo_promises_none_and_says_so():
+def test_without_a_sandbox_the_demo_says_so():
     first, last = wording.introduction("none"), wording.introduction("required")
     assert any("NONE: commands of agents run unconfined" in line for line in first)
     assert not any("the sandbox, git" in line for line in first)
@@ -93,13 +93,13 @@ def test_the_ending_names_what_was_rejected_and_why():
     assert "Cost      $0.16 (SCRIPTED" in text
 
 
-def test_a_conflict_is_told_by_gits_own_words():
+def test_a_conflict_is_printed_in_gits_words():
     assert wording.note("numbers", RETURNED.notes) == [
         "CONFLICT  numbers: CONFLICT (content): in CHANGELOG.md"
     ]
 
 
-def test_a_rejection_is_told_with_its_findings():
+def test_a_rejection_is_printed_with_its_findings():
     notes = "attempt 1 was refused by the reviewer: No.\n- tax.py:15 wrong way\n(more)"
     assert wording.note("tax", notes) == [
         "REJECTED  tax, attempt 1 was refused by the reviewer: No.",
@@ -107,7 +107,7 @@ def test_a_rejection_is_told_with_its_findings():
     ]
 
 
-def test_notes_without_a_word_are_told_all_the_same():
+def test_notes_without_words_are_still_printed():
     assert wording.note("tax", "") == ["REJECTED  tax,"]
 
 

@@ -60,7 +60,7 @@ async def test_the_diffs_of_all_tasks_are_shown_whole(tmp_path: Path):
         ({}, "no worker answers", ExitCode.UNAVAILABLE),
     ],
 )
-async def test_what_cannot_be_shown_is_said(
+async def test_a_diff_that_cannot_be_shown_is_reported(
     tmp_path: Path, kept: dict[str, Digest | None], said: str, code: ExitCode
 ):
     settings = Settings(data_dir=tmp_path)

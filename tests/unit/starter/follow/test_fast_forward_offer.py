@@ -107,7 +107,9 @@ async def test_of_several_one_is_named(mine: Repository) -> None:
         ("nope", "no session that matches 'nope' has a branch in"),
     ],
 )
-async def test_none_is_said(mine: Repository, session: str | None, words: str) -> None:
+async def test_a_session_without_a_branch_is_reported(
+    mine: Repository, session: str | None, words: str
+) -> None:
     error = await refused(mine, session)
     assert words in str(error)
     assert error.code is (ExitCode.STALE if session is None else ExitCode.USAGE)
@@ -142,7 +144,7 @@ async def test_a_file_in_the_way_is_left_alone(mine: Repository) -> None:
     assert (mine.path / "b.txt").read_text() == "mine\n"
 
 
-async def test_a_checkout_that_git_cannot_finish_is_said_with_what_it_left(
+async def test_a_failed_checkout_is_reported_with_what_git_left(
     mine: Repository,
 ) -> None:
     write(mine.path, {".gitattributes": "*.big filter=broken\n"})
@@ -158,7 +160,7 @@ async def test_a_checkout_that_git_cannot_finish_is_said_with_what_it_left(
     assert mine.git("rev-parse", "main") == mine.base
 
 
-async def test_nothing_is_offered_where_there_is_no_repository(tmp_path: Path) -> None:
+async def test_nothing_is_offered_without_a_repository(tmp_path: Path) -> None:
     assert await fast_forward_offer.open_way(tmp_path / "gone", FIRST) is None
 
 

@@ -24,7 +24,7 @@ from starter.follow.interrupted_start import Beginning, interrupted, told_if_int
         ),
     ],
 )
-def test_it_says_what_there_is(beginning: Beginning, lines: list[str]) -> None:
+def test_an_interrupted_start_reports_what_exists(beginning: Beginning, lines: list[str]) -> None:
     assert interrupted(beginning, "blueflame") == lines
 
 
@@ -46,7 +46,7 @@ def _interrupted_while_it_follows() -> None:
         raise KeyboardInterrupt
 
 
-def test_a_session_that_is_followed_and_an_error_are_told_elsewhere(
+def test_a_followed_session_or_an_error_is_not_reported_here(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(KeyboardInterrupt):

@@ -59,14 +59,14 @@ async def watched(
         (STUCK, "blueflame retry a"),
     ],
 )
-async def test_what_a_person_is_needed_for_ends_it_with_the_commands(
+async def test_a_session_that_waits_ends_the_watch_with_the_commands(
     waits: ShownSession, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert await watched(waits, ENDED) == (ExitCode.WAITING, 1)
     assert command in capsys.readouterr().out
 
 
-async def test_patience_goes_on_and_says_each_need_once(
+async def test_with_wait_the_watch_continues_and_prints_each_need_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     looks = (STUCK, STUCK, RUNNING, AGAIN, ENDED)
@@ -83,11 +83,11 @@ async def test_each_change_is_one_document(capsys: pytest.CaptureFixture[str]) -
     assert list(told) == [running, plan, running, ENDED]
 
 
-async def test_what_runs_is_followed_to_its_end() -> None:
+async def test_a_running_session_is_followed_to_its_end() -> None:
     assert await watched(RUNNING, ENDED) == (ExitCode.COMPLETE, 0)
 
 
-async def test_a_wait_for_a_provider_is_told_once_with_its_end(
+async def test_a_wait_for_a_provider_is_printed_once_with_its_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Field report R13."""

@@ -54,7 +54,7 @@ def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, text: str, words:
         read_plan_file(file)
 
 
-def test_all_faults_of_a_file_are_told_at_once_in_its_order(tmp_path: Path) -> None:
+def test_all_faults_of_a_file_are_reported_at_once_in_order(tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(
         """\
@@ -143,14 +143,16 @@ def kept(directory: Path) -> list[Path]:
 CHANGE = "file.write_text(file.read_text().replace('Fix: it', 'Fix that'))"
 
 
-async def test_what_was_saved_is_the_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_saved_text_becomes_the_plan(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     editor(monkeypatch, tmp_path, CHANGE)
     assert await edited(plan("a"), "blueflame plan s") == plan("a", title="Fix that")
     assert kept(tmp_path) == []
 
 
 @pytest.mark.parametrize("code", ["pass", "file.write_text('')"])
-async def test_left_as_it_is_nothing_is_meant(
+async def test_an_unchanged_file_sends_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str
 ) -> None:
     editor(monkeypatch, tmp_path, code)
@@ -189,11 +191,11 @@ async def test_where_no_text_was_written_none_is_kept(
     editor(monkeypatch, tmp_path, code)
     with pytest.raises(CommandError, match=words) as refused:
         await edited(plan("a"), "blueflame plan s")
-    assert (refused.value.code, "kept" in str(refused.value)) == (ExitCode.USAGE, False)
+    assert (refused.value.code, "is kept" in str(refused.value)) == (ExitCode.USAGE, False)
     assert kept(tmp_path) == []
 
 
-async def test_who_interrupts_the_editor_is_told_where_the_text_is(
+async def test_an_interrupted_editor_reports_where_the_text_is(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     told = tmp_path / "told"

@@ -56,7 +56,7 @@ async def test_a_bare_repository_is_one(tmp_path: Path) -> None:
     assert not (await repository_look.examine(root, None)).is_bare
 
 
-async def test_a_root_is_asked_for_without_a_complaint(tmp_path: Path) -> None:
+async def test_the_root_is_found_or_the_path_is_not_a_folder(tmp_path: Path) -> None:
     assert await repository_look.find_root(tmp_path) is None
     root = _repository(tmp_path / "r")
     assert await repository_look.find_root(root) == root

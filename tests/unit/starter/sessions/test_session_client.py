@@ -43,7 +43,7 @@ def test_ids_of_one_moment_differ() -> None:
     assert len({make_id(1.0) for _ in range(1_000)}) == 1_000
 
 
-def test_who_decides_is_a_user_on_a_host() -> None:
+def test_a_decider_is_a_user_on_a_host() -> None:
     assert re.fullmatch(r"[^@]+@.+", decider())
     assert len(decider()) <= 200
 

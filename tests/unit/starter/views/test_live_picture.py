@@ -21,7 +21,9 @@ MANY = session(
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 23), (40, 23), (80, 10), (120, 50), (30, 8)])
-def test_it_fits_and_shows_what_is_not_done(width: int, height: int) -> None:
+def test_the_live_view_fits_the_terminal_and_shows_unfinished_tasks(
+    width: int, height: int
+) -> None:
     lines = picture(MANY, "blueflame", width, height)
     assert len(lines) <= height
     assert max(map(len, lines)) <= width
@@ -32,7 +34,7 @@ def test_it_fits_and_shows_what_is_not_done(width: int, height: int) -> None:
     assert " more" in text
 
 
-def test_a_small_session_is_shown_whole() -> None:
+def test_a_small_session_is_shown_completely() -> None:
     small = session(tasks=(task("a"),), changesets=(changeset("a", "collecting"),))
     assert picture(small, "blueflame", 200, 23) == session_words.status(small, "blueflame")
 

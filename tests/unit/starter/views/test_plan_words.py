@@ -36,7 +36,7 @@ def test_a_part_of_a_plan_is_shown_too() -> None:
     assert plan_words.tasks([task("b", "a")])[0] == "  *  b  Fix b (code, after a)"
 
 
-def test_a_task_is_shown_with_all_that_was_said_of_it_and_no_escape_acts() -> None:
+def test_a_task_is_shown_with_all_its_texts_and_escapes_are_visible() -> None:
     record = TaskRecord(
         task=task("a", title=HOSTILE, description="First.\nSecond."),
         state=TaskState.FAILED,

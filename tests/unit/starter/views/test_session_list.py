@@ -23,7 +23,7 @@ def test_a_list_has_one_line_a_session() -> None:
     assert session_list.sessions([]) == ["no session yet; `run GOAL` starts one"]
 
 
-def test_what_a_session_says_of_itself_is_in_its_line() -> None:
+def test_a_listed_session_shows_its_own_view() -> None:
     seen = session(sandbox="none", scripted=True)
     entry = session_list.summary(LISTED, seen)
     line = "s1  running    2026-11-27 12:00  Fix it  (SCRIPTED, sandbox NONE)"

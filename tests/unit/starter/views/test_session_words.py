@@ -24,7 +24,7 @@ def _lines(text: str) -> list[str]:
     return text.strip("\n").split("\n")
 
 
-def test_the_whole_picture() -> None:
+def test_status_shows_the_complete_session() -> None:
     shown = session(
         tasks=(
             task("parser", TaskState.MERGED, attempt=1),
@@ -83,7 +83,7 @@ def test_a_changeset_that_waits_is_approved_by_its_digest() -> None:
     ]
 
 
-def test_a_paused_session_says_how_it_goes_on() -> None:
+def test_a_paused_session_says_how_to_resume_it() -> None:
     shown = session(phase=SessionPhase.PAUSED, reason="the cap is reached")
     assert session_words.state(shown) == "paused (the cap is reached)"
     assert session_words.asks(shown, "blueflame") == [
@@ -106,7 +106,7 @@ def test_without_a_worker_nothing_is_claimed() -> None:
     assert session_words.state(shown) == "open (no worker answers)"
 
 
-def test_no_sandbox_and_a_scripted_model_are_said_in_every_view() -> None:
+def test_every_view_names_a_missing_sandbox_and_a_scripted_model() -> None:
     shown = session(sandbox="none", scripted=True, outcome="complete")
     for lines in (
         session_words.header(shown),
@@ -152,7 +152,7 @@ def test_a_sum_with_estimates_in_it_is_marked() -> None:
     assert not any("estimated" in line for line in session_words.status(session(), "blueflame"))
 
 
-def test_that_the_plan_waits_is_said_once_and_why_there_is_none_is_said() -> None:
+def test_a_waiting_plan_is_named_once_with_a_reason_if_there_is_one() -> None:
     waits = session(phase=SessionPhase.AWAITING_PLAN, reason="waits for approval of the plan")
     with_plan = waits.model_copy(update={"tasks": (task("a"),)})
     assert session_words.state(with_plan) == "the plan waits for your approval"
@@ -160,14 +160,14 @@ def test_that_the_plan_waits_is_said_once_and_why_there_is_none_is_said() -> Non
     assert session_words.state(none) == "the plan waits for your approval (the planner gave up)"
 
 
-def test_only_changes_are_told_again() -> None:
+def test_only_changes_are_printed_again() -> None:
     before = session(tasks=(task("a"), task("b")))
     after = session(tasks=(task("a", TaskState.DEVELOPING, attempt=1), task("b")))
     assert session_words.changes(before, after) == ["  developing  a  Fix a"]
     assert session_words.changes(after, after) == []
 
 
-def test_says_once_what_no_one_may_overlook() -> None:
+def test_safety_labels_are_printed_only_when_they_change() -> None:
     before = session(sandbox="")
     after = session(sandbox="none", scripted=True)
     assert session_words.changes(before, after) == safety_labels.of(after)
@@ -214,7 +214,7 @@ def test_scripted_routes_are_named_in_a_dry_run() -> None:
     assert session_words.routes(SessionConfig(routes=routes))[-1].endswith(safety_labels.SCRIPTED)
 
 
-def test_decisions_name_what_they_were_for() -> None:
+def test_decisions_name_their_subject() -> None:
     ask = ChangesetAsk(ChangesetId("c1"), Digest(DIGEST))
     assert session_words.decided("approved", ask, "s") == [
         "approved: changeset c1 (0123456789ab) of session s"
@@ -265,7 +265,7 @@ def test_colours_carry_nothing_alone() -> None:
         ({"live": False, "outcome": "stopped"}, "stopped"),
     ],
 )
-def test_one_word_says_how_a_session_stands(facts: dict[str, Any], word: str) -> None:
+def test_one_word_names_the_state_of_a_session(facts: dict[str, Any], word: str) -> None:
     assert session_words.word(session(**facts)) == word
 
 
@@ -275,7 +275,7 @@ def test_a_call_that_failed_here_does_not_blame_a_provider() -> None:
     assert session_words.wait_line(wait) == line
 
 
-def test_what_no_gate_judged_is_said_before_and_after_a_person_decides() -> None:
+def test_unjudged_work_is_named_before_and_after_a_decision() -> None:
     line = changeset("a", "awaiting_approval").model_copy(update={"not_judged": "no gates"})
     waits = session(changesets=(line,))
     assert "  a: not judged: no gates" in session_words.asks(waits, "blueflame")
@@ -284,7 +284,7 @@ def test_what_no_gate_judged_is_said_before_and_after_a_person_decides() -> None
     assert session_words.judged_note(waits, PlanAsk()) == []
 
 
-def test_what_no_reviewer_judged_is_said_with_the_way_to_another_review() -> None:
+def test_unreviewed_work_is_named_with_the_retry_command() -> None:
     facts = {"judged_by": ("tests",), "not_reviewed": "t1: m/x: silence"}
     line = changeset("a", "awaiting_approval").model_copy(update=facts)
     waits = session(changesets=(line,))
@@ -297,7 +297,7 @@ def test_what_no_reviewer_judged_is_said_with_the_way_to_another_review() -> Non
     ]
 
 
-def test_the_end_says_what_judged_each_changeset() -> None:
+def test_the_end_names_the_gates_that_judged_each_changeset() -> None:
     lines = [
         changeset(f"c{number:02}", "merged").model_copy(update={"judged_by": ("tests",)})
         for number in range(12)

@@ -72,6 +72,6 @@ def test_only_workflows_are_agents():
     assert not any(is_agent(each, "turn 1") for each in TRACE.spans)
 
 
-def test_a_span_whose_workflow_is_gone_is_shown_all_the_same():
+def test_a_span_whose_workflow_is_gone_is_still_shown():
     orphan = Trace(trace_id="0" * 32, session="s", spans=TRACE.spans[1:2])
     assert tree(orphan, BEGAN)[1].endswith("  dev.a.1")

@@ -62,7 +62,7 @@ def test_long_texts_are_cut_and_say_so() -> None:
     assert lines[-1] == "    ... 10 more lines; --json has them"
 
 
-def test_nothing_that_was_said_acts_on_the_terminal() -> None:
+def test_texts_of_agents_cannot_control_the_terminal() -> None:
     call = ToolCall(id="1", name=HOSTILE, arguments={"command": HOSTILE})
     answer = ToolAnswer(name=HOSTILE, text=HOSTILE, is_error=False)
     every = happening(

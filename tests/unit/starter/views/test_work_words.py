@@ -20,7 +20,7 @@ CHANGESETS = (
 )
 
 
-def test_titles_stand_below_one_another_and_one_long_name_moves_only_its_own() -> None:
+def test_titles_are_aligned_and_a_long_id_moves_only_its_own_title() -> None:
     short, other, long = work_words.task_lines(TASKS)
     assert short.index("Fix") == other.index("Fix") == 14 + len("parser-of-dates (attempt 2)") + 2
     assert other == "  developing  parser-of-dates (attempt 2)  Fix parser-of-dates"
@@ -65,7 +65,9 @@ def test_a_changeset_says_that_no_reviewer_judged_it() -> None:
         ((), "tests: could not start", "not judged: tests: could not start"),
     ],
 )
-def test_a_changeset_says_what_judged_it(by: tuple[str, ...], less: str, words: str) -> None:
+def test_a_changeset_names_the_gates_that_judged_it(
+    by: tuple[str, ...], less: str, words: str
+) -> None:
     line = changeset("a", "merged").model_copy(update={"judged_by": by, "not_judged": less})
     assert work_words.judged(line) == words
     assert work_words.is_unjudged(line) is (bool(less) and not by)

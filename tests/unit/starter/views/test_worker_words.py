@@ -6,7 +6,7 @@ from starter.views import worker_words
 from starter.views.safety_labels import NO_SANDBOX
 
 
-def test_who_leaves_is_told_how_the_session_goes_on() -> None:
+def test_detaching_explains_how_the_session_continues() -> None:
     played = Path("/a b/play.yaml")
     again = "`blueflame up --detach --playbook '/a b/play.yaml'`"
     assert worker_words.detached("s1", "blueflame", played, goes_on=False)[0].endswith(
@@ -19,7 +19,7 @@ def test_who_leaves_is_told_how_the_session_goes_on() -> None:
     )
 
 
-def test_workers_say_what_they_play_and_that_nothing_confines() -> None:
+def test_workers_name_their_playbook_and_a_missing_sandbox() -> None:
     assert worker_words.workers_marks(None, "required") == []
     assert worker_words.workers_marks(Path("/play.yaml"), "none") == [
         "Models     SCRIPTED: /play.yaml is played",

@@ -1,5 +1,6 @@
 """`workers.temporal.connection`: which server, and what is said where there is none."""
 
+from collections.abc import Generator
 from datetime import timedelta
 from pathlib import Path
 
@@ -59,3 +60,30 @@ async def test_a_server_that_is_away_is_named_with_the_reason(tmp_path: Path) ->
         why = f"'{address}' does not answer.*refused.*check"
         with pytest.raises(TemporalUnavailableError, match=why):
             await connect(away, timedelta(seconds=PATIENCE))
+
+
+@pytest.fixture
+def away(tmp_path: Path) -> Generator[Settings]:
+    """Settings of a bundled server that does not run."""
+    with kept_port() as port:
+        settings = Settings(data_dir=tmp_path)
+        address = ServerAddress(
+            address=f"127.0.0.1:{port}", ui="http://127.0.0.1:10", playbook="/a b/play.yaml"
+        )
+        server_file(settings).write_text(address.model_dump_json())
+        settings.logs_dir.mkdir()
+        yield settings
+
+
+async def test_g57_the_bundled_server_is_started_again_with_its_playbook(away: Settings) -> None:
+    with pytest.raises(
+        TemporalUnavailableError, match=r"`blueflame up --detach --playbook '/a b/play.yaml'`"
+    ):
+        await connect(away, timedelta(seconds=PATIENCE))
+
+
+async def test_g54_a_server_that_cannot_use_its_database_names_it(away: Settings) -> None:
+    said = "Error: failed starting server: file is not a database (26)\n"
+    (away.logs_dir / "temporal.log").write_text(said)
+    with pytest.raises(TemporalUnavailableError, match=r"temporal\.db' is damaged\. Put a backup"):
+        await connect(away, timedelta(seconds=PATIENCE))

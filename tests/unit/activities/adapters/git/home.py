@@ -142,7 +142,9 @@ def fingerprint(top: Path) -> dict[str, tuple[bytes, int, int]]:
         if place.is_symlink() or not place.is_file():
             continue
         content = place.read_bytes()
-        found[str(place.relative_to(top))] = (content, status.st_mode, status.st_mtime_ns)
+        # git renews the time of a shared index whenever it reads one.
+        changed = 0 if place.name.startswith("sharedindex.") else status.st_mtime_ns
+        found[str(place.relative_to(top))] = (content, status.st_mode, changed)
     return found
 
 

@@ -71,7 +71,7 @@ async def test_nothing_changed_adds_nothing(home: Home):
     assert await home.host.added_lines(home.base, home.base) == ()
 
 
-def test_marks_of_a_missing_line_end_are_no_lines():
+def test_the_mark_of_a_missing_line_end_is_not_a_line():
     patch = (
         b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n"
         b"+b\n\\ No newline at end of file\n"

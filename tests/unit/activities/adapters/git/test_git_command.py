@@ -133,7 +133,7 @@ async def test_what_writes_too_much_and_is_deaf_is_ended(
         await stand_in(tmp_path, f"{DEAF}; exec cat /dev/zero").run(scope, "x")
 
 
-async def test_who_left_the_group_and_holds_the_pipes_is_not_waited_for_without_end(
+async def test_a_process_outside_the_group_that_holds_the_pipes_is_not_awaited_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("activities.adapters.git.git_command.GRACE_SECONDS", 0.05)

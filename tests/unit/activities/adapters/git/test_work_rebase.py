@@ -84,7 +84,7 @@ async def test_work_that_merges_cleanly_is_one_commit_on_the_new_base(home: Home
     assert home.of_host("diff", "--name-only", f"{done.commit}^", done.commit) == "f"
 
 
-async def test_a_conflict_stands_in_the_file_with_words_for_the_sides(home: Home):
+async def test_a_conflict_is_marked_in_the_file_with_names_for_the_sides(home: Home):
     done = await rebased(
         home,
         lambda place: write(place, {"f": LINES.replace("4", "four")}),
@@ -104,7 +104,7 @@ async def test_a_conflict_stands_in_the_file_with_words_for_the_sides(home: Home
     SILENT,
     ids=["deleted", "deletes", "bytes", "renamed", "file and folder", "folder and file"],
 )
-async def test_a_conflict_without_markers_keeps_a_side_and_is_told(
+async def test_a_conflict_without_markers_keeps_a_side_and_is_reported(
     home: Home, other: Deed, own: Deed, kept: tuple[str, str]
 ):
     done = await rebased(home, other, own)

@@ -15,6 +15,7 @@ from activities.ports.model_provider import (
     InvalidRequestError,
     ModelError,
     ModelReply,
+    ModelUnusableError,
     OutcomeUnknownError,
     ProviderUnavailableError,
     RateLimitedError,
@@ -124,7 +125,7 @@ async def test_instructions_open_the_first_message_where_there_is_no_role_for_th
 
 
 async def test_a_server_without_tools_is_not_asked(handmade: Handmade) -> None:
-    with pytest.raises(InvalidRequestError, match="'local' is declared to know no tool calls"):
+    with pytest.raises(ModelUnusableError, match="'local' is declared to know no tool calls"):
         await sent(handmade, Abilities(tool_calls=False))
 
 
@@ -338,8 +339,8 @@ CASES: list[tuple[int, Any, type[ModelError]]] = [
     (400, {"object": "error", "message": CONTEXT, "code": 400}, ContextOverflowError),
     (400, failed(400, SLOTS, "exceed_context_size_error"), ContextOverflowError),
     (401, failed(401, "Invalid API Key", "authentication_error"), AuthenticationFailedError),
-    (404, failed(None, "model 'x' not found", "not_found_error"), InvalidRequestError),
-    (404, {"detail": "Not Found"}, InvalidRequestError),
+    (404, failed(None, "model 'x' not found", "not_found_error"), ModelUnusableError),
+    (404, {"detail": "Not Found"}, ModelUnusableError),
     (429, {"detail": "slow down"}, RateLimitedError),
     (500, failed(500, "could not parse", "server_error"), ProviderUnavailableError),
     (503, failed(503, "Loading model", "unavailable_error"), ProviderUnavailableError),

@@ -14,6 +14,7 @@ from activities.ports.endpoints import ProviderEntry
 from activities.ports.model_provider import (
     AuthenticationFailedError,
     InvalidRequestError,
+    ModelUnusableError,
     OutcomeUnknownError,
 )
 from tests.unit.activities.adapters.models.wire import OPENING, ask, facts, play
@@ -22,7 +23,7 @@ from workflows.domain.agent.model_values import GivenFacts, GivenPrices, Provide
 
 
 async def test_the_scripted_provider_needs_its_playbook() -> None:
-    with pytest.raises(InvalidRequestError, match="has no playbook"):
+    with pytest.raises(ModelUnusableError, match="has no playbook"):
         await ProviderRegistry(ProviderSettings()).call(ask("scripted"))
 
 
@@ -205,7 +206,7 @@ def test_an_undescribed_provider_is_refused() -> None:
 
 
 async def test_a_call_of_an_undescribed_provider_is_refused() -> None:
-    with pytest.raises(InvalidRequestError, match="these workers know no provider 'other'"):
+    with pytest.raises(ModelUnusableError, match="these workers know no provider 'other'"):
         await ProviderRegistry(ProviderSettings()).call(ask("other"))
 
 

@@ -17,7 +17,7 @@ from activities.adapters.models.dialects.gemini_content import ContentAssembly
 from activities.adapters.models.dialects.openai_responses import ResponseAssembly
 from activities.adapters.models.scripted.answer_choice import answer, locate
 from activities.adapters.models.simulator.chat_dialect import ChatDialect
-from activities.adapters.models.simulator.dialect import Dialect
+from activities.adapters.models.simulator.dialect import Dialect, WireRequest
 from activities.adapters.models.simulator.gemini_dialect import GeminiDialect
 from activities.adapters.models.simulator.messages_dialect import AnthropicDialect
 from activities.adapters.models.simulator.responses_dialect import OpenAIDialect
@@ -25,9 +25,9 @@ from activities.adapters.models.simulator.stream_events import FRAMES
 from activities.adapters.models.streams import Assembly, lively, whole
 from activities.ports.model_provider import (
     AuthenticationFailedError,
-    InvalidRequestError,
     ModelError,
     OutcomeUnknownError,
+    PromptBlockedError,
     ProviderUnavailableError,
     RateLimitedError,
 )
@@ -78,7 +78,8 @@ async def test_the_events_hold_what_the_answer_holds_without_a_stream(
     dialect: Dialect, assembly: Callable[[], Assembly], turn: str
 ) -> None:
     spoken = answer(play(turn), [OPENING])
-    body = dialect.render(spoken, locate([OPENING]), "simulated-1") | {"simulated": True}
+    request = WireRequest("simulated-1", [OPENING], ())
+    body = dialect.render(spoken, locate([OPENING]), request) | {"simulated": True}
     events = [frame.data for frame in FRAMES[dialect.name](body)]
     assert await whole(given(*events), assembly(), nothing_known) == body
 
@@ -159,7 +160,7 @@ async def test_an_error_after_content_may_have_been_billed(
 
 @pytest.mark.parametrize(
     ("code", "decision"),
-    [("server_error", OutcomeUnknownError), ("invalid_prompt", InvalidRequestError)],
+    [("server_error", OutcomeUnknownError), ("invalid_prompt", PromptBlockedError)],
 )
 async def test_a_response_that_fails_after_content(code: str, decision: type[ModelError]) -> None:
     failed = {"type": "response.failed", "response": {"status": "failed", "error": {"code": code}}}

@@ -7,7 +7,7 @@ from starter.machine.own_environment.index_hosts import index_hosts
 from starter.machine.own_environment.own_lines import own_lines
 
 
-def test_hosts_are_those_of_the_persons_settings_without_what_is_secret(tmp_path: Path):
+def test_index_hosts_come_from_the_persons_settings_without_secrets(tmp_path: Path):
     (tmp_path / ".config" / "pip").mkdir(parents=True)
     (tmp_path / ".config" / "pip" / "pip.conf").write_text(
         "[global]\nindex-url = https://me:hunter2@mirror.example:8443/simple\n"
@@ -32,7 +32,9 @@ def test_an_address_that_is_none_names_no_host(tmp_path: Path):
     assert index_hosts("go", tmp_path, {"GOPROXY": "https://[::x/ off,https://a:b/,direct"}) == ()
 
 
-def test_what_is_missing_is_a_line_to_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_missing_settings_are_printed_as_lines_to_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (tmp_path / ".pyenv" / "versions" / "3.12.8" / "bin").mkdir(parents=True)
     for name in ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"):
         monkeypatch.delenv(name, raising=False)

@@ -264,7 +264,7 @@ def as_user(uid: int, do: Callable[[], Coroutine[None, None, list[str]]]) -> lis
 
 
 @pytest.mark.root
-def test_r04_another_user_who_may_read_gets_a_base_and_is_told_who_may_land(open_top: Path):
+def test_r04_another_user_who_may_read_gets_a_base_and_learns_who_may_land(open_top: Path):
     home = Home(open_top)
     home.make({"a.txt": "one\n"})
     for place in (home.path, *home.path.rglob("*")):

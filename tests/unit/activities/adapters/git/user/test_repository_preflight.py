@@ -125,7 +125,7 @@ async def test_refuses_an_unborn_head_with_the_name_of_another_base(home: Home):
         await home.user.inspect(home.path, None)
 
 
-async def test_refuses_what_is_no_repository(home: Home):
+async def test_refuses_a_path_without_a_repository(home: Home):
     home.path.mkdir()
     for path in (home.path, home.path / "missing"):
         with pytest.raises(NotARepositoryError):

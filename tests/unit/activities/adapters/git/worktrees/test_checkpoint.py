@@ -68,14 +68,14 @@ async def test_another_attempts_checkpoint_is_fenced_off(home: Home):
     assert await home.host.tip(REF) == second
 
 
-async def test_other_commits_are_no_checkpoints(home: Home):
+async def test_other_commits_are_not_checkpoints(home: Home):
     home.make({"a.txt": "one\n"})
     await home.start()
     await home.host.advance(REF, home.base, None)
     assert await home.host.read_checkpoint(REF) is None
 
 
-async def test_a_lock_that_a_dead_process_left_on_a_ref_is_no_obstacle(home: Home):
+async def test_a_ref_lock_of_a_dead_process_is_removed(home: Home):
     home.make({"a.txt": "one\n"})
     await home.start()
     bare = home.top / "host/repositories" / f"{'k' * 32}.git"

@@ -180,7 +180,7 @@ async def test_nested_git_of_any_spelling(home: Home, is_file: bool):
 
 
 @pytest.mark.parametrize("has_commit", [False, True])
-async def test_a_whole_nested_repository_is_no_gitlink(home: Home, has_commit: bool):
+async def test_a_complete_nested_repository_is_not_a_gitlink(home: Home, has_commit: bool):
     home.make({"a.txt": "one\n"})
     place = await home.start()
     inner = place / "inner"
@@ -209,7 +209,7 @@ async def test_a_tracked_file_replaced_by_a_repository(home: Home):
     assert [(f.kind, f.path) for f in collected.findings] == [("nested_git", "b")]
 
 
-async def test_a_repository_in_an_ignored_folder_is_nobodys_business(home: Home):
+async def test_a_repository_in_an_ignored_folder_is_ignored(home: Home):
     home.make({"a.txt": "one\n", ".gitignore": "vendor/\n"})
     place = await home.start()
     (place / "vendor").mkdir()
@@ -370,7 +370,7 @@ async def test_lfs_pointers_pass_and_new_binaries_do_not(home: Home):
     assert not (home.top / "PWNED").exists()
 
 
-async def test_what_the_mode_forbids_is_collected_all_the_same(home: Home):
+async def test_a_file_without_read_permission_is_still_collected(home: Home):
     home.make({"a.txt": "one\n", "d/old": "x"})
     place = await home.start()
     write(place, {"shut/file": "x", "closed": "y", "d/new": "z"})

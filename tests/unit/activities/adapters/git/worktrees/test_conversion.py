@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.adapters.git.host_git import GitHostRepository
 from activities.ports.user_repository import FastForwardRequest, Landed
 from activities.repository.repository_warnings import unfilled, warnings_of
 from tests.unit.activities.adapters.git.home import BRANCH, Home, write
@@ -110,6 +111,99 @@ async def test_g23_what_a_filter_would_change_is_not_collected(home: Home, tree:
     (place / "secrets/old").unlink()
     collected = await home.collect()
     assert (collected.findings, [c.path for c in collected.changes]) == ((), ["secrets/old"])
+
+
+ENCRYPTED = {"secrets/old": b"\0GITCRYPT\0x", "a": "a\n"}
+PATTERN = "secrets/** filter=git-crypt\n"
+MACRO = "[attr]crypt filter=git-crypt\nsecrets/** crypt\n"
+REMOVED: dict[str, tuple[dict[str, str], dict[str, str | None]]] = {
+    "the line is gone": ({".gitattributes": PATTERN}, {".gitattributes": "* text\n"}),
+    "the file is gone": ({".gitattributes": PATTERN}, {".gitattributes": None}),
+    "unset": ({".gitattributes": PATTERN}, {".gitattributes": PATTERN + "secrets/** -filter\n"}),
+    "unspecified": ({".gitattributes": PATTERN}, {".gitattributes": PATTERN + "* !filter\n"}),
+    "another filter": ({".gitattributes": PATTERN}, {".gitattributes": "secrets/** filter=lfs\n"}),
+    "nested": ({".gitattributes": PATTERN}, {"secrets/.gitattributes": "* -filter\n"}),
+    "nested in the base": (
+        {"secrets/.gitattributes": "* filter=git-crypt\n.gitattributes !filter\n"},
+        {"secrets/.gitattributes": None},
+    ),
+    "a macro's meaning": ({".gitattributes": MACRO}, {".gitattributes": "[attr]crypt text\n"}),
+    "by a macro": (
+        {".gitattributes": PATTERN},
+        {".gitattributes": f"[attr]plain -filter\n{PATTERN}secrets/** plain\n"},
+    ),
+    "ignored": (
+        {".gitattributes": PATTERN, ".gitignore": ".gitattributes\n"},
+        {"secrets/.gitattributes": "* -filter\n"},
+    ),
+}
+
+
+def change(place: Path, files: dict[str, str | None]) -> None:
+    """Write or delete files."""
+    write(place, {name: text for name, text in files.items() if text is not None})
+    for name in (name for name, text in files.items() if text is None):
+        (place / name).unlink()
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+@pytest.mark.parametrize("case", REMOVED)
+async def test_a_filter_of_the_base_counts_although_the_work_removes_it(
+    home: Home, case: str, turns: int
+):
+    attributes, changed = REMOVED[case]
+    home.make({**attributes, **ENCRYPTED})
+    place = await home.start()
+    change(place, changed)
+    if turns == 2:
+        await home.collect()
+        home.host = GitHostRepository(home.git, home.top / "host", "k" * 32)
+    write(place, {"secrets/new": "plain", "secrets/old": "plain", "a": "b\n"})
+    collected = await home.collect()
+    assert {("filter", "secrets/new"), ("filter", "secrets/old")} <= {
+        (found.kind, found.path) for found in collected.findings
+    }
+    stored = {change.path for change in collected.changes}
+    assert ("a" in stored, {"secrets/new", "secrets/old"} & stored) == (True, set())
+
+
+async def test_a_filter_that_only_the_person_has_counts_although_the_work_overrides_it(home: Home):
+    (home.top / ".config/git").mkdir(parents=True)
+    (home.top / ".config/git/attributes").write_text(PATTERN)
+    home.make(ENCRYPTED)
+    place = await home.start()
+    write(place, {".gitattributes": "* -filter\n", "secrets/new": "plain"})
+    assert [found.path for found in (await home.collect()).findings] == ["secrets/new"]
+
+
+async def test_a_filter_that_the_base_no_longer_has_is_decided(home: Home):
+    home.make({".gitattributes": PATTERN, **ENCRYPTED})
+    place = await home.start()
+    write(place, {".gitattributes": "* text\n"})
+    home.base = await home.commit_work()
+    merged = (await home.host.create_worktree("t2", home.base)).path
+    write(merged, {"secrets/new": "plain"})
+    collected = await home.collect("t2")
+    assert (collected.findings, [each.path for each in collected.changes]) == ((), ["secrets/new"])
+
+
+async def test_a_file_that_leaves_the_pattern_is_collected_and_one_that_enters_it_is_not(
+    home: Home,
+):
+    home.make({".gitattributes": PATTERN, **ENCRYPTED})
+    place = await home.start()
+    (place / "secrets/old").rename(place / "public")
+    (place / "a").rename(place / "secrets/a")
+    collected = await home.collect()
+    assert [found.path for found in collected.findings] == ["secrets/a"]
+    assert [each.path for each in collected.changes] == ["a", "public", "secrets/old"]
+
+
+async def test_lfs_may_be_given_up(home: Home):
+    home.make({".gitattributes": "*.bin filter=lfs\n"})
+    place = await home.start()
+    write(place, {".gitattributes": "* text\n", "a.bin": "plain"})
+    assert (await home.collect()).findings == ()
 
 
 async def test_a_filtered_file_that_is_as_it_was_is_no_finding(home: Home):

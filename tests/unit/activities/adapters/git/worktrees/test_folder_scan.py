@@ -37,7 +37,7 @@ def test_a_folder_that_only_just_changed_is_not_cached(
     assert cache == {}
 
 
-def test_enters_only_what_it_is_told(tmp_path: Path):
+def test_enters_only_the_given_folders(tmp_path: Path):
     for name in ("in", "out"):
         (tmp_path / name).mkdir()
         os.mkfifo(tmp_path / name / "pipe")

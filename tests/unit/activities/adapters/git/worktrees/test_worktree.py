@@ -38,7 +38,7 @@ async def test_a_worktree_is_locked_and_detached_at_the_commit(home: Home):
     assert (admin(home) / "HEAD").read_text() == f"{home.base}\n"
 
 
-async def test_creating_a_whole_one_again_keeps_what_it_holds(home: Home):
+async def test_creating_a_complete_worktree_again_keeps_its_files(home: Home):
     home.make({"a.txt": "one\n"})
     place = await home.start()
     write(place, {"a.txt": "work\n"})

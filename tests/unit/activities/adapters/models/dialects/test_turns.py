@@ -27,7 +27,7 @@ from activities.adapters.models.dialects.neutral_messages import check_conversat
 from activities.adapters.models.scripted.answer_choice import Place, ScriptedAnswer
 from activities.adapters.models.scripted.playbook import ScriptedCall
 from activities.adapters.models.simulator.chat_dialect import ChatDialect
-from activities.adapters.models.simulator.dialect import Dialect
+from activities.adapters.models.simulator.dialect import Dialect, WireRequest
 from activities.adapters.models.simulator.gemini_dialect import GeminiDialect
 from activities.adapters.models.simulator.messages_dialect import AnthropicDialect
 from activities.adapters.models.simulator.responses_dialect import OpenAIDialect
@@ -172,7 +172,7 @@ class Play:
         """Return the answer as it is read; None: its outcome is unknown, so it costs its quote."""
         self.turn += 1
         place = Place("developer", None, 1, self.turn)
-        body = self.wire.server.render(spoken, place, "simulated-1")
+        body = self.wire.server.render(spoken, place, WireRequest("simulated-1", (), ()))
         request = ask(self.wire.provider, *self.messages)
         try:
             if streamed:

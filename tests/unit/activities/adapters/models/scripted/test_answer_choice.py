@@ -169,6 +169,17 @@ def test_a_summary_is_no_turn_of_the_play(demo: Playbook) -> None:
     assert (spoken.text, spoken.calls) == (demo.compaction, ())
 
 
+def test_the_header_may_follow_words_of_the_client() -> None:
+    client, person = UserMessage(text="<context>\n"), UserMessage(text="Role: planner\n\nPlan.")
+    assert locate([client, person]).role == "planner"
+
+
+def test_a_header_after_the_first_answer_counts_for_nothing() -> None:
+    late = UserMessage(text="Hi."), AssistantMessage(text="Hm."), UserMessage(text="Role: planner")
+    with pytest.raises(PlaybookGapError):
+        locate(late)
+
+
 @pytest.mark.parametrize(
     "first",
     [

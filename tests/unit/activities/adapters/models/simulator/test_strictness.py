@@ -12,10 +12,26 @@ from tests.waiting import PATIENCE
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 USER = {"role": "user", "content": OPENING.text}
+SYSTEM = {"role": "system", "content": "hi"}
 USE: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
 CALL = {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": "{}"}
 OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "ok"}
+DEVELOPER = {"type": "message", "role": "developer", "content": "Be brief."}
+CUSTOM = {"type": "custom_tool_call", "call_id": "c1", "name": "exec", "input": "ls"}
+SAID = {"type": "input_text", "text": "ok"}
+CUSTOM_OUTPUT = {"type": "custom_tool_call_output", "call_id": "c1", "output": [SAID]}
+TOOLS = {
+    "type": "additional_tools",
+    "role": "developer",
+    "tools": [
+        {
+            "type": "namespace",
+            "name": "functions",
+            "tools": [{"type": "custom", "name": "exec"}, {"type": "function", "name": "wait"}],
+        }
+    ],
+}
 PART: dict[str, Any] = {
     "functionCall": {"name": "bash", "args": {}},
     "thoughtSignature": "c2tpcA==",
@@ -41,7 +57,11 @@ def said(*contents: Any) -> list[Any]:
 ANTHROPIC: list[tuple[list[Any], str]] = [
     ([], "at least one message"),
     ([{"role": "assistant", "content": "hi"}], "first message must use the user role"),
-    ([{"role": "system", "content": "hi"}], "unexpected role"),
+    ([SYSTEM], "unexpected role"),
+    ([USER, SYSTEM, SYSTEM], "must follow a user turn"),
+    ([*said("hi"), SYSTEM], "must follow a user turn"),
+    ([USER, SYSTEM, USER], "must end the list or precede"),
+    ([USER, SYSTEM | {"content": ""}], "must be non-empty"),
     ([{"role": "user", "content": ""}], "must be non-empty"),
     ([{"role": "user", "content": []}], "must not be empty"),
     ([*said("hi")], "prefill"),
@@ -73,6 +93,13 @@ OPENAI: list[tuple[list[Any], str]] = [
     ([USER, CALL, OUTPUT | {"output": ""}], "empty"),
     ([USER, {"type": "reasoning", "id": "r", "encrypted_content": "c2ln"}], "does not belong"),
     ([USER, {"type": "nonsense"}], "Invalid value"),
+    ([DEVELOPER | {"content": ""}, USER], "empty"),
+    ([DEVELOPER], "Missing required parameter"),
+    ([TOOLS | {"role": "user"}, USER], "only 'developer'"),
+    ([TOOLS | {"tools": None}, USER], "Missing required parameter"),
+    ([USER, CUSTOM], "No tool output found"),
+    ([USER, CUSTOM_OUTPUT], "No tool call found"),
+    ([USER, CUSTOM, CUSTOM_OUTPUT | {"output": []}], "empty"),
 ]
 
 GEMINI: list[tuple[list[Any], str]] = [
@@ -167,7 +194,12 @@ async def test_a_request_that_no_provider_takes(wire: Wire, path: str, body: Any
     ("path", "body"),
     [
         ("/v1/messages", {"model": "m", "max_tokens": 9, "messages": said([USE], [RESULT])}),
+        (
+            "/v1/messages",
+            {"model": "m", "max_tokens": 9, "messages": [USER, SYSTEM, *said("hi", "x")[1:]]},
+        ),
         ("/v1/responses", {"model": "m", "input": [USER, CALL, OUTPUT]}),
+        ("/v1/responses", {"model": "m", "input": [TOOLS, DEVELOPER, USER, CUSTOM, CUSTOM_OUTPUT]}),
         (
             "/v1/responses",
             {"model": "m", "input": [USER, {"role": "assistant", "content": "x"}, USER]},

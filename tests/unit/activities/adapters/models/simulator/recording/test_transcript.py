@@ -284,9 +284,8 @@ async def test_what_has_no_word_is_passed_on_and_named(studio: Studio, provider:
     (turn,) = await studio.turns(1)
     assert reply.message.text == turn.text == "Hi"
     place = "role 'developer', task 'parse-dates', attempt 1, turn 1"
-    assert studio.warnings == [
-        f"{place}: {kind!r} in its answer has no word in a playbook" for kind in kinds
-    ]
+    told = [each for each in studio.warnings if "has no word" in each]
+    assert told == [f"{place}: {kind!r} in its answer has no word in a playbook" for kind in kinds]
 
 
 async def test_what_was_packed_on_its_way_is_read_all_the_same() -> None:
