@@ -155,7 +155,7 @@ async def test_r59_an_absent_or_linked_protected_path_stops_nothing_and_leaves_n
 @pytest.mark.slow
 async def test_r53_twenty_thousand_files_are_refused_with_their_number(situation: Situation):
     (agent,) = await situation.begin(lambda home: home.make({"a.txt": "x\n"}), "a")
-    make = "mkdir n; cd n; for i in $(seq 20000); do echo $i > $i; done"
+    make = "mkdir n; for i in $(seq 20000); do echo $i > n/$i; done"
     assert await agent.turn(bash(make)) == ("(no output)\n[exit code 0]",)
     done = await agent.submit()
     assert isinstance(done, WorkRefused)
