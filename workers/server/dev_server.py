@@ -256,12 +256,10 @@ async def _wait_until_healthy(settings: Settings, child: Child) -> Client:
                     return await connect(settings, timedelta(seconds=5))
                 await asyncio.sleep(_POLL_SECONDS)
     said = last_line(child.program.log)
-    if fault := database_fault(said, data_layout.database(settings)):
-        raise TemporalUnavailableError(fault)
-    raise TemporalUnavailableError(
-        f"it did not answer{f', and said {said!r}' if said else ''}; {str(child.program.log)!r} "
-        "tells more"
-    )
+    fault = database_fault(said, data_layout.database(settings))
+    if not fault:
+        fault = f"it did not answer{f', and said {said!r}' if said else ''}"
+    raise TemporalUnavailableError(f"{fault}; {str(child.program.log)!r} tells more")
 
 
 async def _set_retention(client: Client) -> None:
