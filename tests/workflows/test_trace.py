@@ -1,17 +1,22 @@
 """A session as a trace: every activity once, in its place, with the session's own cost."""
 
+import asyncio
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from temporalio.api.enums.v1 import EventType
 
 from tests.collector import collecting
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
+from tests.waiting import ends
 from workers.telemetry.session_trace import Span, Trace, read_trace
-from workers.telemetry.trace_export import TraceExport
+from workers.telemetry.trace_export import TraceExport, export_traces
 from workflows.domain.session.session_values import SessionResult
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -88,3 +93,26 @@ async def test_a_collector_gets_each_span_once_whatever_it_or_the_worker_misses(
     assert facts["blueflame.cost_usd"].double_value == pytest.approx(float(result.spent_usd))
     call = next(each for each in mine if each.name.startswith("chat "))
     assert call.parent_span_id.hex() in {each.id for each in trace.spans if each.kind == "turn"}
+
+
+async def test_a_worker_does_not_end_because_its_traces_cannot_be_kept(
+    theatre: Theatre, tmp_path: Path
+):
+    (tmp_path / "traces").write_text("no folder")
+    await ends(export_traces(theatre.client, tmp_path, asyncio.Event()), "the export")
+
+
+async def test_a_look_that_fails_is_followed_by_the_next(theatre: Theatre, tmp_path: Path):
+    class Broken(SpanExporter):
+        looks = 0
+
+        def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+            self.looks += 1
+            raise OSError("no route")
+
+    async with theatre.session(World(planned({"id": "a"}))) as session:
+        await session.result()
+    stop, broken = asyncio.Event(), Broken()
+    stop.set()
+    await ends(TraceExport(theatre.client, tmp_path, broken).run(stop), "the last look")
+    assert broken.looks == 1

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,7 +23,6 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 from opentelemetry.trace.status import Status, StatusCode
 from temporalio.client import Client
-from temporalio.service import RPCError
 
 from activities.file_locks import FileLock
 from workers.atomic_file import replace_text
@@ -44,6 +43,8 @@ _SCOPE: Final = InstrumentationScope("blueflame")
 async def export_traces(client: Client, data_dir: Path, stop: asyncio.Event) -> None:
     """Send spans until `stop` is set, by what the environment says; one process a machine does so.
 
+    It never raises: a worker must not end because its traces cannot be sent.
+
     Args:
         client: of the server whose sessions are sent.
         data_dir: Blue Flame's data on this machine.
@@ -51,11 +52,14 @@ async def export_traces(client: Client, data_dir: Path, stop: asyncio.Event) -> 
     """
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-    exporter = OTLPSpanExporter()
     try:
-        await TraceExport(client, data_dir / "traces", exporter).run(stop)
-    finally:
-        exporter.shutdown()
+        exporter = OTLPSpanExporter()
+        try:
+            await TraceExport(client, data_dir / "traces", exporter).run(stop)
+        finally:
+            exporter.shutdown()
+    except Exception as error:  # noqa: BLE001  (see above)
+        _log.warning("traces are no longer sent: %r; correct that, and start again", error)
 
 
 class TraceExport:
@@ -77,20 +81,23 @@ class TraceExport:
             while not stop.is_set():
                 began = time.monotonic()
                 if lock.try_acquire():
-                    await self._look_safely()
+                    await self._safely(self.look())
                 rest = max(_LOOK_SECONDS, _SHARE * (time.monotonic() - began))
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), rest)
             if lock.try_acquire():
-                await self._look_safely()
+                await self._safely(self.look())
         finally:
             lock.release()
 
-    async def _look_safely(self) -> None:
+    async def _safely(self, work: Awaitable[None]) -> None:
+        """Do some work; what fails is tried again at the next look, and said once."""
         try:
-            await self.look()
-        except RPCError as error:
-            _log.info("the server's sessions cannot be read for their traces: %s", error)
+            await work
+        except Exception as error:  # noqa: BLE001  (the next look may succeed)
+            if not self._is_failing:
+                _log.warning("traces cannot be sent now: %r; tried again later", error)
+            self._is_failing = True
 
     async def look(self) -> None:
         """Send what has ended since the last look.
@@ -105,7 +112,7 @@ class TraceExport:
         )
         sessions = [each.id async for each in self._client.list_workflows(query)]
         for workflow in dict.fromkeys(sessions):
-            await self._session(workflow.removeprefix("session/"))
+            await self._safely(self._session(workflow.removeprefix("session/")))
 
     async def _session(self, session: str) -> None:
         record = self._folder / f"{session}.json"
