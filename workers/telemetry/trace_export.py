@@ -112,9 +112,10 @@ class TraceExport:
         )
         sessions = [each.id async for each in self._client.list_workflows(query)]
         for workflow in dict.fromkeys(sessions):
-            await self._safely(self._session(workflow.removeprefix("session/")))
+            await self._safely(self.send(workflow.removeprefix("session/")))
 
-    async def _session(self, session: str) -> None:
+    async def send(self, session: str) -> None:
+        """Send what of one session has ended and was not sent yet."""
         record = self._folder / f"{session}.json"
         sent = _sent(record)
         if sent is None:
