@@ -32,6 +32,7 @@ from workflows.policy.agent.model_failures import (
     fault_text,
     largest_part,
 )
+from workflows.policy.money.call_cost import charged
 
 
 class Conversation:
@@ -136,11 +137,10 @@ class Conversation:
 
     async def _pay(self, answer: ModelAnswered, quote: Decimal) -> None:
         """Charge the actual cost or, if what the provider counted cannot be right, the quote."""
-        if not answer.usage.is_estimated:
-            self._account.spend(answer.cost_usd)
-            return
-        self._account.spend(max(quote, answer.cost_usd))
-        await self._tell_of("usage", "")
+        is_estimated = answer.usage.is_estimated
+        self._account.spend(charged(answer.cost_usd, quote, is_estimated=is_estimated))
+        if is_estimated:
+            await self._tell_of("usage", "")
 
     async def _send(
         self, prefix: Digest | None, messages: tuple[Message, ...]

@@ -29,3 +29,20 @@ def cost_usd(prices: Prices | None, usage: Usage) -> Decimal | None:
         + usage.output_tokens * rates.output_usd
     )
     return total / _MILLION
+
+
+def charged(counted: Decimal, quote: Decimal, *, is_estimated: bool) -> Decimal:
+    """Return what an answered call is charged, in USD.
+
+    | the provider's count            | charged                        |
+    |---------------------------------|--------------------------------|
+    | can be right                    | what was counted               |
+    | is missing or cannot be right   | the quote, or the estimate if  |
+    |                                 | that is more                   |
+
+    Args:
+        counted: the price of the tokens that were counted or estimated.
+        quote: the most that the call could cost.
+        is_estimated: the count is missing or cannot be right.
+    """
+    return max(quote, counted) if is_estimated else counted

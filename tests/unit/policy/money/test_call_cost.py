@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.domain.agent.model_values import Prices, Usage
-from workflows.policy.money.call_cost import cost_usd
+from workflows.policy.money.call_cost import charged, cost_usd
 
 PRICES = Prices(
     input_usd=Decimal(5),
@@ -59,3 +59,14 @@ def test_more_tokens_never_cost_less(
         return found
 
     assert cost(more) - cost(0) == more * PRICES.input_usd / 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("counted", "is_estimated", "usd"),
+    [("0.1", False, "0.1"), ("0", False, "0"), ("0", True, "0.5"), ("0.7", True, "0.7")],
+)
+def test_what_cannot_be_right_costs_the_quote_or_more(
+    counted: str, is_estimated: bool, usd: str
+) -> None:
+    """Field report G12."""
+    assert charged(Decimal(counted), Decimal("0.5"), is_estimated=is_estimated) == Decimal(usd)

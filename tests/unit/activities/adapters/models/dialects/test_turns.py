@@ -46,7 +46,7 @@ from workflows.domain.agent.messages import (
 from workflows.domain.agent.model_values import Role, Usage
 from workflows.policy.agent import submission_check
 from workflows.policy.agent import turn_decisions as policy
-from workflows.policy.money.call_cost import cost_usd
+from workflows.policy.money.call_cost import charged, cost_usd
 
 ABLE = Abilities(reasoning_replay=True)
 SEARCH = settings().max_examples == 50  # the profile of `make fuzz`
@@ -158,6 +158,11 @@ ANSWERS = st.builds(
 )
 
 
+COUNTED = st.sampled_from(["as spoken", "as spoken", "not at all", "below zero"])
+"""How the provider counts."""
+QUOTE = Decimal("0.5")
+
+
 class Play:
     """One agent's turns, as its workflow plays them."""
 
@@ -168,12 +173,15 @@ class Play:
         self.ran: Counter[str] = Counter()
         self.is_over = False
 
-    def hear(self, spoken: ScriptedAnswer, *, streamed: bool, glued: bool) -> ModelReply | None:
+    def hear(
+        self, spoken: ScriptedAnswer, counted: str, *, streamed: bool, glued: bool
+    ) -> ModelReply | None:
         """Return the answer as it is read; None: its outcome is unknown, so it costs its quote."""
         self.turn += 1
         place = Place("developer", None, 1, self.turn)
         body = self.wire.server.render(spoken, place, WireRequest("simulated-1", (), ()))
         request = ask(self.wire.provider, *self.messages)
+        _miscount(body, counted)
         try:
             if streamed:
                 body = self._streamed(body, glued=glued)
@@ -254,6 +262,17 @@ class Play:
             wire.server.read(wire.send(ask(wire.provider, *self.messages)))
 
 
+def _miscount(body: dict[str, Any], counted: str) -> None:
+    """Take the counts of tokens away, or make them impossible."""
+    if counted == "as spoken":
+        return
+    for name in ("usage", "usageMetadata"):
+        if counted == "not at all":
+            body.pop(name, None)
+        elif name in body:
+            body[name] = {key: -1 for key, n in body[name].items() if isinstance(n, int)}
+
+
 def _glue(event: dict[str, Any]) -> None:
     """Give all calls of a Chat Completions stream one number and no id, as some servers do."""
     for choice in event.get("choices") or ():
@@ -270,20 +289,30 @@ def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
 @pytest.mark.parametrize("part", range(PARTS))
 @settings(CASES, max_examples=CASES.max_examples // len(WIRES) // PARTS)
 @given(
-    answers=st.lists(ANSWERS, min_size=1, max_size=3), streamed=st.booleans(), glued=st.booleans()
+    answers=st.lists(ANSWERS, min_size=1, max_size=3),
+    counted=COUNTED,
+    way=st.sampled_from(["whole", "streamed", "glued"]),
 )
 def test_a_turn_is_one_whole(
-    wire: Wire, part: int, answers: list[ScriptedAnswer], streamed: bool, glued: bool
+    wire: Wire,
+    part: int,
+    answers: list[ScriptedAnswer],
+    counted: str,
+    way: str,
 ) -> None:
     del part  # only so that each search ends within the time of a test
     play = Play(wire)
     for spoken in answers:
-        reply = play.hear(spoken, streamed=streamed, glued=glued and wire.frames == "chat")
+        is_glued = way == "glued" and wire.frames == "chat"
+        reply = play.hear(spoken, counted, streamed=way != "whole", glued=is_glued)
         if reply is None:
             continue
-        actual = cost_usd(ask(wire.provider).model.prices, spoken.usage) or Decimal(0)
         assert reply.cost_usd is not None
-        assert reply.cost_usd >= actual
+        cost = charged(reply.cost_usd, QUOTE, is_estimated=reply.usage.is_estimated)
+        if counted == "as spoken":
+            assert cost >= (cost_usd(ask(wire.provider).model.prices, spoken.usage) or 0)
+        else:
+            assert cost >= QUOTE
         play.act(reply)
         play.check_history()
         if play.is_over:
