@@ -1,4 +1,4 @@
-"""How real servers word their refusals: which words mean what, who says so, and since when.
+"""How real servers word their refusals: which words mean what, and who says so.
 
 Status and code decide where they can (`error_classes`). Many servers, however, report very
 different faults as a plain 400, so that only the words differ. A row is added when a server is seen
@@ -24,7 +24,7 @@ class Wording(NamedTuple):
     server: str
     """Who says it: a provider, or a program that serves models."""
     seen: str
-    """Year and month in which it was last seen."""
+    """Year and month of the newest known report; rough for a row without a public one."""
     words: str
     """A regular expression, without regard to case."""
     at_5xx: bool = False

@@ -72,7 +72,7 @@ RUN_BY_THEMSELVES: Final = {
     "Vim": ("**/.exrc", "**/.vimrc", "**/.lvimrc", "**/.nvimrc", "**/.nvim.lua", "**/_vimrc"),
     "Emacs": ("**/.dir-locals.el", "**/.dir-locals-2.el"),
     "a debugger": ("**/.gdbinit", "**/.lldbinit"),
-    "the shell of whoever enters the folder": (
+    "the shell of everyone who enters the folder": (
         *("**/.envrc", "**/.mise.toml", "**/mise.toml", "**/.mise", "**/.autoenv", "**/.env.zsh"),
     ),
     "git's hooks": (

@@ -17,6 +17,7 @@ from typing import Final
 
 from activities.adapters.git.bare_repository import Bare
 from activities.adapters.git.git_command import Scope
+from activities.adapters.git.worktrees.file_heads import read_head
 from activities.ports.user_repository import AttributeRules
 
 LFS: Final = "lfs"
@@ -79,22 +80,12 @@ def may_filter(bare: Bare, root: Path, files: Iterable[bytes]) -> bool:
     """Say whether an attribute file names a filter: those of a worktree, and the person's own."""
     places = [*(os.path.join(os.fsencode(root), file) for file in files)]
     places += [os.fsencode(place) for place in (bare.layout.outranking, bare.layout.outranked)]
-    return any(b"filter" in _read(place) for place in places)
+    return any(b"filter" in read_head(place, _READ_BYTES) for place in places)
 
 
 def may_convert(bare: Bare, files: Collection[bytes]) -> bool:
     """Say whether git converts any file of a worktree with these `.gitattributes` files."""
     return bool(files) or bare.rules != AttributeRules()
-
-
-def _read(place: bytes) -> bytes:
-    try:
-        # Neither follow a link nor wait for a pipe's writer.
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(_READ_BYTES) or b""
 
 
 async def same_as_checked_out(

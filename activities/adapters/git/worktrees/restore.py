@@ -31,11 +31,11 @@ async def restore(bare: Bare, scope: Scope, commit: Commit) -> None:
     try:
         if other := await _other_attributes(git, scope, commit):
             await asyncio.to_thread(discard, os.fsencode(scope.cwd), other)
-            await _anew(git, scope, commit)
+            await _checked_out_again(git, scope, commit)
         else:
             await git.run(scope, "read-tree", "--reset", "-u", commit)
     except GitCommandError:
-        await _anew(git, scope, commit)
+        await _checked_out_again(git, scope, commit)
     staged = (await git.run(scope, "ls-files", "-z", "-s")).records()
     listed = ("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory")
     ignored = (await git.run(scope, *listed)).records()
@@ -58,7 +58,7 @@ async def _other_attributes(git: Git, scope: Scope, commit: Commit) -> set[bytes
     return attribute_files(paths)
 
 
-async def _anew(git: Git, scope: Scope, commit: Commit) -> None:
+async def _checked_out_again(git: Git, scope: Scope, commit: Commit) -> None:
     """Rebuild index and files from scratch, when the index cannot be used."""
     (Path(scope.env["GIT_DIR"]) / "index").unlink(missing_ok=True)
     await git.run(scope, "read-tree", commit)

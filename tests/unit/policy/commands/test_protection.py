@@ -102,7 +102,7 @@ def test_every_rule_can_match(pattern: str):
         (".vscode/tasks.json", "VS Code"),
         ("web/.VSCode/Tasks.json", "VS Code"),
         (".devcontainer/devcontainer.json", "a development container"),
-        (".envrc", "the shell of whoever enters the folder"),
+        (".envrc", "the shell of everyone who enters the folder"),
         (".husky/pre-commit", "git's hooks"),
         (".idea/runConfigurations/x.xml", "an IDE of JetBrains"),
         (".claude/settings.local.json", "a coding agent"),
