@@ -22,6 +22,8 @@ READING = {
     "diff": (),
     "log": (),
     "trace": (),
+    "history": (),
+    "report": (),
     "plan": (),
     "models": (),
     "cleanup": ("--dry-run",),

@@ -42,6 +42,8 @@ LOOKING = (
     ("plan",),
     ("log",),
     ("trace",),
+    ("history",),
+    ("report",),
     ("task", "t"),
     ("diff",),
     ("watch",),
