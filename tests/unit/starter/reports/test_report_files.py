@@ -1,0 +1,73 @@
+"""Writing reports: whole files of their owner; what prevents one is said, and ends nothing."""
+
+import stat
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from starter.reports.report_facts import Facts
+from starter.reports.report_files import closing_lines, usual_place, write_report
+from starter.sessions.session_client import Sessions
+from tests.report_reader import read_page
+from tests.unit.starter.reports.sessions import session
+from workers.settings import Settings
+from workflows.domain.ids import SessionId
+
+SESSION = SessionId("01m8fq2y3hnxcqs838w6qy9739")
+
+
+class Told:
+    """A client whose session is invented."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    async def trace(self, _session: str) -> Any:
+        return self._facts.trace
+
+    async def record(self, _session: str) -> Any:
+        return self._facts.record
+
+    async def view(self, _session: str) -> Any:
+        return self._facts.view
+
+
+def client() -> Sessions:
+    return cast("Sessions", Told(session(2)))
+
+
+async def test_a_report_is_written_into_the_data_directory_for_its_owner_alone(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    path = await write_report(client(), SESSION, settings)
+    assert path == usual_place(settings, SESSION) == tmp_path / f"data/reports/{SESSION}.html"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    page = read_page(path.read_text())
+    assert page.figure("outcome") == "complete"
+    assert "its diff is not in the store" not in page.text
+    assert "the session kept no diff of it" in page.text
+
+
+async def test_a_person_may_name_another_file(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    path = await write_report(client(), SESSION, settings, tmp_path / "mine.html")
+    assert path == tmp_path / "mine.html"
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("breaks", ["disk", "histories"])
+async def test_what_prevents_a_report_is_said_and_ends_nothing(tmp_path: Path, breaks: str) -> None:
+    (tmp_path / "data").write_text("a file where the folder would be")
+    found = client() if breaks == "disk" else cast("Sessions", object())
+    lines = await closing_lines(found, SESSION, Settings(data_dir=tmp_path / "data"))
+    assert len(lines) == 1
+    assert lines[0].startswith("Report     not written (")
+    assert lines[0].endswith(f"`blueflame report {SESSION}` tries again")
+
+
+async def test_the_end_of_a_session_names_its_report(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    lines = await closing_lines(client(), SESSION, settings)
+    assert lines == [f"Report     {usual_place(settings, SESSION)}"]
