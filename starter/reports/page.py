@@ -166,6 +166,7 @@ _IN_TEMPLATE: Final[dict[str, object]] = {
     "clock": timeline.clock,
     "judged": work_words.judged,
     "unreviewed": work_words.unreviewed,
+    "names_more": session_words.names_more,
     "diff_lines": _diff_lines,
     "WIDTH": timeline.WIDTH,
     "ROW": timeline.ROW,

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel
 
 from starter.reports import decision_waits
 from starter.reports.report_facts import Facts
-from starter.views.session_words import counts
+from starter.views.session_words import counts, names_more
 from workers.telemetry.session_record import MergeSeen, PlanSeen
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.notice import Notice
@@ -110,7 +110,7 @@ def _told(item: DevelopItem | ValidateItem) -> tuple[str, str, str]:
             text = f"{number} was validated; judged by {gates}"
             return text, item.verdict.reviewer, item.verdict.summary or item.verdict.reason
         case Refused():
-            return f"{number} was refused by the {item.by}", item.by, item.notes
+            return f"{number} was refused by the {item.by}", "", item.notes
 
 
 def _merge(seen: MergeSeen) -> Event:
@@ -148,7 +148,7 @@ def _notice(notice: Notice) -> Event:
     return Event(
         at=notice.first_at,
         kind="notice",
-        subject=notice.subject,
+        subject=notice.subject if names_more(notice) else "",
         text=f"{kind}{times}",
         why=notice.text,
     )

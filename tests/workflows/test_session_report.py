@@ -67,7 +67,7 @@ async def test_the_story_says_who_decided_what_and_how_long_it_waited(theatre: T
     facts = await played(theatre)
     told = [(each.kind, each.subject, each.text, each.by) for each in story(facts)]
     assert told[0][:3] == ("session", "", "started")
-    assert ("task", "a", "attempt 1 was refused by the gate", "gate") in told
+    assert ("task", "a", "attempt 1 was refused by the gate", "") in told
     assert ("decision", "", "approve plan", "ann") in told
     assert ("decision", "a", "approve changeset", "bo") in told
     assert told[-1][0] == "session"

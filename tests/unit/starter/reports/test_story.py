@@ -18,7 +18,7 @@ def test_the_story_is_told_in_order() -> None:
         "  09:00:12  decision  approve plan, by ann@desk, after 4.0 s of waiting",
         "  09:00:22  question  t1: an agent asked, by dev.t1.1",
         "                      which one?",
-        "  09:00:25  task      t1: attempt 1 was refused by the reviewer, by reviewer",
+        "  09:00:25  task      t1: attempt 1 was refused by the reviewer",
         "                      no test",
         "  09:00:28  task      t1: attempt 1 was validated; judged by tests, by scripted/beta",
         "  09:00:29  decision  t1: approve changeset, by ann@desk, after 1.0 s of waiting",
