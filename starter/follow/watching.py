@@ -6,6 +6,7 @@ answer are printed, and the exit code says that a person is needed.
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -253,7 +254,9 @@ class Watch:
         settings = read_settings()
         kept = kept_work.lines(now, settings.host_dir)
         self._say([*session_words.ending(now, self._program), *kept])
-        self._say(await report_files.closing_lines(self._sessions, self._session, settings))
+        # Ctrl-C here gives up the report only: the session has ended, and its end was reported.
+        with suppress(asyncio.CancelledError):
+            self._say(await report_files.closing_lines(self._sessions, self._session, settings))
         assert now.outcome is not None
         return OF_OUTCOME[now.outcome]
 

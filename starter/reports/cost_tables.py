@@ -79,14 +79,17 @@ def by_model(facts: Facts) -> CostTable:
     """Return the cost of each model, by its answered calls."""
     groups: dict[str, list[Span]] = {}
     for call in _calls(facts):
-        facts_of = call.attributes
-        name = f"{facts_of['gen_ai.provider.name']}/{facts_of['gen_ai.request.model']}"
-        groups.setdefault(name, []).append(call)
+        groups.setdefault(_model(call), []).append(call)
     lines = (
         _line(name, 0, calls, None, sum((c.cost_usd or Decimal(0) for c in calls), Decimal(0)))
         for name, calls in groups.items()
     )
     return _table(facts, "model", lines)
+
+
+def _model(call: Span) -> str:
+    names = ("gen_ai.provider.name", "gen_ai.request.model")
+    return "/".join(str(call.attributes.get(name, "unknown")) for name in names)
 
 
 def _by_agents(facts: Facts, by: str, group: Callable[[str], str]) -> CostTable:

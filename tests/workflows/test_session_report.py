@@ -1,5 +1,6 @@
 """The report and the history of a real session: read from its histories, equal to `status`."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 
@@ -10,11 +11,14 @@ from starter.reports.page import render
 from starter.reports.report_facts import Facts, gather
 from starter.reports.story import story
 from starter.sessions.session_client import Sessions
-from tests.fakes.world import GATES, World, name_of, planned
+from tests.fakes.world import GATES, World, name_of, planned, tool
 from tests.report_reader import check_figures, check_whole, read_page
 from tests.theatre import ASK, Theatre
+from workflows.contracts.model_contracts import CallModel
+from workflows.domain.agent.messages import ToolCall
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import SessionId
+from workflows.domain.session.session_config import Approvals
 from workflows.domain.session.session_values import SessionPhase, SessionView
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -78,3 +82,35 @@ async def test_the_story_says_who_decided_what_and_how_long_it_waited(theatre: T
         each.until is not None and each.until - each.since >= timedelta(0)
         for each in waits.values()
     )
+
+
+async def test_the_record_has_questions_and_the_plan_that_a_person_put_in_place(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+
+    def script(call: CallModel) -> Sequence[ToolCall]:
+        if call.agent == "dev.x.1" and call.turn == 1:
+            return [tool("ask", question="Which rounding?")]
+        return list(world.usual(call))
+
+    world.script = script
+    sessions = Sessions(theatre.client)
+    async with theatre.session(world, approvals=Approvals(changeset="auto_if_green")) as session:
+        await session.until(asks_for_plan)
+        name = SessionId(session.handle.id.partition("/")[2])
+        await session.say("replace_plan", {"plan": planned({"id": "x"}), "by": "ann"})
+        view = await session.until(lambda view: [e.id for e in view.tasks] == ["x"])
+        if asks_for_plan(view):
+            await session.say("approve_plan", {"by": "ann"})
+        await session.until(lambda view: bool(view.questions))
+        open_page = read_page(render(await gather(sessions, name), "blueflame"))
+        assert open_page.figure("outcome") == ""
+        assert "Still waits: the question about x" in open_page.text
+        await sessions.decide(name, "answer", {"id": "x", "text": "Half up.", "by": "bo"})
+        await session.result()
+    facts = await gather(sessions, name)
+    assert list(facts.planned) == ["x"]
+    assert [each.by_planner for each in facts.record.plans] == [True, False]
+    assert [each.asked.text for each in facts.record.questions] == ["Which rounding?"]
+    (answer,) = [each for each in facts.view.decisions if each.what == "answer"]
+    assert decision_waits.waited(facts, answer) is not None
+    check_figures(read_page(render(facts, "blueflame")), facts.view.model_dump(mode="json"))

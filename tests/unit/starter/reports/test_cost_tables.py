@@ -1,5 +1,6 @@
 """The tables of cost: each adds up to the session's sum, with what no agent reported."""
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -18,8 +19,9 @@ def spending(facts: Facts, usd: Decimal) -> Facts:
 
 @pytest.mark.parametrize("usd", [Decimal(0), USD, USD * 21, Decimal("9.5")])
 @pytest.mark.parametrize("table", TABLES)
-def test_lines_and_remainder_are_the_sessions_sum(table: object, usd: Decimal) -> None:
-    assert callable(table)
+def test_lines_and_remainder_are_the_sessions_sum(
+    table: Callable[[Facts], cost_tables.CostTable], usd: Decimal
+) -> None:
     found = table(spending(session(10), usd))
     assert sum((each.spent_usd for each in found.lines), found.rest_usd) == usd
 

@@ -17,8 +17,8 @@ from workflows.domain.session.session_values import SessionPhase
 
 
 def decision(what: str, subject: str, seconds: float, **more: Any) -> Decision:
-    values = {"by": "ann", "source": "signal", "at": at(seconds), **more}
-    return Decision(what=what, subject=subject, **values)
+    common = {"by": "ann", "source": "signal", "at": at(seconds)}
+    return Decision.model_validate({"what": what, "subject": subject, **common, **more})
 
 
 def with_view(facts: Facts, **changes: Any) -> Facts:
