@@ -4,11 +4,12 @@ A role's code is imported only when the role is asked for, so that a worker load
 role does not need. Adapters are made here and passed to the activity classes; nothing is decided.
 
     role        queue                modules
-    workflows   workflows            workflows: session, the four waves, agent, ledger
+    workflows   workflows            workflows: session, the four waves, agent, ledger,
+                                     notifier
     models      models               activities.model_calls
     host        host, host/<name>    activities: hosts, repository, worktrees, tools, gates,
                                      reviews, merging
-    land        land                 activities: repository, landing
+    land        land                 activities: repository, landing, notifications
 """
 
 import os
@@ -19,6 +20,7 @@ from workers.roles import Role
 from workers.settings import Settings
 
 if TYPE_CHECKING:
+    from activities.notifying import NotificationActivities
     from activities.repository.host_data import Host
 
 Activity = Callable[..., Awaitable[object]]
@@ -53,6 +55,7 @@ def _workflows() -> Sequence[type]:
     from workflows.develop_wave import DevelopWave
     from workflows.ledger import SessionLedger
     from workflows.merge_wave import MergeWave
+    from workflows.notifications.notifier import SessionNotifier
     from workflows.plan_wave import PlanWave
     from workflows.session import SessionWorkflow
     from workflows.validate_wave import ValidateWave
@@ -65,6 +68,7 @@ def _workflows() -> Sequence[type]:
         MergeWave,
         AgentWorkflow,
         SessionLedger,
+        SessionNotifier,
     )
 
 
@@ -138,6 +142,20 @@ def _land(settings: Settings) -> Sequence[Activity]:
         LandingActivities(
             repository, store, FailPoint(settings.fail_point, settings.data_dir)
         ).deliver,
+        notification_activities().send,
+    )
+
+
+def notification_activities() -> "NotificationActivities":
+    """Return what sends messages; it reads the person's own configuration each time."""
+    from datetime import datetime
+
+    from activities.adapters.notifiers.targets import targets_of
+    from activities.notifying import NotificationActivities
+    from workers.own_file import read_notifications
+
+    return NotificationActivities(
+        read_notifications, targets_of, lambda: datetime.now().astimezone()
     )
 
 

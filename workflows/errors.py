@@ -19,7 +19,8 @@ ApplicationError.type
 ├── SandboxUnavailable   there is no sandbox on the host; the message says how to fix it
 ├── Fenced               a newer attempt or another checkpoint owns the worktree
 ├── StateDamaged         Blue Flame's own files on the host cannot be used: the attempt ends
-└── SetupFailed          a command of `worktree.setup` failed
+├── SetupFailed          a command of `worktree.setup` failed
+└── SettingsInvalid      not retried: a person corrects their configuration
 """
 
 from enum import StrEnum
@@ -45,6 +46,7 @@ class FailureType(StrEnum):
     FENCED = "Fenced"
     STATE_DAMAGED = "StateDamaged"
     SETUP_FAILED = "SetupFailed"
+    SETTINGS_INVALID = "SettingsInvalid"
 
 
 NEVER_RETRIED = (

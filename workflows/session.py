@@ -20,6 +20,7 @@ from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.budget import CapChanged, LedgerEvent
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import DecisionOutcome
+from workflows.domain.session.notification import MessageLost
 from workflows.domain.session.session_state import SessionChanges, SessionPhase, SessionState
 from workflows.domain.session.session_values import (
     SessionOutcome,
@@ -29,6 +30,7 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
+from workflows.notifications.session_news import SessionNews
 from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
     decision_record,
@@ -66,8 +68,8 @@ class SessionWorkflow:
     """Purpose: the truth about one session.
 
     Signals and Updates: those of `policy.session.decisions.NAMES`, each with one JSON object
-    (`decision_inbox`); `ledger_event`, `item_reported`. Queries: `state`, `plan`, `task`, `agents`.
-    A continuation carries `SessionState`; it happens only when no wave runs.
+    (`decision_inbox`); `ledger_event`, `item_reported`, `message_lost`. Queries: `state`, `plan`,
+    `task`, `agents`. A continuation carries `SessionState`; it happens only when no wave runs.
     """
 
     @workflow.init
@@ -78,10 +80,10 @@ class SessionWorkflow:
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
         self._inbox = DecisionInbox(self._judge, self._answered)
-        self._events: list[LedgerEvent | ItemReport] = []
+        self._events: list[reported_events.Event] = []
         self._waves = RunningWaves(request.session)
-        self._has_changed = False
-        self._wants_new_plan = False
+        self._news = SessionNews(request)
+        self._has_changed = self._wants_new_plan = False
         self._fault: Exception | None = None
         self._ledger: asyncio.Task[None] | None = None
 
@@ -89,6 +91,7 @@ class SessionWorkflow:
     async def run(self, request: SessionRequest) -> SessionResult:
         """Prepare, plan, work, end. Every end keeps the work in refs and reports the result."""
         try:
+            await self._news.start()
             if request.carried is None:
                 await self._prepare()
                 await self._plan()
@@ -100,20 +103,20 @@ class SessionWorkflow:
         except asyncio.CancelledError:
             self._update(reason="cancelled through Temporal")
             await self._stop()
-            await self._close()
+            await self._close("stopped")
             raise
         except FailureError as error:
             await self._fail(failure_text(error), error)
         except Exception as error:  # noqa: BLE001  (an internal error ends in a named state, not in a loop)
             await self._fail(f"internal error in Blue Flame: {error!r}", error)
-        await self._close()
+        await self._close(outcome)
         return session_view.result(self._state, outcome)
 
     async def _fail(self, text: str, error: Exception) -> NoReturn:
         """End everything that runs, keep what was done, and fail with the reason."""
         self._update(phase=SessionPhase.STOPPING, reason=text[:1_000])
         await self._stop()
-        await self._close()
+        await self._close("failed")
         raise ApplicationError(text[:2_000], type="SessionFailed", non_retryable=True) from error
 
     @workflow.signal
@@ -125,6 +128,11 @@ class SessionWorkflow:
     def item_reported(self, report: ItemReport) -> None:
         """Record what a wave finished while another of its agents holds."""
         self._events.append(report)
+
+    @workflow.signal
+    def message_lost(self, lost: MessageLost) -> None:
+        """Record that a message did not reach the person."""
+        self._events.append(lost)
 
     @workflow.query
     def state(self) -> SessionView:
@@ -351,7 +359,7 @@ class SessionWorkflow:
         await self._waves.cancel()
         self._end(self._state.reason)
 
-    async def _close(self) -> None:
+    async def _close(self, outcome: SessionOutcome) -> None:
         """End the ledger, take its final figure of what was spent, and save the last view."""
         has_closed = partial(reported_events.has_closed, self._events)
         await finish_ledger(self._request.ledger_id, has_closed)
@@ -359,6 +367,7 @@ class SessionWorkflow:
         self._events.clear()
         await self._drain()
         self._enter(SessionPhase.ENDED, self._state.reason)
+        await self._news.end(outcome, self._state.reason)
 
     async def _drain(self) -> None:
         """Refuse late arrivals until no Update waits for its answer."""
@@ -366,11 +375,9 @@ class SessionWorkflow:
             while (entry := self._inbox.take()) is not None:
                 self._state = phase_changes.too_late(self._state, entry.sent.name, workflow.now())
                 entry.refuse("the session was ending already: this changed nothing")
-            if workflow.all_handlers_finished():
+            if (is_over := workflow.all_handlers_finished)():
                 return
-            await workflow.wait_condition(
-                lambda: bool(self._inbox) or workflow.all_handlers_finished()
-            )
+            await workflow.wait_condition(lambda: bool(self._inbox) or is_over())
 
     def _end(self, reason: str) -> None:
         """Mark what is not done."""
@@ -386,6 +393,7 @@ class SessionWorkflow:
 
     def _show(self) -> None:
         workflow.set_current_details(session_view.details(self._state))
+        self._news.look(self._state)
 
     def _update(self, **changes: Unpack[SessionChanges]) -> None:
         self._state = self._state.evolve(**changes)

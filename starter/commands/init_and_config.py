@@ -44,9 +44,9 @@ async def init(
     """Write a blueflame.yaml with detected gates, and models."""
     from starter.commands import file_writing
     from starter.configuration import initial_configuration
-    from starter.configuration.file_shape import FILE_NAME
     from starter.machine import repository_look
     from starter.machine.own_environment.own_lines import own_lines
+    from workers.own_file import FILE_NAME
 
     repository = await repository_look.examine(repo.absolute(), None)
     if repository.is_bare:
@@ -171,8 +171,8 @@ async def migrate(
 
 
 def _has_own_models() -> bool:
-    from starter.configuration.effective_configuration import user_file
     from starter.configuration.layers import Sources, read_layers
+    from workers.own_file import user_file
 
     layers = read_layers(Sources(user=user_file()))
     return any(key.startswith("models.") for layer in layers for key in layer.values)
@@ -229,10 +229,10 @@ async def _layers(options: run.RunOptions) -> "tuple[Layer, ...]":
 
 async def _layers_of(file: Path) -> "tuple[Layer, ...]":
     """Read one file as what it is: the repository's own, or one that a person names."""
-    from starter.configuration.file_shape import FILE_NAME
     from starter.configuration.layers import read_layer
     from starter.machine import repository_look
     from starter.machine.engine import settings_as_they_are, with_own_providers
+    from workers.own_file import FILE_NAME
 
     if file.name == FILE_NAME and file.is_file():  # noqa: ASYNC240 (one stat)
         root = await repository_look.find_root(file.parent)
@@ -250,8 +250,8 @@ async def _check_copies(place: Path, values: Mapping[str, object]) -> None:
         place: a folder in it, or its own file; another file is of no repository.
         values: the configuration's.
     """
-    from starter.configuration.file_shape import FILE_NAME
     from starter.machine import repository_look
+    from workers.own_file import FILE_NAME
     from workflows.domain.session.session_config import WorktreeConfig
 
     if place.name == FILE_NAME:

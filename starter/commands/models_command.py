@@ -56,10 +56,11 @@ async def models(
 
 
 def _configured(repo: Path, config: Path | None, playbook: Path | None) -> "tuple[ModelLine, ...]":
-    from starter.configuration.effective_configuration import load_configuration, user_file
+    from starter.configuration.effective_configuration import load_configuration
     from starter.configuration.layers import Sources
     from starter.machine.engine import settings_as_they_are
     from starter.machine.model_list import model_lines
+    from workers.own_file import user_file
 
     here = repo.absolute()
     root = next((path for path in (here, *here.parents) if (path / ".git").exists()), None)

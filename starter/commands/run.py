@@ -323,8 +323,8 @@ def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "So
         root: the repository's; None where there is none.
         settings: of this process; they may describe providers.
     """
-    from starter.configuration.effective_configuration import user_file
     from starter.configuration.layers import Sources
+    from workers.own_file import user_file
 
     by = {"pacing": "--pacing", "budget.stop_usd": "--budget"}
     if options.auto_approve:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
+from activities.ports.notification_port import NotificationSettings
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.environment_values import expanded
-from starter.configuration.file_shape import FILE_NAME
 from starter.configuration.layers import (
     BY_NAME,
     DEFAULT,
@@ -63,16 +63,6 @@ class Settled(NamedTuple):
     """The origin of every dotted key in `values`."""
 
 
-def user_file() -> Path | None:
-    """Return the path of the person's own configuration; None for an account without a home."""
-    from platformdirs import user_config_path
-
-    try:
-        return user_config_path("blueflame", appauthor=False) / FILE_NAME
-    except RuntimeError:
-        return None
-
-
 def load_configuration(sources: Sources, environment: Mapping[str, str]) -> Configuration:
     """Read all layers and combine them.
 
@@ -103,6 +93,8 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
         del whole["providers"]
         told = ProjectEnvironment.model_validate(whole.pop("environment"))
         whole["environment"] = expanded(told, environment)
+        messages = NotificationSettings.model_validate(whole.pop("notifications"))
+        whole["notify"] = messages.tell if messages.has_targets else ()
         session = SessionConfig.model_validate({"routes": whole.pop("models"), **whole})
     except ValidationError as error:  # a range that this release's domain narrowed
         raise ConfigurationError(worded(error, "the configuration")) from error
@@ -201,9 +193,12 @@ def _check_routes(values: Mapping[str, object], origins: Mapping[str, Origin]) -
 
 def defaults() -> dict[str, object]:
     """Return every dotted key of the file that has a default, from the domain's own model."""
-    found: dict[str, object] = {"providers": {}}  # the only key that no session keeps
+    found: dict[str, object] = {"providers": {}}  # no session keeps it, nor the addresses below
+    messages = NotificationSettings()
+    for name in NotificationSettings.model_fields:
+        found[f"notifications.{name}"] = getattr(messages, name)
     for name, info in SessionConfig.model_fields.items():
-        if info.is_required():  # the models
+        if info.is_required() or name == "notify":  # the models; what follows from notifications
             continue
         value: object = info.get_default(call_default_factory=True)
         if isinstance(value, BaseModel):

@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from activities.ports.endpoints import ProviderEntries
+from activities.ports.notification_port import NotificationSettings
 from activities.yaml_documents.model_reader import (
     Document,
     DocumentError,
@@ -52,9 +53,7 @@ from workflows.domain.plan import TaskKind
 from workflows.domain.session.session_config import Approvals, ModelName, Pacing
 from workflows.policy.money.grants import MAX_USD
 
-FILE_NAME = "blueflame.yaml"
 VERSION = 1
-MAX_FILE_BYTES = 64 * 1024
 
 
 def _known_version(value: object) -> object:
@@ -234,6 +233,7 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     policy: PolicySection | None = None
     deliver: Literal["branch"] | None = None
     on_cap: Literal["pause", "stop"] | None = None
+    notifications: NotificationSettings | None = None
 
 
 class RepositoryWorktreeSection(WorktreeSection, frozen=True, extra="forbid"):

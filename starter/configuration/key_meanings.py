@@ -147,5 +147,14 @@ MEANINGS: Final = {
     "on_cap": "what happens at the cap, and in the other cases in which a session pauses by "
     "itself ([operating](operating.md#pause-stop-resume)): `pause` waits for you, `stop` ends the "
     "session",
+    "notifications.tell": "which [messages](notifications.md) you get: `approval`, `question`, "
+    "`paused`, `failed`, `done`. The whole section is allowed only in your own file",
+    "notifications.targets": "where messages go: a name for each address, in Apprise's notation "
+    "([targets](notifications.md#targets))",
+    "notifications.webhooks": "addresses that get a signed JSON body, as in `{ops: {url: "
+    "https://example.org/hook, secret_file: ~/.config/blueflame/ops.key}}` "
+    "([webhooks](notifications.md#webhooks))",
+    "notifications.quiet_hours": "hours in which no message is sent, in the time zone of your "
+    "machine: `\"22:00-07:00\"`. What is still waiting at their end is told then",
 }
 """By dotted key; `NAME` stands for a name that the person gives."""

@@ -16,15 +16,9 @@ from activities.text.text_files import TextFileError, decode_text, read_bounded
 from activities.yaml_documents.source_places import Places
 from activities.yaml_documents.value_wording import word
 from starter.configuration.configuration_errors import ConfigurationError
-from starter.configuration.file_shape import (
-    FILE_NAME,
-    MAX_FILE_BYTES,
-    VERSION,
-    ConfigurationFile,
-    RoleEntry,
-    read_file,
-)
+from starter.configuration.file_shape import VERSION, ConfigurationFile, RoleEntry, read_file
 from starter.configuration.model_routes import PLAYBOOK_ROUTES, ROLES
+from workers.own_file import FILE_NAME, MAX_FILE_BYTES, user_file
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.gate import GateSpec
 
@@ -135,7 +129,20 @@ def read_layer(
     name = FILE_NAME if is_found else str(path)
     text = read_text(path, name)
     file, places = read_file(text, name, from_repository=is_found, providers=providers)
-    return _layer(file, Origin(layer=kind, source=name), places)
+    layer = _layer(file, Origin(layer=kind, source=name), places)
+    if kind != "user":
+        _check_personal(layer)
+    return layer
+
+
+def _check_personal(layer: Layer) -> None:
+    """Refuse notifications: workers read them in the person's own file, and nowhere else."""
+    if said := [key for key in layer.values if key.startswith("notifications.")]:
+        own = user_file() or "your own configuration file"
+        raise ConfigurationError(
+            f"{layer.origin_of(said[0]).place}: {said[0]}: only your own configuration says where "
+            f"messages go; move the section to {str(own)!r}"
+        )
 
 
 def read_text(path: Path, name: str) -> str:

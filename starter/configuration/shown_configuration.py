@@ -12,10 +12,12 @@ from pydantic import BaseModel, JsonValue
 from starter.configuration.effective_configuration import settle
 from starter.configuration.file_shape import VERSION, file_keys
 from starter.configuration.layers import BY_NAME, DEFAULT, Layer, Origin
+from starter.configuration.model_routes import ROLES
 from starter.configuration.written_values import flow, spelled
 
 _COLUMN: Final = 48
 _DETECTED: Final = "detected from the repository's files; `init --dry-run` names them"
+_NOT_SET: Final = "not set"
 _NO_MODEL: Final = "no model; set a provider's key, or name one"
 
 
@@ -83,7 +85,8 @@ def lines(shown: ShownConfiguration, *, with_origins: bool) -> Iterator[str]:
 
 def _written(name: str, value: JsonValue) -> list[str]:
     if value is None:
-        return [f"# {name}: {_DETECTED if name == 'gates' else _NO_MODEL}"]
+        missing = {"gates": _DETECTED, **dict.fromkeys(ROLES, _NO_MODEL)}
+        return [f"# {name}: {missing.get(name, _NOT_SET)}"]
     if name == "gates" and isinstance(value, dict) and value:
         return [f"{name}:", *(f"  {gate}: {flow(entry)}" for gate, entry in value.items())]
     return [f"{flow(name)}: {flow(value)}"]

@@ -7,9 +7,9 @@ from pydantic import BaseModel
 
 from activities.text.text_files import TextFileError, read_text_file
 from activities.yaml_documents.model_reader import DocumentError, parse_document
-from starter.configuration.file_shape import MAX_FILE_BYTES
 from starter.console.command_errors import CommandError
 from starter.decisions.decisions_file import Decisions
+from workers.own_file import MAX_FILE_BYTES
 
 M = TypeVar("M", bound=BaseModel)
 

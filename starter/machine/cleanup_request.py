@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workers.settings import Settings
 
 _PREFIX: Final = "session/"
-_LEDGER: Final = "SessionLedger"
+_LEFT_BEHIND: Final = frozenset({"SessionLedger", "SessionNotifier"})
 _BEFORE_ITS_START: Final = timedelta(days=1)
 """A session's input is stored before the session starts, and clocks differ."""
 
@@ -79,7 +79,7 @@ async def _request(
         if each.close_time is not None
     }
     running = [each async for each in client.list_workflows('ExecutionStatus = "Running"')]
-    left = _left_ledgers(running)
+    left = _left_behind(running)
     for each in left:
         if not dry_run:
             await client.get_workflow_handle(each).signal("finish")
@@ -97,12 +97,12 @@ async def _request(
     )
 
 
-def _left_ledgers(running: "Sequence[WorkflowExecution]") -> frozenset[str]:
-    """Return the ledgers of terminated sessions: nothing else of the session runs any more."""
-    ledgers = {each.id for each in running if each.workflow_type == _LEDGER}
-    others = {_session(each) for each in running if each.id not in ledgers}
+def _left_behind(running: "Sequence[WorkflowExecution]") -> frozenset[str]:
+    """Return ledgers and notifiers of terminated sessions: nothing else of the session runs."""
+    beside = {each.id for each in running if each.workflow_type in _LEFT_BEHIND}
+    others = {_session(each) for each in running if each.id not in beside}
     return frozenset(
-        each.id for each in running if each.id in ledgers and _session(each) not in others
+        each.id for each in running if each.id in beside and _session(each) not in others
     )
 
 

@@ -82,7 +82,8 @@ def with_own_providers(settings: "Settings") -> "Settings":
     Raises:
         ConfigurationError: the file is wrong.
     """
-    from starter.configuration.effective_configuration import load_providers, user_file
+    from starter.configuration.effective_configuration import load_providers
+    from workers.own_file import user_file
 
     file = user_file()
     own = {} if file is None else load_providers(file)
@@ -95,7 +96,8 @@ def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Set
     Raises:
         ConfigurationError: the file is wrong.
     """
-    from starter.configuration.effective_configuration import load_toolchains, user_file
+    from starter.configuration.effective_configuration import load_toolchains
+    from workers.own_file import user_file
 
     file = user_file()
     own = () if file is None else load_toolchains(file, os.environ)
@@ -115,7 +117,8 @@ def with_own_registries(settings: "Settings", wanted: "RegistryAccess | None" = 
     Raises:
         CommandError: the file is wrong.
     """
-    from starter.configuration.effective_configuration import load_registries, user_file
+    from starter.configuration.effective_configuration import load_registries
+    from workers.own_file import user_file
 
     if "registries" in settings.model_fields_set:
         return settings

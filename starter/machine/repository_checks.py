@@ -97,8 +97,9 @@ def _session(
 ) -> "SessionConfig | None":
     """Return a session's configuration without models, because running gates needs no key."""
     from starter.configuration.configuration_errors import ConfigurationError
-    from starter.configuration.effective_configuration import load_configuration, user_file
+    from starter.configuration.effective_configuration import load_configuration
     from starter.configuration.layers import Sources
+    from workers.own_file import user_file
 
     sources = Sources(
         user=user_file(), repository=repository.root, playbook=True, providers=settings.providers
@@ -114,8 +115,9 @@ def _configuration(
 ) -> "Configuration | CommandError":
     """Return a session's configuration, or why `run` would refuse."""
     from starter.configuration.configuration_errors import ConfigurationError, NoModelsError
-    from starter.configuration.effective_configuration import load_configuration, user_file
+    from starter.configuration.effective_configuration import load_configuration
     from starter.configuration.layers import Sources
+    from workers.own_file import user_file
 
     root = None if repository is None else repository.root
     sources = Sources(user=user_file(), repository=root, providers=providers)

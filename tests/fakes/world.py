@@ -42,7 +42,15 @@ from workflows.contracts.host_contracts import (
     ToolsOutcome,
     WorktreeReady,
 )
-from workflows.contracts.land_contracts import DeliverBranch, Delivered, DeliveryOutcome, ExportBase
+from workflows.contracts.land_contracts import (
+    DeliverBranch,
+    Delivered,
+    DeliveryOutcome,
+    ExportBase,
+    NotificationOutcome,
+    NotificationSent,
+    SendNotification,
+)
 from workflows.contracts.merging_contracts import (
     AdvanceBranch,
     Advanced,
@@ -158,6 +166,10 @@ class World:
         """What set-up asked of the network and did not get."""
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
+        self.messages: list[SendNotification] = []
+        self.on_message: Callable[[SendNotification], Awaitable[NotificationOutcome] | None] = (
+            lambda _: None
+        )
         self.script: Script = self.usual
         self.spent = Decimal(0)
         """What the provider would bill for the calls that it answered."""
@@ -210,6 +222,12 @@ class World:
     async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
         self.delivered.append(request)
         return Delivered(branch=f"blueflame/{request.session}")
+
+    async def notify(self, request: SendNotification) -> NotificationOutcome:
+        self.messages.append(request)
+        if (waits := self.on_message(request)) is not None:
+            return await waits
+        return NotificationSent()
 
     async def claim(self, request: ClaimHost) -> HostClaim:
         return HostClaim(host="h", queue="host/h", sandbox=self.sandbox)
@@ -325,6 +343,7 @@ class World:
         return {
             land_contracts.EXPORT_BASE.name: self.export,
             land_contracts.DELIVER_BRANCH.name: self.deliver,
+            land_contracts.SEND_NOTIFICATION.name: self.notify,
             host_contracts.CLAIM_HOST.name: self.claim,
             host_contracts.IMPORT_BASE.name: self.import_base,
             host_contracts.PREPARE_WORKTREE.name: self.prepare,

@@ -131,7 +131,8 @@ async def read_record(client: Client, session: str) -> SessionRecord:
     root = f"session/{session}"
     query = (
         f'(WorkflowId = "{root}" OR WorkflowId STARTS_WITH "{root}/") '
-        f'AND WorkflowType != "{_AGENT}" AND WorkflowType != "SessionLedger"'
+        f'AND WorkflowType != "{_AGENT}" AND WorkflowType != "SessionLedger" '
+        'AND WorkflowType != "SessionNotifier"'
     )
     runs = [each async for each in client.list_workflows(query)]
     record = SessionRecord()

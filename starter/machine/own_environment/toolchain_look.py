@@ -33,8 +33,8 @@ def toolchain_faults(
 ) -> list[str]:
     """Return the fault of each toolchain that has one."""
     from activities.ports.toolchain_places import ToolchainError
-    from starter.configuration.effective_configuration import user_file
     from workers.hosting.offered_toolchains import toolchain_place
+    from workers.own_file import user_file
 
     own = user_file()
     kept = [path for path in (root, own and own.parent) if path is not None]

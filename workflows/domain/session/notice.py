@@ -24,6 +24,7 @@ class NoticeKind(StrEnum):
     DELIVERY = "delivery"
     QUESTION = "question"
     PLAN_EDITED = "plan_edited"
+    NOTIFICATION = "notification"
 
 
 class Notice(BaseModel, frozen=True, extra="forbid"):

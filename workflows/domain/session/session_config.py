@@ -12,6 +12,7 @@ from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.budget import Caps
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateSpec
+from workflows.domain.session.notification import NotificationKind
 from workflows.domain.violation import DiffLimits
 
 ModelName = Annotated[
@@ -117,3 +118,6 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     deliver: Literal["branch"] = "branch"
     on_cap: Literal["pause", "stop"] = "pause"
     """What the session does at the money cap; `stop` for unattended runs."""
+    notify: tuple[NotificationKind, ...] = ()
+    """What the person is told outside of the program; empty: nothing, and no notifier is started.
+    """

@@ -332,7 +332,7 @@ def _proceed(case: Case, _: Nothing) -> Applied:
 
 
 def _pause(case: Case, _: Nothing) -> Applied:
-    return phase_changes.pause(case.state, "paused by a person")
+    return phase_changes.pause(case.state, phase_changes.PAUSED_BY_A_PERSON)
 
 
 def _resume(case: Case, _: Nothing) -> Applied:

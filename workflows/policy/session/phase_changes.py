@@ -1,6 +1,7 @@
 """How the session changes its phase: entered, paused, resumed, stopped, closed."""
 
 from datetime import datetime
+from typing import Final
 
 from workflows.domain.changeset import Changeset, ChangesetEvent
 from workflows.domain.session.notice import NoticeKind
@@ -11,6 +12,9 @@ from workflows.policy.session.changeset_states import FINAL, move_changeset, reo
 from workflows.policy.session.effects import Applied, TellWaves
 from workflows.policy.session.task_states import can_move, move
 from workflows.policy.session.wave_outcomes import notice, put, put_changeset
+
+PAUSED_BY_A_PERSON: Final = "paused by a person"
+"""The reason of a pause that needs no one's attention."""
 
 
 def phase_beneath(state: SessionState) -> SessionPhase:

@@ -8,6 +8,7 @@ from pydantic import JsonValue, ValidationError
 from workflows.domain.budget import LedgerEvent, ProviderFault
 from workflows.domain.ids import TaskId
 from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.notification import MessageLost
 from workflows.domain.session.question import Question, QuestionAsked
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
@@ -26,12 +27,14 @@ _NOTICES = {
 }
 
 
-Event = LedgerEvent | ItemReport
-"""What the ledger and the waves report while they run."""
+Event = LedgerEvent | ItemReport | MessageLost
+"""What the ledger, the waves and the notifier report while they run."""
 
 
 def take(state: SessionState, config: SessionConfig, event: Event, at: datetime) -> Applied:
-    """Take up one event: an item like the wave's result, and of the ledger by this table.
+    """Take up one event of the ledger by this table.
+
+    An item counts like the wave's result; a lost message becomes a notice.
 
     | event                             | notice | session halts                         |
     |-----------------------------------|--------|---------------------------------------|
@@ -44,6 +47,9 @@ def take(state: SessionState, config: SessionConfig, event: Event, at: datetime)
     """
     if isinstance(event, ItemReport):
         return Applied(state=_take_item(state, event, at))
+    if isinstance(event, MessageLost):
+        lost = wave_outcomes.notice(state, NoticeKind.NOTIFICATION, "", event.text, at)
+        return Applied(state=lost)
     state = state.evolve(ledger_usd=event.settled_usd)
     is_out_of_date = event.kind == "cap_reached" and event.cap_usd < state.cap_usd
     if event.kind == "closed" or is_out_of_date:

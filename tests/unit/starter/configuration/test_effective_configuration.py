@@ -11,10 +11,9 @@ from starter.configuration.effective_configuration import (
     combine,
     load_configuration,
     load_providers,
-    user_file,
 )
-from starter.configuration.file_shape import MAX_FILE_BYTES
 from starter.configuration.layers import Layer, Origin, Sources
+from workers.own_file import MAX_FILE_BYTES, user_file
 from workflows.domain.gate import GateSpec
 from workflows.domain.session.session_config import Concurrency, Pacing, SessionConfig
 from workflows.domain.violation import DiffLimits

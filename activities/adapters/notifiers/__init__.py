@@ -1,0 +1,1 @@
+"""Places that messages are sent to: the services that Apprise knows, and signed webhooks."""

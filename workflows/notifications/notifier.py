@@ -1,0 +1,148 @@
+"""The notifier of a session: a workflow without children that sends what the session needs.
+
+It runs beside the session, so that a target that does not answer, quiet hours, and the least time
+between two messages delay no work. `policy.notifications.message_grouping` says what is sent when.
+"""
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError
+
+from workflows.contracts.land_contracts import (
+    SEND_NOTIFICATION,
+    NotificationHeld,
+    NotificationOutcome,
+    SendNotification,
+    TargetFault,
+)
+from workflows.domain.session.notification import (
+    MessageLost,
+    Needs,
+    Notification,
+    NotificationKind,
+    NotifierRequest,
+    NotifierState,
+)
+from workflows.policy.notifications import message_grouping
+
+_REPEATS: Final = 3
+_MESSAGES_PER_RUN: Final = 500
+
+
+@workflow.defn(name="SessionNotifier")
+class SessionNotifier:
+    """Purpose: to tell a person what a session needs, at most once a minute for each kind.
+
+    Signals: `needs_changed`, `finish`. Query: `state`. A continuation carries `NotifierState`.
+    It reports a target that never got a message to the session, by `message_lost`.
+    """
+
+    @workflow.init
+    def __init__(self, request: NotifierRequest) -> None:
+        self._request = request
+        self._state = request.carried or NotifierState()
+        self._has_news = False
+        self._repeats: list[asyncio.Task[None]] = []
+        self._sent_before = self._state.sent
+
+    @workflow.run
+    async def run(self, request: NotifierRequest) -> NotifierState:
+        """Send what is due until the session has ended and everything is told."""
+        while True:
+            step = message_grouping.next_step(self._state, workflow.now(), request.interval)
+            match step:
+                case message_grouping.Send(kind):
+                    await self._send(kind)
+                case message_grouping.Wait(None) if self._state.is_finished:
+                    await asyncio.gather(*self._repeats)
+                    return self._state
+                case message_grouping.Wait(None) if self._is_long():
+                    workflow.continue_as_new(request.continued(self._state))
+                case message_grouping.Wait(until):
+                    await self._news(None if until is None else until - workflow.now())
+
+    @workflow.signal
+    def needs_changed(self, needs: Needs) -> None:
+        """The session needs something else."""
+        self._state = message_grouping.changed(self._state, needs)
+        self._has_news = True
+
+    @workflow.signal
+    def finish(self) -> None:
+        """No more needs will come: the session was ended by hand."""
+        self._state = message_grouping.finished(self._state)
+        self._has_news = True
+
+    @workflow.query
+    def state(self) -> NotifierState:
+        """What the notifier remembers."""
+        return self._state
+
+    def _is_long(self) -> bool:
+        has_sent_many = self._state.sent - self._sent_before >= _MESSAGES_PER_RUN
+        is_suggested = workflow.info().is_continue_as_new_suggested()
+        is_busy = self._has_news or not all(task.done() for task in self._repeats)
+        return (has_sent_many or is_suggested) and not is_busy
+
+    async def _news(self, patience: timedelta | None = None) -> None:
+        try:
+            await workflow.wait_condition(lambda: self._has_news, timeout=patience)
+        except TimeoutError:
+            return  # something else is due
+        finally:
+            self._has_news = False
+
+    async def _send(self, kind: NotificationKind) -> None:
+        """Send one message; targets that failed are tried again beside what follows."""
+        before, at = self._state, workflow.now()
+        message = message_grouping.message(self._request, before, kind, at)
+        try:
+            outcome = await self._ask(message)
+        except ActivityError as error:
+            await self._report(message, f"anyone: {error.cause or error}")
+        else:
+            if isinstance(outcome, NotificationHeld):
+                self._state = message_grouping.held(self._state, outcome.until)
+                return
+            if outcome.faults:
+                repeat = self._repeat(message, outcome.faults)
+                self._repeats.append(asyncio.create_task(repeat))
+        self._state = message_grouping.told(before, self._state, kind, at)
+
+    async def _ask(
+        self, message: Notification, faults: tuple[TargetFault, ...] | None = None
+    ) -> NotificationOutcome:
+        left = None if faults is None else tuple(fault.target for fault in faults)
+        request = SendNotification(notification=message, targets=left)
+        return await SEND_NOTIFICATION.ask(request, message.title)
+
+    async def _repeat(self, message: Notification, faults: tuple[TargetFault, ...]) -> None:
+        """Try the targets that failed a few times; then say so in the session."""
+        for number in range(_REPEATS):
+            await workflow.sleep(self._request.retry_after * 2**number)
+            try:
+                outcome = await self._ask(message, faults)
+            except ActivityError as error:
+                await self._report(message, f"anyone: {error.cause or error}")
+                return
+            if isinstance(outcome, NotificationHeld):
+                break
+            if not outcome.faults:
+                return
+            faults = outcome.faults
+        await self._report(message, _listed(faults))
+
+    async def _report(self, message: Notification, reason: str) -> None:
+        text = f"the message {message.title!r} did not reach {reason}"
+        session = workflow.get_external_workflow_handle(f"session/{self._request.session}")
+        try:
+            await session.signal("message_lost", MessageLost(text=text[:1_000]))
+        except ApplicationError as gone:
+            workflow.logger.info("the session has ended: %s", gone)
+
+
+def _listed(faults: tuple[TargetFault, ...]) -> str:
+    return "; ".join(f"{fault.target!r}: {fault.reason}" for fault in faults)
