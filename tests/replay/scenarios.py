@@ -19,6 +19,7 @@ from workflows.contracts.model_contracts import CallModel
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.gate import GateSpec
+from workflows.domain.session.notification import NotificationKind
 from workflows.domain.session.session_config import Approvals, Pacing
 from workflows.domain.session.session_values import SessionView
 
@@ -137,7 +138,20 @@ async def continued(theatre: Theatre) -> str:
     return await _played(theatre, world, pacing=Pacing.WAVE)
 
 
-SCENARIOS: tuple[Scenario, ...] = (wave, flow, conflict, failure, signals, stopped)
+async def told(theatre: Theatre) -> str:
+    """A session that tells the person of its plan and of its end."""
+    asks = Approvals(plan="ask", changeset="auto_if_green")
+    world = World(planned({"id": "a"}))
+    async with theatre.session(world, approvals=asks, notify=tuple(NotificationKind)) as session:
+        await until(lambda: world.messages, "a message about the plan")
+        await session.say("approve_plan", {})
+        await ends(session.result(), "the session ends")
+        notifier = theatre.client.get_workflow_handle(f"{session.handle.id}/notifier")
+        await ends(notifier.result(), "the notifier ends")
+        return session.handle.id
+
+
+SCENARIOS: tuple[Scenario, ...] = (wave, flow, conflict, failure, signals, stopped, told)
 """On the server as it is."""
 
 
