@@ -151,9 +151,10 @@ MEANINGS: Final = {
     "`paused`, `failed`, `done`. The whole section is allowed only in your own file",
     "notifications.targets": "where messages go: a name for each address, in Apprise's notation "
     "([targets](notifications.md#targets))",
-    "notifications.webhooks": "addresses that get a signed JSON body, as in `{ops: {url: "
-    "https://example.org/hook, secret_file: ~/.config/blueflame/ops.key}}` "
+    "notifications.webhooks.NAME.url": "address that gets a signed JSON body "
     "([webhooks](notifications.md#webhooks))",
+    "notifications.webhooks.NAME.secret_file": "file with the key of the signature; only its owner "
+    "may read it",
     "notifications.quiet_hours": "hours in which no message is sent, in the time zone of your "
     "machine: `\"22:00-07:00\"`. What is still waiting at their end is told then",
 }
