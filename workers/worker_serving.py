@@ -6,10 +6,12 @@ A host serves two queues: the shared one (any host may answer) and its own (need
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from temporalio.client import Client
@@ -147,6 +149,7 @@ def _worker(
 ) -> Worker:
     return Worker(
         client,
+        identity=_identity(),
         task_queue=task_queue,
         workflows=offer.workflows,
         activities=offer.activities,
@@ -157,6 +160,18 @@ def _worker(
         graceful_shutdown_timeout=GRACE,
         max_heartbeat_throttle_interval=_HEARTBEATS,
     )
+
+
+def _identity() -> str:
+    """Name this process, its machine and its version, as the Web UI and `health` show them."""
+    return f"{os.getpid()}@{socket.gethostname()} blueflame/{_version()}"
+
+
+def _version() -> str:
+    try:
+        return version("blueflame")
+    except PackageNotFoundError:
+        return "source"
 
 
 def workflow_runner() -> SandboxedWorkflowRunner:

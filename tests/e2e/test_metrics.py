@@ -8,6 +8,7 @@ import pytest
 from starter.console.exit_codes import ExitCode
 from tests.e2e.processes import blueflame, repository
 from tests.scraping import Scraped, free_ports, scrape
+from tests.waiting import until_blocking
 from workers.settings import Settings
 
 PLAYBOOK = """
@@ -67,14 +68,24 @@ def test_a_scraped_session_shows_its_own_figures(tmp_path: Path) -> None:
         ended = blueflame(settings, "run", "Notes", *given, "--auto-approve")
         assert ended.returncode == ExitCode.COMPLETE, ended.stdout + ended.stderr
         status = json.loads(blueflame(settings, "status", "--json").stdout)
-        found = scrape(*(f"http://127.0.0.1:{first + n}/metrics" for n in range(4)))
+        places = [f"http://127.0.0.1:{first + n}/metrics" for n in range(4)]
+        until_blocking(lambda: _sees_all_workers(scrape(*places)), "a look at the queues")
+        found = scrape(*places)
     finally:
         blueflame(settings, "up", "--stop")
     _money_and_tokens_are_the_sessions(found, float(status["spent_usd"]))
     _calls_and_tools_are_those_of_the_playbook(found)
     _work_on_the_host_is_counted(found)
+    assert found.of("blueflame_disk_free_bytes") > 0
+    assert found.of("blueflame_store_bytes") > 0
+    assert found.of("blueflame_unanswered_sessions") == 0
     assert found.of("temporal_workflow_endtoend_latency_seconds_count", workflow_type="MergeWave")
     assert found.of("temporal_worker_task_slots_available", task_queue="host") > 0
+
+
+def _sees_all_workers(found: Scraped) -> bool:
+    queues = ("workflows", "models", "host", "land")
+    return all(found.of("blueflame_queue_pollers", queue=queue) == 1 for queue in queues)
 
 
 def _money_and_tokens_are_the_sessions(found: Scraped, spent_usd: float) -> None:

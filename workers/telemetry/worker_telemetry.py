@@ -22,6 +22,7 @@ from temporalio.client import Client
 from temporalio.runtime import Runtime
 from temporalio.worker import Interceptor
 
+from activities.ports.measures import Measure
 from workers.roles import Role
 from workers.settings import Settings
 
@@ -73,7 +74,21 @@ def telemetry(
         metrics = WorkerMetrics(readers, roles)
         stack.callback(metrics.close)
         jobs.append(lambda _client, stop: metrics.run(stop))
+        jobs += _looks(settings, roles, metrics)
         yield Telemetry(metrics.runtime, (MeasuringInterceptor(metrics),), tuple(jobs))
+
+
+def _looks(settings: Settings, roles: Sequence[Role], measure: Measure) -> list[Job]:
+    """Return what looks at sessions, queues and disk, by role."""
+    from workers.telemetry.fleet_metrics import measure_disk, measure_fleet
+
+    jobs: list[Job] = []
+    if Role.WORKFLOWS in roles:
+        jobs.append(lambda client, stop: measure_fleet(measure, client, stop))
+    if Role.WORKFLOWS in roles or Role.HOST in roles:
+        data, store = settings.data_dir, settings.store_dir
+        jobs.append(lambda _client, stop: measure_disk(measure, data, store, stop))
+    return jobs
 
 
 def _sends(environment: Mapping[str, str], signal: str) -> bool:
