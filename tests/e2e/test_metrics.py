@@ -71,8 +71,10 @@ def test_a_scraped_session_shows_its_own_figures(tmp_path: Path) -> None:
         places = [f"http://127.0.0.1:{first + n}/metrics" for n in range(4)]
         until_blocking(lambda: _sees_all_workers(scrape(*places)), "a look at the queues")
         found = scrape(*places)
+        checked = blueflame(settings, "health", "--json")
     finally:
         blueflame(settings, "up", "--stop")
+    _health_names_every_worker(checked.stdout, settings)
     _money_and_tokens_are_the_sessions(found, float(status["spent_usd"]))
     _calls_and_tools_are_those_of_the_playbook(found)
     _work_on_the_host_is_counted(found)
@@ -86,6 +88,19 @@ def test_a_scraped_session_shows_its_own_figures(tmp_path: Path) -> None:
 def _sees_all_workers(found: Scraped) -> bool:
     queues = ("workflows", "models", "host", "land")
     return all(found.of("blueflame_queue_pollers", queue=queue) == 1 for queue in queues)
+
+
+def _health_names_every_worker(document: str, settings: Settings) -> None:
+    health = json.loads(document)
+    # This machine's disk may be fuller than a person's should be.
+    assert all(each.startswith("disk:") for each in health["problems"]), health
+    queues = {each["queue"]: each for each in health["queues"]}
+    own = f"host/{(settings.host_dir / 'name').read_text().strip()}"
+    # The server learns of a host's own queue with the first heartbeat, up to a minute later.
+    assert set(queues) | {own} == {"workflows", "models", "host", "land", own}
+    workers = [each for queue in queues.values() for each in queue["workers"]]
+    assert all(each["version"] and each["is_alive"] for each in workers), workers
+    assert health["sessions"] == []
 
 
 def _money_and_tokens_are_the_sessions(found: Scraped, spent_usd: float) -> None:

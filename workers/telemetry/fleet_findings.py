@@ -40,14 +40,14 @@ def waits_for_person(session: OpenSession) -> list[PersonWait]:
     return waits
 
 
+def is_parked(work: PendingWork) -> bool:
+    """Tell whether it is a model call that waits for its provider now."""
+    return work.activity == CALL_MODEL.name and work.again_at is not None
+
+
 def parked_calls(sessions: Iterable[OpenSession]) -> list[PendingWork]:
     """Return the model calls that wait for their provider now."""
-    return [
-        work
-        for session in sessions
-        for work in session.pending
-        if work.activity == CALL_MODEL.name and work.again_at is not None
-    ]
+    return [work for each in sessions for work in each.pending if is_parked(work)]
 
 
 def alive(queue: QueueState, fleet: Fleet) -> list[Poller]:

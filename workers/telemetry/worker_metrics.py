@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 _BUFFER: Final = 50_000
 _EMPTIED_SECONDS: Final = 2.0
 _LAST_PUSH_MS: Final = 3_000.0
-_FEW_BUCKETS: Final = (0.05, 0.5, 5, 60, 600, 3_600)
+_FEW_BUCKETS: Final = (0.05, 0.5, 5, 60, 600, 1_800, 3_600)
 _TEMPORAL: Final[Mapping[str, tuple[str, ...]]] = {
     "temporal_worker_task_slots_available": ("task_queue", "worker_type"),
     "temporal_sticky_cache_size": ("task_queue",),
