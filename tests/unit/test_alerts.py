@@ -186,7 +186,11 @@ def test_every_series_of_a_rule_is_one_that_workers_serve() -> None:
 
 def test_prometheus_accepts_the_rules_and_the_configuration() -> None:
     program = promtool()
-    for check in (("rules", "alerts.yml"), ("config", "prometheus.yml")):
+    for check in (
+        ("rules", "alerts.yml"),
+        ("config", "prometheus.yml"),
+        ("config", "prometheus-services.yml"),
+    ):
         subprocess.run(
             [program, "check", *check], cwd=RULES.parent, check=True, capture_output=True
         )

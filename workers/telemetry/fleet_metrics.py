@@ -67,12 +67,22 @@ async def measure_fleet(measure: Measure, client: Client, stop: asyncio.Event) -
     await repeat(look, "the sessions", stop)
 
 
-async def measure_disk(measure: Measure, data_dir: Path, store: Path, stop: asyncio.Event) -> None:
-    """Set the gauges of the machine's disk until `stop` is set."""
+async def measure_disk(
+    measure: Measure, place: Path, store: Path | None, stop: asyncio.Event
+) -> None:
+    """Set the gauges of the machine's disk until `stop` is set.
+
+    Args:
+        measure: takes them.
+        place: a folder on the disk.
+        store: the store, to measure its size too; None: another process does that.
+        stop: ends it.
+    """
 
     async def look() -> None:
-        measure("blueflame_disk_free_bytes", shutil.disk_usage(data_dir).free)
-        measure("blueflame_store_bytes", await asyncio.to_thread(size_of, store))
+        measure("blueflame_disk_free_bytes", shutil.disk_usage(place).free)
+        if store is not None:
+            measure("blueflame_store_bytes", await asyncio.to_thread(size_of, store))
 
     await repeat(look, "the disk", stop)
 

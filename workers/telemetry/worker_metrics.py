@@ -70,11 +70,17 @@ class WorkerMetrics:
         self._instruments = {each.name: _Instrument(meter, each) for each in METRICS}
         self._temporal = _TemporalMetrics(meter)
         self._lost = lost_lines()
+        self._refused: set[str] = set()
 
     def __call__(self, metric: str, value: float = 1.0, **labels: str) -> None:
-        """Take one measurement; see the port."""
-        known = self._labels.within(BY_NAME[metric], labels)
-        self._instruments[metric].record(value, known)
+        """Take one measurement; see the port. It never raises: work is worth more than figures."""
+        try:
+            known = self._labels.within(BY_NAME[metric], labels)
+            self._instruments[metric].record(value, known)
+        except Exception:  # noqa: BLE001  (see above)
+            if metric not in self._refused:
+                _log.exception("%r cannot be measured", metric)
+            self._refused.add(metric)
 
     @property
     def runtime(self) -> Runtime:

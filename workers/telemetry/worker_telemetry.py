@@ -84,10 +84,13 @@ def _looks(settings: Settings, roles: Sequence[Role], measure: Measure) -> list[
 
     jobs: list[Job] = []
     if Role.WORKFLOWS in roles:
-        jobs.append(lambda client, stop: measure_fleet(measure, client, stop))
-    if Role.WORKFLOWS in roles or Role.HOST in roles:
         data, store = settings.data_dir, settings.store_dir
+        jobs.append(lambda client, stop: measure_fleet(measure, client, stop))
         jobs.append(lambda _client, stop: measure_disk(measure, data, store, stop))
+    elif Role.HOST in roles:
+        # Of the data directory a host that dropped root may see no more than this.
+        host = settings.host_dir
+        jobs.append(lambda _client, stop: measure_disk(measure, host, None, stop))
     return jobs
 
 

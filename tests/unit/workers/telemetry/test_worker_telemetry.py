@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from tests.collector import collecting
 from tests.ports import kept_port
@@ -81,6 +82,20 @@ def test_metrics_are_pushed_at_the_end(tmp_path: Path, monkeypatch: pytest.Monke
     assert point.as_int == 7
     labels = {each.key: each.value.string_value for each in point.attributes}
     assert labels == {"model": "a/m", "role": "planner", "type": "input"}
+
+
+def test_a_measurement_that_fits_no_metric_is_logged_once_and_ends_no_work(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    metrics = WorkerMetrics([InMemoryMetricReader()], ["models"])
+    try:
+        for _ in range(3):
+            metrics("no_such_metric")
+            metrics("tool_calls_total", tool="bash", session="1")
+    finally:
+        metrics.close()
+    said = [each.getMessage() for each in caplog.records]
+    assert said == ["'no_such_metric' cannot be measured", "'tool_calls_total' cannot be measured"]
 
 
 def test_an_address_in_use_is_told_and_ends_nothing(tmp_path: Path) -> None:
