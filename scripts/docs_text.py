@@ -16,6 +16,8 @@ VARIABLES = {
     "BLUEFLAME_SNAPSHOT_BYTES": "how much disk space the snapshots of set-up may use on this host; "
     "the least recently used ones are removed first, and ones in use stay "
     "([operating](operating.md#disk-space))",
+    "BLUEFLAME_LOG": "the form of the workers' logs: `text`, or `json` with one object per line "
+    "([monitoring](monitoring.md#logs))",
     "BLUEFLAME_METRICS_ADDRESS": "`host:port` where Prometheus scrapes the workers: role "
     "`workflows` at that port, those of `models`, `host` and `land` at the next three; port 0: any "
     "free ones ([monitoring](monitoring.md#metrics))",

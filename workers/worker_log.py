@@ -34,8 +34,14 @@ def lost_lines() -> int:
     return _CountingStream.lost
 
 
-def write_log_to(stream: TextIO) -> None:
-    """Send all records from level INFO to `stream`."""
+def write_log_to(stream: TextIO, form: logging.Formatter | None = None) -> None:
+    """Send all records from level INFO to `stream`.
+
+    Args:
+        stream: takes one line per record.
+        form: makes the lines; None: as text.
+    """
     handler = _CountingStream(stream)
-    handler.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    text = _Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler.setFormatter(text if form is None else form)
     logging.basicConfig(level=logging.INFO, handlers=[handler])
