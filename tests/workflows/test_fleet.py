@@ -92,6 +92,7 @@ def _are_set(fleet: Fleet) -> None:
     assert gauges.last["blueflame_budget_left_usd",] == 9.75
     assert 0 < gauges.last["blueflame_burn_limit_ratio",] <= 0.25
     assert gauges.last["blueflame_waits_for_person", "plan"] == 0
+    assert gauges.last["blueflame_longest_idle_seconds",] == 0  # it waits for its provider
     assert gauges.last["blueflame_queue_pollers", "models"] >= 1
 
 

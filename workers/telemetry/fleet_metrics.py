@@ -132,7 +132,11 @@ class FleetGauges:
         for kind in WaitKind:
             self._measure("blueflame_waits_for_person", kinds[kind], kind=kind)
         waiting = [waited(each, fleet) for each in fleet.sessions if waits[each.session]]
-        others = [idle(each, fleet) for each in fleet.sessions if not waits[each.session]]
+        others = [
+            idle(each, fleet)
+            for each in fleet.sessions
+            if not waits[each.session] and not parked_calls([each])
+        ]
         longest = "blueflame_longest_wait_for_person_seconds"
         self._measure(longest, _longest(waiting))
         self._measure("blueflame_longest_idle_seconds", _longest(others))

@@ -215,7 +215,7 @@ METRICS: Final = (
         "blueflame_longest_idle_seconds",
         "gauge",
         "s",
-        "The longest time without an event in an open session that waits for no person.",
+        "The longest time without an event in an open session that waits for no one.",
     ),
     Metric(
         "blueflame_unanswered_sessions",
