@@ -9,7 +9,7 @@ import typer
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.program_name import program
-from starter.console.terminal import command, write
+from starter.console.terminal import can_fill_the_screen, command, write
 from starter.input.session_options import (
     JsonOption,
     LinesOption,
@@ -73,16 +73,23 @@ async def watch(
         bool,
         typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),
     ] = False,
+    plain: Annotated[
+        bool,
+        typer.Option("--plain", help="On a terminal: lines and questions instead of full screen."),
+    ] = False,
     json: LinesOption = False,
 ) -> ExitCode:
-    """Follow a session until it ends, and ask you for approvals."""
+    """Follow a session until it ends, full-screen on a terminal, and decide there."""
     from starter.follow.watching import Watch
+    from starter.live.live_watch import watch_live
     from starter.machine.engine import read_settings
     from starter.views import worker_words
     from workers.server.supervisor import read_state
 
     sessions, found = await one_session(session, json=json)
     try:
+        if can_fill_the_screen() and not (plain or json):
+            return await watch_live(sessions, found)
         return await Watch(sessions, found, patient=wait, json=json).follow()
     except asyncio.CancelledError:
         if not json:

@@ -30,6 +30,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.sessions.provider_waits import provider_waits
+from starter.sessions.running_agents import Work, work_of
 from starter.sessions.sent_decisions import GONE, execute
 from starter.sessions.short_ids import fits, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
@@ -183,6 +184,10 @@ class Sessions:
     async def waits(self, session: SessionId) -> tuple[ProviderWait, ...]:
         """Return the session's calls that wait for their provider now."""
         return await provider_waits(self._client, session)
+
+    async def work(self, session: SessionId) -> Work:
+        """Return who works on the session now, and what its tasks have cost."""
+        return await work_of(self._client, session)
 
     async def task(self, session: SessionId, task: str) -> TaskRecord | None:
         """Return one task in full; None if no worker answers or the task does not exist."""

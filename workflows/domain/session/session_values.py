@@ -229,6 +229,14 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
         return evolve(self, changes)
 
 
+class TaskCosts(BaseModel, frozen=True, extra="forbid"):
+    """What the query `costs` answers."""
+
+    schema_version: int = VIEW_SCHEMA
+    usd: dict[TaskId, Decimal]
+    """Of each task's ended agents; a task that cost nothing is left out."""
+
+
 SessionOutcome = Literal["complete", "incomplete", "stopped", "failed"]
 """`complete` only if every task is merged or was skipped by a person."""
 

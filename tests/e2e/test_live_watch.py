@@ -1,0 +1,64 @@
+"""The full-screen `watch` in a real terminal, on real sessions of scripted models."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from starter.console.exit_codes import ExitCode
+from tests.e2e.full_screen import FullScreen
+from tests.e2e.note_session import DEVELOPER, PLANNER, REVIEWER, NotePlace, served
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_session_is_led_to_its_end_by_keys_and_from_a_second_terminal(tmp_path: Path) -> None:
+    place = NotePlace(tmp_path, "approvals: {unjudged: allow}", PLANNER, DEVELOPER, REVIEWER)
+    with served(place):
+        session = place.runs("A note").stdout.split()[1]
+        screen = FullScreen(place.settings, "watch", session)
+        screen.sees("Waiting for you (1): a approve")
+        screen.presses("2")
+        screen.sees("note")
+        screen.presses("a")
+        screen.sees("Approve the plan?")
+        screen.presses("y")
+        screen.sees("changeset note")
+        screen.presses("1r")
+        screen.sees("what should the next attempt know?")
+        screen.presses("write it again\r")
+        screen.sees("reject changeset: done")
+        # Its second attempt waits again: another person approves it.
+        screen.sees("note  2")
+        screen.sees("changeset note")
+        screen.presses("\r")
+        screen.sees("dev.note.2")
+        approved = place.types("approve", "note", "--session", session)
+        assert approved.returncode == ExitCode.COMPLETE, approved.stderr
+        assert screen.leaves() == ExitCode.COMPLETE
+        assert "Waiting for you" not in screen.text
+        assert f"Session {session}: complete" in screen.text
+        task = json.loads(place.types("task", "note", "-s", session, "--json").stdout)["task"]
+    assert "a person rejected the work: write it again" in task["notes"]
+
+
+def test_it_stays_readable_without_colour_and_leaves_the_session_alone(tmp_path: Path) -> None:
+    place = NotePlace(tmp_path, "approvals: {unjudged: allow}", PLANNER, DEVELOPER, REVIEWER)
+    with served(place):
+        session = place.runs("A note").stdout.split()[1]
+        screen = FullScreen(place.settings, "watch", session, NO_COLOR="1")
+        screen.sees("> plan: 1 task")
+        assert "SCRIPTED" in screen.text
+        assert "NONE: commands" in screen.text
+        assert not re.search(rb"\x1b\[[0-9;]*(3[1-7]|38;)[0-9;]*m", screen.raw)
+        screen.presses("q")
+        assert screen.leaves() == ExitCode.INTERRUPTED
+        assert f"detached; session {session} goes on" in screen.text
+        again = FullScreen(place.settings, "watch", session)
+        again.sees("> plan: 1 task")
+        os.kill(again.process.pid, 2)
+        assert again.leaves() == ExitCode.INTERRUPTED
+        assert "Traceback" not in again.text
+        place.types("stop", session)
