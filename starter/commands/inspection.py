@@ -125,15 +125,20 @@ async def task(
 
 
 @command
-async def diff(
+async def diff(  # noqa: PLR0913 (each option is one)
     changeset: Annotated[
         str | None, typer.Argument(help="The changeset's id. Default: the only one that waits.")
     ] = None,
     session: SessionOption = None,
+    task: Annotated[str | None, typer.Option(help="Only the diff of this task.")] = None,
+    file: Annotated[str | None, typer.Option(help="Only the diff of this file.")] = None,
     *,
+    side_by_side: Annotated[
+        bool, typer.Option("--side-by-side", help="Old lines left, new lines right.")
+    ] = False,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Print the diff of a changeset."""
+    """Print the diff of a changeset; on a terminal, in a pager."""
     from starter.console import json_output
     from starter.follow import changeset_diff
     from starter.machine.engine import read_settings
@@ -143,12 +148,14 @@ async def diff(
     view = await sessions.view(found)
     chosen = _chosen(view, changeset)
     diffs = await changeset_diff.diffs_of(sessions, found, chosen, read_settings())
+    comments = await changeset_diff.comments_of(sessions, found, diffs)
+    diffs = changeset_diff.selected(diffs, task, file)
     if json:
-        tasks = [{"id": task, "diff": text} for task, text in diffs.items()]
+        tasks = [{"id": each, "diff": text} for each, text in diffs.items()]
         return json_output.write_object(
-            **safety_labels.document(view), changeset=chosen, tasks=tasks
+            **safety_labels.document(view), changeset=chosen, tasks=tasks, comments=comments
         )
-    changeset_diff.show(view, chosen, diffs)
+    changeset_diff.show(view, chosen, diffs, comments, side_by_side=side_by_side)
     return ExitCode.COMPLETE
 
 

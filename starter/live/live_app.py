@@ -5,6 +5,7 @@ session again twice a second, so several persons may watch and decide at once.
 """
 
 import asyncio
+from bisect import insort
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +16,7 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.filter import LineFilter, NoColor
 from textual.widgets import ContentSwitcher, Static
 
 from starter.console.command_errors import CommandError
@@ -27,12 +29,13 @@ from starter.live.prompt_screens import PromptScreen, TextScreen
 from starter.live.row_list import RowList
 from starter.live.rows import Row, told
 from starter.sessions.shown_session import ShownSession
+from starter.sessions.turn_history import Happening
 from starter.views import turn_words
 
 _LOOK_SECONDS: Final = 0.5
 _KNOWN_SECONDS: Final = 2.0
-_TURN_ROWS: Final = 5_000
-"""How much of an agent's work is kept on the screen."""
+_HAPPENINGS: Final = 300
+"""How many events of agents are kept on the screen."""
 _ASKS_SHOWN: Final = 5
 _WIDE: Final = 120
 """From so many columns on, the agent's work stands beside the tasks."""
@@ -116,6 +119,10 @@ class LiveApp(App[ShownSession]):
             yield RowList(id="agent", follows=True)
         yield Static(id="said", markup=False)
         yield Static(_KEYS, id="keys", markup=False)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return the filters of what is drawn; Textual's own for NO_COLOR fits no ANSI theme."""
+        return [NoColor()] if self.no_color else super().get_line_filters()
 
     def on_mount(self) -> None:
         """Begin to ask the session."""
@@ -220,14 +227,15 @@ class LiveApp(App[ShownSession]):
         self.action_part("agent")
 
     async def _follow_agent(self, wanted: str) -> None:
-        rows: list[Row] = [Row("", f"(no agent of {wanted} has done anything yet)")]
-        self._rows("agent").put(tuple(rows))
-        rows.clear()
+        self._rows("agent").put((Row("", f"(no agent of {wanted} has done anything yet)"),))
+        happenings: list[Happening] = []
         try:
             async for happening in self._source.turns(wanted):
-                rows += told(turn_words.happening(happening))
-                del rows[:-_TURN_ROWS]
-                self._rows("agent").put(tuple(rows))
+                # Several agents are read side by side, so an earlier event may come later.
+                insort(happenings, happening, key=lambda each: each.at)
+                del happenings[:-_HAPPENINGS]
+                lines = [line for each in happenings for line in turn_words.happening(each)]
+                self._rows("agent").put(told(lines))
         except RPCError as error:
             self._say(
                 f"the work of {wanted} cannot be read now: {error.message}; Enter tries again"

@@ -1,6 +1,7 @@
 """Runs the full-screen view of one session, and reports how the session ended after it."""
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 from starter.console.command_errors import CommandError
@@ -30,6 +31,8 @@ async def watch_live(sessions: "Sessions", session: "SessionId") -> ExitCode:
     if last.outcome is None:
         app = LiveApp(SessionSource(sessions, session, read_settings()), decider())
         ended = await app.run_async()
+        if app.no_color:
+            os.environ["NO_COLOR"] = "1"  # Textual removes it, and more is written after it
         if app.return_code:
             raise CommandError(
                 "the live view failed; `watch --plain` shows the session without it",

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+from typing import Self
 
 import pyte
 
@@ -38,6 +39,15 @@ class FullScreen:
             start_new_session=True,
         )
         os.close(other)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """End the command, if the test did not see its end."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
 
     @property
     def text(self) -> str:

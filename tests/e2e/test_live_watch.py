@@ -18,29 +18,32 @@ def test_a_session_is_led_to_its_end_by_keys_and_from_a_second_terminal(tmp_path
     place = NotePlace(tmp_path, "approvals: {unjudged: allow}", PLANNER, DEVELOPER, REVIEWER)
     with served(place):
         session = place.runs("A note").stdout.split()[1]
-        screen = FullScreen(place.settings, "watch", session)
-        screen.sees("Waiting for you (1): a approve")
-        screen.presses("2")
-        screen.sees("note")
-        screen.presses("a")
-        screen.sees("Approve the plan?")
-        screen.presses("y")
-        screen.sees("changeset note")
-        screen.presses("1r")
-        screen.sees("what should the next attempt know?")
-        screen.presses("write it again\r")
-        screen.sees("reject changeset: done")
-        # Its second attempt waits again: another person approves it.
-        screen.sees("note  2")
-        screen.sees("changeset note")
-        screen.presses("\r")
-        screen.sees("dev.note.2")
-        approved = place.types("approve", "note", "--session", session)
-        assert approved.returncode == ExitCode.COMPLETE, approved.stderr
-        assert screen.leaves() == ExitCode.COMPLETE
-        assert "Waiting for you" not in screen.text
-        assert f"Session {session}: complete" in screen.text
-        task = json.loads(place.types("task", "note", "-s", session, "--json").stdout)["task"]
+        with FullScreen(place.settings, "watch", session) as screen:
+            screen.sees("Waiting for you (1): a approve")
+            screen.presses("2")
+            screen.sees("note")
+            screen.presses("a")
+            screen.sees("Approve the plan?")
+            screen.presses("y")
+            screen.sees("changeset note")
+            screen.presses("1r")
+            screen.sees("what should the next attempt know?")
+            screen.presses("write it again\r")
+            screen.sees("reject changeset: done")
+            # Its second attempt waits again: another person approves it.
+            screen.sees("note  2")
+            screen.sees("changeset note")
+            screen.presses("\r")
+            screen.sees("review.note.2.1")
+            approved = place.types("approve", "note", "--session", session)
+            assert approved.returncode == ExitCode.COMPLETE, approved.stderr
+            # Who decided here is offered the fast-forward, as without the full screen.
+            screen.sees("[l]ater:")
+            screen.presses("l\n")
+            assert screen.leaves() == ExitCode.COMPLETE
+            assert "Waiting for you" not in screen.text
+            assert f"Session {session}: complete" in screen.text
+            task = json.loads(place.types("task", "note", "-s", session, "--json").stdout)["task"]
     assert "a person rejected the work: write it again" in task["notes"]
 
 
@@ -48,17 +51,17 @@ def test_it_stays_readable_without_colour_and_leaves_the_session_alone(tmp_path:
     place = NotePlace(tmp_path, "approvals: {unjudged: allow}", PLANNER, DEVELOPER, REVIEWER)
     with served(place):
         session = place.runs("A note").stdout.split()[1]
-        screen = FullScreen(place.settings, "watch", session, NO_COLOR="1")
-        screen.sees("> plan: 1 task")
-        assert "SCRIPTED" in screen.text
-        assert "NONE: commands" in screen.text
-        assert not re.search(rb"\x1b\[[0-9;]*(3[1-7]|38;)[0-9;]*m", screen.raw)
-        screen.presses("q")
-        assert screen.leaves() == ExitCode.INTERRUPTED
-        assert f"detached; session {session} goes on" in screen.text
-        again = FullScreen(place.settings, "watch", session)
-        again.sees("> plan: 1 task")
-        os.kill(again.process.pid, 2)
-        assert again.leaves() == ExitCode.INTERRUPTED
-        assert "Traceback" not in again.text
-        place.types("stop", session)
+        with FullScreen(place.settings, "watch", session, NO_COLOR="1") as screen:
+            screen.sees("> plan: 1 task")
+            assert "SCRIPTED" in screen.text
+            assert "NONE: commands" in screen.text
+            assert not re.search(rb"\x1b\[[0-9;]*(3[1-7]|38;)[0-9;]*m", screen.raw)
+            screen.presses("q")
+            assert screen.leaves() == ExitCode.INTERRUPTED
+            assert f"detached; session {session} goes on" in screen.text
+            with FullScreen(place.settings, "watch", session) as again:
+                again.sees("> plan: 1 task")
+                os.kill(again.process.pid, 2)
+                assert again.leaves() == ExitCode.INTERRUPTED
+                assert "Traceback" not in again.text
+                place.types("stop", session)
