@@ -60,7 +60,7 @@ class LiveModel(NamedTuple):
     """The whole picture, by part of the screen."""
 
     head: tuple[Row, ...]
-    """Two to four rows: which session, its state and money, its waves, labels."""
+    """Three to five rows: which session, its state and money, its waves, labels."""
     asks: tuple[Row, ...]
     """What waits for a person."""
     headings: str
@@ -109,14 +109,14 @@ def age(past: timedelta) -> str:
 def _head(session: ShownSession, known: Known, now: datetime) -> tuple[Row, ...]:
     old = age(now - session.started_at)
     first = f"{session.session}  {old}  spent {session_words.spent(session)}  {session.goal}"
-    state = f"{session_words.state(session)}; {session_words.counts(session.tasks)}"
+    state = f"{session_words.counts(session.tasks)}; {session_words.state(session)}"
     found = Counter(task.state for task in session.tasks)
     waves = [f"{name} {found[each]}" for name, each in _WAVES.items()]
     agents = counted(len(known.work.agents), "agent")
     work = f"{session.pacing}, cycle {session.cycle}: {', '.join(waves)}; {agents} at work"
-    labels = "  ".join(label.replace("   ", " ") for label in safety_labels.of(session))
     rows = [Row("", one_line(first, 500), "bold"), Row("", one_line(state, 500)), Row("", work)]
-    return (*rows, Row("", labels, "bold")) if labels else tuple(rows)
+    # Each on a row of its own, so that a narrow terminal cuts none.
+    return (*rows, *(Row("", label, "bold") for label in safety_labels.of(session)))
 
 
 # --- what waits for a person --------------------------------------------------------------------

@@ -47,6 +47,33 @@ def test_a_session_is_led_to_its_end_by_keys_and_from_a_second_terminal(tmp_path
     assert "a person rejected the work: write it again" in task["notes"]
 
 
+def test_a_comment_on_a_line_reaches_the_next_attempt_and_its_fate_is_shown(
+    tmp_path: Path,
+) -> None:
+    later = DEVELOPER.replace("role: developer", "role: developer\n    attempt: 2")
+    later = later.replace('"a note\\n"', '"a note, in full\\n"')
+    place = NotePlace(tmp_path, "approvals: {unjudged: allow}", PLANNER, later, DEVELOPER, REVIEWER)
+    with served(place):
+        session = place.runs("A note").stdout.split()[1]
+        at = ("--session", session)
+        assert place.types("approve", "plan", *at).returncode == ExitCode.COMPLETE
+        place.types("watch", session)
+        absent = place.types("reject", "note", "--comment", "other.txt:1:x", *at)
+        assert (absent.returncode, "it changes note.txt" in absent.stderr) == (2, True)
+        beyond = place.types("reject", "note", "--comment", "note.txt:9:x", *at)
+        assert "line 9 of 'note.txt' is not in the changeset's diff" in beyond.stderr
+        rejected = place.types("reject", "note", "--comment", "note.txt:1:say more", *at)
+        assert rejected.returncode == ExitCode.COMPLETE, rejected.stderr
+        place.types("watch", session)
+        told = place.types("diff", "note", "--side-by-side", *at)
+        assert "note.txt:1 (attempt 1)  say more -> the line was changed or removed" in told.stderr
+        assert "|    1 a note, in full" in told.stdout
+        task = json.loads(place.types("task", "note", "--json", *at).stdout)["task"]
+        assert "- note.txt:1 `a note`: say more" in task["notes"][-1]
+        place.types("stop", session)
+
+
+@pytest.mark.slow
 def test_it_stays_readable_without_colour_and_leaves_the_session_alone(tmp_path: Path) -> None:
     place = NotePlace(tmp_path, "approvals: {unjudged: allow}", PLANNER, DEVELOPER, REVIEWER)
     with served(place):
