@@ -72,18 +72,8 @@ def is_consistent(world: Held, result: SessionResult) -> None:
 
 
 _FAST = ("develop", "terminate")
-_OPEN = pytest.mark.xfail(
-    reason="a cancellation that meets the end of a call or of a merge can lose that call's cost, "
-    "or leave the session incomplete; seen on a busy machine only",
-    strict=False,
-)
-_MARKS = {
-    _FAST: (),
-    ("develop", "cancel"): (pytest.mark.slow, _OPEN),
-    ("merge", "cancel"): (pytest.mark.slow, _OPEN),
-}
 _PAIRS = [
-    pytest.param(name, how, marks=_MARKS.get((name, how), pytest.mark.slow))
+    pytest.param(name, how, marks=() if (name, how) == _FAST else pytest.mark.slow)
     for name in CASES
     for how in ("terminate", "cancel")
 ]

@@ -1,5 +1,6 @@
 """A contract: one activity as workflows see it, with its queue, its time limits and its retries."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
@@ -59,7 +60,7 @@ class Contract(Generic[Request, Outcome]):
         """
         if not is_last:
             end_if_cancelled()
-        return await workflow.execute_activity(
+        activity: workflow.ActivityHandle[Outcome] = workflow.start_activity(
             self.name,
             request,
             result_type=self.outcome,
@@ -71,6 +72,23 @@ class Contract(Generic[Request, Outcome]):
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             summary=summary[:200],
         )
+        return await _outcome(activity)
+
+
+async def _outcome(activity: workflow.ActivityHandle[Outcome]) -> Outcome:
+    """Wait for an activity; a result that arrives together with the cancellation counts.
+
+    Cancelling the handle of an activity that has completed throws its result away: a call would
+    not be charged, a merge not recorded. So the cancellation is passed on only after everything
+    that arrived with it was taken up, which is when Temporal checks conditions.
+    """
+    while not activity.done():
+        try:
+            await workflow.wait([activity])
+        except asyncio.CancelledError:
+            await workflow.wait_condition(lambda: True)
+            activity.cancel()
+    return activity.result()
 
 
 PATIENT = 20

@@ -3,8 +3,8 @@
 | table               | obeyed by                                   | who may write it             |
 |---------------------|---------------------------------------------|------------------------------|
 | `PROTECTED`         | Blue Flame, git, a CI service after a push  | no agent                     |
-| `RUN_BY_THEMSELVES` | an editor, a shell, a hook manager, another | a task with a claim other    |
-|                     | agent, when a person opens the folder       | than `**`                    |
+| `RUN_BY_THEMSELVES` | an editor, a shell, a hook manager, git or  | a task with a claim other    |
+|                     | another agent, when someone opens the folder| than `**`                    |
 | `LOCK_FILES`        | package managers                            | the same                     |
 
 Names are compared as the most lenient file system reads them, so that `Blueflame.yaml` and
@@ -83,6 +83,7 @@ RUN_BY_THEMSELVES: Final = {
         *("**/.claude/settings*.json", "**/.claude/hooks", "**/.mcp.json", "**/.cursor"),
         *("**/.codex", "**/.gemini", "**/.windsurf", "**/.continue", "**/.kiro"),
     ),
+    "git": ("**/.gitattributes",),  # a filter that it no longer names encrypts nothing
     "Windows": ("**/autorun.inf", "**/desktop.ini"),
 }
 """By who runs or obeys them."""

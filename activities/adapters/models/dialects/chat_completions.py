@@ -5,7 +5,9 @@ Pure translation of plain JSON; `openai_chat.py` handles the SDK. A server's abi
 answer that reports a failure, or does not say how it ended, is rejected.
 """
 
+import hashlib
 import json
+import re
 from collections.abc import Sequence
 
 from pydantic import JsonValue
@@ -58,6 +60,7 @@ _STOPS: dict[str, Stop] = {
 
 _REFUSALS = range(400, 600)
 """Statuses that gateways report as the code of an error within an answer."""
+_STRICT_ID = re.compile("[A-Za-z0-9]{9}")
 
 
 def wire_request(request: ModelRequest, abilities: Abilities) -> Json:
@@ -250,9 +253,9 @@ def _turn(
     message: AssistantMessage, results: Sequence[ToolResult], name: str, abilities: Abilities
 ) -> list[Json]:
     """An answer and the results of its calls; one call at a time without parallel calls."""
-    answers = [_result(result) for result in results]
     if raw := _replayed(message, name, abilities):
-        return [raw, *answers]
+        return [raw, *(_result(result, result.call_id) for result in results)]
+    answers = [_result(result, _strict_id(result.call_id)) for result in results]
     said = clean(message.text).strip()
     uses = [_use(call) for call in message.tool_calls]
     if not uses:
@@ -279,14 +282,21 @@ def _replayed(message: AssistantMessage, name: str, abilities: Abilities) -> Jso
 
 def _use(call: ToolCall) -> Json:
     function = {"name": safe_name(call.name), "arguments": json.dumps(call.arguments)}
-    return {"id": call.id, "type": "function", "function": function}
+    return {"id": _strict_id(call.id), "type": "function", "function": function}
 
 
-def _result(result: ToolResult) -> Json:
+def _strict_id(call_id: str) -> str:
+    """Put a call's id in the only form that Mistral takes: nine letters and digits."""
+    if _STRICT_ID.fullmatch(call_id):
+        return call_id
+    return hashlib.sha256(call_id.encode()).hexdigest()[:9]
+
+
+def _result(result: ToolResult, call_id: str) -> Json:
     """Results have no error flag, so the text reports errors."""
     output = clean(result.text) if result.text.strip() else NO_OUTPUT
     said = f"error: {output}" if result.is_error else output
-    return {"role": "tool", "tool_call_id": result.call_id, "content": said}
+    return {"role": "tool", "tool_call_id": call_id, "content": said}
 
 
 def _usage(body: Json, message: Json, sent: Json) -> Usage:

@@ -129,18 +129,26 @@ async def test_a_server_without_tools_is_not_asked(handmade: Handmade) -> None:
         await sent(handmade, Abilities(tool_calls=False))
 
 
+STRICT_IDS = {"a": "ca978112c", "b": "3e23e8160"}
+"""Nine letters and digits, which Mistral demands."""
+
+
 async def test_calls_and_results(handmade: Handmade) -> None:
     first, second = [
         {
-            "id": "a",
+            "id": STRICT_IDS["a"],
             "type": "function",
             "function": {"name": "weird_name_", "arguments": '{"x": 1}'},
         },
-        {"id": "b", "type": "function", "function": {"name": "bash", "arguments": "{}"}},
+        {
+            "id": STRICT_IDS["b"],
+            "type": "function",
+            "function": {"name": "bash", "arguments": "{}"},
+        },
     ]
     answers = [
-        {"role": "tool", "tool_call_id": "a", "content": "error: no such tool"},
-        {"role": "tool", "tool_call_id": "b", "content": "ok"},
+        {"role": "tool", "tool_call_id": STRICT_IDS["a"], "content": "error: no such tool"},
+        {"role": "tool", "tool_call_id": STRICT_IDS["b"], "content": "ok"},
     ]
     said = {"role": "assistant", "content": "I look."}
     at_once = (await sent(handmade, Abilities(), OPENING, TWO, RESULTS))["messages"][2:]
@@ -175,7 +183,11 @@ async def test_reasoning_goes_back_only_where_it_is_wanted(
     back = (await sent(handmade, abilities, OPENING, reply.message, done))["messages"][2]
     assert back.pop("content") in {None, ""}
     kept = {key: value for key, value in THOUGHTFUL.items() if value is not None}
-    use = {"id": "a", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+    use = {
+        "id": STRICT_IDS["a"],
+        "type": "function",
+        "function": {"name": "bash", "arguments": "{}"},
+    }
     assert back == (kept if is_kept else {"role": "assistant", "tool_calls": [use]})
 
 

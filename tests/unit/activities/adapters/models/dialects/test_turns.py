@@ -6,6 +6,7 @@ also those of the other dialects, because a route may change.
 """
 
 import dataclasses
+import json
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
@@ -126,38 +127,77 @@ ARGUMENTS: st.SearchStrategy[Any] = st.sampled_from(
 )
 IDS = st.sampled_from([None, None, None, "same", "", "a b", "x" * 41, "x" * 65, "\u00e9"])
 NAMES = st.sampled_from(
-    ["bash", "bash", "edit", "functions.bash", "9x", "b c", "x" * 99, "\u00e9", "submit_plan", "-"]
-)
-SUBMISSIONS: st.SearchStrategy[Any] = st.sampled_from(
     [
-        {"summary": "a"},
-        {"summary": "a"},
-        {"summary": "b"},
-        {},
-        '{"summary": "a"',
-        '{"summary": "a"}',
+        "bash",
+        "bash",
+        "edit",
+        "functions.bash",
+        "9x",
+        "b c",
+        "x" * 99,
+        "\u00e9",
+        "submit_plan",
+        "submit",
+        "-",
     ]
 )
-CALLS = st.one_of(
-    st.builds(ScriptedCall, name=NAMES, arguments=ARGUMENTS, id=IDS),
-    st.builds(ScriptedCall, name=st.just("submit"), arguments=SUBMISSIONS, id=IDS),
-)
+_PLANS = [
+    {
+        "tasks": [
+            {
+                "id": each,
+                "title": "t",
+                "description": "d",
+                "acceptance_criteria": ["done"],
+                "claims": [each],
+            }
+        ]
+    }
+    for each in "ab"
+]
+_VERDICTS = [{"verdict": each, "notes": ""} for each in ("pass", "fail")]
+SUBMITTED: dict[Role, list[dict[str, Any]]] = {
+    Role.PLANNER: _PLANS,
+    Role.DEVELOPER: [{"summary": "a"}, {"summary": "b"}],
+    Role.REVIEWER: _VERDICTS,
+}
+"""Two good submissions of each role, which contradict each other."""
+
+
+def calls_of(role: Role) -> st.SearchStrategy[ScriptedCall]:
+    """Draw a call of a tool, or a submission: of this role or, wrongly, of another."""
+    one, other = SUBMITTED[role]
+    said = json.dumps(one)
+    given: st.SearchStrategy[Any] = st.sampled_from([one, one, other, {}, said[:-1], said])
+    own = st.builds(ScriptedCall, name=st.just(policy.SUBMITTING[role]), arguments=given, id=IDS)
+    tool = st.builds(ScriptedCall, name=NAMES, arguments=ARGUMENTS, id=IDS)
+    return st.one_of(tool, own)
+
+
 STOPS: st.SearchStrategy[Stop] = st.sampled_from(
     ["end", "tool_calls", "tool_calls", "truncated", "refusal", "pause", "malformed", "unknown"]
 )
 COUNTS = st.integers(0, 10_000)
-ANSWERS = st.builds(
-    ScriptedAnswer,
-    text=st.sampled_from(["", " ", "I look.", "\ud83d", "\x00"]),
-    calls=st.lists(CALLS, max_size=5).map(tuple),
-    stop=STOPS,
-    usage=st.builds(Usage, input_tokens=COUNTS, output_tokens=COUNTS),
-    latency_s=st.just(0.0),
-    chunk_latency_s=st.just(0.0),
-    error=st.none(),
+TEXTS = st.sampled_from(["", " ", "I look.", "\ud83d", "\x00"])
+
+
+def answers_of(role: Role) -> st.SearchStrategy[ScriptedAnswer]:
+    """Draw one answer to an agent of this role."""
+    return st.builds(
+        ScriptedAnswer,
+        text=TEXTS,
+        calls=st.lists(calls_of(role), max_size=5).map(tuple),
+        stop=STOPS,
+        usage=st.builds(Usage, input_tokens=COUNTS, output_tokens=COUNTS),
+        latency_s=st.just(0.0),
+        chunk_latency_s=st.just(0.0),
+        error=st.none(),
+    )
+
+
+CONVERSATIONS = st.sampled_from(Role).flatmap(
+    lambda role: st.tuples(st.just(role), st.lists(answers_of(role), min_size=1, max_size=3))
 )
-
-
 COUNTED = st.sampled_from(["as spoken", "as spoken", "not at all", "below zero"])
 """How the provider counts."""
 QUOTE = Decimal("0.5")
@@ -166,9 +206,10 @@ QUOTE = Decimal("0.5")
 class Play:
     """One agent's turns, as its workflow plays them."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, role: Role) -> None:
         self.wire = wire
-        self.messages: tuple[Message, ...] = (UserMessage(text="Role: developer\n\nDo it."),)
+        self.role = role
+        self.messages: tuple[Message, ...] = (UserMessage(text=f"Role: {role}\n\nDo it."),)
         self.turn = 0
         self.ran: Counter[str] = Counter()
         self.is_over = False
@@ -178,7 +219,7 @@ class Play:
     ) -> ModelReply | None:
         """Return the answer as it is read; None: its outcome is unknown, so it costs its quote."""
         self.turn += 1
-        place = Place("developer", None, 1, self.turn)
+        place = Place(self.role, None, 1, self.turn)
         body = self.wire.server.render(spoken, place, WireRequest("simulated-1", (), ()))
         request = ask(self.wire.provider, *self.messages)
         _miscount(body, counted)
@@ -203,7 +244,7 @@ class Play:
         """Do what the policy decides, and check that the turn is one whole."""
         calls = reply.message.tool_calls
         answer = policy.Answer(stop=reply.stop, tool_calls=calls)
-        move = policy.next_move(Role.DEVELOPER, answer, 0)
+        move = policy.next_move(self.role, answer, 0)
         self.messages += (reply.message,)
         if move.kind == "end":
             assert reply.stop == "refusal"
@@ -238,16 +279,16 @@ class Play:
         is_good = call.name == "bash" and call.arguments == GOOD
         return _result(call, "" if is_good else "exit code 1", is_error=not is_good)
 
-    @staticmethod
-    def _submission_fault(move: policy.Move, failed: list[str]) -> str | None:
+    def _submission_fault(self, move: policy.Move, failed: list[str]) -> str | None:
         assert move.submitted is not None
         not_yet = move.not_yet or policy.not_counted(move.submitted, failed, has_asked=False)
-        fault = submission_check.fault(Role.DEVELOPER, move.submitted.arguments)
+        fault = submission_check.fault(self.role, move.submitted.arguments)
         return move.fault or not_yet or fault
 
-    @staticmethod
-    def _check_clean(reply: ModelReply, failed: list[str]) -> None:
-        said = [call for call in reply.message.tool_calls if call.name == "submit"]
+    def _check_clean(self, reply: ModelReply, failed: list[str]) -> None:
+        said = [
+            call for call in reply.message.tool_calls if call.name == policy.SUBMITTING[self.role]
+        ]
         assert failed == []
         assert all(call.malformed is None for call in reply.message.tool_calls)
         assert all(call.arguments == said[0].arguments for call in said)
@@ -289,19 +330,20 @@ def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
 @pytest.mark.parametrize("part", range(PARTS))
 @settings(CASES, max_examples=CASES.max_examples // len(WIRES) // PARTS)
 @given(
-    answers=st.lists(ANSWERS, min_size=1, max_size=3),
+    conversation=CONVERSATIONS,
     counted=COUNTED,
     way=st.sampled_from(["whole", "streamed", "glued"]),
 )
 def test_a_turn_is_one_whole(
     wire: Wire,
     part: int,
-    answers: list[ScriptedAnswer],
+    conversation: tuple[Role, list[ScriptedAnswer]],
     counted: str,
     way: str,
 ) -> None:
     del part  # only so that each search ends within the time of a test
-    play = Play(wire)
+    role, answers = conversation
+    play = Play(wire, role)
     for spoken in answers:
         is_glued = way == "glued" and wire.frames == "chat"
         reply = play.hear(spoken, counted, streamed=way != "whole", glued=is_glued)
@@ -317,3 +359,9 @@ def test_a_turn_is_one_whole(
         play.check_history()
         if play.is_over:
             return
+
+
+@pytest.mark.parametrize("role", Role)
+def test_the_submissions_that_are_tried_are_accepted_where_nothing_is_wrong(role: Role):
+    for arguments in SUBMITTED[role]:
+        assert submission_check.fault(role, arguments) is None
