@@ -4,8 +4,9 @@ Pure. A decision names exactly what the person saw; the session checks it again,
 person may decide at the same time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel
@@ -17,6 +18,7 @@ from starter.live.live_model import CHANGESET, PLAN, QUESTION, RESUME, STUCK, TA
 from starter.sessions.open_questions import Ask, ChangesetAsk
 from starter.sessions.shown_session import ShownSession
 from starter.views import session_words
+from workflows.domain.line_comment import LineComment
 from workflows.domain.session.session_values import (
     AnswerQuestion,
     ChangesetLine,
@@ -26,10 +28,13 @@ from workflows.domain.session.session_values import (
     SkipTask,
     SteerTask,
 )
+from workflows.policy.money.amounts_in_words import counted
 
 Act = Literal["approve", "reject", "answer", "skip", "retry", "steer", "pause"]
 Decided = tuple[str, BaseModel]
 """The Update's name and its content."""
+Wanted = Literal["none", "optional", "required"]
+"""Whether a text is asked for."""
 _MOST: Final = 10_000
 
 
@@ -38,17 +43,19 @@ class Prompt:
     """What the person is asked before the decision is sent."""
 
     question: str
-    text: Literal["none", "optional", "required"]
+    text: Wanted
     """Whether the person writes something; with `none` they only confirm."""
     decide: Callable[[str], Decided]
     """Returns the decision for the text."""
 
 
 class Selected(NamedTuple):
-    """Which rows the person has chosen; empty where there is none."""
+    """Which rows the person has chosen, empty where there is none, and their comments."""
 
     ask: str = ""
     task: str = ""
+    comments: Mapping[str, Sequence[LineComment]] = MappingProxyType({})
+    """On lines, by the digest of the changeset whose diff was shown."""
 
 
 def prompt(act: Act, session: ShownSession, selected: Selected, by: str) -> Prompt:
@@ -65,7 +72,7 @@ def prompt(act: Act, session: ShownSession, selected: Selected, by: str) -> Prom
     """
     match act:
         case "approve" | "reject":
-            return _judgement(act, _subject(session, selected), by)
+            return _judgement(act, _subject(session, selected), selected, by)
         case "answer":
             about = _question(session, selected)
             text = next(each.text for each in session.questions if each.about == about)
@@ -105,16 +112,22 @@ def _subject(session: ShownSession, selected: Selected) -> Ask:
     return decision_checks.changeset(session, chosen.id, None)
 
 
-def _judgement(act: Literal["approve", "reject"], ask: Ask, by: str) -> Prompt:
-    what = (
-        f"changeset {ask.id} ({ask.digest[:12]})" if isinstance(ask, ChangesetAsk) else "the plan"
-    )
+def _judgement(act: Literal["approve", "reject"], ask: Ask, selected: Selected, by: str) -> Prompt:
+    what, comments = "the plan", tuple[LineComment, ...]()
+    if isinstance(ask, ChangesetAsk):
+        comments = tuple(selected.comments.get(ask.digest, ()))
+        more = f" with {counted(len(comments), 'comment')}" if comments else ""
+        what = f"changeset {ask.id} ({ask.digest[:12]}){more}"
     if act == "approve":
-        return Prompt(f"Approve {what}?", "none", lambda _: decision_checks.approval(ask, by))
+        return Prompt(
+            f"Approve {what}?",
+            "none",
+            lambda _: decision_checks.approval(ask, by, comments=comments),
+        )
     return Prompt(
         f"Reject {what}: what should the next attempt know?",
         "optional",
-        lambda said: decision_checks.rejection(ask, _cut(said), by),
+        lambda said: decision_checks.rejection(ask, _cut(said), by, comments),
     )
 
 

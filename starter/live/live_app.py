@@ -25,12 +25,13 @@ from starter.live import key_decisions
 from starter.live.key_decisions import Act, Decided, Prompt, Selected
 from starter.live.live_model import TASK, Known, LiveModel, live_model
 from starter.live.live_source import Source
-from starter.live.prompt_screens import PromptScreen, TextScreen
+from starter.live.prompt_screens import DiffScreen, PromptScreen, TextScreen
 from starter.live.row_list import RowList
 from starter.live.rows import Row, told
 from starter.sessions.shown_session import ShownSession
 from starter.sessions.turn_history import Happening
 from starter.views import turn_words
+from workflows.domain.line_comment import LineComment
 
 _LOOK_SECONDS: Final = 0.5
 _KNOWN_SECONDS: Final = 2.0
@@ -40,11 +41,12 @@ _ASKS_SHOWN: Final = 5
 _WIDE: Final = 120
 """From so many columns on, the agent's work stands beside the tasks."""
 _PARTS: Final = ("tasks", "graph", "agent", "notices", "decisions")
+_TEXTS: Final = ("head", "asks-title", "parts", "headings", "said", "keys")
 _KEYS: Final = "a approve r reject d diff w answer s skip t retry m tell p pause ? keys q leave"
 _HELP: Final = (
     "a  approve the plan or changeset that is chosen, or the only one that waits",
     "r  reject it; your words go to the next attempt",
-    "d  show the changeset's diff",
+    "d  show the changeset's diff; there, c comments on the chosen line",
     "w  answer an agent's question",
     "s  skip the chosen task",
     "t  retry it",
@@ -103,22 +105,26 @@ class LiveApp(App[ShownSession]):
         self._wake = asyncio.Event()
         self._part = "tasks"
         self._followed = ""
+        self._comments: dict[str, list[LineComment]] = {}
+        self._texts = {part: Static(id=part, markup=False) for part in _TEXTS}
+        self._lists = {part: RowList(id=part) for part in ("asks", *_PARTS)}
+        self._lists["agent"] = RowList(id="agent", follows=True)
         self.has_decided = False
 
     def compose(self) -> ComposeResult:
         """Lay out the parts, from what needs attention first to the keys."""
-        yield Static("asking the session ...", id="head", markup=False)
-        yield Static(id="asks-title", markup=False)
-        yield RowList(id="asks")
-        yield Static(id="parts", markup=False)
-        yield Static(id="headings", markup=False)
+        texts, lists = self._texts, self._lists
+        yield texts["head"]
+        yield texts["asks-title"]
+        yield lists["asks"]
+        yield texts["parts"]
+        yield texts["headings"]
         with Horizontal(id="body"):
             with ContentSwitcher(initial="tasks", id="left"):
-                for part in ("tasks", "graph", "notices", "decisions"):
-                    yield RowList(id=part)
-            yield RowList(id="agent", follows=True)
-        yield Static(id="said", markup=False)
-        yield Static(_KEYS, id="keys", markup=False)
+                yield from (lists[part] for part in _PARTS if part != "agent")
+            yield lists["agent"]
+        yield texts["said"]
+        yield texts["keys"]
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return the filters of what is drawn; Textual's own for NO_COLOR fits no ANSI theme."""
@@ -127,6 +133,8 @@ class LiveApp(App[ShownSession]):
     def on_mount(self) -> None:
         """Begin to ask the session."""
         self.theme = "ansi-dark"  # the terminal's own colours, on light and dark ones
+        self._line("head", "asking the session ...")
+        self._line("keys", _KEYS)
         self._rows("tasks").focus()
         self._arrange()
         self.run_worker(self._follow_session())
@@ -197,10 +205,12 @@ class LiveApp(App[ShownSession]):
         self._line("parts", f"{named}  {f'following {self._followed}' if self._followed else ''}")
 
     def _rows(self, part: str) -> RowList:
-        return self.screen_stack[0].query_one(f"#{part}", RowList)
+        return self._lists[part]
 
     def _line(self, part: str, text: str) -> None:
-        self.screen_stack[0].query_one(f"#{part}", Static).update(text)
+        # A last look may come back while the view closes.
+        if (line := self._texts[part]).is_attached:
+            line.update(text)
 
     def _say(self, text: str) -> None:
         self._line("said", one_line(text, max(self.size.width, 20)))
@@ -250,14 +260,16 @@ class LiveApp(App[ShownSession]):
         except CommandError as error:
             self._say(str(error))
         else:
-            self.push_screen(PromptScreen(prompt), partial(self._answered, prompt))
+            self.push_screen(
+                PromptScreen(prompt.question, prompt.text), partial(self._answered, prompt)
+            )
 
     def _selected(self) -> Selected:
         part = self._part if self._part in {"tasks", "graph"} else "tasks"
         ask, task = self._rows("asks"), self._rows(part)
         # A row that the person stands on counts more than one that happens to be first.
         is_on_task = task.has_focus and bool(task.chosen)
-        return Selected("" if is_on_task else ask.chosen, task.chosen)
+        return Selected("" if is_on_task else ask.chosen, task.chosen, self._comments)
 
     def _answered(self, prompt: Prompt, said: str | None) -> None:
         if said is None:
@@ -286,12 +298,13 @@ class LiveApp(App[ShownSession]):
             return
         try:
             chosen = key_decisions.changeset_of(self._now, self._selected())
-            lines: Sequence[str] = await self._source.diff(chosen)
+            diffs = await self._source.diff(chosen)
         except CommandError as error:
             self._say(str(error))
         else:
-            rows = tuple(Row("", line, _diff_style(line)) for line in lines)
-            self.push_screen(TextScreen(f"{chosen.id} {chosen.digest or ''}  (q closes)", rows))
+            made = self._comments.setdefault(chosen.digest or "", [])
+            title = f"{chosen.id} {(chosen.digest or '')[:12]}  c comments on a line, q closes"
+            self.push_screen(DiffScreen(title, diffs, made))
 
     def action_keys(self) -> None:
         """List the keys."""
@@ -300,9 +313,3 @@ class LiveApp(App[ShownSession]):
     def action_leave(self) -> None:
         """Leave the session to itself."""
         self.exit(None)
-
-
-def _diff_style(line: str) -> str:
-    if line.startswith(("+++", "---", "diff ")):
-        return "bold"
-    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")

@@ -3,7 +3,7 @@
 It remembers the plan, which is read again only when it may have changed.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel
@@ -41,8 +41,8 @@ class Source(Protocol):
         """
         ...
 
-    async def diff(self, changeset: ChangesetLine) -> Sequence[str]:
-        """Return a changeset's diff as lines that are harmless on a terminal.
+    async def diff(self, changeset: ChangesetLine) -> Mapping[str, str]:
+        """Return a changeset's diff by task, as git wrote it.
 
         Raises:
             CommandError: there is none to show; says why.
@@ -96,12 +96,11 @@ class SessionSource:
         """Send a decision as an Update."""
         await self._sessions.decide(self._session, name, content)
 
-    async def diff(self, changeset: ChangesetLine) -> Sequence[str]:
-        """Return a changeset's diff from the store."""
-        from starter.follow.changeset_diff import diffs_of, lines
+    async def diff(self, changeset: ChangesetLine) -> Mapping[str, str]:
+        """Return a changeset's diff by task, from the store."""
+        from starter.follow.changeset_diff import diffs_of
 
-        found = await diffs_of(self._sessions, self._session, changeset, self._settings)
-        return lines(found)
+        return await diffs_of(self._sessions, self._session, changeset, self._settings)
 
     def turns(self, wanted: str) -> AsyncGenerator[Happening]:
         """Yield what a task's agents, or one agent, did and do."""

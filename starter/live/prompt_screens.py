@@ -1,6 +1,7 @@
 """What opens over the live view: a question before a decision, a text to read, the list of keys."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 from textual import on
@@ -11,9 +12,11 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, Static
 
 from starter.console.terminal import one_line
-from starter.live.key_decisions import Prompt
+from starter.live.diff_rows import comment_on, diff_rows
+from starter.live.key_decisions import Wanted
 from starter.live.row_list import RowList
 from starter.live.rows import Row
+from workflows.domain.line_comment import LineComment
 
 _LEAVE: Final = Binding("escape,ctrl+c", "leave", show=False, priority=True)
 
@@ -32,16 +35,18 @@ class PromptScreen(ModalScreen[str | None]):
     PromptScreen Input { border: none; height: 1; padding: 0; }
     """
 
-    def __init__(self, prompt: Prompt) -> None:
+    def __init__(self, question: str, text: Wanted) -> None:
+        """Args: `text`: whether the person writes something."""
         super().__init__()
-        self._prompt = prompt
+        self._question = question
+        self._text = text
 
     def compose(self) -> ComposeResult:
         """Put the question above the line to write on."""
-        asks_text = self._prompt.text != "none"
+        asks_text = self._text != "none"
         hint = "Enter sends it, Esc leaves it" if asks_text else "[y]es, [n]o"
         with Vertical():
-            yield Static(one_line(self._prompt.question, 600), markup=False)
+            yield Static(one_line(self._question, 600), markup=False)
             if asks_text:
                 yield Input(id="text")
             yield Static(hint, id="hint", markup=False)
@@ -49,14 +54,14 @@ class PromptScreen(ModalScreen[str | None]):
     @on(Input.Submitted)
     def send(self, event: Input.Submitted) -> None:
         """Give the text, if it suffices."""
-        if self._prompt.text == "required" and not event.value.strip():
+        if self._text == "required" and not event.value.strip():
             self.query_one("#hint", Static).update("write something, or leave with Esc")
             return
         self.dismiss(event.value)
 
     def action_agree(self) -> None:
         """Agree, where nothing is to be written."""
-        if self._prompt.text == "none":
+        if self._text == "none":
             self.dismiss("")
 
     def action_leave(self) -> None:
@@ -83,7 +88,7 @@ class TextScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Put the title above the rows."""
-        yield Static(one_line(self._title, 300), markup=False)
+        yield Static(one_line(self._title, 300), id="title", markup=False)
         yield RowList(id="text")
 
     def on_mount(self) -> None:
@@ -95,3 +100,33 @@ class TextScreen(Screen[None]):
     def action_leave(self) -> None:
         """Go back to the session."""
         self.dismiss(None)
+
+
+class DiffScreen(TextScreen):
+    """A changeset's diff, on whose lines a person comments before they decide."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "comment", show=False)]
+
+    def __init__(self, title: str, diffs: Mapping[str, str], comments: list[LineComment]) -> None:
+        """Args: `comments`: those made before; new ones are added to it."""
+        super().__init__(title, diff_rows(diffs, comments))
+        self._diffs = diffs
+        self._comments = comments
+
+    def action_comment(self) -> None:
+        """Ask for a comment on the chosen line."""
+        key = self.query_one(RowList).chosen
+        if comment_on(key, self._diffs, "x") is None:
+            self.query_one("#title", Static).update("choose a line of the new file, then c")
+            return
+        self.app.push_screen(
+            PromptScreen("Comment on this line:", "required"), partial(self._add, key)
+        )
+
+    def _add(self, key: str, said: str | None) -> None:
+        comment = comment_on(key, self._diffs, said) if said else None
+        if comment is not None:
+            self._comments.append(comment)
+            self.query_one(RowList).put(diff_rows(self._diffs, self._comments))
+            told = f"{len(self._comments)} commented; they go with a approve or r reject (q closes)"
+            self.query_one("#title", Static).update(told)

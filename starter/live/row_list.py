@@ -68,8 +68,8 @@ class RowList(ScrollView, can_focus=True):
 
     def put(self, rows: Sequence[Row]) -> None:
         """Show other rows; the chosen one stays chosen if it is still there."""
-        if rows == self._rows:
-            return
+        if rows == self._rows or not self.is_attached:
+            return  # the same, or a last look while the view closes
         was_at_end = self._cursor >= len(self._rows) - 1
         key, self._rows = self.chosen, rows
         if self._follows and was_at_end:

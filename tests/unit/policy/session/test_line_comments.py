@@ -1,5 +1,6 @@
 """Comments on lines: kept with their task and attempt, told with their place, never cut."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
@@ -19,7 +20,7 @@ CONFIG = SessionConfig(routes=ROUTES, attempts=2, approvals=Approvals(plan="ask"
 PLACED = {"path": "a.py", "line": 3, "quote": "x = 1", "text": "name it"}
 
 
-def decided(name: str, state: SessionState = WAITING, **more: object) -> Applied:
+def decided(name: str, more: Mapping[str, object], state: SessionState = WAITING) -> Applied:
     """Decide on the changeset that waits."""
     return apply(state, CONFIG, Sent(name, {"id": "a", **more}), NOON)  # pyright: ignore[reportArgumentType] (JSON)
 
@@ -27,7 +28,7 @@ def decided(name: str, state: SessionState = WAITING, **more: object) -> Applied
 def test_a_rejection_tells_the_next_attempt_each_comment_with_its_place() -> None:
     record = WAITING.records[TaskId("a")].evolve(state=TaskState.VALIDATED, attempt=2)
     state = WAITING.evolve(records={**WAITING.records, TaskId("a"): record})
-    applied = decided("reject_changeset", state, reason="not yet", comments=[PLACED])
+    applied = decided("reject_changeset", {"reason": "not yet", "comments": [PLACED]}, state)
     again = applied.state.records[TaskId("a")]
     assert again.notes[-1] == (
         "a person rejected the work: not yet\n"
@@ -39,7 +40,7 @@ def test_a_rejection_tells_the_next_attempt_each_comment_with_its_place() -> Non
 
 
 def test_an_approval_with_comments_keeps_them_for_work_that_comes_back() -> None:
-    applied = decided("approve_changeset", digest=DIGEST, comments=[PLACED])
+    applied = decided("approve_changeset", {"digest": DIGEST, "comments": [PLACED]})
     record = applied.state.records[TaskId("a")]
     assert applied.refused == ""
     assert "a.py:3 `x = 1`: name it" in record.notes[-1]
@@ -61,6 +62,6 @@ def test_an_approval_with_comments_keeps_them_for_work_that_comes_back() -> None
 def test_comments_that_cannot_be_kept_whole_refuse_the_decision(
     name: str, more: dict[str, object], comments: list[object], said: str
 ) -> None:
-    applied = decided(name, comments=comments, **more)
+    applied = decided(name, {"comments": comments, **more})
     assert said in applied.refused
     assert applied.state.changesets == WAITING.changesets

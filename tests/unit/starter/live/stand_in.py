@@ -1,6 +1,6 @@
 """A session that looks as a test wants, and keeps the decisions that the live view sends."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from datetime import UTC, datetime
 
 from pydantic import BaseModel
@@ -10,6 +10,7 @@ from starter.console.exit_codes import ExitCode
 from starter.live.live_model import Known
 from starter.sessions.shown_session import ShownSession
 from starter.sessions.turn_history import Happening
+from tests.unit.starter.views.test_file_diffs import DIFF
 from workflows.domain.session.session_values import ChangesetLine
 
 
@@ -35,8 +36,8 @@ class StandIn:
         if self.refuses:
             raise CommandError(self.refuses, ExitCode.STALE)
 
-    async def diff(self, changeset: ChangesetLine) -> Sequence[str]:
-        return ("diff --git a/x b/x", "+one line")
+    async def diff(self, changeset: ChangesetLine) -> Mapping[str, str]:
+        return {"a": DIFF}
 
     async def turns(self, wanted: str) -> AsyncGenerator[Happening]:
         yield Happening(

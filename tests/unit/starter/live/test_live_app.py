@@ -27,14 +27,15 @@ SMALL = (80, 24)
 def screen_text(app: LiveApp) -> str:
     """Return what stands on the screen, line by line."""
     return "\n".join(
-        "".join(segment.text for segment in line) for line in app.screen._compositor.render_strips()
+        "".join(segment.text for segment in line)
+        for line in app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage] (as a person sees it)
     )
 
 
 async def sees(app: LiveApp, pilot: Pilot[Any], words: str) -> None:
     async def is_there() -> bool:
-        if app._exception is not None:
-            raise app._exception
+        if (fault := app._exception) is not None:  # pyright: ignore[reportPrivateUsage] (at once)
+            raise fault
         await pilot.pause()
         return words in screen_text(app)
 
@@ -171,14 +172,28 @@ async def test_enter_follows_a_tasks_agent() -> None:
         await sees(app, pilot, "> developing")
 
 
-async def test_the_diff_opens_and_closes() -> None:
-    app = app_of(StandIn(READY))
+async def test_comments_on_lines_of_the_diff_go_with_the_decision() -> None:
+    source = StandIn(READY)
+    app = app_of(source)
     async with app.run_test(size=SMALL) as pilot:
         await sees(app, pilot, "changeset a")
         await pilot.press("d")
-        await sees(app, pilot, "+one line")
+        await sees(app, pilot, "+zwei")
+        await pilot.press("c")
+        await sees(app, pilot, "choose a line of the new file")
+        await pilot.press(*["down"] * 7, "c")
+        await sees(app, pilot, "Comment on this line:")
+        await pilot.press(*"in English", "enter")
+        await sees(app, pilot, "    # in English")
         await pilot.press("q")
         await sees(app, pilot, "Waiting for you")
+        await pilot.press("r")
+        await sees(app, pilot, "with 1 comment")
+        await pilot.press("enter")
+        await sees(app, pilot, "reject changeset: done")
+    (comment,) = source.sent[0][1].model_dump()["comments"]
+    assert (comment["path"], comment["line"], comment["quote"]) == ("src/a.py", 11, "zwei")
+    assert comment["text"] == "in English"
 
 
 async def test_the_view_ends_with_the_session_and_q_leaves_it() -> None:
