@@ -7,6 +7,7 @@ session again twice a second, so several persons may watch and decide at once.
 import asyncio
 from bisect import insort
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar, Final
@@ -28,10 +29,12 @@ from starter.live.live_source import Source
 from starter.live.prompt_screens import DiffScreen, PromptScreen, TextScreen
 from starter.live.row_list import RowList
 from starter.live.rows import Row, told
+from starter.live.task_graph import graph_rows
 from starter.sessions.shown_session import ShownSession
 from starter.sessions.turn_history import Happening
-from starter.views import turn_words
+from starter.views import plan_words, turn_words
 from workflows.domain.line_comment import LineComment
+from workflows.domain.session.session_values import SessionPhase
 
 _LOOK_SECONDS: Final = 0.5
 _KNOWN_SECONDS: Final = 2.0
@@ -46,7 +49,7 @@ _KEYS: Final = "a approve r reject d diff w answer s skip t retry m tell p pause
 _HELP: Final = (
     "a  approve the plan or changeset that is chosen, or the only one that waits",
     "r  reject it; your words go to the next attempt",
-    "d  show the changeset's diff; there, c comments on the chosen line",
+    "d  show the plan that waits, or the changeset's diff; there, c comments on a line",
     "w  answer an agent's question",
     "s  skip the chosen task",
     "t  retry it",
@@ -148,6 +151,8 @@ class LiveApp(App[ShownSession]):
 
     async def _follow_session(self) -> None:
         while True:
+            for line in self._source.news():
+                self._say(line)
             try:
                 self._now = await self._source.look()
             except RPCError as error:
@@ -181,7 +186,9 @@ class LiveApp(App[ShownSession]):
         self._show_asks(model, self._now)
         self._line("headings", f"  {model.headings}" if self._part == "tasks" else "")
         self._rows("tasks").put(model.tasks)
-        self._rows("graph").put(model.graph or (Row("", "(no plan yet)"),))
+        if self._part == "graph":  # of a thousand tasks it costs as much as all the rest
+            graph = graph_rows(self._now.tasks, self._known.plan)
+            self._rows("graph").put(graph or (Row("", "(no plan yet)"),))
         self._rows("notices").put(model.notices or (Row("", "(none)"),))
         self._rows("decisions").put(model.decisions or (Row("", "(none)"),))
 
@@ -284,8 +291,10 @@ class LiveApp(App[ShownSession]):
         try:
             await self._source.decide(*decision)
         except CommandError as error:
-            now = await self._source.look()
-            self._say(key_decisions.lost(now, decision, str(error), self._by))
+            with suppress(RPCError):
+                self._now = await self._source.look()
+            assert self._now is not None
+            self._say(key_decisions.lost(self._now, decision, str(error), self._by))
         except RPCError as error:
             self._say(f"{name} was not sent: {error.message}; look before you repeat it")
         else:
@@ -293,8 +302,12 @@ class LiveApp(App[ShownSession]):
         self._wake.set()
 
     async def action_diff(self) -> None:
-        """Show the diff of the chosen changeset."""
+        """Show the diff of the chosen changeset, or the plan while it waits."""
         if self._now is None:
+            return
+        if self._now.phase is SessionPhase.AWAITING_PLAN and self._known.plan is not None:
+            rows = told(plan_words.tasks(self._known.plan.tasks))
+            self.push_screen(TextScreen("The plan  (q closes)", rows))
             return
         try:
             chosen = key_decisions.changeset_of(self._now, self._selected())

@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 from starter.console.terminal import one_line, shown
 from starter.live.rows import Row, aligned, told
-from starter.live.task_graph import graph_rows
 from starter.sessions.running_agents import RunningAgent, Work
 from starter.sessions.shown_session import ShownSession
 from starter.views import decision_words, safety_labels, session_words, work_words
@@ -57,7 +56,7 @@ class Known(NamedTuple):
 
 
 class LiveModel(NamedTuple):
-    """The whole picture, by part of the screen."""
+    """The picture by part of the screen, without the graph: `task_graph` has that."""
 
     head: tuple[Row, ...]
     """Three to five rows: which session, its state and money, its waves, labels."""
@@ -67,7 +66,6 @@ class LiveModel(NamedTuple):
     """Of the columns of `tasks`."""
     tasks: tuple[Row, ...]
     """What needs attention first, then what is worked on, then what waits, then what is settled."""
-    graph: tuple[Row, ...]
     notices: tuple[Row, ...]
     decisions: tuple[Row, ...]
 
@@ -86,7 +84,6 @@ def live_model(session: ShownSession, known: Known, now: datetime) -> LiveModel:
         asks=tuple(_asks(session)),
         headings=headings,
         tasks=tasks,
-        graph=graph_rows(session.tasks, known.plan),
         notices=_notices(session),
         decisions=told(reversed(decision_words.latest(session))),
     )

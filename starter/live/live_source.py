@@ -3,12 +3,13 @@
 It remembers the plan, which is read again only when it may have changed.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel
 
 from starter.console.command_errors import CommandError
+from starter.console.disk_space import Disk
 from starter.live.live_model import Known
 from starter.sessions.shown_session import ProviderWait, ShownSession
 from starter.sessions.turn_history import Happening
@@ -31,6 +32,10 @@ class Source(Protocol):
 
     async def known(self, now: ShownSession) -> Known:
         """Return what else is known of it."""
+        ...
+
+    def news(self) -> Sequence[str]:
+        """Return what has happened to this machine's disk since the last call."""
         ...
 
     async def decide(self, name: str, content: BaseModel) -> None:
@@ -66,6 +71,8 @@ class SessionSource:
         self._plan: Plan | None = None
         self._plan_of: object = None
         self._limits: AgentSettings | None = None
+        # On another machine, this disk does not matter.
+        self._disk = None if settings.has_external_server else Disk(settings.data_dir)
 
     async def look(self) -> ShownSession:
         """Return the session's view now, with the calls that wait for their provider."""
@@ -79,6 +86,10 @@ class SessionSource:
         if now.live:
             await self._read_plan(now)
         return Known(self._plan, work, self._limits)
+
+    def news(self) -> Sequence[str]:
+        """Return whether the data directory's disk became full, or has space again."""
+        return [] if self._disk is None else self._disk.news()
 
     async def _read_plan(self, now: ShownSession) -> None:
         # Another plan has other tasks, or came by a decision.

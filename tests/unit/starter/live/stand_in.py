@@ -1,6 +1,6 @@
 """A session that looks as a test wants, and keeps the decisions that the live view sends."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from pydantic import BaseModel
@@ -30,6 +30,9 @@ class StandIn:
 
     async def known(self, now: ShownSession) -> Known:
         return self.more
+
+    def news(self) -> Sequence[str]:
+        return ()
 
     async def decide(self, name: str, content: BaseModel) -> None:
         self.sent.append((name, content))

@@ -7,8 +7,10 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from starter.live.live_app import LiveApp
+from starter.live.live_model import Known
 from starter.live.row_list import RowList
 from starter.sessions.shown_session import ShownSession
+from tests.unit.policy.examples import a_plan, a_task
 from tests.unit.starter.live.stand_in import StandIn
 from tests.unit.starter.shown import HOSTILE, changeset, session, task
 from tests.waiting import until
@@ -209,6 +211,31 @@ async def test_the_view_ends_with_the_session_and_q_leaves_it() -> None:
         await sees(left, pilot, "changeset a")
         await pilot.press("q")
     assert left.return_value is None
+
+
+async def test_the_graph_shows_what_each_task_needs_and_its_rows_take_keys() -> None:
+    plan = a_plan(a_task("a"), a_task("b", depends_on=["a"]))
+    source = StandIn(READY, Known(plan))
+    app = app_of(source)
+    async with app.run_test(size=SMALL) as pilot:
+        await sees(app, pilot, "> developing")
+        await pilot.press("2")
+        await sees(app, pilot, "needed by b")
+        await pilot.press("down", "s")
+        await sees(app, pilot, "Skip task b?")
+
+
+async def test_the_plan_can_be_read_before_it_is_approved() -> None:
+    waiting = session(phase=SessionPhase.AWAITING_PLAN, tasks=(task("a"),))
+    app = app_of(StandIn(waiting, Known(a_plan(a_task("a")))))
+    async with app.run_test(size=SMALL) as pilot:
+        await sees(app, pilot, "plan: 1 task")
+        await pilot.press("2")
+        await sees(app, pilot, "1  a")  # the plan is known
+        await pilot.press("d")
+        await sees(app, pilot, "writes ")
+        await pilot.press("q", "a")
+        await sees(app, pilot, "Approve the plan?")
 
 
 async def test_the_chosen_task_stays_chosen_when_it_moves() -> None:
