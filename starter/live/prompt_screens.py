@@ -32,7 +32,6 @@ class PromptScreen(ModalScreen[str | None]):
     DEFAULT_CSS: ClassVar[str] = """
     PromptScreen { align: left bottom; }
     PromptScreen Vertical { height: auto; max-height: 12; border-top: solid; }
-    PromptScreen Input { border: none; height: 1; padding: 0; }
     """
 
     def __init__(self, question: str, text: Wanted) -> None:
@@ -48,7 +47,7 @@ class PromptScreen(ModalScreen[str | None]):
         with Vertical():
             yield Static(one_line(self._question, 600), markup=False)
             if asks_text:
-                yield Input(id="text")
+                yield Input(id="text", compact=True)
             yield Static(hint, id="hint", markup=False)
 
     @on(Input.Submitted)

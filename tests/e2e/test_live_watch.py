@@ -26,8 +26,16 @@ def test_a_session_is_led_to_its_end_by_keys_and_from_a_second_terminal(tmp_path
             screen.sees("Approve the plan?")
             screen.presses("y")
             screen.sees("changeset note")
-            screen.presses("1r")
-            screen.sees("what should the next attempt know?")
+            screen.presses("1d")
+            screen.sees("+a note")
+            screen.presses("jjjjjjc")
+            screen.sees("Comment on this line:")
+            screen.presses("in full\r")
+            screen.sees("# in full")
+            screen.presses("q")
+            screen.sees("Waiting for you")
+            screen.presses("r")
+            screen.sees("with 1 comment")
             screen.presses("write it again\r")
             screen.sees("reject changeset: done")
             # Its second attempt waits again: another person approves it.
@@ -44,7 +52,8 @@ def test_a_session_is_led_to_its_end_by_keys_and_from_a_second_terminal(tmp_path
             assert "Waiting for you" not in screen.text
             assert f"Session {session}: complete" in screen.text
             task = json.loads(place.types("task", "note", "-s", session, "--json").stdout)["task"]
-    assert "a person rejected the work: write it again" in task["notes"]
+    assert "a person rejected the work: write it again" in task["notes"][-1]
+    assert "- note.txt:1 `a note`: in full" in task["notes"][-1]
 
 
 def test_a_comment_on_a_line_reaches_the_next_attempt_and_its_fate_is_shown(
