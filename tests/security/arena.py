@@ -71,7 +71,7 @@ class Arena:
         self.pwned = self.top / "PWNED"
         self.bystander = 0
         """A process of the host's that no attack may reach."""
-        self.before: dict[str, tuple[int, bytes]] = {}
+        self.before: dict[str, tuple[int, bytes, list[str]]] = {}
         self.lock_file = self.top / "host" / "locks" / "lent"
         self.lock = FileLock(self.lock_file)
         """Held, and passed on to each attack as a worktree's lock is."""
@@ -159,9 +159,12 @@ class Arena:
             "BYSTANDER": str(self.bystander),
         }
 
-    def fingerprint(self) -> dict[str, tuple[int, bytes]]:
-        """Return mode and content of all that is not the attack's own."""
-        return {str(place.relative_to(self.top)): _content(place) for place in self._guarded()}
+    def fingerprint(self) -> dict[str, tuple[int, bytes, list[str]]]:
+        """Return mode, content and extended attributes of all that is not the attack's own."""
+        return {
+            str(place.relative_to(self.top)): (*_content(place), _attributes(place))
+            for place in self._guarded()
+        }
 
     def _guarded(self) -> Iterator[Path]:
         yield self.worktree / ".git"
@@ -210,6 +213,10 @@ def _content(place: Path) -> tuple[int, bytes]:
         return found.st_mode, place.read_bytes()
     except PermissionError:
         return found.st_mode, b"closed"
+
+
+def _attributes(place: Path) -> list[str]:
+    return os.listxattr(place, follow_symlinks=False) if os.path.lexists(place) else []
 
 
 def facts(worktree: Path) -> frozenset[str]:

@@ -62,7 +62,7 @@ CASES = (
     ),
     Case(
         "the priority of a process of the host's",
-        "renice -n 5 -p $BYSTANDER && echo done >receipt",
+        "renice -n 19 -p $BYSTANDER && echo done >receipt",
         receipt,
         way="left",
     ),
