@@ -26,6 +26,7 @@ from workflows.domain.session.session_values import (
     SessionRequest,
     SessionResult,
     SessionView,
+    TaskCosts,
 )
 from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
@@ -141,6 +142,11 @@ class SessionWorkflow:
         """One task in full."""
         record = next((each for key, each in self._state.records.items() if key == id), None)
         return record or f"there is no task {id!r} in this session"
+
+    @workflow.query
+    def costs(self) -> TaskCosts:
+        """What the ended agents of each task cost."""
+        return session_view.costs(self._state)
 
     @workflow.query
     def agents(self) -> AgentSettings:

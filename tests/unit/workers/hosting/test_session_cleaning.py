@@ -12,7 +12,7 @@ import pytest
 
 from activities.adapters.blob_store import LocalStore
 from activities.adapters.git.repository_cleanup import Cleanup
-from starter.sessions.session_client import make_id
+from starter.sessions.short_ids import make_id
 from tests.unit.activities.adapters.git.home import Home
 from workers.hosting import data_layout
 from workers.hosting.data_layout import packages_root
