@@ -80,6 +80,7 @@ async def _play(
     from starter.demo import evidence, stage, wording
     from starter.demo.course import Course
     from starter.machine import engine
+    from starter.reports import report_files
     from starter.sessions.session_client import Sessions
     from starter.views import session_words
     from workers.temporal.connection import read_server_file
@@ -100,6 +101,7 @@ async def _play(
     )
     teller.plain(wording.ending(proof, played, teller.elapsed_s))
     teller.plain(wording.look_further(played, request.session, page, program()))
+    teller.plain(["", *await report_files.closing_lines(sessions, request.session, settings)])
     return ExitCode.COMPLETE if proof.is_whole else ExitCode.FAILED
 
 

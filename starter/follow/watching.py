@@ -6,6 +6,7 @@ answer are printed, and the exit code says that a person is needed.
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ from starter.console.terminal import console, is_interactive, read_line, shown, 
 from starter.decisions import decision_checks
 from starter.follow import fast_forward_offer, kept_work
 from starter.machine.engine import read_settings
+from starter.reports import report_files
 from starter.sessions.open_questions import Ask
 from starter.sessions.shown_session import ProviderWait, ShownSession
 from starter.views import live_picture, plan_words, safety_labels, session_words, work_words
@@ -91,7 +93,7 @@ class Watch:
                 self._tell_changes(before, now)
                 before = now
             if now.outcome:
-                return self._end(now)
+                return await self._end(now)
             decided = await self._unattended.act(now) if self._unattended else []
             self._say(decided)
             is_new = bool(_needs(now) - self._asked)
@@ -154,7 +156,7 @@ class Watch:
                 )
             if now.outcome:
                 _write(session_words.status(now, self._program))
-                code = self._end(now)
+                code = await self._end(now)
                 await self._offer_fast_forward(now)
                 return code
             await self._ask(now)
@@ -248,9 +250,13 @@ class Watch:
             except CommandError as error:
                 _write([str(error)])
 
-    def _end(self, now: ShownSession) -> ExitCode:
-        kept = kept_work.lines(now, read_settings().host_dir)
+    async def _end(self, now: ShownSession) -> ExitCode:
+        settings = read_settings()
+        kept = kept_work.lines(now, settings.host_dir)
         self._say([*session_words.ending(now, self._program), *kept])
+        # Ctrl-C here gives up the report only: the session has ended, and its end was reported.
+        with suppress(asyncio.CancelledError):
+            self._say(await report_files.closing_lines(self._sessions, self._session, settings))
         assert now.outcome is not None
         return OF_OUTCOME[now.outcome]
 

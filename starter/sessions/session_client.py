@@ -35,6 +35,7 @@ from starter.sessions.short_ids import fits, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.sessions.turn_history import Turns
 from starter.sessions.worker_presence import has_workers
+from workers.telemetry.session_record import SessionRecord, read_record
 from workers.telemetry.session_trace import Trace, read_trace
 from workers.temporal.temporal_errors import PayloadUnreadableError
 from workflows import queues
@@ -247,6 +248,10 @@ class Sessions:
     async def trace(self, session: SessionId) -> Trace:
         """Return the session as a trace, from its histories; no worker is needed."""
         return await read_trace(self._client, session)
+
+    async def record(self, session: SessionId) -> SessionRecord:
+        """Return what the session's waves found, from their histories; no worker is needed."""
+        return await read_record(self._client, session)
 
     async def is_open(self, session: SessionId) -> bool:
         """Tell whether a session still runs."""

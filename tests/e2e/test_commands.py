@@ -34,6 +34,7 @@ from tests.e2e.processes import (
     up,
 )
 from tests.effort import some
+from tests.report_reader import check_figures, check_whole, read_page
 from tests.waiting import PATIENCE, Shown
 from workers.settings import Settings
 from workers.temporal.connection import connect
@@ -320,6 +321,26 @@ def test_r58_json_is_one_document(person: Person) -> None:
     assert "'t2' does not exist" in unknown.err
 
 
+def test_a_session_ends_with_its_report_whose_figures_are_those_of_status(
+    person: Person, tmp_path: Path
+) -> None:
+    started = person.starts("--auto-approve")
+    session, at_end = started.session, person.settings.data_dir / f"reports/{started.session}.html"
+    assert f"Report     {at_end}\n" in started.out
+    status = json.loads(person.types("status", session, "--json").out)
+    check_figures(read_page(at_end.read_text()), status)
+    mine = tmp_path / "mine.html"
+    written = person.types("report", session, "--output", str(mine), "--json")
+    assert json.loads(written.out)["path"] == str(mine)
+    page = read_page(mine.read_text())
+    check_whole(page)
+    check_figures(page, status)
+    nowhere = person.types("report", session, "--output", str(tmp_path / "no" / "r.html"))
+    assert (nowhere.code, "name another file with --output" in nowhere.err) == (2, True)
+    events = json.loads(person.types("history", session, "--json").out)["events"]
+    assert [events[0]["text"], events[-1]["text"][:14]] == ["started", "ended complete"]
+
+
 def test_the_list_says_how_each_session_stands(person: Person) -> None:
     waits, ended = person.starts().session, person.starts("--auto-approve").session
     stopped = person.starts().session
@@ -349,6 +370,7 @@ def test_no_view_of_a_session_and_no_answer_of_it_leaves_out_its_marks(person: P
         ("task", "t1", *at),
         ("log", session),
         ("trace", session),
+        ("history", session),
         ("steer", "t1", "look there", *at),
         ("budget", "5", *at),
         ("pause", session),

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from tests.collector import collecting
 from tests.e2e.processes import ROOT, until
+from tests.report_reader import check_whole, read_page
 from tests.waiting import COMMAND_PATIENCE
 
 PROMISED = (
@@ -55,6 +57,7 @@ def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(tmp_path: Pat
         ),
         "tests/test_tax.py",
     ]
+    _has_report(output)
     # What it ended takes a moment to be gone.
     until(
         lambda: processes_of(tmp_path) == [],
@@ -83,6 +86,21 @@ def _played(folder: Path, environment: dict[str, str]) -> str:
             process.wait()
     assert process.returncode == 0, output
     return output
+
+
+def _has_report(output: str) -> None:
+    """The last line names a whole page, whose outcome and cost are those that the demo said."""
+    last = output.rstrip().splitlines()[-1]
+    page = read_page(Path(last.removeprefix("Report     ")).read_text())
+    check_whole(page)
+    assert page.figure("outcome") == "complete"
+    spent = Decimal(page.figure("spent_usd"))
+    assert f"Cost      ${spent:.2f} " in output
+    for table in ("cost-task", "cost-role", "cost-model"):
+        assert sum(Decimal(usd) for name, usd in page.figures if name == table) == spent
+    assert "@@" in page.text, "the diffs"
+    assert "found in changed lines" in page.text, "the evidence"
+    assert "is not in the store" not in page.text
 
 
 def _is_one_trace(spans: list[Any]) -> None:

@@ -23,6 +23,8 @@ READING = {
     "diff": (),
     "log": (),
     "trace": (),
+    "history": (),
+    "report": (),
     "plan": (),
     "models": (),
     "cleanup": ("--dry-run",),

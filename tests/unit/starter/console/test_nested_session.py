@@ -43,6 +43,8 @@ LOOKING = (
     ("plan",),
     ("log",),
     ("trace",),
+    ("history",),
+    ("report",),
     ("task", "t"),
     ("diff",),
     ("watch",),
