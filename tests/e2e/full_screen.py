@@ -67,6 +67,10 @@ class FullScreen:
         """Press keys."""
         os.write(self._end, keys.encode())
 
+    def closes(self) -> None:
+        """Close the terminal while the command runs."""
+        os.close(self._end)
+
     def leaves(self) -> int:
         """Read to the end and return the exit code."""
         until_blocking(lambda: not self._read(), "the end of the command", seen=lambda: self.text)

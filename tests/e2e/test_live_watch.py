@@ -10,6 +10,7 @@ import pytest
 from starter.console.exit_codes import ExitCode
 from tests.e2e.full_screen import FullScreen
 from tests.e2e.note_session import DEVELOPER, PLANNER, REVIEWER, NotePlace, served
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.e2e
 
@@ -106,3 +107,21 @@ def test_it_stays_readable_without_colour_and_leaves_the_session_alone(tmp_path:
                 assert again.leaves() == ExitCode.INTERRUPTED
                 assert "Traceback" not in again.text
                 place.types("stop", session)
+
+
+@pytest.mark.parametrize("how", ["terminated", "terminal closed"])
+def test_a_view_that_is_told_to_end_ends_and_the_session_goes_on(tmp_path: Path, how: str) -> None:
+    place = NotePlace(tmp_path, "approvals: {unjudged: allow}", PLANNER, DEVELOPER, REVIEWER)
+    with served(place):
+        session = place.runs("A note").stdout.split()[1]
+        with FullScreen(place.settings, "watch", session) as screen:
+            screen.sees("Waiting for you (1): a approve")
+            if how == "terminated":
+                screen.process.terminate()
+                assert screen.leaves() == ExitCode.INTERRUPTED
+            else:
+                screen.closes()
+                # Python itself makes 120 of it where nothing can be written any more.
+                assert screen.process.wait(PATIENCE) in {ExitCode.INTERRUPTED, 120}
+        shown = json.loads(place.types("status", session, "--json").stdout)
+    assert shown["outcome"] is None
