@@ -120,6 +120,7 @@ def host_activities(host: "Host") -> Sequence[Activity]:
         merging.merge,
         merging.rebase,
         merging.advance,
+        merging.bundle,
     )
 
 

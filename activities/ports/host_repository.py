@@ -329,8 +329,8 @@ class SessionHistory(Protocol):
         """Return the commit after `old` on a ref's first parents that has this tree, if any."""
         ...
 
-    async def bundle(self, ref: str, base: Commit) -> bytes:
-        """Bundle the commits of a ref or commit that are not in `base`."""
+    async def bundle(self, ref: str, since: Commit | None) -> bytes:
+        """Bundle the commits of a ref or commit that are not in `since`; None: all of them."""
         ...
 
 

@@ -46,6 +46,8 @@ from workflows.contracts.land_contracts import DeliverBranch, Delivered, Deliver
 from workflows.contracts.merging_contracts import (
     AdvanceBranch,
     Advanced,
+    BundleBranch,
+    BundledBranch,
     MergeCommits,
     MergedCommits,
     MergeOutcome,
@@ -158,6 +160,7 @@ class World:
         """What set-up asked of the network and did not get."""
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
+        self.bundled: list[BundleBranch] = []
         self.script: Script = self.usual
         self.spent = Decimal(0)
         """What the provider would bill for the calls that it answered."""
@@ -293,7 +296,11 @@ class World:
         return RebasedWork(commit=Commit(name_of("rebased", request.work, request.base)))
 
     async def advance(self, request: AdvanceBranch) -> Advanced:
-        return Advanced(bundle=Digest("2" * 64))
+        return Advanced(bundle=Digest("2" * 64) if request.since else None)
+
+    async def bundle_branch(self, request: BundleBranch) -> BundledBranch:
+        self.bundled.append(request)
+        return BundledBranch(bundle=Digest("3" * 64))
 
     async def resolve(self, request: ResolveModels) -> ResolvedRoutes:
         def facts(names: tuple[str, ...]) -> tuple[ModelFacts, ...]:
@@ -338,6 +345,7 @@ class World:
             merging_contracts.MERGE_COMMITS.name: self.merge_commits,
             merging_contracts.REBASE_WORK.name: self.rebase_work,
             merging_contracts.ADVANCE_BRANCH.name: self.advance,
+            merging_contracts.BUNDLE_BRANCH.name: self.bundle_branch,
             model_contracts.RESOLVE_MODELS.name: self.resolve,
             model_contracts.CALL_MODEL.name: self.call,
         }

@@ -12,14 +12,19 @@ from tests.fakes.world import Hold, World, approve, name_of, planned, reject, to
 from tests.theatre import Playing, Theatre, played, request, states
 from tests.waiting import ends
 from workflows.contracts.host_contracts import FinishTask, RunGates, WorkRefused
-from workflows.contracts.land_contracts import DeliverBranch, DeliveryOutcome, DeliveryRefused
-from workflows.contracts.merging_contracts import MergeCommits, MergeConflict
+from workflows.contracts.land_contracts import (
+    DeliverBranch,
+    DeliveryLacking,
+    DeliveryOutcome,
+    DeliveryRefused,
+)
+from workflows.contracts.merging_contracts import MergeCommits, MergeConflict, MergeOutcome
 from workflows.contracts.model_contracts import CallModel
 from workflows.domain.agent.messages import ToolCall, UserMessage
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.gate import GateReport, GateSpec
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import Commit, SessionId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.verdict import EvidencePlace
@@ -276,6 +281,47 @@ async def test_r05_work_that_cannot_be_delivered_is_kept_and_told(theatre: Theat
     assert (result.outcome, result.branch) == ("incomplete", None)
     assert states(result) == {"a": ("merged", 1)}
     assert told == ["your branch 'blueflame' leaves no room"]
+
+
+class Forgetful(World):
+    """The repository has lost the base; with the base sent, it takes the branch."""
+
+    async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
+        outcome = await super().deliver(request)
+        return DeliveryLacking() if request.base is None else outcome
+
+
+async def test_a_repository_that_lost_the_base_is_sent_base_and_branch(theatre: Theatre) -> None:
+    world = Forgetful(planned({"id": "a"}))
+    result = await played(theatre, world)
+    assert result.outcome == "complete"
+    base = Commit(name_of("base"))
+    assert [(each.head, each.since) for each in world.bundled] == [
+        (result.head, base),
+        (base, None),
+    ]
+    assert [each.base is None for each in world.delivered] == [True, False]
+
+
+async def test_a_wave_whose_last_changeset_is_returned_delivers_what_it_merged(
+    theatre: Theatre,
+) -> None:
+    world = World(planned({"id": "a"}, {"id": "b"}))
+    base = Commit(name_of("base"))
+    works = [Commit(name_of("task", task, 1, base)) for task in "ab"]
+    merged = Commit(name_of(base, works[0]))
+
+    def merge(request: MergeCommits) -> MergeOutcome | None:
+        if request.commits[0] != works[1]:
+            return None
+        return MergeConflict(commit=works[1], paths=("a",), text="both changed a")
+
+    world.merge = merge
+    result = await played(theatre, world)
+    assert result.outcome == "complete"
+    assert (world.delivered[0].old, world.delivered[0].new) == (None, merged)
+    assert [(each.head, each.since) for each in world.bundled] == [(merged, base)]
+    assert (world.delivered[1].old, world.delivered[1].new) == (merged, result.head)
 
 
 @pytest.mark.slow

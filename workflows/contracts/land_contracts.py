@@ -32,7 +32,7 @@ class DeliverBranch(BaseModel, frozen=True, extra="forbid"):
     """What the branch holds now; None: it does not exist."""
     new: Commit
     base: Digest | None = None
-    """The bundle of the base, should the repository no longer have it; None: there is none."""
+    """A bundle of what `bundle` builds on, should the repository have lost it; None: it has it."""
 
 
 class Delivered(BaseModel, frozen=True, extra="forbid"):
@@ -49,7 +49,15 @@ class DeliveryRefused(BaseModel, frozen=True, extra="forbid"):
     reason: str
 
 
-DeliveryOutcome = Annotated[Delivered | DeliveryRefused, Field(discriminator="kind")]
+class DeliveryLacking(BaseModel, frozen=True, extra="forbid"):
+    """The repository lost a commit that the bundle builds on; nothing was changed."""
+
+    kind: Literal["lacking"] = "lacking"
+
+
+DeliveryOutcome = Annotated[
+    Delivered | DeliveryRefused | DeliveryLacking, Field(discriminator="kind")
+]
 
 EXPORT_BASE = Contract[ExportBase, Base](
     "repository.export", ExportBase, Base, queues.LAND, timedelta(minutes=30), retry(5), HEARTBEAT

@@ -236,12 +236,13 @@ class GitHostRepository:
         """Return the commit on a ref that has this tree."""
         return await commit_comparison.with_tree(self._bare, old, ref, tree)
 
-    async def bundle(self, ref: str, base: Commit) -> bytes:
-        """Bundle the commits of `ref` that are not in `base`."""
+    async def bundle(self, ref: str, since: Commit | None) -> bytes:
+        """Bundle the commits of `ref` that are not in `since`."""
         tip = await self._bare.resolve(ref)
         if tip is None:
             raise BundleError(f"ref {ref!r} does not exist; there is nothing to bundle")
-        return await bundles.create(self._git, self._bare.scope(), tip, (base,))
+        exclude = () if since is None else (since,)
+        return await bundles.create(self._git, self._bare.scope(), tip, exclude)
 
     async def diff(self, base: Commit, commit: Commit) -> bytes:
         """Return the patch between two commits."""
