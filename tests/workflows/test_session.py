@@ -4,14 +4,20 @@ from decimal import Decimal
 
 import pytest
 from temporalio.client import WorkflowFailureError
-from temporalio.exceptions import CancelledError
+from temporalio.exceptions import ApplicationError, CancelledError
 
 from starter.sessions.session_client import Sessions
 from tests.effort import some
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Playing, Theatre, played, request, states
 from tests.waiting import ends
-from workflows.contracts.host_contracts import FinishTask, RunGates, WorkRefused
+from workflows.contracts.host_contracts import (
+    FinishTask,
+    ImportBase,
+    ImportedBase,
+    RunGates,
+    WorkRefused,
+)
 from workflows.contracts.land_contracts import (
     DeliverBranch,
     DeliveryLacking,
@@ -29,6 +35,7 @@ from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.verdict import EvidencePlace
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
+from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -281,6 +288,25 @@ async def test_r05_work_that_cannot_be_delivered_is_kept_and_told(theatre: Theat
     assert (result.outcome, result.branch) == ("incomplete", None)
     assert states(result) == {"a": ("merged", 1)}
     assert told == ["your branch 'blueflame' leaves no room"]
+
+
+class LostCopy(World):
+    """The host loses what the base builds on, after it was asked."""
+
+    async def import_base(self, request: ImportBase) -> ImportedBase:
+        if request.bundle is None:
+            text = "base does not fit what is here"
+            raise ApplicationError(text, type=FailureType.BASE_LACKING, non_retryable=True)
+        return await super().import_base(request)
+
+
+async def test_a_base_that_does_not_fit_the_host_is_sent_whole(theatre: Theatre) -> None:
+    world = LostCopy(planned({"id": "a"}))
+    result = await played(theatre, world)
+    assert result.outcome == "complete"
+    first, second = world.sent
+    assert (first.place, bool(first.known)) == ("here", True)
+    assert (second.place, second.known) == (None, ())
 
 
 class Forgetful(World):

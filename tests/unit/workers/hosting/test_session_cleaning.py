@@ -81,9 +81,8 @@ def test_what_of_a_session_may_go(session: str, facts: dict[str, Any], removable
 async def left_behind(home: Home, *sessions: SessionId) -> Settings:
     """Leave a worktree and a ref of each session."""
     home.make({"a.txt": "a\n"})
-    exported = await home.user.export(home.path, home.base)
     for session in sessions:
-        await home.host.import_base(exported, home.base, session)
+        await home.import_base(session)
         await home.host.create_worktree(f"{session}.dev.t.1", home.base)
     settings = Settings(data_dir=home.top)
     data_layout.prepare(settings)
@@ -161,9 +160,8 @@ async def test_a_repository_without_sessions_goes_once_it_is_quiet(home: Home) -
     assert await cleanup.remove_repository(NOW + DAY) > 0
     assert not bare.exists()
     # The next session makes it again.
-    exported = await home.user.export(home.path, home.base)
-    await home.host.import_base(exported, home.base, NEW)
-    assert await home.host.has_base(home.base)
+    await home.import_base(NEW)
+    assert (await home.host.await_base(home.base)).is_there
 
 
 async def test_blobs_of_open_sessions_stay(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from activities.adapters.git.git_command import Completed, Git, Scope
 from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.user.branch_landing import GitUserRepository
-from activities.ports.host_repository import MergePart, TaskCommit
+from activities.ports.host_repository import HistoryImport, MergePart, TaskCommit
 from activities.ports.user_repository import FastForwardRequest, LandRequest
 from tests.unit.activities.adapters.git.home import (
     BRANCH,
@@ -58,7 +58,7 @@ async def session(home: Home, git: Git) -> Commit:
     """One whole small session: base, worktree, turn, task commit, merge, landing."""
     host = GitHostRepository(git, home.top / "host", "k" * 32)
     user = GitUserRepository(git, home.person)
-    await host.import_base(await user.export(home.path, home.base), home.base, SESSION)
+    await imported(home, host, user)
     place = (await host.create_worktree("t1", home.base)).path
     async with host.lock("t1"):
         await host.restore("t1", home.base)
@@ -81,6 +81,15 @@ async def session(home: Home, git: Git) -> Commit:
     await host.remove_worktree("gate")
     await host.remove_worktree("t1")
     return merged.commit
+
+
+async def imported(home: Home, host: GitHostRepository, user: GitUserRepository) -> None:
+    """The base straight from the person's repository into the host's."""
+    waiting = await host.await_base(home.base)
+    if not waiting.is_there:
+        bare = home.top / "host/repositories" / f"{'k' * 32}.git"
+        await user.bring(home.path, home.base, waiting.known, bare)
+    await host.import_base(HistoryImport(home.base, SESSION))
 
 
 async def undisturbed(home: Home) -> tuple[Commit, int]:
