@@ -24,6 +24,8 @@ _PREFIX: Final = "session/"
 _LEDGER: Final = "SessionLedger"
 _BEFORE_ITS_START: Final = timedelta(days=1)
 """A session's input is stored before the session starts, and clocks differ."""
+_STARTING: Final = timedelta(minutes=1)
+"""The same, if no session is open that could have begun on another machine."""
 
 
 class Cleaned(BaseModel, frozen=True, extra="forbid"):
@@ -86,13 +88,14 @@ async def _request(
     running = [each for each in running if each.id not in left]
     starts = [each.start_time.astimezone(UTC) for each in running]
     # A continuation has a later start; the session's id holds the first one.
-    starts += filter(None, (began_at(_session(each)) for each in running))
+    kept = [session for session, end in ended.items() if end >= before]
+    starts += filter(None, map(began_at, (*map(_session, running), *kept)))
     return CleaningRequest(
         now=now,
         before=before,
         open=frozenset(_session(each) for each in running if each.id.startswith(_PREFIX)),
         ended=ended,
-        blobs_before=min(starts, default=now) - _BEFORE_ITS_START,
+        blobs_before=min(starts) - _BEFORE_ITS_START if starts else now - _STARTING,
         dry_run=dry_run,
     )
 
