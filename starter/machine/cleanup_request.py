@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowExecution
 
+from starter.machine.ended_histories import delete_histories
 from starter.machine.helper_processes import ask
-from workers.hosting.session_cleaning import CleaningReport, CleaningRequest, began_at
+from workers.hosting.session_cleaning import (
+    CleaningReport,
+    CleaningRequest,
+    began_at,
+    is_removable,
+)
 from workers.server.supervisor import read_state
 
 if TYPE_CHECKING:
@@ -38,6 +44,8 @@ class Cleaned(BaseModel, frozen=True, extra="forbid"):
     host: CleaningReport
     logs: int
     log_bytes: int
+    histories: int = 0
+    """Workflows that the bundled server forgets; 0 on any other server."""
 
     @property
     def size_bytes(self) -> int:
@@ -59,6 +67,10 @@ async def clean_up(
     before = now - older_than
     request = await _request(client, now, before, dry_run=dry_run)
     report = await ask("workers.hosting.session_cleaning", settings, request, CleaningReport)
+    histories = 0
+    if not settings.has_external_server:
+        gone = {each for each in request.ended if is_removable(each, request)}
+        histories = await delete_histories(client, gone, dry_run=dry_run)
     logs = _logs(settings, before, dry_run=dry_run)
     return Cleaned(
         dry_run=dry_run,
@@ -67,6 +79,7 @@ async def clean_up(
         host=report,
         logs=len(logs),
         log_bytes=sum(logs),
+        histories=histories,
     )
 
 
