@@ -101,14 +101,16 @@ def host_activities(host: "Host") -> Sequence[Activity]:
     from activities.tool_batches import ToolActivities
     from activities.worktrees import WorktreeActivities
 
-    worktrees, reviews, merging = (
+    imports, worktrees, reviews, merging = (
+        ImportActivities(host),
         WorktreeActivities(host),
         ReviewActivities(host),
         MergingActivities(host),
     )
     return (
         HostActivities(host).claim,
-        ImportActivities(host).import_base,
+        imports.await_base,
+        imports.import_base,
         worktrees.prepare,
         worktrees.finish,
         worktrees.last,
@@ -120,6 +122,7 @@ def host_activities(host: "Host") -> Sequence[Activity]:
         merging.merge,
         merging.rebase,
         merging.advance,
+        merging.bundle,
     )
 
 
@@ -129,16 +132,14 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.adapters.git.user.branch_landing import GitUserRepository
     from activities.base_import import ExportActivities
     from activities.landing import LandingActivities
-    from workers.hosting.host_wiring import FailPoint, git_program, person_of
+    from workers.hosting.host_wiring import FailPoint, git_program, own_places, person_of
 
     repository = GitUserRepository(Git(git_program()), person_of(os.environ))
     store = LocalStore(settings.store_dir)
-    return (
-        ExportActivities(repository, store).export,
-        LandingActivities(
-            repository, store, FailPoint(settings.fail_point, settings.data_dir)
-        ).deliver,
-    )
+    fail_point = FailPoint(settings.fail_point, settings.data_dir)
+    exports = ExportActivities(repository, store, own_places(settings), fail_point)
+    landing = LandingActivities(repository, store, fail_point)
+    return (exports.export, exports.send, landing.deliver)
 
 
 _BUILDERS: Final[Mapping[Role, Sequence[Callable[[Settings], Sequence[Activity]]]]] = {

@@ -20,6 +20,8 @@ from workflows.contracts import (
     model_contracts,
 )
 from workflows.contracts.host_contracts import (
+    AwaitBase,
+    AwaitedBase,
     CheckEvidence,
     ClaimHost,
     DiffText,
@@ -42,10 +44,19 @@ from workflows.contracts.host_contracts import (
     ToolsOutcome,
     WorktreeReady,
 )
-from workflows.contracts.land_contracts import DeliverBranch, Delivered, DeliveryOutcome, ExportBase
+from workflows.contracts.land_contracts import (
+    DeliverBranch,
+    Delivered,
+    DeliveryOutcome,
+    ExportBase,
+    SendBase,
+    SentBase,
+)
 from workflows.contracts.merging_contracts import (
     AdvanceBranch,
     Advanced,
+    BundleBranch,
+    BundledBranch,
     MergeCommits,
     MergedCommits,
     MergeOutcome,
@@ -158,6 +169,8 @@ class World:
         """What set-up asked of the network and did not get."""
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
+        self.sent: list[SendBase] = []
+        self.bundled: list[BundleBranch] = []
         self.script: Script = self.usual
         self.spent = Decimal(0)
         """What the provider would bill for the calls that it answered."""
@@ -199,13 +212,19 @@ class World:
         return Base(
             repository=request.repository,
             key="key",
-            bundle=Digest("0" * 64),
             commit=Commit(name_of("base")),
             tree=Tree(name_of("base tree")),
             branch="main",
             files=3,
             tree_bytes=300,
         )
+
+    async def await_base(self, request: AwaitBase) -> AwaitedBase:
+        return AwaitedBase(is_there=False, known=(Commit(name_of("older")),), place="here")
+
+    async def send(self, request: SendBase) -> SentBase:
+        self.sent.append(request)
+        return SentBase(bundle=None if request.place else Digest("0" * 64))
 
     async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
         self.delivered.append(request)
@@ -293,7 +312,11 @@ class World:
         return RebasedWork(commit=Commit(name_of("rebased", request.work, request.base)))
 
     async def advance(self, request: AdvanceBranch) -> Advanced:
-        return Advanced(bundle=Digest("2" * 64))
+        return Advanced(bundle=Digest("2" * 64) if request.since else None)
+
+    async def bundle_branch(self, request: BundleBranch) -> BundledBranch:
+        self.bundled.append(request)
+        return BundledBranch(bundle=Digest("3" * 64))
 
     async def resolve(self, request: ResolveModels) -> ResolvedRoutes:
         def facts(names: tuple[str, ...]) -> tuple[ModelFacts, ...]:
@@ -324,8 +347,10 @@ class World:
         """Return every fake by the name of its contract."""
         return {
             land_contracts.EXPORT_BASE.name: self.export,
+            land_contracts.SEND_BASE.name: self.send,
             land_contracts.DELIVER_BRANCH.name: self.deliver,
             host_contracts.CLAIM_HOST.name: self.claim,
+            host_contracts.AWAIT_BASE.name: self.await_base,
             host_contracts.IMPORT_BASE.name: self.import_base,
             host_contracts.PREPARE_WORKTREE.name: self.prepare,
             host_contracts.RUN_TOOLS.name: self.run_tools,
@@ -338,6 +363,7 @@ class World:
             merging_contracts.MERGE_COMMITS.name: self.merge_commits,
             merging_contracts.REBASE_WORK.name: self.rebase_work,
             merging_contracts.ADVANCE_BRANCH.name: self.advance,
+            merging_contracts.BUNDLE_BRANCH.name: self.bundle_branch,
             model_contracts.RESOLVE_MODELS.name: self.resolve,
             model_contracts.CALL_MODEL.name: self.call,
         }

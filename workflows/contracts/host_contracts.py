@@ -41,12 +41,30 @@ class HostClaim(BaseModel, frozen=True, extra="forbid"):
     warnings: tuple[str, ...] = ()
 
 
+class AwaitBase(BaseModel, frozen=True, extra="forbid"):
+    """Find out what the host's own bare repository lacks for a base."""
+
+    key: str
+    commit: Commit
+
+
+class AwaitedBase(BaseModel, frozen=True, extra="forbid"):
+    """What has to be sent."""
+
+    is_there: bool
+    """Nothing has to be sent."""
+    known: tuple[Commit, ...] = ()
+    place: str | None = None
+    """As in `SendBase`."""
+
+
 class ImportBase(BaseModel, frozen=True, extra="forbid"):
-    """Fill the host's own bare repository from the bundle, and look for gates."""
+    """Name the base in the host's own bare repository, and look for gates."""
 
     session: SessionId
     key: str
-    bundle: Digest
+    bundle: Digest | None = None
+    """What brings it, and is discarded then; None: its objects are there."""
     names: Digest | None = None
     """Tags and remote-tracking names that worktrees can read; None: there are none."""
     excludes: Digest | None = None
@@ -311,6 +329,15 @@ class EvidenceChecked(BaseModel, frozen=True, extra="forbid"):
 
 CLAIM_HOST = Contract[ClaimHost, HostClaim](
     "hosts.claim", ClaimHost, HostClaim, queues.HOST, timedelta(minutes=2), retry(5)
+)
+AWAIT_BASE = Contract[AwaitBase, AwaitedBase](
+    "repository.await",
+    AwaitBase,
+    AwaitedBase,
+    queues.HOST,
+    timedelta(minutes=5),
+    retry(5),
+    HEARTBEAT,
 )
 IMPORT_BASE = Contract[ImportBase, ImportedBase](
     "repository.import",

@@ -13,13 +13,34 @@ from workflows.domain.session.session_config import WorktreeConfig
 
 
 class ExportBase(BaseModel, frozen=True, extra="forbid"):
-    """Read the person's repository once: check it, and bundle the base."""
+    """Read the person's repository once: check it, and find the base."""
 
     session: SessionId
     repository: str
     base: str | None
     """A branch, tag or commit; None: the checked-out commit."""
     worktree: WorktreeConfig
+
+
+class SendBase(BaseModel, frozen=True, extra="forbid"):
+    """Bring the base's history to a host, as far as the host lacks it."""
+
+    session: SessionId
+    repository: str
+    key: str
+    commit: Commit
+    known: tuple[Commit, ...] = ()
+    """Commits that the host has, with their history."""
+    place: str | None = None
+    """What names the host's repository on its machine: on the same machine the history goes
+    straight there. None: it goes through the store."""
+
+
+class SentBase(BaseModel, frozen=True, extra="forbid"):
+    """The history is on its way, or there."""
+
+    bundle: Digest | None = None
+    """It is in the store, until it is imported; None: it is in the host's repository."""
 
 
 class DeliverBranch(BaseModel, frozen=True, extra="forbid"):
@@ -32,7 +53,7 @@ class DeliverBranch(BaseModel, frozen=True, extra="forbid"):
     """What the branch holds now; None: it does not exist."""
     new: Commit
     base: Digest | None = None
-    """The bundle of the base, should the repository no longer have it; None: there is none."""
+    """A bundle of what `bundle` builds on, should the repository have lost it; None: it has it."""
 
 
 class Delivered(BaseModel, frozen=True, extra="forbid"):
@@ -49,10 +70,21 @@ class DeliveryRefused(BaseModel, frozen=True, extra="forbid"):
     reason: str
 
 
-DeliveryOutcome = Annotated[Delivered | DeliveryRefused, Field(discriminator="kind")]
+class DeliveryLacking(BaseModel, frozen=True, extra="forbid"):
+    """The repository lost a commit that the bundle builds on; nothing was changed."""
+
+    kind: Literal["lacking"] = "lacking"
+
+
+DeliveryOutcome = Annotated[
+    Delivered | DeliveryRefused | DeliveryLacking, Field(discriminator="kind")
+]
 
 EXPORT_BASE = Contract[ExportBase, Base](
     "repository.export", ExportBase, Base, queues.LAND, timedelta(minutes=30), retry(5), HEARTBEAT
+)
+SEND_BASE = Contract[SendBase, SentBase](
+    "repository.send", SendBase, SentBase, queues.LAND, timedelta(minutes=30), retry(5), HEARTBEAT
 )
 DELIVER_BRANCH = Contract[DeliverBranch, DeliveryOutcome](
     "landing.deliver",
