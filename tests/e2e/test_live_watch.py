@@ -62,6 +62,7 @@ def test_a_session_is_led_to_its_end_by_keys_and_from_a_second_terminal(tmp_path
     assert "- note.txt:1 `a note`: in full" in task["notes"][-1]
 
 
+@pytest.mark.slow
 def test_a_comment_on_a_line_reaches_the_next_attempt_and_its_fate_is_shown(
     tmp_path: Path,
 ) -> None:
@@ -109,7 +110,9 @@ def test_it_stays_readable_without_colour_and_leaves_the_session_alone(tmp_path:
                 place.types("stop", session)
 
 
-@pytest.mark.parametrize("how", ["terminated", "terminal closed"])
+@pytest.mark.parametrize(
+    "how", ["terminated", pytest.param("terminal closed", marks=pytest.mark.slow)]
+)
 def test_a_view_that_is_told_to_end_ends_and_the_session_goes_on(tmp_path: Path, how: str) -> None:
     place = NotePlace(tmp_path, "approvals: {unjudged: allow}", PLANNER, DEVELOPER, REVIEWER)
     with served(place):

@@ -98,6 +98,7 @@ def test_a_plan_is_edited_while_its_session_runs(place: PlannedPlace) -> None:
         place.types("stop", session)
 
 
+@pytest.mark.slow
 def test_an_agents_question_is_answered_from_another_terminal(asking: PlannedPlace) -> None:
     with served(asking):
         asked = asking.runs()
