@@ -23,12 +23,7 @@ from activities.repository.copy_archive import packed
 from activities.repository.host_data import Host, no_fail_point
 from activities.repository.repository_brief import SAYING, brief_of
 from activities.repository.repository_warnings import unfilled, warnings_of
-from workflows.contracts.host_contracts import (
-    AwaitBase,
-    AwaitedBase,
-    ImportBase,
-    ImportedBase,
-)
+from workflows.contracts.host_contracts import AwaitBase, AwaitedBase, ImportBase, ImportedBase
 from workflows.contracts.land_contracts import ExportBase, SendBase, SentBase
 from workflows.domain.ids import Commit, Digest
 from workflows.domain.repository import Base, CopiedFile

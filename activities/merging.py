@@ -4,7 +4,8 @@ from temporalio import activity
 
 from activities.activity_failures import mapped
 from activities.ports.git_errors import RefMovedError
-from activities.ports.host_repository import Merged, MergePart, Rebase, SessionHistory
+from activities.ports.host_repository import SessionHistory
+from activities.ports.merge_values import Merged, MergePart, Rebase
 from activities.repository.host_data import Host
 from activities.repository.merged_tree import merge_faults
 from activities.text.commit_subjects import with_short_subject

@@ -42,7 +42,8 @@ from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.repository_cleanup import Cleanup, size_of
 from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.fast_forward import Person
-from activities.ports.host_repository import HistoryImport, MergePart
+from activities.ports.host_repository import HistoryImport
+from activities.ports.merge_values import MergePart
 from activities.ports.user_repository import LandRequest
 from benchmarks.stage import report
 from workflows.domain.ids import Commit, SessionId

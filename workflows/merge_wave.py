@@ -9,7 +9,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import is_cancelled
-from workflows.contracts.host_contracts import gates_on, run_gates
+from workflows.contracts.gate_contracts import gates_on, run_gates
 from workflows.contracts.land_contracts import (
     DELIVER_BRANCH,
     DeliverBranch,

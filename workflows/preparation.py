@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from temporalio.exceptions import ActivityError, ApplicationError
 
+from workflows.contracts.gate_contracts import gates_on, run_gates
 from workflows.contracts.host_contracts import (
     AWAIT_BASE,
     CLAIM_HOST,
@@ -16,8 +17,6 @@ from workflows.contracts.host_contracts import (
     ClaimHost,
     ImportBase,
     ImportedBase,
-    gates_on,
-    run_gates,
 )
 from workflows.contracts.land_contracts import EXPORT_BASE, SEND_BASE, ExportBase, SendBase
 from workflows.contracts.model_contracts import RESOLVE_MODELS, ResolveModels

@@ -14,11 +14,13 @@ from typing import Any
 
 from tests.waiting import ends
 from workflows.contracts import (
+    gate_contracts,
     host_contracts,
     land_contracts,
     merging_contracts,
     model_contracts,
 )
+from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.host_contracts import (
     AwaitBase,
     AwaitedBase,
@@ -38,7 +40,6 @@ from workflows.contracts.host_contracts import (
     RecordedCheckpoint,
     Removed,
     RemoveWorktree,
-    RunGates,
     RunTools,
     TaskCommitted,
     ToolsOutcome,
@@ -357,7 +358,7 @@ class World:
             host_contracts.FINISH_TASK.name: self.finish_task,
             host_contracts.LAST_CHECKPOINT.name: self.last_checkpoint,
             host_contracts.REMOVE_WORKTREE.name: self.remove,
-            host_contracts.RUN_GATES.name: self.run_gates,
+            gate_contracts.RUN_GATES.name: self.run_gates,
             host_contracts.READ_DIFF.name: self.diff,
             host_contracts.CHECK_EVIDENCE.name: self.evidence,
             merging_contracts.MERGE_COMMITS.name: self.merge_commits,

@@ -11,13 +11,8 @@ from tests.effort import some
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Playing, Theatre, played, request, states
 from tests.waiting import ends
-from workflows.contracts.host_contracts import (
-    FinishTask,
-    ImportBase,
-    ImportedBase,
-    RunGates,
-    WorkRefused,
-)
+from workflows.contracts.gate_contracts import RunGates
+from workflows.contracts.host_contracts import FinishTask, ImportBase, ImportedBase, WorkRefused
 from workflows.contracts.land_contracts import (
     DeliverBranch,
     DeliveryLacking,

@@ -25,7 +25,8 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
 from activities.ports.measures import Measure, measured_by
-from workflows.contracts.host_contracts import RunGates, RunTools, ToolsOutcome
+from workflows.contracts.gate_contracts import RunGates
+from workflows.contracts.host_contracts import RunTools, ToolsOutcome
 from workflows.contracts.land_contracts import Delivered, DeliveryRefused
 from workflows.contracts.merging_contracts import MergeConflict, MergedCommits
 from workflows.contracts.model_contracts import CallModel, ModelAnswered, PrefixLost

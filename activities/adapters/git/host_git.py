@@ -42,14 +42,11 @@ from activities.ports.host_repository import (
     Collected,
     Finding,
     HistoryImport,
-    MergeOutcome,
-    MergePart,
-    Rebase,
-    Rebased,
     TaskCommit,
     Waiting,
     WorktreePlace,
 )
+from activities.ports.merge_values import MergeOutcome, MergePart, Rebase, Rebased
 from activities.ports.user_repository import AttributeRules
 from workflows.domain.ids import Commit, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile

@@ -24,12 +24,12 @@ from activities.repository.host_data import Host, worktree_name
 from activities.tool_batches import ToolActivities
 from activities.worktrees import WorktreeActivities
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
+from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.host_contracts import (
     FinishOutcome,
     FinishTask,
     ImportBase,
     PrepareWorktree,
-    RunGates,
     RunTools,
     TaskCommitted,
 )
