@@ -34,7 +34,7 @@ _taker: ContextVar[Measure] = ContextVar("measure", default=_ignore)
 
 
 def measure(metric: str, value: float = 1.0, **labels: str) -> None:
-    """Pass a measurement to whoever takes it here; see `Measure`."""
+    """Pass a measurement on, if something in this process takes it; see `Measure`."""
     _taker.get()(metric, value, **labels)
 
 

@@ -1,4 +1,4 @@
-"""What a worker process tells about its work: traces to a collector, metrics to whoever wants them.
+"""What a worker process tells about its work: traces to a collector, metrics by scraping or push.
 
 Everything is off unless the environment asks for it, and then nothing of it is loaded.
 
